@@ -1,0 +1,406 @@
+"""Dim: a size that is not known until the function is called, as an integer polynomial over atoms.
+
+An atom is an axis of an input, the trip count of a loop, or an opaque expression (an inexact division, a
+maximum) that keeps its recipe. Polynomials are canonical, so ``==`` is structural. What cannot be decided
+structurally is assumed by recording a guard, which the dispatcher checks at entry; a miss traces anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+from typing import Union
+
+Size = Union[int, "Dim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One unknown. ``recipe`` is empty for an axis or a trip count, else the operation's name."""
+
+    name: str
+    recipe: str = ""
+    args: tuple[Size, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.recipe:
+            return self.name
+        return f"{self.recipe}({', '.join(map(str, self.args))})"
+
+
+Monomial = tuple[Atom, ...]
+
+
+def _order(monomial: Monomial) -> tuple[int, str]:
+    return (-len(monomial), "*".join(map(str, monomial)))
+
+
+class Dim:
+    """An integer polynomial; immutable, hashable, compared by structure.
+
+    Build one with :meth:`of` from an atom, then with ``+ - * // %``. A polynomial without atoms is always a
+    plain ``int``, never a Dim.
+    """
+
+    __slots__ = ("terms", "_hash")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]):
+        self.terms = terms
+        self._hash = hash(terms)
+
+    @staticmethod
+    def of(name: str) -> Dim:
+        """The Dim that is just the atom called `name`."""
+        return Dim((((Atom(name),), 1),))
+
+    @property
+    def atom(self) -> Atom | None:
+        """The atom when this Dim is one plain atom, else None."""
+        (monomial, factor), *rest = self.terms
+        return monomial[0] if not rest and factor == 1 and len(monomial) == 1 else None
+
+    def atoms(self) -> tuple[Atom, ...]:
+        """The plain atoms (no recipes) this Dim depends on, each once, in canonical order."""
+        found: dict[Atom, None] = {}
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                if not atom.recipe:
+                    found[atom] = None
+                for arg in atom.args:
+                    found.update(dict.fromkeys(arg.atoms() if isinstance(arg, Dim) else ()))
+        return tuple(found)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dim) and self.terms == other.terms
+
+    def __add__(self, other: Size) -> Size:
+        return _collect([*self.terms, *_terms(other)])
+
+    def __mul__(self, other: Size) -> Size:
+        return _collect([(tuple(sorted(m + n, key=str)), a * b) for m, a in self.terms for n, b in _terms(other)])
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Size:
+        return self * -1
+
+    def __sub__(self, other: Size) -> Size:
+        return self + other * -1
+
+    def __rsub__(self, other: Size) -> Size:
+        return self * -1 + other
+
+    def __floordiv__(self, other: Size) -> Size:
+        return divide(self, other)
+
+    def __rfloordiv__(self, other: int) -> Size:
+        return divide(other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        return self - divide(self, other) * other
+
+    def __lt__(self, other: Size) -> bool:
+        return assume("<", self, other)
+
+    def __le__(self, other: Size) -> bool:
+        return assume("<=", self, other)
+
+    def __gt__(self, other: Size) -> bool:
+        return assume("<", other, self)
+
+    def __ge__(self, other: Size) -> bool:
+        return assume("<=", other, self)
+
+    def __bool__(self) -> bool:
+        return not assume("==", self, 0)
+
+    def __int__(self) -> int:
+        return known(self)
+
+    __index__ = __int__
+
+    def __str__(self) -> str:
+        parts = []
+        for monomial, factor in self.terms:
+            body = "*".join(map(str, monomial))
+            text = body if factor == 1 and body else f"-{body}" if factor == -1 and body else f"{factor}*{body}"
+            parts.append(text if body else str(factor))
+        return "+".join(parts).replace("+-", "-")
+
+    __repr__ = __str__
+
+
+def _terms(size: Size) -> Iterable[tuple[Monomial, int]]:
+    return size.terms if isinstance(size, Dim) else (((), int(size)),)
+
+
+def _collect(terms: list[tuple[Monomial, int]]) -> Size:
+    total: dict[Monomial, int] = {}
+    for monomial, factor in terms:
+        total[monomial] = total.get(monomial, 0) + factor
+    kept = tuple((m, total[m]) for m in sorted(total, key=_order) if total[m])
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    return Dim(kept)
+
+
+def divide(a: Size, b: Size) -> Size:
+    """``a // b``: exact where every term divides, else an opaque atom that remembers the division."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    exact = _exact_quotient(a, b)
+    return exact if exact is not None else _opaque("floordiv", a, b)
+
+
+def _exact_quotient(a: Size, b: Size) -> Size | None:
+    (monomial, factor), *rest = _terms(b)
+    if rest:
+        return 1 if a == b else None
+    parts = []
+    for other, value in _terms(a):
+        left = list(other)
+        for atom in monomial:
+            if atom not in left:
+                return None
+            left.remove(atom)
+        if factor == 0 or value % factor:
+            return None
+        parts.append((tuple(left), value // factor))
+    return _collect(parts)
+
+
+def _opaque(recipe: str, *args: Size) -> Dim:
+    return Dim((((Atom(f"{recipe}({', '.join(map(str, args))})", recipe, args),), 1),))
+
+
+def maximum(a: Size, b: Size) -> Size:
+    """The larger of two sizes, without a guard."""
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return a if a == b else _opaque("max", a, b)
+
+
+RECIPES: dict[str, Callable[[int, int], int]] = {"floordiv": lambda a, b: a // b, "max": max}
+
+
+def evaluate(size: Size, env: Mapping[str, int]) -> int:
+    """The value of `size` where each atom has the value `env` gives its name."""
+    if isinstance(size, int):
+        return size
+    return sum(f * prod(_atom_value(a, env) for a in monomial) for monomial, f in size.terms)
+
+
+def _atom_value(atom: Atom, env: Mapping[str, int]) -> int:
+    if not atom.recipe:
+        return env[atom.name]
+    return RECIPES[atom.recipe](*(evaluate(a, env) for a in atom.args))
+
+
+def substitute(size: Size, mapping: Mapping[str, Size]) -> Size:
+    """`size` with plain atoms replaced by name; atoms that `mapping` does not name stay."""
+    if isinstance(size, int) or not mapping:
+        return size
+    total: Size = 0
+    for monomial, factor in size.terms:
+        term: Size = factor
+        for atom in monomial:
+            term = term * _replaced(atom, mapping)
+        total = total + term
+    return total
+
+
+def _replaced(atom: Atom, mapping: Mapping[str, Size]) -> Size:
+    if not atom.recipe:
+        return mapping.get(atom.name, Dim((((atom,), 1),)))
+    args = [substitute(a, mapping) for a in atom.args]
+    return divide(*args) if atom.recipe == "floordiv" else maximum(*args)
+
+
+# ---- guards ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Assumptions:
+    """What a trace knows and assumes about sizes: the sizes of the call that caused it, and guards.
+
+    Attributes
+    ----------
+    hints : dict
+        Atom name to the size it had in the call being traced; trip counts have none.
+    guards : dict
+        ``(relation, left, right)`` triples that must hold for the trace to be valid, in order of discovery.
+    """
+
+    hints: dict[str, int] = field(default_factory=dict)
+    guards: dict[tuple[str, Size, Size], None] = field(default_factory=dict)
+
+
+_assumptions: ContextVar[Assumptions | None] = ContextVar("tracejit_assumptions", default=None)
+
+
+class UnknownSize(ValueError):
+    """A size was needed that is known only when the function runs."""
+
+
+RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+}
+_NEGATION = {"==": "!=", "!=": "=="}
+
+
+def hint(size: Size) -> int:
+    """The value `size` has in the call being traced; UnknownSize when it has none."""
+    if isinstance(size, int):
+        return size
+    context = _assumptions.get()
+    if context is None:
+        raise UnknownSize(f"the size {size} is symbolic and no trace is active")
+    try:
+        return evaluate(size, context.hints)
+    except KeyError as missing:
+        raise UnknownSize(
+            f"the size {size} depends on {missing.args[0]}, which is known only when the function runs"
+        ) from None
+
+
+def assume(relation: str, a: Size, b: Size) -> bool:
+    """Decide `a` relation `b` by the hints and record the outcome as a guard."""
+    if isinstance(a, int) and isinstance(b, int):
+        return RELATIONS[relation](a, b)
+    if relation == "==" and a == b:
+        return True
+    outcome = RELATIONS[relation](hint(a), hint(b))
+    context = _assumptions.get()
+    assert context is not None  # hint() raised otherwise
+    if outcome:
+        guard = (relation, a, b)
+    elif relation in _NEGATION:
+        guard = (_NEGATION[relation], a, b)
+    else:
+        guard = ("<=" if relation == "<" else "<", b, a)
+    context.guards[guard] = None
+    return outcome
+
+
+def known(size: Size) -> int:
+    """`size` as an int, recording the guard that it keeps this value."""
+    value = hint(size)
+    assume("==", size, value)
+    return value
+
+
+def same(a: Size, b: Size) -> bool:
+    """Are two sizes equal? Structurally, or by a recorded guard; False when they differ in this call."""
+    if a is b or a == b:
+        return True
+    if isinstance(a, int) and isinstance(b, int):
+        return False
+    return assume("==", a, b)
+
+
+class assuming:
+    """Use `context` for guards and hints inside a ``with`` block."""
+
+    def __init__(self, context: Assumptions | None):
+        self.context = context
+
+    def __enter__(self) -> Assumptions | None:
+        self.token = _assumptions.set(self.context)
+        return self.context
+
+    def __exit__(self, *exc: object) -> None:
+        _assumptions.reset(self.token)
+
+
+def holds(guards: Iterable[tuple[str, Size, Size]], env: Mapping[str, int]) -> bool:
+    """Do all guards hold for the sizes in `env`?"""
+    return all(RELATIONS[r](evaluate(a, env), evaluate(b, env)) for r, a, b in guards)
+
+
+# ---- shapes and text ------------------------------------------------------------------------------------
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """Product of sizes; 1 for none."""
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def broadcast_size(a: Size, b: Size) -> Size | None:
+    """The size two axes broadcast to, or None when they do not; symbolic sizes record guards."""
+    if a is b or a == b:
+        return a
+    if isinstance(a, int) and a == 1:
+        return b
+    if isinstance(b, int) and b == 1:
+        return a
+    if isinstance(a, int) and isinstance(b, int):
+        return None
+    if assume("==", a, b):
+        return a if isinstance(a, int) or isinstance(b, Dim) else b
+    if assume("==", a, 1):
+        return b
+    return a if assume("==", b, 1) else None
+
+
+_TOKEN = re.compile(r"\s*(\d+|[A-Za-z_][A-Za-z_0-9]*|[-+*(),])")
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Size:
+    """The inverse of ``str``: read a size written by this module."""
+    tokens = _TOKEN.findall(text)
+    stream = iter([*tokens, ""])
+    value, rest = _sum(next(stream), stream)
+    if rest:
+        raise ValueError(f"cannot read the size {text!r} at {rest!r}")
+    return value
+
+
+def _sum(token: str, stream: Iterator[str]) -> tuple[Size, str]:
+    total: Size = 0
+    sign = 1
+    while True:
+        if token in "+-" and token:
+            sign = -1 if token == "-" else 1
+            token = next(stream)
+        term, token = _term(token, stream)
+        total = total + term * sign
+        if token not in ("+", "-"):
+            return total, token
+
+
+def _term(token: str, stream: Iterator[str]) -> tuple[Size, str]:
+    value, token = _factor(token, stream)
+    while token == "*":
+        other, token = _factor(next(stream), stream)
+        value = value * other
+    return value, token
+
+
+def _factor(token: str, stream: Iterator[str]) -> tuple[Size, str]:
+    if token.isdigit():
+        return int(token), next(stream)
+    following = next(stream)
+    if following != "(":
+        return Dim.of(token), following
+    args: list[Size] = []
+    while following != ")":
+        arg, following = _sum(next(stream), stream)
+        args.append(arg)
+    made = divide(*args) if token == "floordiv" else maximum(*args)
+    return made, next(stream)

@@ -1,0 +1,112 @@
+"""Process-wide settings: a fixed set of names with documented values, overridable for a block.
+
+Knows nothing of the rest of the package; every other module may read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every setting, its type and its default.
+
+    Attributes
+    ----------
+    contract : bool
+        Allow the compiler to join a multiply and an add into one rounding.
+    fastmath : bool
+        Allow rewrites that change NaN, infinities or signed zeros.
+    dtype_promotion : str
+        ``"numpy"`` promotes mixed dtypes as NumPy 2 does, ``"strict"`` raises TypeError.
+    default_dtype : str
+        dtype given to Python floats, ``"float32"`` or ``"float64"``.
+    eager : bool
+        Run the bodies of compiled functions eagerly, so that ``print`` and ``pdb`` work.
+    check : bool
+        Verify graphs after every pass and shapes after every eager op.
+    fast : bool
+        Use the fast lane of the eager door (identical results; off in one test run).
+    cache : bool
+        Keep compiled objects on disk.
+    debug : int
+        Level 0 (quiet) to 6 (assembly) of what compilation prints.
+    """
+
+    contract: bool = True
+    fastmath: bool = False
+    dtype_promotion: str = "numpy"
+    default_dtype: str = "float32"
+    eager: bool = False
+    check: bool = False
+    fast: bool = True
+    cache: bool = True
+    debug: int = 0
+
+
+_CHOICES = {"dtype_promotion": ("numpy", "strict"), "default_dtype": ("float32", "float64")}
+_NAMES = {f.name: type(f.default) for f in fields(Settings)}
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"unknown setting {name!r}; the settings are {', '.join(_NAMES)}")
+    kind = _NAMES[name]
+    if not isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        raise TypeError(f"setting {name!r} takes {kind.__name__}, got {value!r}")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise ValueError(f"setting {name!r} is one of {_CHOICES[name]}, got {value!r}")
+    return value
+
+
+def _from_environment() -> Settings:
+    found: dict[str, Any] = {}
+    for name, kind in _NAMES.items():
+        text = os.environ.get(f"TRACEJIT_{name.upper()}")
+        if text is None or text == "":
+            continue
+        if kind is str:
+            found[name] = _checked(name, text)
+        elif text.lstrip("-").isdigit():
+            found[name] = kind(int(text))
+        else:
+            raise ValueError(f"TRACEJIT_{name.upper()} takes a number, got {text!r}")
+    return Settings(**found)
+
+
+_process = _from_environment()
+_block: ContextVar[Settings | None] = ContextVar("tracejit_settings", default=None)
+
+
+def current() -> Settings:
+    """The settings in force here: those of the innermost block, else the process's."""
+    return _block.get() or _process
+
+
+def configure(**changes: Any) -> None:
+    """Change settings for the whole process; unknown names and values raise."""
+    global _process
+    _process = replace(_process, **{k: _checked(k, v) for k, v in changes.items()})
+
+
+@contextlib.contextmanager
+def settings(**changes: Any) -> Iterator[Settings]:
+    """Change settings inside a ``with`` block of this thread.
+
+    Examples
+    --------
+    >>> with settings(contract=False) as s:
+    ...     s.contract
+    False
+    """
+    token = _block.set(replace(current(), **{k: _checked(k, v) for k, v in changes.items()}))
+    try:
+        yield current()
+    finally:
+        _block.reset(token)
