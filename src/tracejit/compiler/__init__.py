@@ -1,0 +1,1 @@
+"""Graph in, data out: simplify, partition, lower to loops, fuse, schedule, plan, emit."""
