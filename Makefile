@@ -1,0 +1,56 @@
+# Every task sets up what it needs: a virtual environment in .venv, made once with the python3 found on PATH.
+# Another interpreter: make test PYTHON=python3.13.   Another folder: make test VENV=/elsewhere.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+PY := $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick lint types golden semantics bench docs clean
+.DELETE_ON_ERROR:
+
+help: ## list the tasks
+	@sed -n 's/^\([a-z][a-z]*\):.*## \(.*\)$$/  make \1	\2/p' Makefile
+
+demo: $(VENV)/examples.done ## train on scanned digits: accuracy, time per step, pictures in out/
+	$(PY) examples/digits.py
+
+test: $(VENV)/test.done ## run every test
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+quick: $(VENV)/test.done ## run the tests that take no more than a few seconds each
+	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+lint: $(VENV)/test.done ## check style, imports and likely mistakes with ruff
+	$(PY) -m ruff check .
+
+types: $(VENV)/test.done ## check type annotations with mypy
+	$(PY) -m mypy
+
+golden: $(VENV)/test.done ## rewrite the golden files in tests/graphs; read the diff before committing
+	$(PY) -m pytest --update-golden $(PYTEST_ARGS)
+	@git status --short tests/graphs
+
+semantics: $(VENV)/test.done ## run the behaviours promised to users, one line each
+	$(PY) -m pytest -v -m semantics $(PYTEST_ARGS)
+
+bench: $(VENV)/bench.done ## measure beside hand-written NumPy, numba and JAX, on one thread
+	$(PY) -m benchmarks
+
+docs: $(VENV)/docs.done ## write the API pages to out/docs
+	$(PY) -m pdoc --docformat numpy --output-directory out/docs tracejit
+
+clean: ## remove the environment, caches and everything written
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tracejit needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# one stamp per extra: made again only when the dependencies may have changed
+$(VENV)/%.done: pyproject.toml | $(VENV)/made
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@

@@ -1,0 +1,112 @@
+"""What every test may rely on: an object cache of its own, golden files, property tests that repeat exactly.
+
+Knows nothing of the compiler: tests of one piece must not fail because of another through this file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+GRAPHS = Path(__file__).parent / "graphs"
+
+# The same examples on every machine and every run: a failure in CI is a failure here. The thorough profile
+# (HYPOTHESIS_PROFILE=thorough) looks further, also without a clock: shared machines are slow at random.
+settings.register_profile(
+    "default", max_examples=50, derandomize=True, deadline=None, database=None, print_blob=True
+)
+settings.register_profile(
+    "thorough",
+    max_examples=2000,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+CACHE = pytest.StashKey[str]()
+GOLDEN_OWNERS = pytest.StashKey[dict[Path, str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--update-golden``."""
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the files in tests/graphs instead of comparing with them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give this run an empty object cache, before tracejit or a child process can look for the user's own."""
+    config.stash[CACHE] = tempfile.mkdtemp(prefix="tracejit-test-cache-")
+    config.stash[GOLDEN_OWNERS] = {}
+    os.environ["TRACEJIT_CACHE_DIR"] = config.stash[CACHE]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the object cache of this run."""
+    shutil.rmtree(config.stash[CACHE], ignore_errors=True)
+
+
+@pytest.fixture
+def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty object cache directory that only this test sees."""
+    path = tmp_path / "cache"
+    path.mkdir()
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(path))
+    return path
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Return ``golden(text, suffix="graph")``: compare text with ``tests/graphs/<test name>.<suffix>``.
+
+    With ``--update-golden`` the file is written instead. A missing file fails, so that a golden test cannot
+    pass by having nothing to compare with.
+    """
+    update = request.config.getoption("--update-golden")
+    owners = request.config.stash[GOLDEN_OWNERS]
+
+    def golden(text: str, suffix: str = "graph") -> None:
+        path = GRAPHS / f"{file_name(request.node.name)}.{suffix}"
+        owner = owners.setdefault(path, request.node.nodeid)
+        assert owner == request.node.nodeid, f"{owner} compares with {path.name} too: rename one of the tests"
+        text = text if text.endswith("\n") else text + "\n"
+        if update:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        difference = golden_difference(path, text)
+        if difference:
+            pytest.fail(difference, pytrace=False)
+
+    return golden
+
+
+def file_name(test: str) -> str:
+    """Return the name of a test as it may stand in a file name on every system."""
+    return re.sub(r"[^\w.-]+", "-", test).strip("-")
+
+
+def golden_difference(path: Path, text: str) -> str:
+    """Return what differs between a golden file and the text produced now, or an empty string."""
+    remedy = "If the new text is right, run: pytest --update-golden"
+    if not path.exists():
+        return f"No golden file {path}.\n{remedy}\nProduced:\n{text}"
+    wanted = path.read_text(encoding="utf-8")
+    if wanted == text:
+        return ""
+    lines = difflib.unified_diff(
+        wanted.splitlines(), text.splitlines(), f"{path.name} (golden)", f"{path.name} (now)", lineterm=""
+    )
+    return "\n".join([*lines, remedy])

@@ -1,0 +1,390 @@
+"""The shape of the source tree, asserted: layers, cycles, sizes, lazy imports, docstrings, stray words.
+
+Everything is read with ``ast``, so a module that cannot be imported is still judged. Every failure lists all
+offenders as ``file:line``.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+PACKAGE = "tracejit"
+
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 60
+# Lines of code only: a docstring, a comment and a blank line are free, so that nobody saves on explaining.
+# Codebases that are pleasant to read measure 4 to 5 at the median this way; 8 leaves room for shape rules and
+# emitters, and still means that the ordinary function is read at a glance.
+MAX_MEDIAN_FUNCTION_LINES = 8
+
+# layer -> the layers it may import; a module directly in the package (numpy.py, cli.py) is a face
+LAYERS = {
+    "core": {"core"},
+    "ops": {"core", "ops"},
+    "compiler": {"core", "ops", "compiler"},
+    "runtime": {"core", "runtime"},
+    "frontend": {"core", "ops", "compiler", "runtime", "frontend"},
+    "library": {"core", "ops", "compiler", "runtime", "frontend", "library"},
+    "compat": {"core", "ops", "compiler", "runtime", "frontend", "library", "face", "compat"},
+    "face": {"core", "ops", "compiler", "runtime", "frontend", "library", "face", "compat"},
+}
+DRAWING = {"networkx", "matplotlib", "tqdm", "IPython"}
+THIRD_PARTY = {
+    "core": {"numpy"},
+    "ops": {"numpy"},
+    "compiler": {"numpy"},
+    "runtime": {"numpy"},
+    "frontend": {"numpy"} | DRAWING,
+    "library": {"numpy"} | DRAWING,
+    "compat": {"numpy"},
+    "face": {"numpy"} | DRAWING,
+}
+THIRD_PARTY_OF_MODULE = {"tracejit.compiler.llvm": {"llvmlite"}}
+LAZY = {"llvmlite"} | DRAWING
+IMPORTERS = ("import_module", "__import__")
+
+PROSE = ("*.py", "*.md", "*.toml", "*.yml", "*.graph", "Makefile", "run")
+PROSE_FOLDERS = ("src", "tests", "examples", "benchmarks", "docs", ".ci")
+# Written so that no pattern matches itself. The text speaks of the project, not of how or where it was made.
+FORBIDDEN = [
+    r"(?<![\w.])/(?:work|farm|root|home/\w+)/",
+    r"(?<![\w.])/tmp/\w",
+    r"\bsketch[e]?[s]?\b",
+    r"\bfacts/",
+    r"\b(?:this|that|another|an|the|next|previous|last|later|earlier) sess[i]ons?\b",
+    r"\b(?:sub-?)?ag[e]nts?\b",
+    r"\bissue #?\d",
+    r"\bTO[D]O\b|\bFIX[M]E\b|\bXX[X]\b",
+]
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module: its dotted name, where, and whether it runs when the importing module does."""
+
+    name: str
+    line: int
+    function: str | None
+    typing_only: bool
+
+    @property
+    def top(self) -> str:
+        return self.name.split(".")[0]
+
+
+@dataclass
+class Module:
+    """One source file, parsed."""
+
+    path: Path
+    name: str
+    tree: ast.Module
+    imports: list[Import] = field(default_factory=list)
+
+    @property
+    def layer(self) -> str:
+        parts = self.name.split(".")
+        return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "face"
+
+    @property
+    def package(self) -> list[str]:
+        parts = self.name.split(".")
+        return parts if self.path.name == "__init__.py" else parts[:-1]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.path.read_text(encoding="utf-8").splitlines()
+
+    def at(self, line: int, text: str) -> str:
+        return f"{self.path.relative_to(ROOT)}:{line}: {text}"
+
+
+def read_modules() -> dict[str, Module]:
+    """Parse every module of the package and resolve its imports to modules."""
+    modules = {}
+    for path in sorted((SOURCE / PACKAGE).rglob("*.py")):
+        parts = list(path.relative_to(SOURCE).with_suffix("").parts)
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        modules[name] = Module(path, name, ast.parse(path.read_text(encoding="utf-8"), str(path)))
+    for module in modules.values():
+        module.imports = list(find_imports(module, modules))
+    return modules
+
+
+def find_imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
+    """Yield what a module imports anywhere in it; ``from p import m`` names ``p.m`` when that is a module."""
+
+    def walk(node: ast.AST, function: str | None, typing_only: bool) -> Iterator[Import]:
+        for name in imported_names(node, module, modules):
+            yield Import(name, node.lineno, function, typing_only)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            function = getattr(node, "name", "<lambda>")
+        guarded = typing_only or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, function, guarded)
+
+    return walk(module.tree, None, False)
+
+
+def imported_names(node: ast.AST, module: Module, modules: dict[str, Module]) -> list[str]:
+    """Return the modules that one syntax node imports, calls of import_module and __import__ included."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        base = module.package[: len(module.package) + 1 - node.level] if node.level else []
+        source = ".".join(base + (node.module.split(".") if node.module else []))
+        names = [f"{source}.{alias.name}" for alias in node.names]
+        return [name if name in modules else source for name in names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in IMPORTERS:
+        constant = node.args and isinstance(node.args[0], ast.Constant)
+        return [str(node.args[0].value) if constant else "<computed>"]
+    return []
+
+
+MODULES = read_modules()
+FUNCTIONS = [
+    (module, node)
+    for module in MODULES.values()
+    for node in ast.walk(module.tree)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+]
+
+
+def none(offenders: list[str], rule: str) -> None:
+    """Fail with the rule and every offender, if there is one."""
+    if offenders:
+        pytest.fail("\n".join([rule, *offenders]), pytrace=False)
+
+
+def code_lines(module: Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Count the lines of a function that hold code: no docstring, no comment, no blank line."""
+    lines = set(range(function.lineno, function.end_lineno + 1))
+    for node in ast.walk(function):
+        documented = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    texts = (module.lines[line - 1].strip() for line in lines)
+    return sum(bool(text) and not text.startswith("#") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("import numpy as np, os.path", ["numpy", "os.path"]),
+        ("from tracejit.core import errors", ["tracejit.core.errors"]),
+        ("from tracejit.core.errors import ShapeError", ["tracejit.core.errors"]),
+        ("from . import errors", ["tracejit.core.errors"]),
+        ("from .errors import ShapeError", ["tracejit.core.errors"]),
+        ("from ..ops import sin", ["tracejit.ops"]),
+        ("importlib.import_module('llvmlite')", ["llvmlite"]),
+        ("__import__(name)", ["<computed>"]),
+        ("print(numpy)", []),
+    ],
+)
+def test_imports_are_resolved(statement: str, names: list[str]):
+    known = ("tracejit", "tracejit.core", "tracejit.core.errors", "tracejit.core.op", "tracejit.ops")
+    modules = {name: Module(SOURCE / "op.py", name, ast.parse("")) for name in known}
+    importing = Module(SOURCE / "op.py", "tracejit.core.op", ast.parse(statement))
+    assert [item.name for item in find_imports(importing, modules)] == names
+
+
+def test_code_lines_leave_out_documentation():
+    text = 'def f(x):\n    """Doc.\n\n    More.\n    """\n    # why\n\n    return (\n        x\n    )\n'
+    module = Module(SOURCE / "f.py", "f", ast.parse(text))
+    module.lines = text.splitlines()
+    assert code_lines(module, module.tree.body[0]) == 4
+
+
+def test_the_tree_is_there():
+    packages = {module.layer for module in MODULES.values()}
+    assert {"core", "ops", "compiler", "runtime", "frontend"} <= packages
+    known = set(LAYERS) - {"face"}
+    folders = [path.parent for path in (SOURCE / PACKAGE).glob("*/__init__.py")]
+    none([f"{f.relative_to(ROOT)}/" for f in folders if f.name not in known], "A folder outside the layers:")
+
+
+def test_imports_go_down_the_layers():
+    none(
+        [
+            module.at(item.line, f"{module.layer} imports {item.name}, of {MODULES[item.name].layer}")
+            for module in MODULES.values()
+            for item in module.imports
+            if item.name in MODULES and MODULES[item.name].layer not in LAYERS[module.layer]
+        ],
+        "One way only: core <- ops <- compiler <- frontend <- library, faces; core <- runtime <- frontend",
+    )
+
+
+def test_imports_within_the_package_exist():
+    none(
+        [
+            module.at(item.line, f"no module {item.name}")
+            for module in MODULES.values()
+            for item in module.imports
+            if item.top == PACKAGE and item.name not in MODULES
+        ],
+        "An import of our own names a module that is not there:",
+    )
+
+
+def test_no_import_cycles():
+    def edges(name: str) -> Iterator[str]:
+        module = MODULES[name]
+        return (i.name for i in module.imports if i.name in MODULES and not i.typing_only and i.name != name)
+
+    finished, path = set(), []
+    cycles = []
+
+    def visit(name: str) -> None:
+        if name in path:
+            cycles.append(" -> ".join([*path[path.index(name) :], name]))
+        elif name not in finished:
+            path.append(name)
+            for target in edges(name):
+                visit(target)
+            finished.add(path.pop())
+
+    for name in MODULES:
+        visit(name)
+    none(cycles, "Modules import each other in a circle:")
+
+
+def test_imports_stand_at_the_top():
+    none(
+        [
+            module.at(item.line, f"{item.function}() imports {item.name}")
+            for module in MODULES.values()
+            for item in module.imports
+            if item.function and item.top not in LAZY
+        ],
+        f"Only {', '.join(sorted(LAZY))} may be imported inside a function; anything else dodges a cycle.",
+    )
+
+
+def test_lazy_imports_are_lazy():
+    none(
+        [
+            module.at(item.line, f"imports {item.name} when the module loads")
+            for module in MODULES.values()
+            for item in module.imports
+            if item.top in LAZY and not item.function and not item.typing_only
+        ],
+        "These are slow to load and must be imported inside the function that needs them:",
+    )
+
+
+def test_third_party_imports():
+    def allowed(module: Module) -> set[str]:
+        own = THIRD_PARTY[module.layer] | THIRD_PARTY_OF_MODULE.get(module.name, set())
+        return own | {PACKAGE} | set(sys.stdlib_module_names)
+
+    none(
+        [
+            module.at(item.line, f"{module.layer} may not import {item.name}")
+            for module in MODULES.values()
+            for item in module.imports
+            if item.top not in allowed(module)
+        ],
+        "core, ops, compiler and runtime know NumPy only; llvmlite is imported in compiler/llvm.py alone.",
+    )
+
+
+def test_files_are_short():
+    none(
+        [
+            module.at(len(module.lines), f"{len(module.lines)} lines")
+            for module in MODULES.values()
+            if len(module.lines) > MAX_FILE_LINES
+        ],
+        f"A file holds one idea in at most {MAX_FILE_LINES} lines.",
+    )
+
+
+def test_functions_are_short():
+    none(
+        [
+            module.at(function.lineno, f"{function.name} has {size} lines of code")
+            for module, function in FUNCTIONS
+            if (size := code_lines(module, function)) > MAX_FUNCTION_LINES
+        ],
+        f"A function has at most {MAX_FUNCTION_LINES} lines of code.",
+    )
+
+
+def test_the_median_function_is_small():
+    sizes = sorted(((code_lines(m, f), m.at(f.lineno, f.name)) for m, f in FUNCTIONS), reverse=True)
+    if not sizes:
+        return
+    median = statistics.median(size for size, _ in sizes)
+    if median > MAX_MEDIAN_FUNCTION_LINES:
+        longest = [f"{size:4} {where}" for size, where in sizes[:20]]
+        none(longest, f"The median function has {median} lines, the limit is {MAX_MEDIAN_FUNCTION_LINES}:")
+
+
+def test_modules_have_docstrings():
+    undocumented = [m for m in MODULES.values() if m.lines and not ast.get_docstring(m.tree)]
+    offenders = [module.at(1, "no docstring") for module in undocumented]
+    none(offenders, "A module opens with a paragraph: what it is for and what it must not know.")
+
+
+def test_import_is_light():
+    face = MODULES.get(PACKAGE)
+    names = [node for node in face.tree.body if not isinstance(node, ast.Expr)] if face else []
+    if not names:
+        pytest.skip("tracejit/__init__.py has no names yet")
+    loaded, public = import_in_a_new_process()
+    assert public, "import tracejit brought no public name"
+    assert f"{PACKAGE}.core" in loaded, "import tracejit loaded no core: nothing was tested"
+    heavy = sorted({name.split(".")[0] for name in loaded} & LAZY)
+    assert not heavy, f"import tracejit loads {', '.join(heavy)}"
+
+
+def import_in_a_new_process() -> tuple[list[str], list[str]]:
+    """Import the package in a fresh process; return the modules loaded and the public names.
+
+    The process then imports llvmlite and networkx, to show that they were absent by design, not by accident.
+    """
+    code = (
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r}); import {PACKAGE} as package, json;"
+        "loaded = sorted(sys.modules); public = [name for name in dir(package) if name[0] != '_'];"
+        "import llvmlite, networkx; print(json.dumps([loaded, public]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded, public = json.loads(done.stdout)
+    return loaded, public
+
+
+def prose_files() -> list[Path]:
+    """Return every file of the project that a person reads."""
+    folders = [folder for name in PROSE_FOLDERS if (folder := ROOT / name).is_dir()]
+    inner = [path for folder in folders for pattern in PROSE for path in folder.rglob(pattern)]
+    return sorted({*inner, *(path for pattern in PROSE for path in ROOT.glob(pattern))})
+
+
+def test_the_text_speaks_of_the_project_only():
+    files = prose_files()
+    assert ROOT / "Makefile" in files
+    pattern = re.compile("|".join(FORBIDDEN))
+    none(
+        [
+            f"{path.relative_to(ROOT)}:{number}: {found.group()}"
+            for path in files
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+            if (found := pattern.search(line))
+        ],
+        "Machine paths, notes to self and talk about how the text came to be do not belong here:",
+    )
