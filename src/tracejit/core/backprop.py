@@ -1,0 +1,204 @@
+"""Reverse mode, once: `backprop` walks records backwards; tapes and graphs both hand it records.
+
+Rules are written with public ops, so they run eagerly, on an outer tape, or into a graph. None is the only
+zero. Broadcasting is undone here, decided from specs, so no rule has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .dispatch import Record, located, recording
+from .dim import Dim
+from .errors import GradientError, ShapeError, TracejitError, at
+from .graph import Graph
+from .op import OPS, Joint
+from .scattered import Scattered, add_cotangents, dense
+from .spec import TensorSpec
+from .tensor import Tensor
+from .trace import replay, trace
+
+Cotangent = Any  # Tensor | Scattered | None
+
+
+class NoGradient(TracejitError, LookupError):
+    """An op without any derivative rule lies between target and source."""
+
+
+class Listing:
+    """The recorder that keeps every call, in order."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def record(self, record: Record) -> None:
+        self.records.append(record)
+
+
+def backprop(records: list[Record], cotangents: dict[int, Cotangent], sources: Sequence[int],
+             consume: bool = False) -> list[Cotangent]:
+    """Carry cotangents from outputs back to `sources`.
+
+    Parameters
+    ----------
+    records : list of Record
+        What happened, in order; with `consume` each is dropped as it is passed.
+    cotangents : dict
+        Serial number of a tensor to its cotangent. Emptied as the walk proceeds.
+    sources : sequence of int
+        Serial numbers whose cotangents are wanted.
+
+    Returns
+    -------
+    list
+        Per source a dense Tensor, or None where nothing connects it.
+    """
+    reached = _reached(records, sources)
+    wanted = set(sources)
+    for position in range(len(records) - 1, -1, -1):
+        record = records.pop() if consume else records[position]
+        gs = [cotangents.get(t.serial) if t.serial in wanted else cotangents.pop(t.serial, None)
+              for t in record.outputs]
+        if all(g is None for g in gs):
+            continue
+        needs = [t.serial in reached and t.spec.differentiable for t in record.inputs]
+        if any(needs):
+            with located(record.location):
+                _propagate(record, gs, needs, cotangents)
+    with_none = [cotangents.get(s) for s in sources]
+    return [dense(g) for g in with_none]
+
+
+def _reached(records: Iterable[Record], sources: Iterable[int]) -> set[int]:
+    """Serials of the tensors that depend on the sources."""
+    reached = set(sources)
+    for record in records:
+        for t in record.inputs:
+            if t.serial in reached:
+                reached.update([o.serial for o in record.outputs])
+                break
+    return reached
+
+
+def _propagate(record: Record, gs: list[Cotangent], needs: list[bool], cotangents: dict[int, Cotangent]) -> None:
+    for t, g in zip(record.inputs, input_cotangents(record, gs, needs), strict=True):
+        if g is None:
+            continue
+        g = _fit(g, t.spec, record)
+        old = cotangents.get(t.serial)
+        cotangents[t.serial] = g if old is None else add_cotangents(old, g)
+
+
+def input_cotangents(record: Record, gs: list[Cotangent], needs: list[bool]) -> list[Cotangent]:
+    """Apply the op's rules: one cotangent, or None, per input."""
+    op = record.op
+    if isinstance(op.vjp, Joint):
+        return op.vjp.rule(record, gs, needs)
+    g, y = dense(gs[0]), record.outputs[0]
+    if op.partial is not None:
+        return [
+            g * conjugate(rule(y, *record.inputs, **record.attrs)) if need and rule is not None else None
+            for rule, need in zip(op.partial, needs, strict=True)
+        ]
+    if op.vjp is None:
+        raise NoGradient(f"gradient registry has no entry for: {op.name}{at(record.location)}")
+    rules = op.vjp if len(op.vjp) == len(needs) else (op.vjp[0],) * len(needs)
+    return [
+        rule(g, y, *record.inputs, **record.attrs) if need and rule is not None else None
+        for rule, need in zip(rules, needs, strict=True)
+    ]
+
+
+def conjugate(x: Any) -> Any:
+    """Complex conjugate; real tensors and Python numbers as they are."""
+    return OPS["conj"](x) if isinstance(x, Tensor) and x.dtype.kind == "c" else x
+
+
+def _fit(g: Cotangent, spec: TensorSpec, record: Record) -> Cotangent:
+    """Undo broadcasting and complex promotion, so that a cotangent has its input's spec."""
+    if isinstance(g, Scattered):
+        return g
+    if g.dtype != spec.dtype:
+        if g.dtype.kind == "c" and spec.dtype.kind == "f":
+            g = OPS["real"](g)
+        if g.dtype != spec.dtype:
+            g = OPS["cast"](g, dtype=spec.dtype)
+    return g if g.shape == spec.shape else sum_to(g, spec, record)
+
+
+def sum_to(g: Tensor, spec: TensorSpec, record: Record) -> Tensor:
+    """Sum over the axes that broadcasting added or stretched."""
+    lead = len(g.shape) - len(spec.shape)
+    stretched = [i for i, d in enumerate(spec.shape) if d == 1 and g.shape[lead + i] != 1] if lead >= 0 else []
+    axes = (*range(lead), *(lead + i for i in stretched))
+    rest = [g.shape[lead + i] for i in range(len(spec.shape)) if i not in stretched]
+    if lead < 0 or rest != [d for i, d in enumerate(spec.shape) if i not in stretched]:
+        symbolic = any(isinstance(d, Dim) for d in (*g.shape, *spec.shape))
+        if lead != 0 or not symbolic:
+            raise GradientError(
+                f"the gradient rule of {record.op} returned {g.spec} for an input of {spec}{at(record.location)}"
+            )
+        return OPS["reshape"](g, shape=spec.shape)
+    try:
+        summed = OPS["reduce_sum"](g, axis=axes) if axes else g
+        return OPS["reshape"](summed, shape=spec.shape)
+    except ShapeError as error:
+        raise GradientError(f"the gradient rule of {record.op} does not fit its input: {error}") from error
+
+
+def linearize(graph: Graph, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Record]]:
+    """Replay the graph on `tensors` and return its outputs with the records of what happened."""
+    listing = Listing()
+    with recording(listing):
+        outputs = replay(graph, tensors)
+    return outputs, listing.records
+
+
+def gradient_graph(graph: Graph, wanted: tuple[bool, ...] | None = None,
+                   seeded: tuple[bool, ...] | None = None) -> tuple[Graph, tuple[bool, ...]]:
+    """The reverse-mode transform of a graph.
+
+    ``graph: xs -> ys`` becomes ``(xs, cotangents of the seeded ys) -> cotangents of the wanted xs``.
+
+    Parameters
+    ----------
+    graph : Graph
+    wanted : tuple of bool, optional
+        Which inputs to differentiate with respect to; by default every differentiable one.
+    seeded : tuple of bool, optional
+        Which outputs get a cotangent; by default every differentiable one.
+
+    Returns
+    -------
+    Graph, tuple of bool
+        The gradient graph, whose outputs are the cotangents of the inputs that are connected, and per
+        wanted input whether it is connected.
+    """
+    wanted = wanted or tuple(v.spec.differentiable for v in graph.inputs)
+    seeded = seeded or tuple(v.spec.differentiable for v in graph.outputs)
+    key = ("gradient", wanted, seeded)
+    if key not in graph.derived:
+        graph.derived[key] = _gradient_graph(graph, wanted, seeded)
+    return graph.derived[key]
+
+
+def _gradient_graph(graph: Graph, wanted: tuple[bool, ...], seeded: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:
+    n = len(graph.inputs)
+    connected: list[bool] = []
+
+    def rule(*args: Tensor) -> list[Tensor]:
+        primals = args[:n]
+        ys, records = linearize(graph, primals)
+        seeds: dict[int, Cotangent] = {}
+        seeded_ys = (y for y, s in zip(ys, seeded, strict=True) if s)
+        for y, g in zip(seeded_ys, args[n:], strict=True):
+            seeds[y.serial] = g if y.serial not in seeds else add_cotangents(seeds[y.serial], g)
+        chosen = [x.serial for x, w in zip(primals, wanted, strict=True) if w]
+        grads = backprop(records, seeds, chosen)
+        connected[:] = [g is not None for g in grads]
+        return [g for g in grads if g is not None]
+
+    cotangents = [v.spec for v, s in zip(graph.outputs, seeded, strict=True) if s]
+    traced = trace(rule, [*(v.spec for v in graph.inputs), *cotangents], graph.name + "_grad")
+    return traced.graph, tuple(connected)

@@ -1,0 +1,352 @@
+"""The door: every op call, eager or traced, goes through `apply`, and the interpreter in charge says what it means.
+
+With nothing tracing and nothing recording, `apply` runs the kernel and wraps the result: the fast lane. A lane
+may skip work, never add meaning. Knows no op, no tape and no trace by name.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import settings
+from .errors import DtypeError, Location, ShapeError, TracejitError, at, user_location
+from .op import Op
+from .tensor import Tensor, no_value
+
+
+class Record:
+    """One op call that happened: the same five fields as a graph's Node."""
+
+    __slots__ = ("op", "inputs", "attrs", "outputs", "location")
+
+    def __init__(self, op: Op, inputs: tuple, attrs: Mapping[str, Any], outputs: tuple, location: Location | None):
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs = outputs
+        self.location = location
+
+
+class Interpreter(Protocol):
+    """What an op call means."""
+
+    def run(self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
+            location: Location | None) -> tuple[Tensor, ...]: ...
+
+    def constant(self, array: np.ndarray) -> Tensor: ...
+
+
+class Recorder(Protocol):
+    """Something that listens to op calls."""
+
+    def record(self, record: Record) -> None: ...
+
+
+class State(threading.local):
+    """Per thread: the interpreter in charge (None is eager), the recorders, an inherited location.
+
+    `busy` is the mode word: false exactly when `apply` may take the fast lane. A new thread starts eager
+    with nothing recording.
+    """
+
+    def __init__(self) -> None:
+        self.interpreter: Interpreter | None = None
+        self.recorders: tuple[Recorder, ...] = ()
+        self.location: Location | None = None
+        self.quiet = _quiet_context()
+        self.update()
+
+    def update(self) -> None:
+        now = settings.current()
+        self.busy = bool(self.interpreter is not None or self.recorders or now.check or not now.fast)
+
+
+def _quiet_context() -> contextvars.Context:
+    """A context in which NumPy neither warns nor raises on NaN, infinities and division by zero."""
+    context = contextvars.copy_context()
+    context.run(np.seterr, all="ignore")  # NumPy keeps the error state in a context variable
+    return context
+
+
+state = State()
+
+
+def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
+    """Call `op` on tensors with canonical attributes; a Tensor, or a tuple of them."""
+    st = state
+    if st.busy or op.runs_graphs:
+        return _apply(st, op, inputs, attrs)
+    try:
+        out = st.quiet.run(op.kernel, *[t._payload for t in inputs], **attrs)
+    except Exception as error:
+        raise explain(op, inputs, attrs, error, user_location()) from error
+    if out.__class__ is np.ndarray:
+        return Tensor(out)
+    outputs = wrap(out)
+    return outputs if op.multiple else outputs[0]
+
+
+def _apply(st: State, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
+    location = st.location or user_location()
+    if st.recorders and op.recorded is not None:
+        attrs = op.recorded(inputs, attrs)
+    interpreter = st.interpreter
+    if interpreter is None:
+        outputs = run_kernel(op, inputs, attrs, location)
+    else:
+        outputs = interpreter.run(op, inputs, attrs, location)
+    if st.recorders:
+        record = Record(op, inputs, attrs, outputs, location)
+        for recorder in st.recorders:
+            recorder.record(record)
+    return outputs if op.multiple else outputs[0]
+
+
+def run_kernel(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
+               location: Location | None) -> tuple[Tensor, ...]:
+    """Run the NumPy kernel, off the fast lane."""
+    st = state
+    arrays = [t._payload for t in inputs]
+    try:
+        if op.runs_graphs:
+            outputs = wrap(op.kernel(*arrays, **attrs))
+        else:
+            outputs = wrap(st.quiet.run(op.kernel, *arrays, **attrs))
+        if settings.current().check:
+            _check(op, inputs, attrs, outputs)
+        return outputs
+    except Exception as error:
+        raise explain(op, inputs, attrs, error, location) from error
+
+
+def wrap(out: Any) -> tuple[Tensor, ...]:
+    """Kernel results as tensors."""
+    if out.__class__ is tuple:
+        return tuple([Tensor(np.asarray(o)) for o in out])
+    return (Tensor(np.asarray(out)),)
+
+
+def _check(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], outputs: tuple[Tensor, ...]) -> None:
+    expected = op.specs(tuple(t.spec for t in inputs), attrs)
+    got = tuple(t.spec for t in outputs)
+    if not any(s.symbolic for s in expected) and expected != got:
+        raise TracejitError(f"the shape rule of {op} says {expected}, its kernel returned {got}")
+
+
+def explain(op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], error: Exception,
+            location: Location | None) -> Exception:
+    """The error to raise when an op failed: op with specs, what is wrong, where."""
+    if isinstance(error, TracejitError) and getattr(error, "explained", False):
+        return error
+    for t in inputs:
+        if t.is_symbolic and state.interpreter is None:
+            return no_value(t)
+    if not isinstance(error, (ShapeError, DtypeError)):
+        try:  # the shape rule words the error better than NumPy does
+            op.specs(tuple(t.spec for t in inputs), attrs)
+        except (ShapeError, DtypeError) as better:
+            error = better
+    kind = type(error) if isinstance(error, (TracejitError, MemoryError)) else _kind(error)
+    call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)})"
+    worded = kind(f"{call}: {error}{at(location)}")
+    worded.explained = True  # type: ignore[union-attr]
+    return worded
+
+
+def _kind(error: Exception) -> type[Exception]:
+    if isinstance(error, TypeError):
+        return DtypeError
+    return ShapeError if isinstance(error, (ValueError, IndexError)) else TracejitError
+
+
+def _attrs_text(attrs: Mapping[str, Any]) -> str:
+    shown = {k: v for k, v in attrs.items() if isinstance(v, (int, float, str, tuple, np.dtype))}
+    return "".join(f", {k}={v.name if isinstance(v, np.dtype) else v}" for k, v in shown.items())
+
+
+# ---- who is in charge -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def _replacing(**fields: Any) -> Iterator[None]:
+    saved = {k: getattr(state, k) for k in fields}
+    for k, v in fields.items():
+        setattr(state, k, v)
+    state.update()
+    try:
+        yield
+    finally:
+        for k, v in saved.items():
+            setattr(state, k, v)
+        state.update()
+
+
+def interpreting(interpreter: Interpreter | None) -> Any:
+    """Put `interpreter` in charge, with nothing recording, for a ``with`` block."""
+    return _replacing(interpreter=interpreter, recorders=(), location=None)
+
+
+def recording(recorder: Recorder) -> Any:
+    """Let `recorder` listen, besides those that do already."""
+    return _replacing(recorders=(*state.recorders, recorder))
+
+
+def pausing(recorder: Recorder | None = None) -> Any:
+    """Stop one recorder (or all) from listening for a ``with`` block."""
+    kept = tuple(r for r in state.recorders if r is not recorder) if recorder is not None else ()
+    return _replacing(recorders=kept)
+
+
+class located:
+    """Let ops called in the block report `location` as theirs: derivatives and rewrites inherit it."""
+
+    __slots__ = ("location", "saved")
+
+    def __init__(self, location: Location | None):
+        self.location = location
+
+    def __enter__(self) -> None:
+        self.saved = state.location
+        if self.location is not None:
+            state.location = self.location
+
+    def __exit__(self, *exc: object) -> None:
+        state.location = self.saved
+
+
+def start_recording(recorder: Recorder) -> None:
+    """Let `recorder` listen until :func:`stop_recording`."""
+    state.recorders = (*state.recorders, recorder)
+    state.update()
+
+
+def stop_recording(recorder: Recorder) -> None:
+    """End :func:`start_recording`."""
+    state.recorders = tuple(r for r in state.recorders if r is not recorder)
+    state.update()
+
+
+def is_tracing() -> bool:
+    """Is an op call adding to a graph right now?"""
+    return state.interpreter is not None and hasattr(state.interpreter, "graph")
+
+
+# ---- from Python values to tensors ----------------------------------------------------------------------
+
+
+def as_tensor(x: Any, dtype: Any = None) -> Tensor:
+    """`x` as a Tensor: tensors as they are, Variables read, arrays and numbers copied into constants."""
+    if x.__class__ is Tensor:
+        return x
+    read = getattr(x, "__tensor__", None)
+    if read is not None:
+        return read()
+    array = to_array(x, dtype)
+    interpreter = state.interpreter
+    return Tensor(array) if interpreter is None else interpreter.constant(array)
+
+
+def to_array(x: Any, dtype: Any = None) -> np.ndarray:
+    """A fresh, native, read-only ndarray of `x`; Python numbers get the default dtypes, NumPy's keep theirs."""
+    if dtype is None:
+        dtype = default_dtype(x)
+    try:
+        array = np.array(x, dtype=dtype, order="C")
+    except (ValueError, TypeError, OverflowError) as error:
+        what = _where_tensors_hide(x)
+        raise DtypeError(f"cannot make a tensor of {type(x).__name__}: {what or error}{at(user_location())}") from None
+    if array.dtype.kind not in "biufc":
+        raise DtypeError(
+            f"cannot make a tensor of dtype {array.dtype} (from {type(x).__name__}); tensors hold numbers and "
+            f"bools: convert with np.asarray(x, dtype=float) first{at(user_location())}"
+        )
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    array.flags.writeable = False
+    return array
+
+
+def _where_tensors_hide(x: Any) -> str:
+    if isinstance(x, (list, tuple)) and any(isinstance(e, Tensor) for e in x):
+        return "it holds tensors; use tracejit.stack"
+    return ""
+
+
+def default_dtype(x: Any) -> np.dtype | None:
+    """The dtype for Python data: None keeps what NumPy finds (arrays keep theirs)."""
+    if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__array__"):
+        return None
+    kind = _python_kind(x)
+    wide = settings.current().default_dtype == "float64"
+    if kind is float:
+        return np.dtype("float64" if wide else "float32")
+    if kind is complex:
+        return np.dtype("complex128" if wide else "complex64")
+    return np.dtype("int32") if kind is int else None
+
+
+def _python_kind(x: Any) -> type | None:
+    """float, complex, int or bool for (nests of) Python numbers; None as soon as anything else is inside."""
+    if isinstance(x, (list, tuple, range)):
+        if isinstance(x, range) or not x:
+            return int if x.__class__ is range else float
+        kinds = [_python_kind(e) for e in x]
+        order = [complex, float, int, bool]
+        return next((k for k in order if k in kinds), None) if None not in kinds else None
+    for kind in (bool, int, float, complex):
+        if x.__class__ is kind:
+            return kind
+    return None
+
+
+def is_weak(x: Any) -> bool:
+    """A Python number or a list of them: it takes the dtype of what it meets."""
+    return _python_kind(x) is not None
+
+
+def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
+    """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
+    weak = [is_weak(x) if x.__class__ is not Tensor else False for x in inputs]
+    strong = [as_tensor(x) for x, w in zip(inputs, weak, strict=True) if not w]
+    if not strong:
+        whole = [default_dtype(x) or np.dtype(bool) for x in inputs]
+        dtype = np.result_type(*whole)
+        if dtype.kind == "f":  # int32 with float32 of two literals: the float's own width
+            dtype = max((d for d in whole if d.kind == "f"), key=lambda d: d.itemsize)
+        return tuple(as_tensor(x, dtype) for x in inputs)
+    dtypes = [t.dtype for t in strong]
+    dtype = np.result_type(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
+    if len(set(dtypes)) > 1 and settings.current().dtype_promotion == "strict":
+        raise DtypeError(
+            f"mixed dtypes {' and '.join(d.name for d in dict.fromkeys(dtypes))}: write "
+            f"tracejit.cast(x, tracejit.{dtype.name}) on the narrower one, or set dtype_promotion to 'numpy'"
+            f"{at(user_location())}"
+        )
+    found = iter(strong)
+    same = [as_tensor(x, dtype) if w else next(found) for x, w in zip(inputs, weak, strict=True)]
+    return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
+
+
+def _weak_example(x: Any) -> Any:
+    kind = _python_kind(x)
+    return kind(0) if kind is not None else 0
+
+
+def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
+    """The user's door of an op: prepare, make tensors, apply."""
+    if self.prepare is not None:
+        inputs, attrs = self.prepare(inputs, attrs)
+    for x in inputs:
+        if x.__class__ is not Tensor:
+            inputs = tuple([as_tensor(x) for x in inputs])
+            break
+    return apply(self, inputs, attrs)
+
+
+Op.__call__ = _call  # type: ignore[method-assign]

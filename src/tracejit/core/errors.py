@@ -1,0 +1,107 @@
+"""Errors with three fixed parts: the op and what it was given, what is wrong, and the user's own line."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType, FrameType
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class TracejitError(Exception):
+    """Base of the errors this package raises about programs."""
+
+
+class ShapeError(TracejitError, ValueError):
+    """Shapes that do not fit the op."""
+
+
+class DtypeError(TracejitError, TypeError):
+    """dtypes that do not fit the op."""
+
+
+class LeakedTensor(TracejitError):
+    """A tensor of a finished trace was used outside of it."""
+
+
+class GradientError(TracejitError, ValueError):
+    """A gradient rule returned something that cannot be the gradient."""
+
+
+class SymbolicValue(TracejitError, TypeError):
+    """A concrete value was asked of a tensor that has none while tracing."""
+
+
+class Location:
+    """A place in the user's program; file and line are worked out when somebody asks."""
+
+    __slots__ = ("code", "lasti")
+
+    def __init__(self, code: CodeType, lasti: int):
+        self.code = code
+        self.lasti = lasti
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        found = self.code.co_firstlineno
+        for start, end, line in self.code.co_lines():
+            if start <= self.lasti < end and line is not None:
+                found = line
+        return found
+
+    def __str__(self) -> str:
+        source = linecache.getline(self.file, self.line).strip()
+        return f"{self.file}:{self.line}" + (f"\n      {source}" if source else "")
+
+
+_internal: dict[CodeType, bool] = {}
+
+
+def is_internal(code: CodeType) -> bool:
+    """Does this code belong to the package (and not to its user)?"""
+    known = _internal.get(code)
+    if known is None:
+        file = code.co_filename
+        known = _internal[code] = file.startswith(PACKAGE) or file.startswith("<frozen")
+    return known
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame outside of this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def user_location() -> Location | None:
+    """Where the user's program is right now."""
+    frame = user_frame()
+    return None if frame is None else Location(frame.f_code, frame.f_lasti)
+
+
+def stack_level() -> int:
+    """The ``stacklevel`` that makes `warnings.warn`, called by our caller, point at the user's line."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def require(ok: bool, message: str) -> None:
+    """Raise ShapeError(message) unless `ok`; the door adds the op and the user's line."""
+    if not ok:
+        raise ShapeError(message)
+
+
+def at(location: Location | None) -> str:
+    """The last part of a message: where."""
+    return f"\n  at {location}" if location is not None else ""

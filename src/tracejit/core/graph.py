@@ -1,0 +1,195 @@
+"""Graph: a closed SSA program. A region of a control-flow op is a Graph among the node's attributes.
+
+Knows nothing of how graphs are made, differentiated or compiled. Attributes hold canonical data only:
+numbers, str, bool, None, dtype, Dim, tuple, Graph and Constant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .dim import Dim, Size
+from .errors import Location, TracejitError
+from .op import Op
+from .spec import TensorSpec
+
+
+class InvalidGraph(TracejitError):
+    """A graph that breaks the rules of its own structure: a fault of the pass that made it."""
+
+
+class Value:
+    """One SSA value: where it comes from is its `graph`; its spec is all that is known of it."""
+
+    __slots__ = ("spec", "graph")
+    __array_ufunc__ = None  # NumPy must refuse it, not wrap it in an object array
+
+    def __init__(self, spec: TensorSpec, graph: Graph):
+        self.spec = spec
+        self.graph = graph
+
+    def __array__(self, *args: object, **kwargs: object) -> np.ndarray:
+        raise TypeError("a graph value has no array")
+
+
+class Node:
+    """One op call that will happen: the same five fields as a Record."""
+
+    __slots__ = ("op", "inputs", "attrs", "outputs", "location")
+
+    def __init__(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], outputs: tuple[Value, ...],
+                 location: Location | None):
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs = outputs
+        self.location = location
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """An array in a graph, known by the hash of its contents."""
+
+    array: np.ndarray
+    key: str
+
+    @staticmethod
+    def of(array: np.ndarray) -> Constant:
+        array = np.ascontiguousarray(array).reshape(np.shape(array))
+        head = f"{array.dtype.str}{array.shape}".encode()
+        return Constant(array, hashlib.sha256(head + array.tobytes()).hexdigest()[:24])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(eq=False)
+class Graph:
+    """Inputs, nodes in an order they can run in, outputs.
+
+    Attributes
+    ----------
+    state : tuple of (int, int)
+        ``(input, output)`` positions: that output is the new value of the Variable read from that input.
+    guards : tuple
+        Relations between sizes that must hold for the graph to be valid, see ``core.dim``.
+    finished : bool
+        The trace that made the graph is over; its tensors must not be used any more.
+    derived : dict
+        What was computed from the graph (gradient graphs, compiled forms), so that it is computed once.
+    """
+
+    name: str
+    inputs: list[Value] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    state: tuple[tuple[int, int], ...] = ()
+    guards: tuple[tuple[str, Size, Size], ...] = ()
+    finished: bool = False
+    derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def new_value(self, spec: TensorSpec) -> Value:
+        return Value(spec, self)
+
+    def add_input(self, spec: TensorSpec) -> Value:
+        value = Value(spec, self)
+        self.inputs.append(value)
+        return value
+
+    def add(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...],
+            location: Location | None = None) -> tuple[Value, ...]:
+        """Append a node; returns its output values."""
+        outputs = tuple([Value(s, self) for s in specs])
+        self.nodes.append(Node(op, inputs, attrs, outputs, location))
+        return outputs
+
+    def __str__(self) -> str:
+        return str(_printer(self))
+
+
+def _printer(graph: Graph) -> str:
+    return PRINTERS[0](graph)
+
+
+#: core.text puts its printer here; a graph prints itself without importing upwards.
+PRINTERS: list[Any] = [object.__repr__]
+
+
+def regions(attrs: Mapping[str, Any]) -> Iterator[Graph]:
+    """The graphs among a node's attributes."""
+    for value in attrs.values():
+        if isinstance(value, Graph):
+            yield value
+
+
+def walk(graph: Graph) -> Iterator[tuple[Graph, Node]]:
+    """Every node of the graph and of its regions, outer ones first."""
+    stack = [graph]
+    while stack:
+        current = stack.pop()
+        for node in current.nodes:
+            yield current, node
+            stack.extend(regions(node.attrs))
+
+
+def verify(graph: Graph) -> Graph:
+    """Check single assignment, order, ownership, specs by shape rule, canonical attributes; returns it."""
+    stack = [graph]
+    while stack:
+        current = stack.pop()
+        _verify_one(current)
+        for node in current.nodes:
+            stack.extend(regions(node.attrs))
+    return graph
+
+
+def _verify_one(graph: Graph) -> None:
+    known: set[Value] = set()
+    for value in graph.inputs:
+        _claim(value, graph, known, "input")
+    for node in graph.nodes:
+        for value in node.inputs:
+            if value not in known:
+                raise InvalidGraph(f"{graph.name}: {node.op} uses a value that is not defined before it\n{graph}")
+        for value in node.outputs:
+            _claim(value, graph, known, node.op.name)
+        for key, attr in node.attrs.items():
+            if not is_canonical(attr):
+                raise InvalidGraph(f"{graph.name}: {node.op} has the attribute {key}={attr!r}, which is not data")
+        _verify_specs(graph, node)
+    for value in graph.outputs:
+        if value not in known:
+            raise InvalidGraph(f"{graph.name} returns a value that is not defined in it")
+
+
+def _claim(value: Value, graph: Graph, known: set[Value], what: str) -> None:
+    if value in known:
+        raise InvalidGraph(f"{graph.name}: a value is defined twice, again by {what}")
+    if value.graph is not graph:
+        raise InvalidGraph(f"{graph.name}: the value defined by {what} belongs to {value.graph.name}")
+    known.add(value)
+
+
+def _verify_specs(graph: Graph, node: Node) -> None:
+    ins = tuple(v.spec for v in node.inputs)
+    outs = tuple(v.spec for v in node.outputs)
+    if any(s.symbolic for s in (*ins, *outs)):
+        return  # shape rules of symbolic sizes record guards; they ran when the node was made
+    found = node.op.specs(ins, node.attrs)
+    if found != outs:
+        raise InvalidGraph(f"{graph.name}: {node.op}{ins} gives {found}, the node says {outs}")
+
+
+def is_canonical(attr: Any) -> bool:
+    """Is this attribute plain data, printable and equal by content?"""
+    if isinstance(attr, tuple):
+        return all(is_canonical(a) for a in attr)
+    return attr is None or isinstance(attr, (bool, int, float, complex, str, np.dtype, Dim, Graph, Constant))

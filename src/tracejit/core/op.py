@@ -1,0 +1,189 @@
+"""Op: the whole truth about one operation, declared once; every mode and backend reads it from here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import DtypeError
+from .spec import TensorSpec
+
+#: Every op by name.
+OPS: dict[str, Op] = {}
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One vjp rule for all inputs: ``rule(record, cotangents, wanted) -> list``, for rules that share work."""
+
+    rule: Rule
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Arguments to test an op with.
+
+    Attributes
+    ----------
+    shapes : tuple of shapes
+        One per input.
+    attrs : mapping
+        The op's attributes.
+    low, high : float
+        Range the random inputs are drawn from: inside the domain, away from poles and kinks.
+    dtypes : tuple of str, optional
+        One dtype per input where it is not the tested float dtype: ``"bool"``, ``"int64"``, ``"index:5"``
+        (an int64 below 5) or ``"real"`` (the float of the same width when the test is complex).
+    complex : bool
+        May be tested with complex inputs.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    attrs: Mapping[str, Any]
+    low: float = -2.0
+    high: float = 2.0
+    dtypes: tuple[str, ...] | None = None
+    complex: bool = False
+
+
+def sample(*shapes: tuple[int, ...], low: float = -2.0, high: float = 2.0, dtypes: tuple[str, ...] | None = None,
+           complex: bool = False, **attrs: Any) -> Sample:
+    """Shorthand for :class:`Sample`: shapes, then the op's attributes by keyword."""
+    return Sample(shapes, attrs, low, high, dtypes, complex)
+
+
+@dataclass(eq=False)
+class Op:
+    """One operation.
+
+    Attributes
+    ----------
+    name : str
+        Unique; what graphs print and public faces re-export.
+    infer : callable
+        ``(*specs, **attrs) -> TensorSpec`` or a tuple of them. Also the signature and the documentation.
+    kernel : callable
+        ``(*arrays, **attrs) -> ndarray`` or a tuple of them; never writes to its inputs.
+    partial : tuple of callables, optional
+        For element-wise ops: the derivative with respect to each input, ``(y, *xs, **attrs)``; None for an
+        input that carries none.
+    vjp : tuple of callables or Joint, optional
+        Otherwise: ``(g, y, *xs, **attrs) -> cotangent`` per input, None for an input that carries none.
+    jvp : callable, optional
+        ``(record, tangents) -> tangents of the outputs``; found from `partial`, linearity or `vjp` when absent.
+    linear : bool
+        Linear in each differentiable input separately: the jvp applies the op to tangents.
+    lower : object
+        How the compiler makes code of it (see ``compiler.lowering``).
+    prepare : callable, optional
+        ``(inputs, attrs) -> (inputs, attrs)``: turns what users may write into canonical inputs and attributes.
+    recorded : callable, optional
+        ``(inputs, attrs) -> attrs``: the form to run while something records, which keeps more for the backward.
+    traits : frozenset of str
+        ``elementwise`` (broadcasts, promotes), ``multiple`` (always returns a tuple), ``runs_graphs``
+        (its kernel calls other ops), ``effect`` (never removed or merged), ``expensive`` (never recomputed),
+        ``free`` (a view: always recomputed).
+    samples : tuple of Sample
+        Arguments the generated tests use.
+    """
+
+    name: str
+    infer: Callable[..., Any]
+    kernel: Callable[..., Any]
+    partial: tuple[Rule | None, ...] | None = None
+    vjp: tuple[Rule | None, ...] | Joint | None = None
+    jvp: Rule | None = None
+    linear: bool = False
+    lower: Any = None
+    prepare: Rule | None = None
+    recorded: Rule | None = None
+    traits: frozenset[str] = frozenset()
+    samples: tuple[Sample, ...] = ()
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        self.__name__ = self.name
+        self.__doc__ = self.doc
+        self.inferred: dict[tuple, Any] = {}
+        self.elementwise = "elementwise" in self.traits
+        self.multiple = "multiple" in self.traits
+        self.runs_graphs = "runs_graphs" in self.traits
+
+    @property
+    def differentiable(self) -> bool:
+        """Has any derivative rule, be it an explicit None per input."""
+        return self.partial is not None or self.vjp is not None
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.infer)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> str | tuple:
+        return _find, (self.name,)
+
+    def specs(self, inputs: tuple[TensorSpec, ...], attrs: Mapping[str, Any]) -> tuple[TensorSpec, ...]:
+        """The output specs; remembered for static shapes (symbolic ones may record guards each time)."""
+        if any(s.symbolic for s in inputs):
+            found = self.infer(*inputs, **attrs)
+            return found if isinstance(found, tuple) else (found,)
+        key = (inputs, tuple(attrs.items()))
+        try:
+            return self.inferred[key]
+        except KeyError:
+            found = self.infer(*inputs, **attrs)
+            found = found if isinstance(found, tuple) else (found,)
+            if len(self.inferred) < 4096 and not any(s.symbolic for s in found):
+                self.inferred[key] = found
+            return found
+
+    __call__: Callable[..., Any]  # the user's door, set by core.dispatch
+
+
+def _find(name: str) -> Op:
+    return OPS[name]
+
+
+def defop(**parts: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Declare an op: the decorated shape rule gives its name, signature and documentation.
+
+    Keyword arguments are the fields of :class:`Op`; `traits` and `samples` may be any iterables.
+
+    Examples
+    --------
+    >>> @defop(kernel=np.negative, partial=(lambda y, x: -1.0,), lower=Scalar("neg"))  # doctest: +SKIP
+    ... def negative(x):
+    ...     "The negative, element by element."
+    ...     return x
+    """
+
+    def declare(infer: Callable[..., Any]) -> Op:
+        name = infer.__name__.rstrip("_")
+        if name in OPS:
+            raise KeyError(f"the op {name!r} is declared twice")
+        for key, make in (("traits", frozenset), ("samples", tuple)):
+            parts[key] = make(parts.get(key, ()))
+        op = OPS[name] = Op(name, infer, doc=infer.__doc__ or "", **parts)
+        return op
+
+    return declare
+
+
+def floating(spec: TensorSpec) -> TensorSpec:
+    """Shape rule of element-wise ops defined on real and complex floats."""
+    if not spec.differentiable:
+        raise DtypeError(f"takes float or complex, got {spec.dtype.name}; cast it first")
+    return spec
+
+
+def real(spec: TensorSpec) -> TensorSpec:
+    """Shape rule of element-wise ops defined on real floats."""
+    if spec.dtype.kind != "f":
+        raise DtypeError(f"takes float, got {spec.dtype.name}; cast it first")
+    return spec

@@ -1,0 +1,119 @@
+"""TensorSpec: the shape and dtype of a tensor, known before it has a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from .dim import Dim, Size, broadcast_size, product
+from .errors import DtypeError, ShapeError
+
+#: dtypes that carry derivatives.
+_DIFFERENTIABLE = "fc"
+#: dtype kinds that graphs and compiled code hold.
+_SUPPORTED = "biufc"
+
+
+class TensorSpec:
+    """Shape and dtype; interned, so equal specs are the same object.
+
+    Parameters
+    ----------
+    shape : sequence of int, Dim or None
+        None is an unknown size, allowed in an ``input_signature``.
+    dtype : dtype-like
+        Anything ``numpy.dtype`` takes.
+
+    Examples
+    --------
+    >>> TensorSpec([2, 3], "float32")
+    float32[2,3]
+    """
+
+    __slots__ = ("shape", "dtype", "symbolic", "differentiable", "__weakref__")
+    shape: tuple[Size, ...]
+    dtype: np.dtype
+    symbolic: bool
+    differentiable: bool
+
+    def __new__(cls, shape: Iterable[Size | None] = (), dtype: object = np.dtype("float32")) -> TensorSpec:
+        key = (tuple(shape), dtype)
+        found = _interned.get(key)
+        if found is not None:
+            return found
+        return _make(cls, key[0], np.dtype(dtype))  # type: ignore[call-overload]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Size:
+        """Number of elements."""
+        return product(self.shape)
+
+    def with_shape(self, shape: Iterable[Size]) -> TensorSpec:
+        return TensorSpec(shape, self.dtype)
+
+    def with_dtype(self, dtype: object) -> TensorSpec:
+        return TensorSpec(self.shape, dtype)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(_size_text, self.shape))}]"
+
+    def __reduce__(self) -> tuple:
+        return TensorSpec, (self.shape, self.dtype)
+
+
+_interned: dict[tuple, TensorSpec] = {}
+
+
+def _make(cls: type, shape: tuple, dtype: np.dtype) -> TensorSpec:
+    shape = tuple(s if isinstance(s, Dim) or s is None else int(s) for s in shape)
+    if any(isinstance(s, int) and s < 0 for s in shape):
+        raise ShapeError(f"sizes are not negative, got the shape {shape}")
+    if dtype.kind not in _SUPPORTED:
+        raise DtypeError(f"tensors hold numbers and bools, not {dtype}; convert to float, int or bool first")
+    if dtype != np.dtype(bool) and dtype.itemsize > (16 if dtype.kind == "c" else 8):
+        raise DtypeError(f"dtype {dtype} is wider than tensors hold; convert to float64 or complex128 first")
+    dtype = dtype.newbyteorder("=")
+    found = _interned.get((shape, dtype))
+    if found is None:
+        found = object.__new__(cls)
+        found.shape, found.dtype = shape, dtype
+        found.symbolic = any(isinstance(s, Dim) for s in shape)
+        found.differentiable = dtype.kind in _DIFFERENTIABLE
+        _interned[(shape, dtype)] = found
+    return found
+
+
+def _size_text(size: Size | None) -> str:
+    return "?" if size is None else str(size)
+
+
+def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
+    """The shape that `shapes` broadcast to; ShapeError naming both when they do not."""
+    result = shapes[0]
+    for shape in shapes[1:]:
+        if shape != result:
+            result = _broadcast_pair(result, shape)
+    return result
+
+
+def _broadcast_pair(a: tuple[Size, ...], b: tuple[Size, ...]) -> tuple[Size, ...]:
+    n = max(len(a), len(b))
+    long_a, long_b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    sizes = []
+    for x, y in zip(long_a, long_b, strict=True):
+        size = broadcast_size(x, y)
+        if size is None:
+            raise ShapeError(f"shapes {shape_text(a)} and {shape_text(b)} do not broadcast: {x} against {y}")
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def shape_text(shape: Iterable[Size]) -> str:
+    """A shape as users write it: ``(3,)``, ``(n, 4)``."""
+    sizes = [str(s) for s in shape]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"

@@ -1,0 +1,94 @@
+"""Tensor: the one value users hold. Its payload is an ndarray (eager) or a graph Value (while tracing).
+
+Only this module reads the payload. Tapes and traces know a tensor by its serial number, which is never
+reused, and never by ``id()``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import LeakedTensor, SymbolicValue, at, user_location
+from .spec import TensorSpec
+
+if TYPE_CHECKING:
+    from .graph import Value
+
+_serials = itertools.count(1)
+_next_serial = _serials.__next__
+
+
+class Tensor:
+    """An immutable n-dimensional array that tapes and traces can follow.
+
+    Made by :func:`tracejit.constant` and by every operation; not by calling this class. Supports the Python
+    operators, indexing, iteration and the NumPy protocols.
+    """
+
+    __slots__ = ("_payload", "_spec", "serial", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]  # == is element-wise
+
+    def __init__(self, payload: Any, spec: TensorSpec | None = None):
+        self._payload = payload
+        self._spec = spec
+        self.serial = _next_serial()
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Shape and dtype as one object."""
+        spec = self._spec
+        if spec is None:
+            spec = self._spec = TensorSpec(self._payload.shape, self._payload.dtype)
+        return spec
+
+    @property
+    def shape(self) -> tuple:
+        """The sizes, outermost axis first."""
+        return self.spec.shape if self._spec is not None else self._payload.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type, a NumPy dtype."""
+        return self.spec.dtype if self._spec is not None else self._payload.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """True while tracing: the tensor has a place in a graph but no value yet."""
+        return not isinstance(self._payload, np.ndarray)
+
+    @property
+    def array(self) -> np.ndarray:
+        """The ndarray of an eager tensor (not a copy: do not write to it)."""
+        payload = self._payload
+        if payload.__class__ is not np.ndarray:
+            raise no_value(self)
+        return payload
+
+    @property
+    def value(self) -> Value:
+        """The graph Value of a symbolic tensor."""
+        return self._payload
+
+
+def no_value(tensor: Tensor) -> Exception:
+    """The error for asking a symbolic tensor for its value, naming the user's line."""
+    where = at(user_location())
+    if tensor.value.graph.finished:
+        return LeakedTensor(
+            f"{tensor.spec} was traced in {tensor.value.graph.name!r} and used after that trace ended; "
+            f"return it from the function instead{where}"
+        )
+    return SymbolicValue(
+        f"{tensor.spec} has no value while {tensor.value.graph.name!r} is being traced. Python's if, while, "
+        "int(), float() and numpy() need one: use tracejit.cond, tracejit.while_loop or tracejit.where, "
+        f"or compute it outside of the function{where}"
+    )

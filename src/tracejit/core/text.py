@@ -1,0 +1,225 @@
+"""Graphs as text: deterministic, without ids, locations or memory addresses, and readable back.
+
+``parse(to_text(g))`` is `g` again, given the constants by their content hashes; floats are written as hex.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .dim import Dim, Size
+from .dim import parse as parse_size
+from .graph import PRINTERS, Constant, Graph, Value, walk
+from .op import OPS
+from .spec import TensorSpec
+
+
+def to_text(graph: Graph) -> str:
+    """The graph as text, ending without a newline."""
+    lines: list[str] = []
+    _print(graph, "", lines, head="graph")
+    return "\n".join(lines)
+
+
+def _print(graph: Graph, indent: str, lines: list[str], head: str) -> None:
+    names: dict[Value, str] = {}
+
+    def define(values: Any) -> str:
+        for v in values:
+            names[v] = f"%{len(names)}"
+        return ", ".join(f"{names[v]}: {v.spec}" for v in values)
+
+    lines.append(f"{indent}{head} {graph.name}({define(graph.inputs)}) {{")
+    for relation, a, b in graph.guards:
+        lines.append(f"{indent}  guard {a} {relation} {b}")
+    for node in graph.nodes:
+        operands = ", ".join(names[v] for v in node.inputs)
+        plain = "".join(f" {k}={_attr(v)}" for k, v in node.attrs.items() if not isinstance(v, Graph))
+        lines.append(f"{indent}  {define(node.outputs)} = {node.op.name}({operands}){plain}")
+        for k, v in node.attrs.items():
+            if isinstance(v, Graph):
+                _print(v, indent + "    ", lines, head=k)
+    state = "".join(f" {i}:{o}" for i, o in graph.state)
+    lines.append(f"{indent}  return {', '.join(names[v] for v in graph.outputs)}{' state' + state if state else ''}")
+    lines.append(f"{indent}}}")
+
+
+def _attr(value: Any) -> str:
+    match value:
+        case bool() | None | int():
+            return str(value)
+        case float():
+            return value.hex() if value == value and abs(value) != float("inf") else f"float({value})"
+        case complex():
+            return f"complex({value.real.hex()}, {value.imag.hex()})"
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case np.dtype():
+            return f"dtype({value.name})"
+        case Dim():
+            return f"<{value}>"
+        case tuple():
+            return "(" + ", ".join(map(_attr, value)) + ")"
+        case Constant():
+            return f"#{value.key}"
+    raise TypeError(f"not canonical: {value!r}")
+
+
+def constants(graph: Graph) -> dict[str, np.ndarray]:
+    """The constants of the graph and its regions by content hash: what the text does not hold."""
+    return {a.key: a.array for _, n in walk(graph) for a in n.attrs.values() if isinstance(a, Constant)}
+
+
+# ---- reading --------------------------------------------------------------------------------------------
+
+
+def parse(text: str, table: Mapping[str, np.ndarray] | None = None) -> Graph:
+    """Read a graph written by :func:`to_text`; `table` holds its constants by hash."""
+    lines = iter(text.splitlines())
+    head = next(lines).strip()
+    return _read(head, lines, table or {})[1]
+
+
+_HEAD = re.compile(r"(\w+) (\S+)\((.*)\) \{$")
+_NODE = re.compile(r"(.*?) = (\w+)\(([^)]*)\)(.*)$")
+
+
+def _read(head: str, lines: Iterator[str], table: Mapping[str, np.ndarray]) -> tuple[str, Graph]:
+    found = _HEAD.match(head)
+    if not found:
+        raise ValueError(f"not the head of a graph: {head!r}")
+    key, name, inputs = found.groups()
+    graph = Graph(name, finished=True)
+    env: dict[str, Value] = {}
+    for operand, spec in _typed(inputs):
+        env[operand] = graph.add_input(spec)
+    for line in lines:
+        line = line.strip()
+        if line == "}":
+            return key, graph
+        if line.startswith("return "):
+            _read_return(line, graph, env)
+        elif line.startswith("guard "):
+            a, relation, b = line[6:].split(" ") if line.count(" ") == 3 else _split_guard(line[6:])
+            graph.guards += ((relation, parse_size(a), parse_size(b)),)
+        elif line.endswith(" {") and " = " not in line:
+            region, inner = _read(line, lines, table)
+            graph.nodes[-1].attrs[region] = inner  # type: ignore[index]
+        else:
+            _read_node(line, graph, env, table)
+    raise ValueError("the text of a graph ends early")
+
+
+def _split_guard(text: str) -> tuple[str, str, str]:
+    found = re.match(r"(.*) (==|!=|<=|<) (.*)$", text)
+    if not found:
+        raise ValueError(f"not a guard: {text!r}")
+    return found.group(1), found.group(2), found.group(3)
+
+
+def _read_return(line: str, graph: Graph, env: Mapping[str, Value]) -> None:
+    names, _, state = line[len("return ") :].partition(" state ")
+    graph.outputs = [env[n.strip()] for n in names.split(",") if n.strip()]
+    graph.state = tuple((int(i), int(o)) for i, o in (p.split(":") for p in state.split()))
+
+
+def _read_node(line: str, graph: Graph, env: dict[str, Value], table: Mapping[str, np.ndarray]) -> None:
+    found = _NODE.match(line)
+    if not found:
+        raise ValueError(f"not a node: {line!r}")
+    outs, op, operands, attrs = found.groups()
+    typed = _typed(outs)
+    inputs = tuple(env[n.strip()] for n in operands.split(",") if n.strip())
+    values = graph.add(OPS[op], inputs, dict(_attrs(attrs, table)), tuple(s for _, s in typed))
+    env.update(zip((n for n, _ in typed), values, strict=True))
+
+
+def _typed(text: str) -> list[tuple[str, TensorSpec]]:
+    found = re.findall(r"(%\d+): (\w+)\[((?:[^\[\]])*)\]", text)
+    return [(n, TensorSpec([parse_size(s) for s in _split(sizes)], dtype)) for n, dtype, sizes in found]
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas outside of parentheses."""
+    parts, depth, current = [], 0, ""
+    for ch in text:
+        depth += (ch == "(") - (ch == ")")
+        if ch == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += ch
+    return [p.strip() for p in [*parts, current] if p.strip()]
+
+
+_ATTR = re.compile(
+    r'\s*(?:(?P<str>"(?:[^"\\]|\\.)*")|(?P<dim><[^>]*>)|dtype\((?P<dtype>\w+)\)|#(?P<const>\w+)'
+    r"|complex\((?P<re>[^,]+), (?P<im>[^)]+)\)|float\((?P<odd>[^)]+)\)"
+    r"|(?P<hex>-?0x[0-9a-fp.+-]+)|(?P<int>-?\d+)|(?P<word>True|False|None)|(?P<open>\())"
+)
+
+
+def _attrs(text: str, table: Mapping[str, np.ndarray]) -> Iterator[tuple[str, Any]]:
+    at = 0
+    key = re.compile(r"\s*(\w+)=")
+    while found := key.match(text, at):
+        value, at = _value(text, found.end(), table)
+        yield found.group(1), value
+
+
+def _value(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[Any, int]:
+    found = _ATTR.match(text, at)
+    if not found:
+        raise ValueError(f"not an attribute: {text[at:]!r}")
+    if found.group("open"):
+        return _tuple(text, found.end(), table)
+    return _scalar(found, table), found.end()
+
+
+def _tuple(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[tuple, int]:
+    items: list[Any] = []
+    while text[at] != ")":
+        value, at = _value(text, at, table)
+        items.append(value)
+        while text[at] in ", ":
+            at += 1
+    return tuple(items), at + 1
+
+
+def _scalar(found: re.Match[str], table: Mapping[str, np.ndarray]) -> Any:
+    groups = {k: v for k, v in found.groupdict().items() if v is not None}
+    match groups:
+        case {"str": s}:
+            return re.sub(r"\\(.)", r"\1", s[1:-1])
+        case {"dim": d}:
+            return parse_size(d[1:-1])
+        case {"dtype": d}:
+            return np.dtype(d)
+        case {"const": key}:
+            return Constant(table[key], key)
+        case {"re": re_, "im": im}:
+            return complex(float.fromhex(re_), float.fromhex(im))
+        case {"odd": odd}:
+            return float(odd)
+        case {"hex": h}:
+            return float.fromhex(h)
+        case {"int": i}:
+            return int(i)
+    return {"True": True, "False": False, "None": None}[groups["word"]]
+
+
+def equal(a: Graph, b: Graph) -> bool:
+    """Are two graphs the same program?"""
+    return to_text(a) == to_text(b)
+
+
+def size_text(size: Size) -> str:
+    """A size as graphs print it."""
+    return str(size)
+
+
+PRINTERS[0] = to_text

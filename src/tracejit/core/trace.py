@@ -1,0 +1,251 @@
+"""Tracing: run Python once on symbolic tensors to get a graph. Replaying: run a graph under the current interpreter.
+
+`replay` is the only graph walker: inlining, differentiating, counting and perturbing are replays under
+another interpreter or recorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .dim import Assumptions, Dim, Size, assuming, substitute
+from .dispatch import apply, as_tensor, explain, interpreting, state
+from .errors import Location
+from .graph import Constant, Graph, Value
+from .op import Op, defop
+from .spec import TensorSpec
+from .tensor import Tensor, no_value
+
+
+@defop(kernel=lambda *, value: value.array if isinstance(value, Constant) else value, vjp=(), lower="constant")
+def constant(*, value: Constant) -> TensorSpec:
+    """A literal array."""
+    return TensorSpec(value.array.shape, value.array.dtype)
+
+
+@dataclass
+class Held:
+    """A Variable inside a trace: `entry` is its value at the start, `now` its value at this point."""
+
+    owner: Any
+    entry: Tensor
+    now: Tensor
+    assigned: bool = False
+
+
+class Trace:
+    """The interpreter that adds every call to a graph.
+
+    Attributes
+    ----------
+    graph : Graph
+        What has been traced so far.
+    captures : dict
+        Serial of an outer tensor to ``(tensor, input value)``, in order of first use: they become inputs.
+    held : dict
+        Variables read or assigned, by identity, see :class:`Held`.
+    """
+
+    def __init__(self, name: str, parent: Trace | None = None):
+        self.graph = Graph(name)
+        self.parent = parent
+        self.captures: dict[int, tuple[Tensor, Value]] = {}
+        self.held: dict[int, Held] = {}
+        self.constants: dict[str, Tensor] = {}
+        self.trips = parent.trips if parent is not None else _Counter()
+
+    def add_input(self, spec: TensorSpec) -> Tensor:
+        return Tensor(self.graph.add_input(spec), spec)
+
+    def constant(self, array: np.ndarray) -> Tensor:
+        held = Constant.of(array)
+        if held.key not in self.constants:
+            self.constants[held.key] = self.run(constant, (), {"value": held}, None)[0]
+        return self.constants[held.key]
+
+    def value(self, tensor: Tensor) -> Value:
+        """The value of a tensor in this graph; tensors from outside are captured as inputs."""
+        payload = tensor._payload
+        if payload.__class__ is Value:
+            if payload.graph is self.graph:
+                return payload
+            if not self._is_outer(payload):
+                raise no_value(tensor)
+        found = self.captures.get(tensor.serial)
+        if found is None:
+            found = self.captures[tensor.serial] = (tensor, self.graph.add_input(tensor.spec))
+        return found[1]
+
+    def _is_outer(self, value: Value) -> bool:
+        outer = self.parent
+        while outer is not None:
+            if outer.graph is value.graph:
+                return True
+            outer = outer.parent
+        return False
+
+    def run(self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
+            location: Location | None) -> tuple[Tensor, ...]:
+        values = tuple([self.value(t) for t in inputs])
+        try:
+            specs = op.specs(tuple([v.spec for v in values]), attrs)
+        except Exception as error:
+            raise explain(op, inputs, attrs, error, location) from None
+        return tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
+
+    def hold(self, owner: Any, spec: TensorSpec) -> Held:
+        """The state of a Variable in this trace; its value at entry becomes an input on first use."""
+        held = self.held.get(id(owner))
+        if held is None:
+            entry = self.add_input(spec)
+            held = self.held[id(owner)] = Held(owner, entry, entry)
+        return held
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        """The tensor as one of this trace: outer ones become the input that captures them."""
+        value = self.value(tensor)
+        return tensor if tensor._payload is value else Tensor(value, value.spec)
+
+
+class _Counter:
+    def __init__(self) -> None:
+        self.used = 0
+
+    def next(self) -> str:
+        self.used += 1
+        return f"t{self.used - 1}"
+
+
+def fresh_trip() -> Size:
+    """A new atom for a loop whose trip count is known only when it has run."""
+    tracer = state.interpreter
+    return Dim.of(tracer.trips.next()) if isinstance(tracer, Trace) else Dim.of("t")
+
+
+@dataclass
+class Traced:
+    """A finished trace.
+
+    Attributes
+    ----------
+    graph : Graph
+        Inputs are the arguments, then the captured tensors, then the Variables read (in order of first use).
+    captured : list of Tensor
+        The outer tensors behind the inputs that follow the arguments, Variables excepted.
+    held : list of Held
+        The Variables, in the order of their inputs.
+    """
+
+    graph: Graph
+    captured: list[Tensor]
+    held: list[Held]
+
+
+def trace(f: Callable[..., Any], specs: Sequence[TensorSpec], name: str = "f",
+          assumptions: Assumptions | None = None) -> Traced:
+    """Run ``f(*symbolic tensors) -> sequence of tensors`` once and return its graph."""
+    outer = state.interpreter if isinstance(state.interpreter, Trace) else None
+    tracer = Trace(name, outer)
+    if assumptions is None and outer is not None:
+        return _trace(tracer, f, specs)
+    with assuming(assumptions or Assumptions()) as context:
+        traced = _trace(tracer, f, specs)
+        assert context is not None
+        traced.graph.guards = tuple(context.guards)
+        return traced
+
+
+def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) -> Traced:
+    graph = tracer.graph
+    with interpreting(tracer):
+        try:
+            arguments = [tracer.add_input(s) for s in specs]
+            results = [tracer.value(as_tensor(o)) for o in f(*arguments)]
+            held = list(tracer.held.values())
+            updates = [(h, tracer.value(h.now)) for h in held if h.assigned]
+        finally:
+            graph.finished = True
+    captured = list(tracer.captures.values())
+    graph.inputs = [*(a.value for a in arguments), *(v for _, v in captured), *(h.entry.value for h in held)]
+    graph.outputs = [*results, *(v for _, v in updates)]
+    position = {v: i for i, v in enumerate(graph.inputs)}
+    graph.state = tuple((position[h.entry.value], len(results) + i) for i, (h, _) in enumerate(updates))
+    return Traced(graph, [t for t, _ in captured], held)
+
+
+def replay(graph: Graph, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Run the graph on `tensors` under the current interpreter; returns its outputs.
+
+    Sizes the graph was traced with are replaced by the sizes found here, in attributes and regions too.
+    """
+    env: dict[Value, Tensor] = dict(zip(graph.inputs, tensors, strict=True))
+    sizes: dict[str, Size] = {}
+    for value, tensor in env.items():
+        if value.spec.symbolic:
+            _bind(value.spec, tensor.shape, sizes)
+    saved = state.location
+    try:
+        for node in graph.nodes:
+            state.location = saved or node.location
+            attrs = {k: resize(v, sizes) for k, v in node.attrs.items()} if sizes else node.attrs
+            out = apply(node.op, tuple([env[v] for v in node.inputs]), attrs)
+            if out.__class__ is not tuple:
+                env[node.outputs[0]] = out
+                continue
+            for value, tensor in zip(node.outputs, out, strict=False):  # a recorded form may return more
+                env[value] = tensor
+                if value.spec.symbolic:
+                    _bind(value.spec, tensor.shape, sizes)
+    finally:
+        state.location = saved
+    return tuple([env[v] for v in graph.outputs])
+
+
+def _bind(spec: TensorSpec, shape: Sequence[Size], sizes: dict[str, Size]) -> None:
+    for old, new in zip(spec.shape, shape, strict=True):
+        if isinstance(old, Dim) and old.atom is not None and not old.atom.recipe and old != new:
+            sizes.setdefault(old.atom.name, new)
+
+
+def resize(attr: Any, sizes: Mapping[str, Size]) -> Any:
+    """An attribute with its symbolic sizes replaced, regions included."""
+    if isinstance(attr, Dim):
+        return substitute(attr, sizes)
+    if isinstance(attr, tuple):
+        return tuple(resize(a, sizes) for a in attr)
+    if isinstance(attr, Graph):
+        return resize_graph(attr, sizes)
+    return attr
+
+
+def resize_graph(graph: Graph, sizes: Mapping[str, Size]) -> Graph:
+    """The graph with its symbolic sizes replaced; itself when it mentions none of them."""
+    if not _mentions(graph, sizes):
+        return graph
+    copy = Graph(graph.name, state=graph.state, guards=graph.guards, finished=graph.finished)
+    env = {v: copy.add_input(_resized(v.spec, sizes)) for v in graph.inputs}
+    for node in graph.nodes:
+        attrs = {k: resize(v, sizes) for k, v in node.attrs.items()}
+        specs = tuple(_resized(v.spec, sizes) for v in node.outputs)
+        outputs = copy.add(node.op, tuple(env[v] for v in node.inputs), attrs, specs, node.location)
+        env.update(zip(node.outputs, outputs, strict=True))
+    copy.outputs = [env[v] for v in graph.outputs]
+    return copy
+
+
+def _resized(spec: TensorSpec, sizes: Mapping[str, Size]) -> TensorSpec:
+    return TensorSpec([substitute(s, sizes) for s in spec.shape], spec.dtype) if spec.symbolic else spec
+
+
+def _mentions(graph: Graph, sizes: Mapping[str, Size]) -> bool:
+    from_nodes = (v for n in graph.nodes for v in n.outputs)
+    return any(
+        isinstance(s, Dim) and any(a.name in sizes for a in s.atoms())
+        for v in (*graph.inputs, *from_nodes)
+        for s in v.spec.shape
+    ) or any(isinstance(a, Graph) and _mentions(a, sizes) for n in graph.nodes for a in n.attrs.values())
+
