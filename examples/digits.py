@@ -1,8 +1,8 @@
 """Train a two-layer network on scanned handwritten digits, and compare the trainers: ``make demo``.
 
 Every trainer starts from the same parameters and sees the same batches, in turn, so that whatever else the
-machine is doing slows all of them alike. Printed: the accuracy on digits held out, and the time per step side by
-side. Written: ``out/digits.png`` with the loss curves and sample predictions.
+machine is doing slows all of them alike. Printed: the accuracy on digits held out, and the time per step side
+by side. Written: ``out/digits.png`` with the loss curves and sample predictions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The digits network trained by hand-written NumPy: the yardstick for the same step in tracejit.
 
-Written as one would who knows NumPy well: the parameters, their gradients and Adam's moments are each one flat
-array (the layers are views into it), so the update is a dozen calls for the whole network; results go into
-arrays that are made once; the derivative is worked out on paper. Knows nothing of tracejit.
+Written as one would who knows NumPy well: the parameters, their gradients and the moments of Adam are each
+one flat array with the layers as views, so the update is a dozen calls for the whole network; results go
+into arrays that are made once; the derivative is worked out on paper. Knows nothing of tracejit.
 """
 
 from __future__ import annotations
