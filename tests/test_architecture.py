@@ -147,7 +147,7 @@ def imported_names(node: ast.AST, module: Module, modules: dict[str, Module]) ->
         base = module.package[: len(module.package) + 1 - node.level] if node.level else []
         source = ".".join(base + (node.module.split(".") if node.module else []))
         names = [f"{source}.{alias.name}" for alias in node.names]
-        return [name if name in modules else source for name in names]
+        return list(dict.fromkeys(name if name in modules else source for name in names))
     if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in IMPORTERS:
         constant = node.args and isinstance(node.args[0], ast.Constant)
         return [str(node.args[0].value) if constant else "<computed>"]
