@@ -30,7 +30,7 @@ types: $(VENV)/test.done ## check type annotations with mypy
 
 golden: $(VENV)/test.done ## rewrite the golden files in tests/graphs; read the diff before committing
 	$(PY) -m pytest --update-golden $(PYTEST_ARGS)
-	@git status --short tests/graphs
+	@git status --short tests/graphs || true
 
 semantics: $(VENV)/test.done ## run the behaviours promised to users, one line each
 	$(PY) -m pytest -v -m semantics $(PYTEST_ARGS)

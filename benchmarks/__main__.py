@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("lorenz", "heat", "elementwise", "digits")
+NAMES = ("startup", "lorenz", "heat", "elementwise", "digits")
 
 
 def main() -> int:
