@@ -1,0 +1,267 @@
+"""LLVM IR text in, relocatable object out: the only module that touches llvmlite, and only when called.
+
+The text already has explicit vectors, so neither the loop vectorizer nor the SLP vectorizer runs. LLVM ends
+the process on some bad inputs (unknown CPU names, a pass manager run twice), so names are checked first and
+every pass manager lives for one run. Knows nothing of graphs or of who wrote the text.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Protocol
+
+_LEVELS = (0, 1, 2)
+_CPU_NAMES = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "generic")  # LLVM knows these in every version
+_lock = threading.RLock()  # contexts are per call, but target machines are shared and hold state
+
+
+class Target(Hashable, Protocol):
+    """What `cpu` must have: an architecture, a tuning name and ``"+feature,-feature"`` text.
+
+    The name ``"host"`` means this machine, whatever the text says.
+    """
+
+    @property
+    def arch(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def features(self) -> str: ...
+
+
+class CodegenError(Exception):
+    """LLVM rejected the text, or the object is not self-contained: an error of this package."""
+
+
+def compile_text(text: str, *, opt: int = 1, cpu: Target | None = None) -> bytes:
+    """Compile LLVM IR text to a position-independent relocatable ELF object without undefined symbols.
+
+    Parameters
+    ----------
+    text : str
+        A module. Its triple and data layout are supplied here. Mark functions ``"no-builtins"``, or LLVM
+        turns loops into calls of ``memset`` and ``memcpy``.
+    opt : int
+        0: stack slots promoted, plain code generation; for code that runs once.
+        1: also common subexpressions, loop invariants and control flow; for explicit-vector kernels.
+        2: the full pipeline with unrolling, and the best register allocation; for scalar loops and
+        register-blocked kernels.
+    cpu : Target, optional
+        Default: this machine.
+
+    Raises
+    ------
+    CodegenError
+        The text does not parse or verify (the message shows the line), or needs symbols it does not define.
+    """
+    with _optimized(text, opt, cpu) as (module, machine):
+        image = bytes(machine.emit_object(module))
+    missing = _undefined(image)
+    if missing:
+        raise CodegenError(f"generated code calls symbols it does not define: {', '.join(missing)}")
+    return image
+
+
+def assembly(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
+    """The assembly of what `compile_text` compiles."""
+    with _optimized(text, opt, cpu) as (module, machine):
+        return str(machine.emit_assembly(module))
+
+
+def optimized(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
+    """The LLVM IR of `text` after the passes of `opt`."""
+    with _optimized(text, opt, cpu) as (module, _):
+        return str(module)
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """The version of LLVM in use."""
+    return ".".join(map(str, _binding().llvm_version_info))
+
+
+@contextmanager
+def _optimized(text: str, opt: int, cpu: Target | None) -> Iterator[tuple[Any, Any]]:
+    if opt not in _LEVELS:
+        raise ValueError(f"opt is one of {_LEVELS}, got {opt!r}")
+    llvm = _binding()
+    with _lock:
+        machine = _target_machine(cpu, opt)
+        context = llvm.create_context()
+        try:
+            module = _parsed(llvm, text, context, machine)
+            try:
+                _run_passes(llvm, module, machine, opt)
+                yield module, machine
+            finally:
+                module.close()
+        finally:
+            context.close()
+
+
+@lru_cache(maxsize=1)
+def _binding() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+# ---- targets --------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def _target_machine(cpu: Target | None, codegen_level: int) -> Any:
+    llvm = _binding()
+    own = llvm.get_process_triple().split("-")[0]
+    arch = cpu.arch if cpu is not None else own
+    if arch != own:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    if cpu is None or (cpu.name == "host" and arch == own):
+        name, features = llvm.get_host_cpu_name() or "generic", _joined(_host_features())
+    else:
+        name, features = _checked_name(cpu), _checked_features(cpu, arch == own)
+    target = llvm.Target.from_triple(f"{arch}-unknown-linux-gnu")  # an ELF object on every system
+    return target.create_target_machine(
+        cpu=name, features=features, opt=codegen_level, reloc="pic", codemodel="small"
+    )
+
+
+def _checked_name(cpu: Target) -> str:
+    """A name LLVM certainly knows: an unknown one ends the process."""
+    return cpu.name if cpu.name in _CPU_NAMES and cpu.arch == "x86_64" else "generic"
+
+
+def _checked_features(cpu: Target, can_check: bool) -> str:
+    """The target's features without those this LLVM does not know, which it would complain about."""
+    if not can_check:
+        return cpu.features
+    known = _host_features()
+    return _joined({f[1:]: f[0] == "+" for f in cpu.features.split(",") if f[1:] in known})
+
+
+def _joined(features: dict[str, bool]) -> str:
+    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+
+
+@lru_cache(maxsize=1)
+def _host_features() -> dict[str, bool]:
+    """Every feature name this LLVM knows for this architecture, and whether the machine has it."""
+    try:
+        return dict(_binding().get_host_cpu_features())
+    except RuntimeError:
+        return {}
+
+
+# ---- text to module -------------------------------------------------------------------------------------
+
+
+def _parsed(llvm: Any, text: str, context: Any, machine: Any) -> Any:
+    layout = f'target datalayout = "{machine.target_data}" target triple = "{machine.triple}" '
+    try:  # the layout shares the first line, so that line numbers stay those of `text`
+        module = llvm.parse_assembly(layout + text, context)
+    except RuntimeError as error:
+        raise CodegenError(_with_line(str(error), text)) from None
+    try:
+        module.verify()
+    except RuntimeError as error:
+        module.close()
+        raise CodegenError(f"generated IR does not verify: {error}") from None
+    return module
+
+
+def _with_line(message: str, text: str) -> str:
+    """LLVM's message with the offending line and its neighbours."""
+    found = re.search(r"<string>:(\d+):\d+: (?:error: )?(.*)", message)
+    if not found:
+        return f"generated IR does not parse: {message}"
+    number, lines = int(found[1]), text.splitlines()
+    first = max(number - 3, 1)
+    shown = "\n".join(
+        f"{'>' if n == number else ' '} {n:5} | {line}"
+        for n, line in enumerate(lines[first - 1 : number + 1], first)
+    )
+    return f"generated IR does not parse, line {number}: {found[2]}\n{shown}"
+
+
+# ---- passes ---------------------------------------------------------------------------------------------
+
+
+def _run_passes(llvm: Any, module: Any, machine: Any, opt: int) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=max(opt, 1))
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    options.loop_unrolling = opt == 2
+    builder = llvm.create_pass_builder(machine, options)
+    try:
+        _PIPELINES[opt](llvm, module, builder)
+    finally:
+        builder.close()
+        options.close()
+
+
+def _run_module_passes(llvm: Any, module: Any, builder: Any, manager: Any) -> None:
+    try:
+        manager.run(module, builder)
+    finally:
+        manager.close()
+
+
+def _fast(llvm: Any, module: Any, builder: Any) -> None:
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_always_inliner_pass()
+    manager.add_sroa_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_simplify_cfg_pass()
+    _run_module_passes(llvm, module, builder, manager)
+
+
+def _usual(llvm: Any, module: Any, builder: Any) -> None:
+    """Function simplification alone: half the cost of a module pipeline, whose extra is between functions."""
+    functions = [f for f in module.functions if not f.is_declaration]
+    if len(functions) > 1:
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_always_inliner_pass()
+        manager.add_post_order_function_attributes_pass()
+        manager.add_global_dead_code_eliminate_pass()
+        _run_module_passes(llvm, module, builder, manager)
+        functions = [f for f in module.functions if not f.is_declaration]
+    for function in functions:
+        manager = builder.getFunctionPassManager()
+        try:
+            manager.run(function, builder)
+        finally:
+            manager.close()
+
+
+def _full(llvm: Any, module: Any, builder: Any) -> None:
+    _run_module_passes(llvm, module, builder, builder.getModulePassManager())
+
+
+_PIPELINES: dict[int, Callable[[Any, Any, Any], None]] = {0: _fast, 1: _usual, 2: _full}
+
+
+# ---- object ---------------------------------------------------------------------------------------------
+
+
+def _undefined(image: bytes) -> list[str]:
+    """Names an ELF64 object expects from elsewhere."""
+    table, count = struct.unpack_from("<Q", image, 40)[0], struct.unpack_from("<H", image, 60)[0]
+    sections = [struct.unpack_from("<IIQQQQIIQQ", image, table + 64 * i) for i in range(count)]
+    names = []
+    for _, kind, _, _, offset, size, link, *_ in sections:
+        if kind != 2:  # SHT_SYMTAB
+            continue
+        for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", image[offset : offset + size]):
+            if section == 0 and name:
+                start = sections[link][4] + name
+                names.append(image[start : image.index(b"\0", start)].decode())
+    return sorted(names)

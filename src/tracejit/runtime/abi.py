@@ -1,0 +1,99 @@
+"""The calling convention between generated code and everything that calls it.
+
+One entry per compiled function: ``i32 entry(ptr buffers, ptr dims, ptr ctx)``. `buffers` points to the data
+pointers of the inputs, then of the outputs. `dims` is an i64 array: the sizes read from the inputs, then the
+sizes the callee determines (trip counts), which it writes back. `ctx` is the versioned struct below. The
+result is a status: 0, one of the negative codes here, or ``k > 0`` for entry ``k - 1`` of the function's
+message table. Offsets are fixed for a version; this module must not know who emits or loads the code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+VERSION = 1
+
+# ---- byte offsets of the ctx struct, for the emitter ----------------------------------------------------
+CTX_VERSION = 0
+CTX_ALLOC = 8
+CTX_FREE = 16
+CTX_WORKSPACE = 24
+CTX_WORKSPACE_BYTES = 32
+CTX_CONSTANTS = 40
+CTX_FUNCTIONS = 48
+CTX_POLL = 56
+CTX_ALLOCATIONS = 64
+CTX_DETAIL = 72
+DETAIL_COUNT = 4
+CTX_BYTES = CTX_DETAIL + 8 * DETAIL_COUNT
+
+# ---- status codes ---------------------------------------------------------------------------------------
+STATUS_OK = 0
+STATUS_OUT_OF_MEMORY = -1
+STATUS_INTERRUPTED = -2
+STATUS_CALLBACK_FAILED = -3
+
+WORKSPACE_ALIGN = 64
+"""Alignment of the workspace, and the largest alignment `alloc` must be asked for."""
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+"""Type of an entry; calling through it releases the GIL."""
+
+POLL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+"""Type of ``poll(ctx)``: nonzero asks the callee to return ``STATUS_INTERRUPTED``."""
+
+
+class Context(ctypes.Structure):
+    """The ctx struct.
+
+    Attributes
+    ----------
+    alloc, free : address
+        ``ptr alloc(i64 align, i64 bytes)`` with bytes a positive multiple of align, null on failure;
+        ``void free(ptr)``. Callee-allocated outputs come from `alloc` and are owned by the caller.
+    workspace, workspace_bytes
+        Scratch memory for this call, aligned to ``WORKSPACE_ALIGN``.
+    constants, functions
+        Arrays of data and of code addresses.
+    poll
+        Address of a ``POLL_TYPE`` function, or null.
+    allocations
+        The callee adds one for every `alloc`.
+    detail
+        Values for the placeholders of an error message.
+    """
+
+    _fields_ = [
+        ("version", ctypes.c_int64),
+        ("alloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+        ("constants", ctypes.c_void_p),
+        ("functions", ctypes.c_void_p),
+        ("poll", ctypes.c_void_p),
+        ("allocations", ctypes.c_int64),
+        ("detail", ctypes.c_int64 * DETAIL_COUNT),
+    ]
+
+
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes = [ctypes.c_void_p]
+_libc.free.restype = None
+_libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+_libc.aligned_alloc.restype = ctypes.c_void_p
+
+ALLOC_ADDRESS: int = ctypes.cast(_libc.aligned_alloc, ctypes.c_void_p).value or 0
+FREE_ADDRESS: int = ctypes.cast(_libc.free, ctypes.c_void_p).value or 0
+
+
+def allocate(align: int, size: int) -> int:
+    """Address of `size` new bytes (rounded up to a multiple of `align`); MemoryError when there are none."""
+    address = _libc.aligned_alloc(align, -(-max(size, 1) // align) * align)
+    if not address:
+        raise MemoryError(f"cannot allocate {size} bytes")
+    return int(address)
+
+
+release = _libc.free
+"""Frees what `allocate` or a callee's `alloc` returned."""

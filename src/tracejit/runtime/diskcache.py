@@ -1,0 +1,218 @@
+"""Compiled objects kept on disk: one file per entry, safe for any number of processes.
+
+A file is a fixed header (magic, SHA-256 and length of the payload) and the payload, written aside and
+renamed, so a reader sees all of it or none. Whatever goes wrong with the disk, the cache only misses. The
+checksum finds damage, not malice: the directory is the user's own (mode 0700). Knows nothing of what is
+stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tracejit.core.settings import current
+
+MAGIC = b"TJOBJ001"
+_HEADER_BYTES = len(MAGIC) + 32 + 8
+_SUFFIX = ".tjo"
+_TRIM_EVERY = 64  # puts between two looks at the total size
+_TRIM_TO = 0.8
+_TOUCH_SECONDS = 3600  # an entry's time of last use is refreshed at most this often
+_STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
+
+
+class DiskCache:
+    """A directory of entries.
+
+    Parameters
+    ----------
+    root : path
+        Made on the first `put`, readable by the user only.
+    limit : int
+        Bytes the entries may take; the least recently used ones are removed above it. Other processes may
+        overshoot it between their own checks.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], limit: int = 256 << 20):
+        self.root = Path(root)
+        self.limit = limit
+        self._puts = 0
+
+    def path(self, key: str) -> Path:
+        """Where the entry of `key`, a hexadecimal digest, is or would be."""
+        if len(key) < 8 or not set(key) <= set("0123456789abcdef"):
+            raise ValueError(f"a cache key is a lower-case hexadecimal digest, got {key!r}")
+        return self.root / key[:2] / (key[2:] + _SUFFIX)
+
+    def get(self, key: str) -> bytes | None:
+        """The payload stored under `key`, or None; a damaged entry is removed and None."""
+        path = self.path(key)
+        try:
+            image = path.read_bytes()
+        except OSError:
+            return None
+        payload = _unwrap(image)
+        if payload is None:
+            _remove(path)
+            return None
+        _touch(path)
+        return payload
+
+    def put(self, key: str, payload: bytes) -> bool:
+        """Store `payload`; False when the disk does not cooperate."""
+        path = self.path(key)
+        header = MAGIC + hashlib.sha256(payload).digest() + len(payload).to_bytes(8, "little")
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            _replace(path, header + payload)
+        except OSError:
+            return False
+        self._puts += 1
+        if self._puts % _TRIM_EVERY == 0:
+            self.trim()
+        return True
+
+    def trim(self) -> int:
+        """Remove old entries until the limit is respected with room to spare; how many were removed."""
+        entries = sorted(self._entries())
+        total = sum(size for _, size, _ in entries)
+        removed = 0
+        if total > self.limit:
+            for _, size, path in entries:
+                if total <= self.limit * _TRIM_TO:
+                    break
+                _remove(path)
+                total -= size
+                removed += 1
+        return removed
+
+    def clear(self) -> None:
+        """Remove every entry."""
+        for _, _, path in self._entries():
+            _remove(path)
+
+    def size(self) -> int:
+        """Bytes the entries take."""
+        return sum(size for _, size, _ in self._entries())
+
+    def _entries(self) -> Iterator[tuple[float, int, Path]]:
+        """(time of last use, size, path) of each entry; what dead writers left behind is removed."""
+        for path in self.root.glob("??/*"):
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            if path.suffix == _SUFFIX:
+                yield status.st_mtime, status.st_size, path
+            elif time.time() - status.st_mtime > _STALE_SECONDS:
+                _remove(path)
+
+
+def _unwrap(image: bytes) -> bytes | None:
+    if len(image) < _HEADER_BYTES or image[: len(MAGIC)] != MAGIC:
+        return None
+    payload = image[_HEADER_BYTES:]
+    digest, length = image[len(MAGIC) : len(MAGIC) + 32], image[len(MAGIC) + 32 : _HEADER_BYTES]
+    if len(payload) != int.from_bytes(length, "little") or hashlib.sha256(payload).digest() != digest:
+        return None
+    return payload
+
+
+def _replace(path: Path, image: bytes) -> None:
+    """Write aside, in the same directory so that the rename is atomic, under a name no other host makes."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".put")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(image)
+        os.replace(temporary, path)
+    except BaseException:
+        _remove(Path(temporary))
+        raise
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError:
+        pass
+
+
+def _touch(path: Path) -> None:
+    try:
+        if time.time() - path.stat().st_mtime > _TOUCH_SECONDS:
+            os.utime(path)
+    except OSError:
+        pass
+
+
+# ---- the cache of this process --------------------------------------------------------------------------
+
+
+def directory() -> Path:
+    """``TRACEJIT_CACHE_DIR``, or the platform's place for caches."""
+    chosen = os.environ.get("TRACEJIT_CACHE_DIR")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", "~\\AppData\\Local"))
+    elif sys.platform == "darwin":
+        base = Path("~/Library/Caches")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    return base.expanduser() / "tracejit"
+
+
+@lru_cache(maxsize=8)
+def _at(root: Path) -> DiskCache:
+    return DiskCache(root)
+
+
+def _cache() -> DiskCache | None:
+    if not current().cache:
+        return None
+    try:
+        return _at(directory() / "v1")
+    except RuntimeError:  # no home directory
+        return None
+
+
+def get(key: str) -> bytes | None:
+    """The payload stored under `key`, or None; always None while the setting ``cache`` is off."""
+    cache = _cache()
+    return cache.get(key) if cache else None
+
+
+def put(key: str, payload: bytes) -> bool:
+    """Store `payload` under `key`; False when it could not be stored or the setting ``cache`` is off."""
+    cache = _cache()
+    return cache.put(key, payload) if cache else False
+
+
+# ---- payloads -------------------------------------------------------------------------------------------
+
+
+def pack(image: bytes, metadata: dict[str, Any]) -> bytes:
+    """A payload of object bytes and JSON data."""
+    text = json.dumps(metadata, sort_keys=True, separators=(",", ":")).encode()
+    return len(text).to_bytes(8, "little") + text + image
+
+
+def unpack(payload: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The inverse of `pack`; ValueError for anything else."""
+    end = 8 + int.from_bytes(payload[:8], "little")
+    if len(payload) < 8 or end > len(payload):
+        raise ValueError("damaged payload")
+    metadata = json.loads(payload[8:end])
+    if not isinstance(metadata, dict):
+        raise ValueError("damaged payload")
+    return payload[end:], metadata

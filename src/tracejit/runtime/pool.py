@@ -1,0 +1,103 @@
+"""Recycled memory for large arrays and workspaces.
+
+Fresh memory costs a page fault per 4 KB, more than most memory-bound kernels, and the C allocator returns
+large blocks to the system when they are freed. Blocks here are in power-of-two classes, aligned, and come
+back to their class when the last array over them dies. Knows bytes and NumPy arrays, not who uses them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+
+from tracejit.runtime.abi import allocate, release
+
+SMALLEST = 1 << 16
+"""Smaller arrays are left to NumPy, which recycles them itself."""
+
+_ALIGN = 64
+_HUGE = 1 << 21
+_CLASS_BYTES = 256 << 20  # idle memory a class may keep
+_MADV_HUGEPAGE = 14
+
+
+class Block:
+    """Memory that returns to its pool, or to the system, when this object dies."""
+
+    __slots__ = ("__array_interface__", "_home", "address", "size")
+
+    def __init__(self, address: int, size: int, home: list[int] | None = None):
+        self.address = address
+        self.size = size
+        self._home = home
+
+    def __del__(self, _release: Any = release, _limit: int = _CLASS_BYTES) -> None:
+        home = self._home
+        if home is not None and (len(home) + 1) * self.size <= _limit:
+            home.append(self.address)
+        else:
+            _release(self.address)
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """This memory as an array that keeps it alive; the block must be used for one array only."""
+        self.__array_interface__ = {
+            "shape": (math.prod(shape) * dtype.itemsize,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "version": 3,
+        }
+        return np.ndarray(shape, dtype, buffer=np.asarray(self))
+
+
+class BufferPool:
+    """Classes of idle blocks; safe for threads, because each step is one list operation."""
+
+    def __init__(self) -> None:
+        self._idle: dict[int, list[int]] = {}
+
+    def take(self, size: int) -> Block:
+        """A block of at least `size` bytes with undefined contents, aligned to 64."""
+        size = 1 << max(size - 1, SMALLEST - 1).bit_length()
+        home = self._idle.setdefault(size, [])
+        try:
+            return Block(home.pop(), size, home)
+        except IndexError:
+            return Block(_fresh(size), size, home)
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An uninitialised C-contiguous array over a recycled block."""
+        return self.take(math.prod(shape) * dtype.itemsize).array(shape, dtype)
+
+    def idle_bytes(self) -> int:
+        """Memory held and not in use."""
+        return sum(size * len(addresses) for size, addresses in self._idle.items())
+
+    def trim(self) -> None:
+        """Give all idle memory back to the system."""
+        for addresses in self._idle.values():
+            while True:
+                try:
+                    release(addresses.pop())
+                except IndexError:
+                    break
+
+
+POOL = BufferPool()
+"""The pool of this process."""
+
+
+def _fresh(size: int) -> int:
+    if size < 2 * _HUGE:
+        return allocate(_ALIGN, size)
+    address = allocate(_HUGE, size)
+    if _madvise is not None:  # one fault per 2 MB instead of per 4 KB; refusal does no harm
+        _madvise(address, size, _MADV_HUGEPAGE)
+    return address
+
+
+_madvise = getattr(ctypes.CDLL(None), "madvise", None)
+if _madvise is not None:
+    _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]

@@ -1,0 +1,147 @@
+"""The cache of compiled objects: damage, concurrency, limits, and disks that refuse."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tracejit.core.settings import settings
+from tracejit.runtime import diskcache
+from tracejit.runtime.diskcache import DiskCache
+
+
+def key(number: int) -> str:
+    return hashlib.sha256(str(number).encode()).hexdigest()
+
+
+def test_round_trip_and_missing(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "deep" / "cache")
+    assert cache.get(key(1)) is None
+    for payload in (b"", b"x", os.urandom(100_000)):
+        assert cache.put(key(1), payload) and cache.get(key(1)) == payload
+    assert stat.S_IMODE((tmp_path / "deep" / "cache").stat().st_mode) == 0o700
+    cache.clear()
+    assert cache.get(key(1)) is None and cache.size() == 0
+
+
+@pytest.mark.parametrize("bad", ["", "ab", "../../../etc/passwd", "ABCDEF0123456789", "a/b" * 10])
+def test_keys_are_digests(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(ValueError, match="cache key"):
+        DiskCache(tmp_path).get(bad)
+
+
+def test_damage_is_a_miss_and_is_removed(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    payload = os.urandom(500)
+    generator = random.Random(0)
+    for trial in range(200):
+        cache.put(key(0), payload)
+        path = cache.path(key(0))
+        image = bytearray(path.read_bytes())
+        if trial % 2:
+            image = image[: generator.randrange(len(image))]
+        else:
+            image[generator.randrange(len(image))] ^= 1 << generator.randrange(8)
+        path.write_bytes(image)
+        assert cache.get(key(0)) is None and not path.exists()
+
+
+def test_trim_removes_the_least_recently_used(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, limit=10_000)
+    for i in range(20):
+        cache.put(key(i), bytes(1000))
+        os.utime(cache.path(key(i)), (0, 1_000_000 + i))
+    assert cache.get(key(0)) is not None  # used now: the newest
+    assert cache.trim() > 0 and cache.size() <= 8000
+    assert cache.get(key(0)) is not None and cache.get(key(1)) is None and cache.get(key(19)) is not None
+
+
+def test_trim_removes_what_dead_writers_left(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.put(key(0), b"x")
+    left, fresh = cache.path(key(0)).parent / ".put123", cache.path(key(0)).parent / ".put456"
+    for path in (left, fresh):
+        path.write_bytes(b"half")
+    os.utime(left, (0, time.time() - 7200))
+    cache.trim()
+    assert not left.exists() and fresh.exists() and cache.get(key(0)) == b"x"
+
+
+def test_disk_that_refuses(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    cache = DiskCache(tmp_path / "file" / "cache")
+    assert cache.put(key(0), b"x") is False and cache.get(key(0)) is None and cache.trim() == 0
+
+
+def test_settings_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
+    with settings(cache=True):
+        assert diskcache.put(key(0), b"x") and diskcache.get(key(0)) == b"x"
+    with settings(cache=False):
+        assert diskcache.get(key(0)) is None and diskcache.put(key(0), b"y") is False
+    monkeypatch.delenv("TRACEJIT_CACHE_DIR")
+    assert diskcache.directory().name == "tracejit"
+
+
+def test_payload() -> None:
+    metadata = {"b": [1, None, "ä"], "a": {}}
+    assert diskcache.unpack(diskcache.pack(b"code", metadata)) == (b"code", metadata)
+    assert diskcache.pack(b"", {"a": 1, "b": 2}) == diskcache.pack(b"", {"b": 2, "a": 1})
+    for damaged in (b"", b"1234567", b"\xff" * 20, (2).to_bytes(8, "little") + b"[]"):
+        with pytest.raises(ValueError):
+            diskcache.unpack(damaged)
+
+
+WORKER = """
+import hashlib, random, sys
+from tracejit.runtime.diskcache import DiskCache
+cache = DiskCache(sys.argv[1], limit=60_000)
+generator = random.Random(int(sys.argv[2]))
+for step in range(1500):
+    n = generator.randrange(60)
+    key, payload = hashlib.sha256(b"%d" % n).hexdigest(), (b"%d," % n) * (300 + n)
+    if generator.random() < 0.4:
+        cache.put(key, payload)
+    elif generator.random() < 0.1:
+        try:
+            image = cache.path(key).read_bytes()
+            cache.path(key).write_bytes(image[: generator.randrange(len(image) + 1)])
+        except OSError:
+            pass
+    else:
+        found = cache.get(key)
+        assert found is None or found == payload, "wrong payload"
+"""
+
+
+def test_processes_that_write_damage_and_trim_at_once(tmp_path: Path) -> None:
+    workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path), str(i)]) for i in range(3)]
+    assert [worker.wait(timeout=120) for worker in workers] == [0, 0, 0]
+    assert not list(tmp_path.glob("??/.put*"))
+
+
+def test_threads(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    wrong = []
+
+    def work() -> None:
+        for i in range(100):
+            cache.put(key(i % 10), b"%d" % (i % 10) * 1000)
+            if cache.get(key(i % 10)) not in (None, b"%d" % (i % 10) * 1000):
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

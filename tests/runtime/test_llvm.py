@@ -1,0 +1,155 @@
+"""IR text to objects: levels, errors, self-containedness, and cost."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+
+import pytest
+
+from tracejit.compiler import llvm
+from tracejit.compiler.llvm import CodegenError
+from tracejit.runtime import objects
+
+FLAGS = '"no-builtins" nounwind'
+
+
+def chain(n: int) -> str:
+    """A straight line of `n` operations on stack slots."""
+    lines = [f"define double @f(double %x) {FLAGS} {{", *(f"%s{i} = alloca double" for i in range(n + 2))]
+    lines += ["store double %x, ptr %s0", "store double 0.5, ptr %s1"]
+    for i in range(n):
+        operation = ("fadd", "fmul", "fsub")[i % 3]
+        lines += [f"%a{i} = load double, ptr %s{i}", f"%b{i} = load double, ptr %s{i + 1}"]
+        lines += [f"%c{i} = {operation} double %a{i}, %b{i}", f"store double %c{i}, ptr %s{i + 2}"]
+    return "\n".join([*lines, f"%r = load double, ptr %s{n + 1}", "ret double %r", "}"])
+
+
+def evaluate_chain(n: int, x: float) -> float:
+    a, b = x, 0.5
+    for i in range(n):
+        a, b = b, (a + b, a * b, a - b)[i % 3]
+    return b
+
+
+@pytest.mark.parametrize("opt", [0, 1, 2])
+def test_levels_agree(opt: int) -> None:
+    loaded = objects.load(llvm.compile_text(chain(60), opt=opt))
+    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(loaded.address("f"))
+    assert [function(x) for x in (0.0, 0.25, -0.5)] == [evaluate_chain(60, x) for x in (0.0, 0.25, -0.5)]
+
+
+def test_stack_slots_are_promoted() -> None:
+    for opt in (0, 1, 2):
+        assert "alloca" not in llvm.optimized(chain(20), opt=opt)
+
+
+LOOP = f"""
+define double @f(ptr %p, i64 %n) {FLAGS} {{
+entry:
+  %acc = alloca double
+  %i = alloca i64
+  store double 0.0, ptr %acc
+  store i64 0, ptr %i
+  br label %head
+head:
+  %k = load i64, ptr %i
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %body, label %done
+body:
+  %q = getelementptr double, ptr %p, i64 %k
+  %x = load double, ptr %q
+  %m = sitofp i64 %n to double
+  %invariant = fdiv double 1.0, %m
+  %y = fmul double %x, %invariant
+  %a = load double, ptr %acc
+  %b = fadd double %a, %y
+  store double %b, ptr %acc
+  %k1 = add i64 %k, 1
+  store i64 %k1, ptr %i
+  br label %head
+done:
+  %r = load double, ptr %acc
+  ret double %r
+}}
+"""
+
+
+@pytest.mark.parametrize("opt", [1, 2])
+def test_invariants_leave_loops_and_nothing_is_vectorized(opt: int) -> None:
+    text = llvm.optimized(LOOP, opt=opt)
+    body = text[text.index("\nbody:") :]
+    assert "fdiv" in text and "fdiv" not in body
+    assert "x double>" not in text
+
+
+def test_parse_error_shows_the_line() -> None:
+    with pytest.raises(
+        CodegenError, match=r"line 3: expected instruction opcode\n(.*\n)*> +3 \|   %y = fadq"
+    ):
+        llvm.compile_text(
+            "define double @f(double %x) {\nentry:\n  %y = fadq double %x, 1.0\n  ret double %y\n}"
+        )
+
+
+def test_invalid_module_does_not_verify() -> None:
+    text = "define i32 @f() {\n br label %a\na:\n %x = add i32 %y, 1\n %y = add i32 %x, 1\n ret i32 %x }"
+    with pytest.raises(CodegenError, match=r"does not verify(.|\n)*dominate"):
+        llvm.compile_text(text)
+    assert llvm.compile_text(chain(3))  # the compiler still works
+
+
+def test_undefined_symbols_are_errors() -> None:
+    with pytest.raises(CodegenError, match="does not define: elsewhere"):
+        llvm.compile_text(
+            "declare i32 @elsewhere()\ndefine i32 @f() { %x = call i32 @elsewhere()\n ret i32 %x }"
+        )
+
+
+def test_unknown_level() -> None:
+    with pytest.raises(ValueError, match="opt is one of"):
+        llvm.compile_text(chain(1), opt=3)
+
+
+def test_always_inline_functions_vanish() -> None:
+    text = f"""
+    define internal double @twice(double %x) alwaysinline {FLAGS} {{
+      %y = fadd double %x, %x
+      ret double %y
+    }}
+    define double @f(double %x) {FLAGS} {{
+      %y = call double @twice(double %x)
+      ret double %y
+    }}"""
+    for opt in (0, 1, 2):
+        assert "call" not in llvm.assembly(text, opt=opt)
+    assert "@twice" not in llvm.optimized(text, opt=1)
+
+
+def test_same_text_same_bytes() -> None:
+    assert llvm.compile_text(chain(30)) == llvm.compile_text(chain(30))
+
+
+def test_threads_compile_at_once() -> None:
+    expected, found = llvm.compile_text(chain(30)), []
+    threads = [threading.Thread(target=lambda: found.append(llvm.compile_text(chain(30)))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+@pytest.mark.parametrize("opt", [0, 1])
+def test_cost_is_linear(opt: int) -> None:
+    def seconds(n: int) -> float:
+        text, best = chain(n), 1e9
+        for _ in range(3):
+            start = time.process_time()
+            llvm.compile_text(text, opt=opt)
+            best = min(best, time.process_time() - start)
+        return best
+
+    small, large = seconds(500), seconds(2000)
+    assert large < 8 * small  # 4 when linear; the rest is room for a busy machine
