@@ -1,0 +1,103 @@
+"""The vector math library: elementary functions as LLVM IR text, for any width, accurate to a few units in
+the last place and free of libm. It knows numbers and instructions; it knows neither graphs, nor kernels, nor how
+text becomes machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from . import exponential, hyperbolic, logarithm, power, trigonometric
+from .builder import Builder
+from .definition import CALLED, INLINED, MathFunction, define
+
+__all__ = ["NAMES", "MathFunction", "function"]
+
+_UNARY: dict[str, Callable[[Builder, str], str]] = {
+    "cos": trigonometric.cos,
+    "cosh": hyperbolic.cosh,
+    "exp": exponential.exp,
+    "expm1": exponential.expm1,
+    "log": logarithm.log,
+    "log1p": logarithm.log1p,
+    "sigmoid": exponential.sigmoid,
+    "sin": trigonometric.sin,
+    "sinh": hyperbolic.sinh,
+    "softplus": logarithm.softplus,
+    "tan": trigonometric.tan,
+    "tanh": hyperbolic.tanh,
+}
+_BINARY: dict[str, Callable[[Builder, str, str], str]] = {
+    "pow": power.power,
+}
+
+NAMES: frozenset[str] = frozenset(_UNARY) | frozenset(_BINARY)
+"""Names `function` accepts."""
+
+
+def function(
+    name: str,
+    dtype: np.dtype | type | str,
+    width: int,
+    fma: bool = True,
+    *,
+    inline: bool = False,
+    permute: bool = False,
+) -> MathFunction:
+    """One elementary function for vectors of `width` lanes.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`; ``pow`` and ``atan2`` take two operands, the others one.
+    dtype : dtype-like
+        float32 or float64.
+    width : int
+        Lanes, a power of two; 1 gives a scalar function.  LLVM splits what is wider than a register.
+    fma : bool
+        Whether the target has fused multiply-add.  Without it no ``llvm.fma`` is written, since that would
+        become a call to libm.
+    inline : bool
+        Ask LLVM to inline every call instead of keeping the function whole.
+    permute : bool
+        Whether the target has AVX-512 permutations.  Faster tables, the same contract.
+
+    Returns
+    -------
+    MathFunction
+        Its text, with what must stand beside it.  Equal arguments return the same object.
+
+    Raises
+    ------
+    KeyError
+        If `name` is not in `NAMES`.
+    TypeError
+        If `dtype` is neither float32 nor float64.
+
+    Examples
+    --------
+    >>> f = function("exp", "float64", 8)
+    >>> f.symbol
+    '@tj_exp_v8f64'
+    """
+    return _function(name, np.dtype(dtype).name, width, bool(fma), bool(inline), bool(permute))
+
+
+@cache
+def _function(name: str, dtype: str, width: int, fma: bool, inline: bool, permute: bool) -> MathFunction:
+    if dtype not in ("float32", "float64"):
+        raise TypeError(f"{name}: no vector function for {dtype}, only for float32 and float64")
+    if name not in NAMES:
+        raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
+    b = Builder("double" if dtype == "float64" else "float", width, fma, permute)
+    if name in _BINARY:
+        parameters: tuple[str, ...] = ("%a0", "%a1")
+        result = _BINARY[name](b, "%a0", "%a1")
+    else:
+        parameters = ("%a0",)
+        result = _UNARY[name](b, "%a0")
+    symbol = f"@tj_{name}_{b.suffix}" + ("" if fma else "_nofma") + ("_inline" if inline else "")
+    return define(b, symbol, parameters, result, INLINED if inline else CALLED)

@@ -1,0 +1,255 @@
+"""The instruction writer of the vector math library: one method, one line of LLVM IR text, for one element
+type and one vector width. It knows types, constants and the few exact-arithmetic idioms (error-free products
+and sums, rounding by a magic number); it knows no elementary function, no coefficient and no LLVM binding.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+Operand = str | float | int
+"""An SSA name or constant text (`str`), or a Python number that becomes a splat constant."""
+
+
+@lru_cache(maxsize=4096)
+def _nonzero_text(element: str, value: float) -> str:
+    if element == "float":
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+
+
+def float_text(element: str, value: float) -> str:
+    """Scalar constant of type `element` (``float`` or ``double``), bit exact."""
+    if value == 0.0:  # the zeros compare equal, so they cannot share the cache
+        return "0x0000000000000000" if math.copysign(1.0, value) > 0 else "0x8000000000000000"
+    return _nonzero_text(element, value)
+
+
+class Builder:
+    """Writes straight-line IR for values of one element type and width.
+
+    Parameters
+    ----------
+    element : str
+        ``"float"`` or ``"double"``.
+    width : int
+        Lanes; 1 means plain scalars.
+    fma : bool
+        Whether the target fuses multiply-add.  Without it `fma` is a product and a sum, and exact products
+        use Dekker's splitting.
+    permute : bool
+        Whether the target has AVX-512 permutations, which make small tables cheap.
+    """
+
+    def __init__(self, element: str, width: int, fma: bool = True, permute: bool = False):
+        self.element, self.width, self.has_fma, self.has_permute = element, width, fma, permute
+        self.is_double = element == "double"
+        self.bits_count, self.mantissa, self.bias = (64, 52, 1023) if self.is_double else (32, 23, 127)
+        self.integer = f"i{self.bits_count}"
+        self.suffix = f"v{width}f{self.bits_count}" if width > 1 else f"f{self.bits_count}"
+        self.type = self.vector_of(element)
+        self.integer_type = self.vector_of(self.integer)
+        self.bool_type = self.vector_of("i1")
+        self.magic = 6755399441055744.0 if self.is_double else 12582912.0
+        self.magic_bits = 0x4338000000000000 if self.is_double else 0x4B400000
+        self.sign_bit = -(1 << (self.bits_count - 1))
+        self.lines: list[str] = []
+        self.declares: set[str] = set()
+        self.globals: list[str] = []
+        self.needs: list[Any] = []
+
+    def vector_of(self, scalar: str) -> str:
+        """Type of `width` lanes of `scalar`."""
+        return f"<{self.width} x {scalar}>" if self.width > 1 else scalar
+
+    def view(self, element: str) -> Builder:
+        """A builder of the same width for another element type, writing to the same function."""
+        other = Builder(element, self.width, self.has_fma, self.has_permute)
+        other.lines, other.declares, other.globals = self.lines, self.declares, self.globals
+        other.needs = self.needs
+        return other
+
+    # Operands and raw instructions
+
+    def emit(self, instruction: str) -> str:
+        """Append one instruction and name its result."""
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def value(self, x: Operand) -> str:
+        """Text of a floating operand."""
+        if isinstance(x, str):
+            return x
+        text = float_text(self.element, float(x))
+        return f"splat ({self.element} {text})" if self.width > 1 else text
+
+    def int_value(self, x: Operand) -> str:
+        """Text of an integer operand."""
+        if isinstance(x, str):
+            return x
+        return f"splat ({self.integer} {x})" if self.width > 1 else str(x)
+
+    # Floating point
+
+    def add(self, a: Operand, b: Operand) -> str:
+        return self.emit(f"fadd {self.type} {self.value(a)}, {self.value(b)}")
+
+    def sub(self, a: Operand, b: Operand) -> str:
+        return self.emit(f"fsub {self.type} {self.value(a)}, {self.value(b)}")
+
+    def mul(self, a: Operand, b: Operand) -> str:
+        return self.emit(f"fmul {self.type} {self.value(a)}, {self.value(b)}")
+
+    def div(self, a: Operand, b: Operand) -> str:
+        return self.emit(f"fdiv {self.type} {self.value(a)}, {self.value(b)}")
+
+    def neg(self, a: Operand) -> str:
+        return self.emit(f"fneg {self.type} {self.value(a)}")
+
+    def intrinsic(self, name: str, *operands: Operand) -> str:
+        """Call ``llvm.<name>`` on floating operands; only for those that lower to instructions."""
+        symbol = f"@llvm.{name}.{self.suffix}"
+        self.declares.add(f"declare {self.type} {symbol}({', '.join([self.type] * len(operands))})")
+        arguments = ", ".join(f"{self.type} {self.value(x)}" for x in operands)
+        return self.emit(f"call {self.type} {symbol}({arguments})")
+
+    def fma(self, a: Operand, b: Operand, c: Operand) -> str:
+        """``a * b + c``, rounded once where the target can; never relied on to be exact."""
+        if self.has_fma:
+            return self.intrinsic("fma", a, b, c)
+        return self.add(self.mul(a, b), c)
+
+    def abs(self, a: Operand) -> str:
+        return self.intrinsic("fabs", a)
+
+    def copysign(self, magnitude: Operand, sign: Operand) -> str:
+        return self.intrinsic("copysign", magnitude, sign)
+
+    def trunc(self, a: Operand) -> str:
+        return self.intrinsic("trunc", a)
+
+    def sqrt(self, a: Operand) -> str:
+        return self.intrinsic("sqrt", a)
+
+    def compare(self, predicate: str, a: Operand, b: Operand) -> str:
+        return self.emit(f"fcmp {predicate} {self.type} {self.value(a)}, {self.value(b)}")
+
+    def select(self, condition: str, a: Operand, b: Operand) -> str:
+        first, second = self.value(a), self.value(b)
+        return self.emit(f"select {self.bool_type} {condition}, {self.type} {first}, {self.type} {second}")
+
+    def minimum(self, x: Operand, bound: Operand) -> str:
+        """The smaller of `x` and `bound`; NaN in `x` stays."""
+        return self.select(self.compare("ogt", x, bound), bound, x)
+
+    def clamp(self, x: Operand, low: float, high: float) -> str:
+        """`x` limited to ``[low, high]``; NaN stays."""
+        x = self.minimum(x, high)
+        return self.select(self.compare("olt", x, low), low, x)
+
+    def polynomial(self, x: Operand, coefficients: Sequence[Operand]) -> str:
+        """Horner's scheme; coefficients from the constant term up."""
+        result = self.value(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            result = self.fma(result, x, c)
+        return result
+
+    # Integers and bit patterns
+
+    def int(self, operation: str, a: Operand, b: Operand) -> str:
+        return self.emit(f"{operation} {self.integer_type} {self.int_value(a)}, {self.int_value(b)}")
+
+    def int_compare(self, predicate: str, a: Operand, b: Operand) -> str:
+        return self.emit(f"icmp {predicate} {self.integer_type} {self.int_value(a)}, {self.int_value(b)}")
+
+    def logical(self, operation: str, a: str, b: str) -> str:
+        """Combine two conditions with ``and``, ``or`` or ``xor``."""
+        return self.emit(f"{operation} {self.bool_type} {a}, {b}")
+
+    def bits(self, a: Operand) -> str:
+        return self.emit(f"bitcast {self.type} {self.value(a)} to {self.integer_type}")
+
+    def from_bits(self, a: Operand) -> str:
+        return self.emit(f"bitcast {self.integer_type} {self.int_value(a)} to {self.type}")
+
+    def sign_of(self, a: Operand) -> str:
+        """The sign bit of `a` alone, as an integer."""
+        return self.int("and", self.bits(a), self.sign_bit)
+
+    def flip(self, a: Operand, sign: str) -> str:
+        """`a` with its bits xor-ed with the integer `sign`."""
+        return self.from_bits(self.int("xor", self.bits(a), sign))
+
+    def power_of_two(self, n: str) -> str:
+        """2**n for integers in the normal exponent range."""
+        return self.from_bits(self.int("shl", self.int("add", n, self.bias), self.mantissa))
+
+    def scale(self, x: str, n: str) -> str:
+        """``x * 2**n`` in two exact-until-the-last steps, so that overflow and denormals come out right."""
+        if self.is_double:  # no arithmetic 64-bit shift before AVX-512
+            half = self.int("sub", self.int("lshr", self.int("add", n, 4096), 1), 2048)
+        else:
+            half = self.int("ashr", n, 1)
+        x = self.mul(x, self.power_of_two(half))
+        return self.mul(x, self.power_of_two(self.int("sub", n, half)))
+
+    def round(self, x: Operand) -> tuple[str, str]:
+        """Nearest integer of `x` as a float and as an integer, for ``|x| < 2**51`` (float: ``2**22``)."""
+        shifted = self.add(x, self.magic)
+        return self.sub(shifted, self.magic), self.int("sub", self.bits(shifted), self.magic_bits)
+
+    # Exact arithmetic
+
+    def split(self, a: Operand) -> tuple[str, str]:
+        """Veltkamp's split in two half-length parts."""
+        c = self.mul(a, 134217729.0 if self.is_double else 4097.0)
+        high = self.sub(c, self.sub(c, a))
+        return high, self.sub(a, high)
+
+    def two_product(self, a: Operand, b: Operand) -> tuple[str, str]:
+        """``(p, e)`` with ``a * b == p + e`` exactly."""
+        p = self.mul(a, b)
+        if self.has_fma:
+            return p, self.fma(a, b, self.neg(p))
+        ah, al = self.split(a)
+        bh, bl = (ah, al) if a is b else self.split(b)
+        e = self.sub(self.mul(ah, bh), p)
+        e = self.add(self.add(e, self.mul(ah, bl)), self.mul(al, bh))
+        return p, self.add(e, self.mul(al, bl))
+
+    def two_sum(self, a: Operand, b: Operand) -> tuple[str, str]:
+        """``(s, e)`` with ``a + b == s + e`` exactly."""
+        s = self.add(a, b)
+        v = self.sub(s, a)
+        return s, self.add(self.sub(a, self.sub(s, v)), self.sub(b, v))
+
+    def fast_two_sum(self, a: Operand, b: Operand) -> tuple[str, str]:
+        """`two_sum` for ``|a| >= |b|``."""
+        s = self.add(a, b)
+        return s, self.sub(b, self.sub(s, a))
+
+    # Conversions
+
+    def widen(self, x: str) -> tuple[Builder, str]:
+        """`x` in double precision, with the builder for it."""
+        double = self.view("double")
+        return double, self.emit(f"fpext {self.type} {x} to {double.type}")
+
+    def narrow(self, x: str) -> str:
+        """A double vector rounded to this builder's ``float``."""
+        return self.emit(f"fptrunc {self.vector_of('double')} {x} to {self.type}")
+
+    def narrow_int(self, n: str) -> str:
+        """A 64-bit integer vector truncated to this builder's 32 bits."""
+        return self.emit(f"trunc {self.vector_of('i64')} {n} to {self.integer_type}")
+
+    def to_float(self, n: str) -> str:
+        """Signed integers converted; double precision only for ``|n| < 2**51``."""
+        if self.is_double:
+            return self.sub(self.from_bits(self.int("add", n, self.magic_bits)), self.magic)
+        return self.emit(f"sitofp {self.integer_type} {n} to {self.type}")

@@ -1,0 +1,144 @@
+"""Baked coefficients of the vector math library, lowest order first, exact as hexadecimal floats. Unless a
+source is named they are near-minimax (Chebyshev) fits, made once in 200-bit arithmetic, of the quotient and
+interval in the comment above them. Data only: how they are used is said where they are used.
+"""
+
+
+def _coefficients(text: str) -> tuple[float, ...]:
+    return tuple(map(float.fromhex, text.split()))
+
+
+# (exp(r) - 1 - r) / r^2 on |r| <= log(2)/2
+EXP_DOUBLE = _coefficients("""
+    0x1.0000000000001p-1 0x1.5555555555556p-3 0x1.5555555553b6cp-5 0x1.1111111110918p-7
+    0x1.6c16c1794e1dcp-10 0x1.a01a01a83ba17p-13 0x1.a019b621f9d08p-16 0x1.71de0be2b5e96p-19
+    0x1.2894f52583578p-22 0x1.af3ce42b12b24p-26
+""")
+EXP_FLOAT = _coefficients("""
+    0x1p-1 0x1.5554d8p-3 0x1.555516p-5 0x1.12106cp-7 0x1.6d1606p-10
+""")
+
+# exp(r) on |r| <= log(2)/2, to single accuracy in double arithmetic
+EXP_SHORT = _coefficients("""
+    0x1p+0 0x1.000000abf734p+0 0x1.0000002af73ffp-1 0x1.5553f68955eb9p-3
+    0x1.5554a60827e6ep-5 0x1.1276b6cd5b1ap-7 0x1.6d7c40355e704p-10
+""")
+
+# (log1p(f) - f + f^2/2) / f^3 on [sqrt(1/2) - 1, sqrt(2) - 1]
+LOG_FLOAT = _coefficients("""
+    0x1.555554p-2 -0x1.0000cep-2 0x1.999f14p-3 -0x1.54d03ep-3 0x1.231ce6p-3 -0x1.0a33eap-3
+    0x1.02814ep-3 -0x1.43b246p-4
+""")
+
+# (sin(r)/r - 1) / r^2 in z = r^2, |r| <= pi/2
+SIN_DOUBLE = _coefficients("""
+    -0x1.5555555555555p-3 0x1.1111111111111p-7 -0x1.a01a01a01a00dp-13 0x1.71de3a556b98cp-19
+    -0x1.ae64567e70fb2p-26 0x1.612460b59d7abp-33 -0x1.ae7ee31cfb52p-41 0x1.9507da086f72ap-49
+    -0x1.275b305eb8689p-57
+""")
+SIN_FLOAT = _coefficients("""
+    -0x1.555556p-3 0x1.11111p-7 -0x1.a01904p-13 0x1.719648p-19 -0x1.9da968p-26
+""")
+
+# the same for |r| <= pi/4
+SIN_QUARTER_DOUBLE = _coefficients("""
+    -0x1.5555555555555p-3 0x1.1111111110ba5p-7 -0x1.a01a019e80693p-13 0x1.71de379252004p-19
+    -0x1.ae60069e53ef1p-26 0x1.5e098556d302ep-33
+""")
+
+# (cos(r) - 1 + z/2) / z^2 in z = r^2, |r| <= pi/4
+COS_QUARTER_DOUBLE = _coefficients("""
+    0x1.5555555555555p-5 -0x1.6c16c16c1696p-10 0x1.a01a019f4d0edp-16 -0x1.27e4fa15bd814p-22
+    0x1.1eeb66b683028p-29 -0x1.907c0e63adbb6p-37
+""")
+
+# (tan(r)/r - 1) / r^2 in z = r^2, |r| <= pi/4
+TAN_QUARTER_FLOAT = _coefficients("""
+    0x1.55555p-2 0x1.11169ep-3 0x1.b87fdep-5 0x1.7bb2a2p-6 0x1.4c5172p-8 0x1.0efe2cp-7
+""")
+
+# (atan(t)/t - 1) / z in z = t^2, t <= tan(pi/8)
+ATAN_DOUBLE = _coefficients("""
+    -0x1.5555555555555p-2 0x1.9999999999346p-3 -0x1.2492492435cefp-3 0x1.c71c71850a87cp-4
+    -0x1.745d0b2091602p-4 0x1.3b12624a748ddp-4 -0x1.10fa6d5c134ap-4 0x1.dfe595fbcecdep-5
+    -0x1.a095f1348d5e3p-5 0x1.41582779ac536p-5 -0x1.3a17becee1f16p-6
+""")
+ATAN_FLOAT = _coefficients("""
+    -0x1.555554p-2 0x1.99973p-3 -0x1.242014p-3 0x1.b80d6cp-4 -0x1.083c36p-4
+""")
+
+# (asin(t)/t - 1) / z in z = t^2, t <= 1/2
+ASIN_DOUBLE = _coefficients("""
+    0x1.555555555554fp-3 0x1.3333333336da5p-4 0x1.6db6db684b6a1p-5 0x1.f1c71f95269afp-6
+    0x1.6e8b2b3b10be4p-6 0x1.1c593c7b1d958p-6 0x1.c87265d47ef49p-7 0x1.8522ddffa6208p-7
+    0x1.ff5fc4d14c735p-8 0x1.06b9d26d10838p-6 -0x1.603991d6060ep-7 0x1.cd864394d2ff2p-6
+""")
+ASIN_FLOAT = _coefficients("""
+    0x1.55555ep-3 0x1.332732p-4 0x1.70a6bcp-5 0x1.b311d2p-6 0x1.37fe16p-5
+""")
+
+# (2 atanh(s) - 2s - 2/3 s^3) / s^5 in z = s^2, s <= tanh(log(2)/4)
+ATANH_TAIL = _coefficients("""
+    0x1.999999999999ap-2 0x1.2492492492491p-2 0x1.c71c71c71cfe7p-3 0x1.745d1745124c7p-3
+    0x1.3b13b1bd0eadp-3 0x1.1110df7e2b9b8p-3 0x1.e1f80a4c22cd6p-4 0x1.ac4927065cf31p-4
+    0x1.b8e0c07ef5a5bp-4
+""")
+# 2 atanh(s) / s, to 36 bits
+ATANH_SHORT = _coefficients("""
+    0x1.00000000049e7p+1 0x1.555554daee41ep-1 0x1.999a9c8a467fap-2 0x1.2432ba683936ep-2
+    0x1.e3b159cf31211p-3
+""")
+
+# (log(1 + f) - 2s) / s^3 in z = s^2, s = f / (2 + f); FreeBSD msun e_log.c
+LOG_DOUBLE = _coefficients("""
+    0x1.5555555555593p-1 0x1.999999997fa04p-2 0x1.2492494229359p-2 0x1.c71c51d8e78afp-3
+    0x1.7466496cb03dep-3 0x1.39a09d078c69fp-3 0x1.2f112df3e5244p-3
+""")
+
+# pi as a sum of three doubles, for fused multiply-add
+PI_PARTS = _coefficients("""
+    0x1.921fb54442d18p+1 0x1.1a62633145c07p-53 -0x1.f1976b7ed8fbcp-109
+""")
+# and with 33-bit leading parts, whose products by 20-bit integers are exact without it
+PI_PARTS_SHORT = _coefficients("""
+    0x1.921fb544p+1 0x1.0b4611a6p-33 0x1.3198a2e037073p-68
+""")
+
+# pi/2 as a double and its remainder
+HALF_PI = _coefficients("""
+    0x1.921fb54442d18p+0 0x1.1a62633145c07p-54
+""")
+# log(2) in two parts: integers of 11 bits (float: 8) times the first are exact
+LN2_DOUBLE = _coefficients("""
+    0x1.62e42feep-1 0x1.a39ef35793c76p-33
+""")
+LN2_FLOAT = _coefficients("""
+    0x1.62e4p-1 0x1.7f7d1cf79abcap-20
+""")
+# and as a double and its remainder
+LN2_FULL = _coefficients("""
+    0x1.62e42fefa39efp-1 0x1.abc9e3b39803fp-56
+""")
+
+# erf(x)/x as a rational function of x^2, |x| <= 3.83; XLA math library
+ERF_NUMERATOR = _coefficients("""
+    0x1.20dd749ee7282p+0 0x1.7b4e803d3b643p-3 0x1.a16dd67acfde2p-5 0x1.bebb44da3e019p-9
+    0x1.e05aa2cfd9824p-13
+""")
+ERF_DENOMINATOR = _coefficients("""
+    0x1p+0 0x1.fd689450f8d85p-2 0x1.c69842fc091acp-4 0x1.cd0fa89cbcb31p-7
+    0x1.0ada4f103a4f1p-10 0x1.8b11bef2189fbp-16 -0x1.fa720bab6b13ap-24
+""")
+
+# the first 1280 bits of 2/pi
+TWO_OVER_PI = int(
+    "".join(
+        """
+    a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0
+    06492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f4
+    9c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d
+    7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6babf0cfbc209af4361d
+""".split()
+    ),
+    16,
+)

@@ -1,0 +1,67 @@
+"""What the library hands out: the text of one function with everything that must stand beside it in a module.
+It knows how a definition is spelt, not what any function computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .builder import Builder
+
+CALLED = "noinline nounwind willreturn memory(none)"
+INLINED = "alwaysinline nounwind willreturn memory(none)"
+COLD = "cold noinline nounwind willreturn memory(none)"
+
+
+@dataclass(frozen=True)
+class MathFunction:
+    """One vector function as LLVM IR text.
+
+    Attributes
+    ----------
+    symbol : str
+        Name with the leading ``@``.
+    text : str
+        The complete ``define internal`` text.
+    declares : frozenset of str
+        Intrinsic declarations the text refers to.
+    globals : tuple of str
+        Constant tables the text refers to, one definition each.
+    needs : tuple of MathFunction
+        Further functions the text calls; their texts, declares and globals must be in the module too.
+    """
+
+    symbol: str
+    text: str
+    declares: frozenset[str]
+    globals: tuple[str, ...]
+    needs: tuple[MathFunction, ...]
+
+
+def define(
+    builder: Builder,
+    symbol: str,
+    parameters: tuple[str, ...],
+    result: str,
+    attributes: str,
+    result_type: str | None = None,
+) -> MathFunction:
+    """Close what `builder` wrote into a function of `parameters` (SSA names) returning `result`."""
+    result_type = result_type or builder.type
+    signature = ", ".join(f"{builder.type} {p}" for p in parameters)
+    text = "\n".join(
+        (
+            f"define internal {result_type} {symbol}({signature}) {attributes} {{",
+            "entry:",
+            *builder.lines,
+            f"  ret {result_type} {result}",
+            "}\n",
+        )
+    )
+    return MathFunction(
+        symbol,
+        text,
+        frozenset(builder.declares),
+        tuple(dict.fromkeys(builder.globals)),
+        tuple(dict.fromkeys(builder.needs)),
+    )

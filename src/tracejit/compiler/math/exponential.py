@@ -1,0 +1,67 @@
+"""exp and its relatives: exp, expm1, sigmoid, and the reduced pieces that the hyperbolic functions and pow
+build on. An argument is written as ``n log(2) + r``; exp(r) is a polynomial and 2**n is put into the exponent
+bits. Knows nothing of logarithms or angles.
+"""
+
+from __future__ import annotations
+
+import math
+
+from . import coefficients as table
+from .builder import Builder
+
+LOG2E = 1.0 / math.log(2.0)
+
+
+def reduce(b: Builder, x: str) -> tuple[str, str]:
+    """``(n, r)`` with ``x = n log(2) + r`` and ``|r| <= log(2)/2``."""
+    high, low = table.LN2_DOUBLE if b.is_double else table.LN2_FLOAT
+    n, n_int = b.round(b.mul(x, LOG2E))
+    return n_int, b.fma(n, -low, b.fma(n, -high, x))
+
+
+def quadratic_tail(b: Builder, r: str) -> str:
+    """``exp(r) - 1 - r``."""
+    q = b.polynomial(r, table.EXP_DOUBLE if b.is_double else table.EXP_FLOAT)
+    return b.mul(b.mul(r, r), q)
+
+
+def of_reduced(b: Builder, r: str) -> str:
+    """``exp(r)`` for ``|r| <= log(2)/2``."""
+    q = b.polynomial(r, table.EXP_DOUBLE if b.is_double else table.EXP_FLOAT)
+    return b.add(b.fma(b.mul(r, r), q, r), 1.0)
+
+
+def exp(b: Builder, x: str) -> str:
+    n, r = reduce(b, b.clamp(x, -746.0, 710.0) if b.is_double else b.clamp(x, -104.0, 89.0))
+    return b.scale(of_reduced(b, r), n)
+
+
+def of_negative(b: Builder, x: str) -> str:
+    """``exp(x)`` for ``x <= 0``; one limit less."""
+    low = -746.0 if b.is_double else -104.0
+    x = b.select(b.compare("olt", x, low), low, x)
+    n, r = reduce(b, x)
+    return b.scale(of_reduced(b, r), n)
+
+
+def quarter_expm1(b: Builder, x: str) -> str:
+    """``(exp(x) - 1) / 4``, finite wherever ``sinh(x)`` is; the quarter keeps 2**n representable."""
+    n, r = reduce(b, x)
+    t = b.power_of_two(b.int("sub", n, 2))
+    head = b.fma(t, r, b.sub(t, 0.25))
+    return b.fma(t, quadratic_tail(b, r), head)
+
+
+def expm1(b: Builder, x: str) -> str:
+    limited = b.clamp(x, -60.0, 710.0) if b.is_double else b.clamp(x, -30.0, 89.0)
+    y = b.mul(quarter_expm1(b, limited), 4.0)
+    tiny = 2.0**-54 if b.is_double else 2.0**-25
+    return b.select(b.compare("olt", b.abs(x), tiny), x, y)  # keeps -0.0 and denormals
+
+
+def sigmoid(b: Builder, x: str) -> str:
+    """``1 / (1 + exp(-x))``, from exp(-|x|) so that large negative arguments keep their denormal results."""
+    e = of_negative(b, b.neg(b.abs(x)))
+    numerator = b.select(b.compare("olt", x, 0.0), e, 1.0)
+    return b.div(numerator, b.add(e, 1.0))

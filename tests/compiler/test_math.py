@@ -1,0 +1,371 @@
+"""The vector math library against extended precision: accuracy on ranges, special values, every width, with
+and without fused multiply-add, and no symbol left undefined."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from tracejit.compiler import math as vector_math
+from tracejit.compiler.llvm import compile_text
+from tracejit.compiler.math import NAMES, MathFunction, function
+from tracejit.runtime.cpu import baseline
+
+pytestmark = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="the reference needs a long double wider than double"
+)
+
+PAIRS = {"pow", "atan2"}
+REFERENCES = {
+    "acos": np.arccos,
+    "asin": np.arcsin,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "pow": np.power,
+    "sigmoid": lambda x: np.where(x < 0, np.exp(-np.abs(x)), 1) / (1 + np.exp(-np.abs(x))),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+    "tan": np.tan,
+    "tanh": np.tanh,
+}
+WIDTHS = {"float64": (1, 8), "float32": (1, 16)}
+VARIANTS = [(dtype, width, fma) for dtype in WIDTHS for width in WIDTHS[dtype] for fma in (True, False)]
+
+
+# ---- running a function ---------------------------------------------------------------------------------
+
+_ENGINES = []  # LLVM may end the process when an engine is collected in a cycle
+
+
+def closure(f: MathFunction) -> list[MathFunction]:
+    """`f` and everything it needs, once each."""
+    found: dict[str, MathFunction] = {}
+    stack = [f]
+    while stack:
+        g = stack.pop()
+        if g.symbol not in found:
+            found[g.symbol] = g
+            stack.extend(g.needs)
+    return list(found.values())
+
+
+def module_text(f: MathFunction, dtype: str, width: int, operands: int) -> str:
+    """A module with a loop ``run(n, out, x0, x1)`` over whole vectors."""
+    parts = closure(f)
+    scalar = {"float32": "float", "float64": "double"}[dtype]
+    vector = f"<{width} x {scalar}>" if width > 1 else scalar
+    align = np.dtype(dtype).itemsize
+    loads = "".join(
+        f"  %p{k} = getelementptr {scalar}, ptr %x{k}, i64 %i\n"
+        f"  %l{k} = load {vector}, ptr %p{k}, align {align}\n"
+        for k in range(operands)
+    )
+    arguments = ", ".join(f"{vector} %l{k}" for k in range(operands))
+    lines = sorted({d for g in parts for d in g.declares})
+    lines += dict.fromkeys(text for g in parts for text in g.globals)
+    lines += [g.text for g in parts]
+    lines.append(f"""define void @run(i64 %n, ptr %out, ptr %x0, ptr %x1) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+{loads}  %r = call {vector} {f.symbol}({arguments})
+  %q = getelementptr {scalar}, ptr %out, i64 %i
+  store {vector} %r, ptr %q, align {align}
+  %next = add i64 %i, {width}
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}}""")
+    return "\n".join(lines)
+
+
+def target(fma: bool) -> tuple[str, str]:
+    """CPU name and features to compile for."""
+    features = llvm.get_host_cpu_features()
+    if fma and not features.get("fma"):
+        pytest.skip("this machine has no fused multiply-add")
+    return (llvm.get_host_cpu_name(), features.flatten()) if fma else ("x86-64-v2", "")
+
+
+@cache
+def compiled(name: str, dtype: str, width: int, fma: bool, inline: bool = False, permute: bool = False):
+    """The function as a callable on arrays."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    cpu, features = target(fma)
+    operands = 2 if name in PAIRS else 1
+    f = function(name, dtype, width, fma, inline=inline, permute=permute)
+    module = llvm.parse_assembly(module_text(f, dtype, width, operands))
+    module.verify()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=cpu, features=features, opt=1, codemodel="jitdefault", jit=True
+    )
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    builder.getModulePassManager().run(module, builder)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    _ENGINES.append((engine, module, machine))
+    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)(engine.get_function_address("run"))
+
+    def call(*operands):
+        arrays = np.broadcast_arrays(*(np.asarray(x, dtype) for x in operands))
+        size = arrays[0].size
+        padded = [np.append(a.ravel(), np.ones(-size % width, dtype)).astype(dtype) for a in arrays]
+        out = np.empty_like(padded[0])
+        run(len(out), out.ctypes.data, padded[0].ctypes.data, padded[-1].ctypes.data)
+        return out[:size].reshape(arrays[0].shape)
+
+    return call
+
+
+def reference(name: str, *operands: np.ndarray) -> np.ndarray:
+    """The value in extended precision, not yet rounded."""
+    with np.errstate(all="ignore"):
+        if name == "erf":
+            return erf_extended(operands[0].astype(np.longdouble))
+        return REFERENCES[name](*(x.astype(np.longdouble) for x in operands))
+
+
+def erf_extended(x: np.ndarray) -> np.ndarray:
+    """erf by Simpson-free means: its Taylor series near zero, a continued fraction of erfc beyond."""
+    square = x * x
+    term = x.copy()
+    total = x.copy()
+    for n in range(1, 80):
+        term = -term * square / n
+        total = total + term / (2 * n + 1)
+    root = np.sqrt(np.longdouble(2) * np.arccos(np.longdouble(0)))
+    near = 2 * total / root
+    a = np.maximum(np.abs(x), 2)
+    fraction = np.zeros_like(a)
+    for n in range(120, 0, -1):
+        fraction = (np.longdouble(n) / 2) / (a + fraction)
+    far = 1 - np.exp(-a * a) / root / (a + fraction)
+    return np.where(np.abs(x) < 2.25, near, np.where(np.isnan(x), x, np.copysign(far, x)))
+
+
+def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Error in units of the last place of the rounded result; infinite where a special value differs."""
+    with np.errstate(all="ignore"):
+        rounded = want.astype(got.dtype)
+        finite = np.isfinite(rounded) & np.isfinite(got)
+        same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+        error = np.abs(got.astype(np.longdouble) - want) / np.spacing(np.abs(rounded))
+        return np.where(finite, error, np.where(same, 0, np.inf))
+
+
+def assert_close(name: str, got: np.ndarray, operands: tuple[np.ndarray, ...], limit: float) -> None:
+    want = reference(name, *operands)
+    error = ulps(got, want)
+    worst = np.unravel_index(np.argmax(error), error.shape)
+    at = ", ".join(repr(x[worst]) for x in operands)
+    size = float(error[worst])
+    assert size <= limit, f"{name}({at}) is {got[worst]!r}, {size:.2f} ULP from {want[worst]!r}"
+
+
+# ---- accuracy -------------------------------------------------------------------------------------------
+
+
+def scattered(rng: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Random magnitudes between 2**low and 2**high, either sign."""
+    return np.exp2(rng.uniform(low, high, n)) * rng.choice([-1.0, 1.0], n)
+
+
+def arguments(name: str, dtype: str, n: int = 2000) -> list[tuple[np.ndarray, ...]]:
+    """Ranges that reach every branch, denormal operands and denormal results included."""
+    rng = np.random.default_rng(7)
+    double = dtype == "float64"
+    smallest, largest = (-1070, 1023) if double else (-148, 127)
+    near = scattered(rng, smallest, 0, n)
+    full = scattered(rng, smallest, largest, n)
+    if name == "pow":
+        bases = [np.abs(full), rng.uniform(0.5, 2, n), 1 + rng.uniform(-1e-4, 1e-4, n)]
+        values = [(b, rng.uniform(smallest, largest, n) / np.log2(b)) for b in bases]
+        values += [
+            (rng.uniform(0, 5, n), rng.uniform(-3, 3, n)),
+            (-np.abs(full), rng.integers(-9, 9, n) + 0.0),
+        ]
+    elif name == "atan2":
+        other = scattered(rng, smallest, largest, n)
+        values = [(rng.uniform(-3, 3, n), rng.uniform(-3, 3, n)), (full, other), (other, other * near)]
+    else:
+        overflow, underflow = (709.7, -745.0) if double else (88.7, -103.9)
+        exponential = [
+            rng.uniform(underflow, overflow, n),
+            rng.uniform(-2, 2, n),
+            rng.uniform(-20, 20, n),
+            near,
+        ]
+        trigonometric = [rng.uniform(-4, 4, n), rng.uniform(-99, 99, n), near, scattered(rng, 0, 40, n), full]
+        fraction = [
+            rng.uniform(-1, 1, n),
+            near,
+            1 - np.exp2(rng.uniform(-20, -1, n)),
+            rng.uniform(-0.51, -0.49, n),
+        ]
+        ranges = {
+            "log": [np.abs(full), rng.uniform(0.5, 2, n), rng.uniform(0.99, 1.01, n)],
+            "log1p": [np.abs(full), rng.uniform(-1, 1, n), rng.uniform(-0.01, 0.01, n), near],
+            "erf": [rng.uniform(-6, 6, n), rng.uniform(-1, 1, n), near, full],
+            "atan": [rng.uniform(-4, 4, n), full],
+            **dict.fromkeys(("sin", "cos", "tan"), trigonometric),
+            **dict.fromkeys(("asin", "acos"), fraction),
+        }
+        values = [(x,) for x in ranges.get(name, exponential)]
+    return [tuple(x.astype(dtype) for x in operands) for operands in values]
+
+
+def limit(name: str, dtype: str) -> float:
+    return 5.0 if dtype == "float32" and name in ("tanh", "erf") else 3.0
+
+
+@pytest.mark.parametrize(("dtype", "width", "fma"), VARIANTS)
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_accuracy(name, dtype, width, fma):
+    f = compiled(name, dtype, width, fma)
+    for operands in arguments(name, dtype):
+        assert_close(name, f(*operands), operands, limit(name, dtype))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width"),
+    [("float64", 2), ("float64", 4), ("float64", 16), ("float32", 4), ("float32", 8), ("float32", 32)],
+)
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_width_computes_the_same(name, dtype, width):
+    f, scalar = compiled(name, dtype, width, True), compiled(name, dtype, 1, True)
+    for operands in arguments(name, dtype, 100):
+        np.testing.assert_array_equal(f(*operands), scalar(*operands))
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_inlined_variant_is_another_symbol_with_the_same_value(name):
+    assert function(name, "float64", 8, inline=True).symbol != function(name, "float64", 8).symbol
+    operands = arguments(name, "float64", 100)[0]
+    got = compiled(name, "float64", 8, True, inline=True)(*operands)
+    np.testing.assert_array_equal(got, compiled(name, "float64", 8, True)(*operands))
+
+
+# ---- special values -------------------------------------------------------------------------------------
+
+
+def special_values(dtype: str) -> np.ndarray:
+    info = np.finfo(dtype)
+    positive = [
+        0.0,
+        info.smallest_subnormal,
+        info.smallest_normal / 2,
+        info.smallest_normal,
+        info.eps,
+        0.5,
+        1.0,
+        1 + info.eps,
+        1.5,
+        2.0,
+        3.0,
+        4.0,
+        1e9,
+        1e10 + 1,
+        info.max / 2,
+        info.max,
+        np.inf,
+    ]
+    return np.array(positive + [-x for x in positive] + [np.nan], dtype)
+
+
+@pytest.mark.parametrize(("dtype", "width", "fma"), VARIANTS)
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_special_values(name, dtype, width, fma):
+    x = special_values(dtype)
+    operands = tuple(v.ravel() for v in np.meshgrid(x, x)) if name in PAIRS else (x,)
+    got = compiled(name, dtype, width, fma)(*operands)
+    assert_close(name, got, operands, limit(name, dtype))
+    with np.errstate(over="ignore"):
+        want = reference(name, *operands).astype(dtype)
+    zero = want == 0
+    np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
+
+
+HARDEST = 6381956970095103.0 * 2.0**797
+"""The double nearest to a multiple of pi/2 among all."""
+
+
+@pytest.mark.parametrize("fma", [True, False])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_huge_angles(name, fma):
+    x = np.array([HARDEST, 1e22, 2.0**1023, 1e308, np.pi * 2.0**60, 2.0**38 + 1, 2.0**20, 2.0**20 + 0.5])
+    x = np.concatenate([x, -x, np.round(np.arange(1, 400) * np.pi / 2 * 2.0**40)])
+    assert_close(name, compiled(name, "float64", 8, fma)(x), (x,), 1.5 if name != "tan" else 2.5)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_neighbours_of_a_huge_angle_keep_their_value(name):
+    x = np.linspace(-3, 3, 8)
+    f = compiled(name, "float64", 8, True)
+    plain = f(x)
+    for lane in range(8):
+        mixed = x.copy()
+        mixed[lane] = 1e300
+        got = f(mixed)
+        np.testing.assert_array_equal(np.delete(got, lane), np.delete(plain, lane))
+        assert got[lane] == compiled(name, "float64", 1, True)(np.array([1e300]))[0]
+
+
+# ---- the text -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fma", [True, False])
+def test_texts_share_a_module_without_undefined_symbols(fma):
+    functions = [
+        function(name, dtype, width, fma)
+        for name in sorted(NAMES)
+        for dtype in WIDTHS
+        for width in (1, 2, 4, 8, 16)
+    ]
+    parts = {g.symbol: g for f in functions for g in closure(f)}
+    texts = [*sorted({d for g in parts.values() for d in g.declares})]
+    texts += dict.fromkeys(text for g in parts.values() for text in g.globals)
+    texts += [g.text for g in parts.values()]
+    module = llvm.parse_assembly("\n".join(texts))
+    module.verify()
+    undefined = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    assert undefined == []
+    if not fma:
+        assert not any(".fma." in f.name for f in module.functions)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_machine_code_calls_nothing_outside(name):
+    for dtype in WIDTHS:
+        for fma, cpu in ((True, None), (False, baseline("x86-64-v2"))):
+            target(fma)
+            text = module_text(function(name, dtype, 8, fma), dtype, 8, 2 if name in PAIRS else 1)
+            compile_text(text, cpu=cpu)  # refuses undefined symbols
+
+
+def test_functions_are_cached_and_named_after_what_they_are():
+    assert function("exp", np.float64, 8) is function("exp", np.dtype("float64"), 8)
+    assert function("exp", "float64", 8).symbol == "@tj_exp_v8f64"
+    assert function("exp", "float32", 1).symbol == "@tj_exp_f32"
+
+
+def test_what_is_not_there_is_refused():
+    with pytest.raises(KeyError, match="no vector function named 'gamma'; there are"):
+        function("gamma", "float64", 8)
+    with pytest.raises(TypeError, match="only for float32 and float64"):
+        function("exp", "int32", 8)
+    assert vector_math.NAMES >= {"exp", "log", "sin", "cos", "tanh", "sigmoid", "pow", "expm1", "log1p"}
