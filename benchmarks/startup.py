@@ -1,7 +1,8 @@
 """How long a fresh process takes to import tracejit and its peers, beyond what importing NumPy takes.
 
-Each sample is a process of its own, the modules in turns. The first round, which may have to compile bytecode, is
-left out; a setting that forbids keeping bytecode is lifted, since an installed package has it.
+Each sample is a process of its own, the modules in turns. The first round, which may have to compile
+bytecode, is left out; a setting that forbids keeping bytecode is lifted, since an installed package has
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ print(time.perf_counter() - start, *({{"llvmlite", "networkx"}} & set(sys.module
 
 
 def sample(module: str) -> tuple[float, list[str]]:
-    """Import a module in a new process; return the seconds it took and the heavy libraries that came along."""
+    """Import a module in a new process; return the seconds it took and the heavy libraries it loaded."""
     command = [sys.executable, "-c", CODE.format(module=module)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
