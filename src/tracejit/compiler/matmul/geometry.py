@@ -1,0 +1,86 @@
+"""Sizes of the matrix product's tiles for one element type and one register width.
+
+Everything that could be tuned for a machine is a number here; the kernels only read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_SCALARS = {"float32": ("float", 4), "float64": ("double", 8)}
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The shape of register tiles and cache blocks.
+
+    A tile is `rows` x `pieces` accumulators, each piece one vector of so many lanes; only the last piece is masked.
+    Half-register pieces exist because a narrow right operand (ten classes, say) would waste most of a register.
+    """
+
+    dtype: str
+    scalar: str
+    size: int
+    lanes: int
+    fma: bool
+    row_tiles: tuple[int, ...]
+    widths: tuple[tuple[int, ...], ...]
+    depth: int
+    block_rows: int
+    block_columns: int
+
+    @property
+    def panel(self) -> int:
+        """Columns of one packed panel of the right operand: the widest tile."""
+        return sum(self.widths[0])
+
+    @property
+    def panel_bytes(self) -> int:
+        return self.panel * self.size
+
+    @property
+    def vector(self) -> str:
+        return self.vector_of(self.lanes)
+
+    def vector_of(self, lanes: int) -> str:
+        return f"<{lanes} x {self.scalar}>"
+
+    def suffix(self, lanes: int) -> str:
+        """How intrinsic names spell a vector of `lanes` elements."""
+        return f"v{lanes}f{8 * self.size}"
+
+    @property
+    def left_stride(self) -> int:
+        """Bytes between packed rows of the left operand; the odd line keeps rows out of one cache set."""
+        return self.depth * self.size + 64
+
+    @property
+    def right_bytes(self) -> int:
+        return self.depth * self.block_columns * self.size
+
+    @property
+    def left_bytes(self) -> int:
+        return self.block_rows * self.left_stride
+
+    @property
+    def workspace(self) -> int:
+        return self.right_bytes + self.left_bytes
+
+
+def geometry(dtype: str, register_bytes: int, fma: bool) -> Geometry:
+    """The tile sizes for `dtype` on a machine with vector registers of `register_bytes`."""
+    if dtype not in _SCALARS:
+        raise ValueError(f"matmul kernels exist for float32 and float64, not {dtype!r}")
+    if register_bytes not in (16, 32, 64):
+        raise ValueError(f"register_bytes must be 16, 32 or 64, not {register_bytes!r}")
+    scalar, size = _SCALARS[dtype]
+    lanes = register_bytes // size
+    wide = register_bytes == 64
+    # 64-byte registers come in 32, narrower ones (on x86) in 16: the tile must leave a few for operands.
+    row_tiles = (12, 4, 2) if wide else (6, 2)
+    half = lanes // 2
+    widths = ((lanes, lanes), (lanes, half), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
+    return Geometry(
+        dtype=dtype, scalar=scalar, size=size, lanes=lanes, fma=fma, row_tiles=row_tiles, widths=widths,
+        depth=96, block_rows=192, block_columns=4096 // size,
+    )

@@ -1,0 +1,84 @@
+"""Vector instructions in the spelling of LLVM: broadcast, mask, masked access, fused multiply-add.
+
+Everything takes the `Writer` it writes to and the `Geometry` that fixes the element type.
+"""
+
+from __future__ import annotations
+
+from .geometry import Geometry
+from .text import Writer
+
+
+def declarations(geometry: Geometry) -> str:
+    """Declarations of the intrinsics used here, for every vector length of the tiles."""
+    lines = []
+    for lanes in sorted({lanes for pieces in geometry.widths for lanes in pieces}):
+        vector, suffix = geometry.vector_of(lanes), geometry.suffix(lanes)
+        mask = f"<{lanes} x i1>"
+        lines += [
+            f"declare {vector} @llvm.fma.{suffix}({vector}, {vector}, {vector})",
+            f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})",
+            f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32, {mask})",
+        ]
+    suffix = geometry.suffix(geometry.lanes)
+    lines.append(f"declare {geometry.scalar} @llvm.vector.reduce.fadd.{suffix}({geometry.scalar}, {geometry.vector})")
+    return "\n".join(lines) + "\n"
+
+
+def broadcast(w: Writer, g: Geometry, value: str, lanes: int) -> str:
+    """A vector whose lanes all hold `value`."""
+    vector = g.vector_of(lanes)
+    first = w.let(f"insertelement {vector} poison, {g.scalar} {value}, i32 0")
+    return w.let(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+
+
+def prefix_mask(w: Writer, count: str, lanes: int) -> str:
+    """A mask whose first `count` lanes (clamped to 0..lanes) are true."""
+    vector = f"<{lanes} x i32>"
+    below = w.minimum(count, lanes)
+    narrow = w.let(f"trunc i64 {below} to i32")
+    first = w.let(f"insertelement {vector} poison, i32 {narrow}, i32 0")
+    spread = w.let(f"shufflevector {vector} {first}, {vector} poison, {vector} zeroinitializer")
+    iota = ", ".join(f"i32 {lane}" for lane in range(lanes))
+    return w.let(f"icmp slt {vector} <{iota}>, {spread}")
+
+
+def load(w: Writer, g: Geometry, pointer: str, lanes: int, mask: str | None = None) -> str:
+    """`lanes` elements from `pointer`; lanes outside `mask` are zero and not touched."""
+    vector = g.vector_of(lanes)
+    if mask is None:
+        return w.let(f"load {vector}, ptr {pointer}, align {g.size}")
+    return w.let(
+        f"call {vector} @llvm.masked.load.{g.suffix(lanes)}.p0(ptr {pointer}, i32 {g.size}, "
+        f"<{lanes} x i1> {mask}, {vector} zeroinitializer)"
+    )
+
+
+def store(w: Writer, g: Geometry, value: str, pointer: str, lanes: int, mask: str | None = None) -> None:
+    """Store `value` at `pointer`, only the lanes in `mask`."""
+    vector = g.vector_of(lanes)
+    if mask is None:
+        w.do(f"store {vector} {value}, ptr {pointer}, align {g.size}")
+        return
+    w.do(
+        f"call void @llvm.masked.store.{g.suffix(lanes)}.p0({vector} {value}, ptr {pointer}, i32 {g.size}, "
+        f"<{lanes} x i1> {mask})"
+    )
+
+
+def multiply_add(w: Writer, g: Geometry, left: str, right: str, total: str, lanes: int) -> str:
+    """``left * right + total``, fused where the machine can (elsewhere a fused form would be a library call)."""
+    vector = g.vector_of(lanes)
+    if g.fma:
+        suffix = g.suffix(lanes)
+        return w.let(f"call {vector} @llvm.fma.{suffix}({vector} {left}, {vector} {right}, {vector} {total})")
+    product = w.let(f"fmul {vector} {left}, {right}")
+    return w.let(f"fadd {vector} {product}, {total}")
+
+
+def load_scalar(w: Writer, g: Geometry, pointer: str) -> str:
+    return w.let(f"load {g.scalar}, ptr {pointer}, align {g.size}")
+
+
+def store_scalar(w: Writer, g: Geometry, value: str, pointer: str) -> None:
+    w.do(f"store {g.scalar} {value}, ptr {pointer}, align {g.size}")
