@@ -1,8 +1,8 @@
 """LLVM IR text in, relocatable object out: the only module that touches llvmlite, and only when called.
 
 The text already has explicit vectors, so neither the loop vectorizer nor the SLP vectorizer runs. LLVM ends
-the process on some bad inputs (unknown CPU names, a pass manager run twice), so names are checked first and
-every pass manager lives for one run. Knows nothing of graphs or of who wrote the text.
+the process on some bad inputs (unknown CPU names, a module pass manager run twice), so names are checked
+first and every such manager lives for one run. Knows nothing of graphs or of who wrote the text.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 _LEVELS = (0, 1, 2)
 _CPU_NAMES = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "generic")  # LLVM knows these in every version
+_REQUIRED = {"x86_64": ("64bit", "sse2"), "aarch64": ("neon",)}  # LLVM ends the process without these
 _lock = threading.RLock()  # contexts are per call, but target machines are shared and hold state
 
 
@@ -123,6 +124,8 @@ def _target_machine(cpu: Target | None, codegen_level: int) -> Any:
     llvm = _binding()
     own = llvm.get_process_triple().split("-")[0]
     arch = cpu.arch if cpu is not None else own
+    if arch not in _REQUIRED:
+        raise ValueError(f"code can be generated for {' and '.join(_REQUIRED)}, not for {arch!r}")
     if arch != own:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
@@ -142,11 +145,11 @@ def _checked_name(cpu: Target) -> str:
 
 
 def _checked_features(cpu: Target, can_check: bool) -> str:
-    """The target's features without those this LLVM does not know, which it would complain about."""
-    if not can_check:
-        return cpu.features
-    known = _host_features()
-    return _joined({f[1:]: f[0] == "+" for f in cpu.features.split(",") if f[1:] in known})
+    """The target's features, with what every processor has, without names this LLVM does not know."""
+    wanted = {f[1:]: f[0] == "+" for f in cpu.features.split(",") if f}
+    if can_check:
+        wanted = {name: on for name, on in wanted.items() if name in _host_features()}
+    return _joined(wanted | dict.fromkeys(_REQUIRED[cpu.arch], True))
 
 
 def _joined(features: dict[str, bool]) -> str:
@@ -234,12 +237,12 @@ def _usual(llvm: Any, module: Any, builder: Any) -> None:
         manager.add_global_dead_code_eliminate_pass()
         _run_module_passes(llvm, module, builder, manager)
         functions = [f for f in module.functions if not f.is_declaration]
-    for function in functions:
-        manager = builder.getFunctionPassManager()
-        try:
+    manager = builder.getFunctionPassManager()  # unlike a module's, it may run once per function
+    try:
+        for function in functions:
             manager.run(function, builder)
-        finally:
-            manager.close()
+    finally:
+        manager.close()
 
 
 def _full(llvm: Any, module: Any, builder: Any) -> None:

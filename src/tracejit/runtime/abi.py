@@ -1,10 +1,12 @@
 """The calling convention between generated code and everything that calls it.
 
 One entry per compiled function: ``i32 entry(ptr buffers, ptr dims, ptr ctx)``. `buffers` points to the data
-pointers of the inputs, then of the outputs. `dims` is an i64 array: the sizes read from the inputs, then the
-sizes the callee determines (trip counts), which it writes back. `ctx` is the versioned struct below. The
-result is a status: 0, one of the negative codes here, or ``k > 0`` for entry ``k - 1`` of the function's
-message table. Offsets are fixed for a version; this module must not know who emits or loads the code.
+pointers of the inputs, then of the outputs. `dims` is an i64 array: the sizes read from the inputs, then
+the sizes the callee determines (trip counts), which it writes back. `ctx` is the versioned struct below.
+The result is a status: 0, one of the negative codes here, or ``k > 0`` for entry ``k - 1`` of the
+function's message table. Slots of outputs that the callee allocates are null at entry; whatever is there at
+the end, after an error too, belongs to the caller. Offsets are fixed for a version; this module must not
+know who emits or loads the code.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 MACHINES = {62: "x86_64", 183: "aarch64"}
 SHT_PROGBITS, SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 4, 8, 9
@@ -45,8 +46,7 @@ class Section:
         return bool(self.flags & SHF_ALLOC)
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """One symbol; `section` is a section index, SHN_UNDEF or SHN_ABS."""
 
     name: str
@@ -55,8 +55,7 @@ class Symbol:
     is_global: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Relocation:
+class Relocation(NamedTuple):
     """Patch `kind` at `offset` of section `section` with `symbol` + `addend`."""
 
     section: int

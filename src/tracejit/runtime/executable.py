@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.core.dim import Size, evaluate
-from tracejit.runtime import abi
+from tracejit.runtime import abi, hostcall
+from tracejit.runtime.interrupt import interruptible
 from tracejit.runtime.pool import POOL, SMALLEST, Block
 from tracejit.runtime.signature import Signature
 
@@ -103,6 +104,8 @@ class Executable:
         Bytes of scratch memory the entry needs, over entry atoms.
     messages : sequence of Message
         Message ``k - 1`` is raised for status ``k``.
+    polls : bool
+        The entry calls ``ctx.poll`` now and then, so that Ctrl-C ends it; costs 2 µs per call.
     """
 
     def __init__(
@@ -113,12 +116,14 @@ class Executable:
         functions: Sequence[Any] = (),
         workspace: Size = 0,
         messages: Sequence[Message] = (),
+        polls: bool = False,
     ):
         self.address = address
         self.signature = signature
         self.workspace = workspace
         self.messages = tuple(messages)
         self._entry = abi.ENTRY_TYPE(address)
+        self._polls = polls
         self._kept = ([_readable(np.asarray(c), np.asarray(c).dtype) for c in constants], list(functions))
         self._constants = (ctypes.c_uint64 * max(len(constants), 1))(*map(data_address, self._kept[0]))
         self._functions = (ctypes.c_uint64 * max(len(functions), 1))(*map(_code_address, functions))
@@ -149,7 +154,8 @@ class Executable:
 
         Raises
         ------
-        The exception of the message table, MemoryError, or KeyboardInterrupt.
+        The exception of the message table or of a Python function the code called, MemoryError, or
+        KeyboardInterrupt.
         """
         sizes = tuple([inputs[index].shape[axis] for index, axis in self._axes]) if self._axes else ()
         plan = self._plans.get(sizes) or self._new_plan(sizes)
@@ -190,7 +196,11 @@ class Executable:
             frame.need_workspace(plan.workspace)
         context.allocations = 0
         self._last = frame
-        status = self._entry(*frame.arguments)
+        if self._polls:
+            with interruptible() as context.poll:
+                status = self._entry(*frame.arguments)
+        else:
+            status = self._entry(*frame.arguments)
         if status:
             self._fail(frame, status)
         if self.signature.callee_allocated:
@@ -268,6 +278,8 @@ class Executable:
             raise MemoryError("a compiled function could not allocate memory")
         if status == abi.STATUS_INTERRUPTED:
             raise KeyboardInterrupt
+        if status == abi.STATUS_CALLBACK_FAILED:
+            raise hostcall.failure()
         if not 0 < status <= len(self.messages):
             raise RuntimeError(f"a compiled function returned the unknown status {status}")
         message = self.messages[status - 1]

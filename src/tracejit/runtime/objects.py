@@ -11,8 +11,9 @@ import ctypes
 import mmap
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tracejit.runtime import cpu, elf, relocations
 from tracejit.runtime.elf import ElfObject, ObjectError, Section
@@ -27,6 +28,19 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+@lru_cache(maxsize=1)
+def _cache_flush() -> Callable[[int, int], None] | None:
+    """What makes instruction fetches see new code; x86-64 needs nothing."""
+    if cpu.host().arch != "aarch64":
+        return None
+    try:
+        flush = ctypes.CDLL("libgcc_s.so.1").__clear_cache
+    except (OSError, AttributeError):
+        return None  # the system does it when pages become executable
+    flush.argtypes, flush.restype = [ctypes.c_void_p, ctypes.c_void_p], None
+    return flush
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +145,9 @@ def _arena_for(code_bytes: int, data_bytes: int) -> _Arena:
 
 
 def _seal(address: int, size: int) -> None:
+    flush = _cache_flush()
+    if flush is not None:
+        flush(address, address + size)
     if size and _libc.mprotect(address, _round(size, mmap.PAGESIZE), _RX):
         raise OSError(ctypes.get_errno(), "cannot make code executable")
 
