@@ -13,7 +13,7 @@ from .dispatch import Record, located, recording
 from .dim import Dim
 from .errors import GradientError, ShapeError, TracejitError, at
 from .graph import Graph
-from .op import OPS, Joint
+from .op import Joint, ops
 from .scattered import Scattered, add_cotangents, dense
 from .spec import TensorSpec
 from .tensor import Tensor
@@ -37,7 +37,7 @@ class Listing:
 
 
 def backprop(records: list[Record], cotangents: dict[int, Cotangent], sources: Sequence[int],
-             consume: bool = False) -> list[Cotangent]:
+             consume: bool = False, scattered: bool = False) -> list[Cotangent]:
     """Carry cotangents from outputs back to `sources`.
 
     Parameters
@@ -48,11 +48,13 @@ def backprop(records: list[Record], cotangents: dict[int, Cotangent], sources: S
         Serial number of a tensor to its cotangent. Emptied as the walk proceeds.
     sources : sequence of int
         Serial numbers whose cotangents are wanted.
+    scattered : bool
+        Leave cotangents that are zero but for some entries in that form.
 
     Returns
     -------
     list
-        Per source a dense Tensor, or None where nothing connects it.
+        Per source a Tensor, or None where nothing connects it.
     """
     reached = _reached(records, sources)
     wanted = set(sources)
@@ -66,8 +68,8 @@ def backprop(records: list[Record], cotangents: dict[int, Cotangent], sources: S
         if any(needs):
             with located(record.location):
                 _propagate(record, gs, needs, cotangents)
-    with_none = [cotangents.get(s) for s in sources]
-    return [dense(g) for g in with_none]
+    found = [cotangents.get(s) for s in sources]
+    return found if scattered else [dense(g) for g in found]
 
 
 def _reached(records: Iterable[Record], sources: Iterable[int]) -> set[int]:
@@ -98,7 +100,7 @@ def input_cotangents(record: Record, gs: list[Cotangent], needs: list[bool]) -> 
     g, y = dense(gs[0]), record.outputs[0]
     if op.partial is not None:
         return [
-            g * conjugate(rule(y, *record.inputs, **record.attrs)) if need and rule is not None else None
+            scaled(g, rule(y, *record.inputs, **record.attrs)) if need and rule is not None else None
             for rule, need in zip(op.partial, needs, strict=True)
         ]
     if op.vjp is None:
@@ -110,9 +112,11 @@ def input_cotangents(record: Record, gs: list[Cotangent], needs: list[bool]) -> 
     ]
 
 
-def conjugate(x: Any) -> Any:
-    """Complex conjugate; real tensors and Python numbers as they are."""
-    return OPS["conj"](x) if isinstance(x, Tensor) and x.dtype.kind == "c" else x
+def scaled(g: Tensor, partial: Any) -> Tensor:
+    """``g * conj(partial)``; the constant partials 1 and -1 cost no multiplication."""
+    if partial.__class__ is float:
+        return g if partial == 1.0 else ops.negative(g) if partial == -1.0 else ops.multiply(g, partial)
+    return ops.multiply(g, ops.conj(partial) if partial.dtype.kind == "c" else partial)
 
 
 def _fit(g: Cotangent, spec: TensorSpec, record: Record) -> Cotangent:
@@ -121,9 +125,9 @@ def _fit(g: Cotangent, spec: TensorSpec, record: Record) -> Cotangent:
         return g
     if g.dtype != spec.dtype:
         if g.dtype.kind == "c" and spec.dtype.kind == "f":
-            g = OPS["real"](g)
+            g = ops.real(g)
         if g.dtype != spec.dtype:
-            g = OPS["cast"](g, dtype=spec.dtype)
+            g = ops.cast(g, dtype=spec.dtype)
     return g if g.shape == spec.shape else sum_to(g, spec, record)
 
 
@@ -139,10 +143,10 @@ def sum_to(g: Tensor, spec: TensorSpec, record: Record) -> Tensor:
             raise GradientError(
                 f"the gradient rule of {record.op} returned {g.spec} for an input of {spec}{at(record.location)}"
             )
-        return OPS["reshape"](g, shape=spec.shape)
+        return ops.reshape(g, shape=spec.shape)
     try:
-        summed = OPS["reduce_sum"](g, axis=axes) if axes else g
-        return OPS["reshape"](summed, shape=spec.shape)
+        summed = ops.reduce_sum(g, axis=axes) if axes else g
+        return ops.reshape(summed, shape=spec.shape)
     except ShapeError as error:
         raise GradientError(f"the gradient rule of {record.op} does not fit its input: {error}") from error
 
@@ -153,6 +157,19 @@ def linearize(graph: Graph, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ..
     with recording(listing):
         outputs = replay(graph, tensors)
     return outputs, listing.records
+
+
+def pull_back(graph: Graph, primals: Sequence[Tensor], seeds: Sequence[Cotangent], wanted: Sequence[bool],
+              scattered: bool = False) -> list[Cotangent]:
+    """Replay the graph on `primals` and carry `seeds` (one per output, or None) back to the wanted inputs."""
+    ys, records = linearize(graph, primals)
+    cotangents: dict[int, Cotangent] = {}
+    for y, g in zip(ys, seeds, strict=True):
+        if g is not None:
+            old = cotangents.get(y.serial)
+            cotangents[y.serial] = g if old is None else add_cotangents(old, g)
+    chosen = [x.serial for x, w in zip(primals, wanted, strict=True) if w]
+    return backprop(records, cotangents, chosen, consume=True, scattered=scattered)
 
 
 def gradient_graph(graph: Graph, wanted: tuple[bool, ...] | None = None,
@@ -188,14 +205,8 @@ def _gradient_graph(graph: Graph, wanted: tuple[bool, ...], seeded: tuple[bool, 
     connected: list[bool] = []
 
     def rule(*args: Tensor) -> list[Tensor]:
-        primals = args[:n]
-        ys, records = linearize(graph, primals)
-        seeds: dict[int, Cotangent] = {}
-        seeded_ys = (y for y, s in zip(ys, seeded, strict=True) if s)
-        for y, g in zip(seeded_ys, args[n:], strict=True):
-            seeds[y.serial] = g if y.serial not in seeds else add_cotangents(seeds[y.serial], g)
-        chosen = [x.serial for x, w in zip(primals, wanted, strict=True) if w]
-        grads = backprop(records, seeds, chosen)
+        take = iter(args[n:])
+        grads = pull_back(graph, args[:n], [next(take) if s else None for s in seeded], wanted)
         connected[:] = [g is not None for g in grads]
         return [g for g in grads if g is not None]
 

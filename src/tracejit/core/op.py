@@ -16,6 +16,19 @@ OPS: dict[str, Op] = {}
 Rule = Callable[..., Any]
 
 
+class _Namespace:
+    """Ops as attributes: a rule may name an op that is declared later."""
+
+    def __getattr__(self, name: str) -> Op:
+        try:
+            return OPS[name]
+        except KeyError:
+            raise AttributeError(f"no op is called {name!r}") from None
+
+
+ops: Any = _Namespace()
+
+
 @dataclass(frozen=True)
 class Joint:
     """One vjp rule for all inputs: ``rule(record, cotangents, wanted) -> list``, for rules that share work."""

@@ -8,7 +8,7 @@ from typing import Any
 from .backprop import Listing, backprop, linearize
 from .dispatch import Record, apply, located, recording
 from .graph import Graph
-from .op import OPS
+from .op import ops
 from .tensor import Tensor
 from .trace import trace
 
@@ -32,10 +32,11 @@ def output_tangents(record: Record, ts: list[Tangent]) -> list[Tangent]:
     """Apply the op's rule: one tangent, or None, per output."""
     op = record.op
     if op.jvp is not None:
-        return list(op.jvp(record, ts))
+        found = list(op.jvp(record, ts))
+        return [_shaped(t, y) for t, y in zip(found, record.outputs, strict=True)] if op.elementwise else found
     if op.partial is not None:
         parts = [
-            t * rule(record.outputs[0], *record.inputs, **record.attrs)
+            scaled_tangent(t, rule(record.outputs[0], *record.inputs, **record.attrs))
             for rule, t in zip(op.partial, ts, strict=True)
             if t is not None and rule is not None
         ]
@@ -45,12 +46,19 @@ def output_tangents(record: Record, ts: list[Tangent]) -> list[Tangent]:
     return _transposed(record, ts)
 
 
+def scaled_tangent(t: Tensor, partial: Any) -> Tensor:
+    """``t * partial``; the constant partials 1 and -1 cost no multiplication."""
+    if partial.__class__ is float and partial in (1.0, -1.0):
+        return t if partial == 1.0 else ops.negative(t)
+    return ops.multiply(t, partial)
+
+
 def _total(parts: list[Tensor]) -> Tangent:
     if not parts:
         return None
     total = parts[0]
     for part in parts[1:]:
-        total = OPS["add"](total, part)
+        total = ops.add(total, part)
     return total
 
 
@@ -58,7 +66,7 @@ def _shaped(t: Tangent, y: Tensor) -> Tangent:
     """Stretch a tangent to the output's shape: the input it came from may have been broadcast."""
     if t is None or t.shape == y.shape:
         return t
-    return OPS["broadcast_to"](t, shape=y.shape)
+    return ops.broadcast_to(t, shape=y.shape)
 
 
 def _in_place_of(record: Record, position: int, tangent: Tensor) -> Tangent:
@@ -69,10 +77,10 @@ def _in_place_of(record: Record, position: int, tangent: Tensor) -> Tangent:
 def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
     """The jvp as the transpose of the vjp, which is linear in the cotangent."""
     outputs = [y for y in record.outputs if y.spec.differentiable]
-    seeds = [OPS["fill"](shape=y.shape, value=0.0, dtype=y.dtype) for y in outputs]
+    seeds = [ops.fill(shape=y.shape, value=0.0, dtype=y.dtype) for y in outputs]
     listing = Listing()
     with recording(listing):
-        replacement = {y.serial: OPS["identity"](s) for y, s in zip(outputs, seeds, strict=True)}
+        replacement = {y.serial: ops.identity(s) for y, s in zip(outputs, seeds, strict=True)}
         inner = dict(replacement)
         marks = list(replacement.values())
         sources = [t for t, tangent in zip(record.inputs, ts, strict=True) if tangent is not None]
@@ -81,14 +89,14 @@ def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
     for g, tangent in zip(back, [t for t in ts if t is not None], strict=True):
         if g is not None:
             conj = _conjugate(tangent)
-            cotangents[g.serial] = conj if g.serial not in cotangents else OPS["add"](cotangents[g.serial], conj)
+            cotangents[g.serial] = conj if g.serial not in cotangents else ops.add(cotangents[g.serial], conj)
     found = backprop(listing.records, cotangents, [m.serial for m in marks])
     by_serial = {y.serial: f for y, f in zip(outputs, found, strict=True)}
     return [None if by_serial.get(y.serial) is None else _conjugate(by_serial[y.serial]) for y in record.outputs]
 
 
 def _conjugate(t: Tensor) -> Tensor:
-    return OPS["conj"](t) if t.dtype.kind == "c" else t
+    return ops.conj(t) if t.dtype.kind == "c" else t
 
 
 def jvp_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .op import OPS
+from .op import ops
 from .spec import TensorSpec
 from .tensor import Tensor
 
@@ -34,7 +34,7 @@ def add_cotangents(a: Any, b: Any) -> Any:
         a, b = b, a
     if isinstance(b, Scattered):
         return _add_pieces(a, b)
-    return OPS["add"](a, b)
+    return ops.add(a, b)
 
 
 def dense(g: Any) -> Tensor | None:
@@ -44,28 +44,28 @@ def dense(g: Any) -> Tensor | None:
     slices = [p for p in g.pieces if p[0] == "slice"]
     others = Scattered(g.spec, tuple(p for p in g.pieces if p[0] != "slice"))
     if slices:
-        total = OPS["place"](*(p[2] for p in slices), shape=g.spec.shape, slices=tuple(p[1] for p in slices))
+        total = ops.place(*(p[2] for p in slices), shape=g.spec.shape, slices=tuple(p[1] for p in slices))
     else:
-        total = OPS["fill"](shape=g.spec.shape, value=0.0, dtype=g.spec.dtype)
+        total = ops.fill(shape=g.spec.shape, value=0.0, dtype=g.spec.dtype)
     return _add_pieces(total, others) if others.pieces else total
 
 
 def _add_pieces(total: Tensor, scattered: Scattered) -> Tensor:
     static = [p for p in scattered.pieces if p[0] == "slice"]
     if len(static) == 1:
-        return _add_pieces(OPS["slice_add"](total, static[0][2], slices=static[0][1]), _without(scattered, static))
+        return _add_pieces(ops.slice_add(total, static[0][2], slices=static[0][1]), _without(scattered, static))
     if static:
-        placed = OPS["place"](
+        placed = ops.place(
             *(p[2] for p in static), shape=scattered.spec.shape, slices=tuple(p[1] for p in static)
         )
-        total = OPS["add"](total, placed)
+        total = ops.add(total, placed)
     for piece in scattered.pieces:
         if piece[0] == "gather":
             _, axis, indices, values = piece
-            total = OPS["scatter_add"](total, indices, values, axis=axis)
+            total = ops.scatter_add(total, indices, values, axis=axis)
         elif piece[0] == "window":
             _, starts, values = piece
-            total = OPS["window_add"](total, starts, values)
+            total = ops.window_add(total, starts, values)
     return total
 
 

@@ -1,0 +1,289 @@
+"""Arithmetic, element by element, with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import promote
+from ..core.op import defop, ops, sample
+from ..core.spec import TensorSpec, broadcast_shapes
+from ..core.tensor import Tensor
+from .lowering import Compose, Scalar
+
+ELEMENTWISE = ("elementwise",)
+
+
+def matched(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Prepare: bring all inputs to one dtype."""
+    if inputs[0].__class__ is Tensor:
+        dtype = inputs[0].dtype
+        for x in inputs:
+            if x.__class__ is not Tensor or x.dtype is not dtype:
+                return promote(inputs, _cast), attrs
+        return inputs, attrs
+    return promote(inputs, _cast), attrs
+
+
+def _cast(x: Tensor, dtype: np.dtype) -> Tensor:
+    return cast(x, dtype=dtype)
+
+
+def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Prepare: one dtype, integers and bools turned into float64 as NumPy does."""
+    inputs, attrs = matched(inputs, attrs)
+    if inputs[0].dtype.kind in "iub":
+        inputs = tuple(cast(x, dtype=np.dtype("float64")) for x in inputs)
+    return inputs, attrs
+
+
+def broadcast(*specs: TensorSpec) -> TensorSpec:
+    """Shape rule: all inputs broadcast together and share a dtype."""
+    first = specs[0]
+    if all(s is first for s in specs):
+        return first
+    return TensorSpec(broadcast_shapes(*(s.shape for s in specs)), first.dtype)
+
+
+def compared(*specs: TensorSpec) -> TensorSpec:
+    """Shape rule of comparisons."""
+    return broadcast(*specs).with_dtype(np.dtype(bool))
+
+
+def pairs(low: float = -2.0, high: float = 2.0, complex: bool = True, dtypes: tuple[str, ...] | None = None) -> tuple:
+    """Samples for ops of two inputs: equal shapes, broadcasting both ways, rank 0."""
+    shapes = (((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (3,)))
+    return tuple(sample(*s, low=low, high=high, complex=complex, dtypes=dtypes) for s in shapes)
+
+
+def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple:
+    """Samples for ops of one input, drawn from [low, high]."""
+    return sample((2, 3), low=low, high=high, complex=complex), sample((), low=low, high=high, complex=complex)
+
+
+def cast_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    if len(inputs) == 2:
+        return inputs[:1], {"dtype": np.dtype(inputs[1])}
+    return inputs, {"dtype": np.dtype(attrs["dtype"])}
+
+
+def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+@defop(kernel=_cast_kernel, vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),), linear=True,
+       lower=Scalar("cast"), traits=ELEMENTWISE, prepare=cast_prepare,
+       samples=(sample((2, 3), dtype=np.dtype("float32")), sample((3,), dtype=np.dtype("int32"))))
+def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
+    """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part."""
+    return x.with_dtype(dtype)
+
+
+def cast_back(g: Any, dtype: np.dtype) -> Any:
+    """The cotangent of a cast: none through integers."""
+    return cast(g, dtype=dtype) if g.dtype.kind in "fc" else None
+
+
+@defop(kernel=np.add, partial=(lambda y, a, b: 1.0, lambda y, a, b: 1.0), lower=Scalar("add"),
+       prepare=matched, traits=ELEMENTWISE, samples=pairs())
+def add(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a + b``, element by element."""
+    return broadcast(a, b)
+
+
+@defop(kernel=np.subtract, partial=(lambda y, a, b: 1.0, lambda y, a, b: -1.0), lower=Scalar("sub"),
+       prepare=matched, traits=ELEMENTWISE, samples=pairs())
+def subtract(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a - b``, element by element."""
+    return broadcast(a, b)
+
+
+@defop(kernel=np.multiply, partial=(lambda y, a, b: b, lambda y, a, b: a), lower=Scalar("mul"),
+       prepare=matched, traits=ELEMENTWISE, samples=pairs())
+def multiply(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a * b``, element by element."""
+    return broadcast(a, b)
+
+
+@defop(kernel=np.divide, partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b), lower=Scalar("div"),
+       prepare=as_floats, traits=ELEMENTWISE, samples=pairs(0.5, 2.0))
+def divide(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a / b``, element by element; integers are divided as float64."""
+    return broadcast(a, b)
+
+
+@defop(kernel=np.negative, partial=(lambda y, x: -1.0,), lower=Scalar("neg"), traits=ELEMENTWISE,
+       samples=unary(complex=True))
+def negative(x: TensorSpec) -> TensorSpec:
+    """``-x``, element by element."""
+    return x
+
+
+def _power_partial(y: Any, a: Any, b: Any) -> Any:
+    return ops.where(ops.equal(b, 0.0), 0.0, b * pow(a, b - 1.0))
+
+
+def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
+    valid = ops.not_equal(a, 0.0) if a.dtype.kind == "c" else ops.less(0.0, a)
+    return ops.where(valid, y * ops.log(ops.where(valid, a, 1.0)), 0.0)
+
+
+@defop(kernel=np.power, partial=(_power_partial, _exponent_partial), lower=Scalar("pow"), prepare=matched,
+       traits=ELEMENTWISE, samples=pairs(0.5, 2.0))
+def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a ** b``, element by element, with NumPy's special values."""
+    return broadcast(a, b)
+
+
+def sign_of(x: np.ndarray) -> np.ndarray:
+    """The sign; the unit number of the same direction for complex ones."""
+    return np.sign(x)
+
+
+@defop(kernel=sign_of, vjp=(None,), lower=Scalar("sign"), traits=ELEMENTWISE, samples=unary(0.5, 2.0))
+def sign(x: TensorSpec) -> TensorSpec:
+    """-1, 0 or 1 by the sign of a real `x`; no gradient flows through it."""
+    return x
+
+
+def _direction(x: Any) -> Any:
+    """x / |x|, and 0 at 0: the derivative of the absolute value."""
+    if x.dtype.kind != "c":
+        return sign(x)
+    size = abs(x)
+    still = ops.equal(size, 0.0)
+    return ops.where(still, 0.0, x / complex(ops.where(still, 1.0, size), 0.0))
+
+
+def _abs_jvp(record: Any, ts: list) -> list:
+    direction = _direction(record.inputs[0])
+    if direction.dtype.kind != "c":
+        return [ts[0] * direction]
+    return [real(ts[0] * conj(direction))]
+
+
+def _abs_vjp(g: Any, y: Any, x: Any) -> Any:
+    return complex(g, 0.0) * _direction(x) if x.dtype.kind == "c" else g * _direction(x)
+
+
+@defop(kernel=np.abs, vjp=(_abs_vjp,), jvp=_abs_jvp, lower=Scalar("abs"), traits=ELEMENTWISE,
+       samples=unary(0.5, 2.0, complex=True))
+def abs(x: TensorSpec) -> TensorSpec:
+    """Absolute value; the derivative at 0 is 0."""
+    return TensorSpec(x.shape, {"c": f"float{x.dtype.itemsize * 4}"}.get(x.dtype.kind, x.dtype))
+
+
+def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    def jvp(record: Any, ts: list) -> list:
+        a, b = record.inputs
+        ta, tb = (ops.fill(shape=record.outputs[0].shape, value=0.0, dtype=a.dtype) if t is None else t for t in ts)
+        return [ops.where(larger(a, b), ta, tb)]
+
+    return {"vjp": (lambda g, y, a, b: ops.where(larger(a, b), g, 0.0), lambda g, y, a, b: ops.where(larger(a, b), 0.0, g)),
+            "jvp": jvp, "prepare": matched, "traits": ELEMENTWISE, "samples": pairs(complex=False)}
+
+
+@defop(kernel=np.maximum, lower=Scalar("max"), **_first_wins(lambda a, b: ops.less_equal(b, a)))
+def maximum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """The larger of `a` and `b`; NaN if either is. On ties the gradient goes to `a`."""
+    return broadcast(a, b)
+
+
+@defop(kernel=np.minimum, lower=Scalar("min"), **_first_wins(lambda a, b: ops.less_equal(a, b)))
+def minimum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """The smaller of `a` and `b`; NaN if either is. On ties the gradient goes to `a`."""
+    return broadcast(a, b)
+
+
+@defop(kernel=lambda x: np.square(x), partial=(lambda y, x: x + x,), lower=Compose(lambda x: x * x),
+       traits=ELEMENTWISE, samples=unary(complex=True))
+def square(x: TensorSpec) -> TensorSpec:
+    """``x * x``, element by element."""
+    return x
+
+
+# ---- complex numbers ------------------------------------------------------------------------------------
+
+
+@defop(kernel=np.conj, vjp=(lambda g, y, x: conj(g),), jvp=lambda record, ts: [conj(ts[0])], lower=Scalar("conj"),
+       traits=ELEMENTWISE, samples=unary(complex=True))
+def conj(x: TensorSpec) -> TensorSpec:
+    """Complex conjugate; real numbers are their own."""
+    return x
+
+
+def _real_spec(x: TensorSpec) -> TensorSpec:
+    return TensorSpec(x.shape, {8: "float32", 16: "float64"}[x.dtype.itemsize]) if x.dtype.kind == "c" else x
+
+
+def _lift(g: Any, x: Any) -> Any:
+    return complex(g, 0.0) if x.dtype.kind == "c" else g
+
+
+@defop(kernel=lambda x: np.array(x.real), vjp=(lambda g, y, x: _lift(g, x),), linear=True,
+       lower=Scalar("real"), traits=ELEMENTWISE, samples=unary(complex=True))
+def real(x: TensorSpec) -> TensorSpec:
+    """Real part."""
+    return _real_spec(x)
+
+
+@defop(kernel=lambda x: np.array(x.imag), vjp=(lambda g, y, x: complex(0.0, g) if x.dtype.kind == "c" else None,),
+       linear=True, lower=Scalar("imag"), traits=ELEMENTWISE, samples=unary(complex=True))
+def imag(x: TensorSpec) -> TensorSpec:
+    """Imaginary part; 0 for real numbers."""
+    return _real_spec(x)
+
+
+def _complex_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape), "complex64" if a.dtype == np.float32 else "complex128")
+    out.real, out.imag = a, b
+    return out
+
+
+def _complex_jvp(record: Any, ts: list) -> list:
+    zero = ops.fill(shape=record.outputs[0].shape, value=0.0, dtype=record.inputs[0].dtype)
+    return [complex(*(zero if t is None else t for t in ts))]
+
+
+@defop(kernel=_complex_kernel, vjp=(lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)), jvp=_complex_jvp,
+       lower=Scalar("complex"), prepare=as_floats, traits=ELEMENTWISE, samples=pairs(complex=False))
+def complex(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a + 1j * b`` from two real tensors."""
+    return TensorSpec(broadcast(a, b).shape, "complex64" if a.dtype.itemsize == 4 else "complex128")
+
+
+# ---- integers and rounding ------------------------------------------------------------------------------
+
+
+def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    return lambda a, b: function(a, b)
+
+
+@defop(kernel=_safe(np.floor_divide), vjp=(None, None), lower=Scalar("floordiv"), prepare=matched,
+       traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
+def floordiv(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a // b`` rounded down; integers divided by zero give 0. No gradient flows through it."""
+    return broadcast(a, b)
+
+
+@defop(kernel=_safe(np.remainder), vjp=(None, None), lower=Scalar("mod"), prepare=matched,
+       traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
+def mod(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a % b`` with the sign of `b`; integers modulo zero give 0. No gradient flows through it."""
+    return broadcast(a, b)
+
+
+@defop(kernel=np.floor, vjp=(None,), lower=Scalar("floor"), traits=ELEMENTWISE, samples=unary())
+def floor(x: TensorSpec) -> TensorSpec:
+    """The largest whole number not above `x`; no gradient flows through it."""
+    return x
+
+
+@defop(kernel=np.round, vjp=(None,), lower=Scalar("round"), traits=ELEMENTWISE, samples=unary())
+def round(x: TensorSpec) -> TensorSpec:
+    """The nearest whole number, halves to even; no gradient flows through it."""
+    return x

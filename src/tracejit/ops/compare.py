@@ -1,0 +1,106 @@
+"""Comparisons, logic and selection, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import as_tensor
+from ..core.errors import require
+from ..core.op import defop, ops, sample
+from ..core.spec import TensorSpec, broadcast_shapes
+from .arithmetic import ELEMENTWISE, compared, matched, pairs
+from .lowering import Scalar
+
+_NONE = {"vjp": (None, None), "prepare": matched, "traits": ELEMENTWISE, "samples": pairs(complex=False)}
+_LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool", "bool"))}
+
+
+@defop(kernel=np.less, lower=Scalar("lt"), **_NONE)
+def less(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a < b``; false where either is NaN."""
+    return compared(a, b)
+
+
+@defop(kernel=np.less_equal, lower=Scalar("le"), **_NONE)
+def less_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a <= b``; false where either is NaN."""
+    return compared(a, b)
+
+
+@defop(kernel=np.greater, lower=Scalar("gt"), **_NONE)
+def greater(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a > b``; false where either is NaN."""
+    return compared(a, b)
+
+
+@defop(kernel=np.greater_equal, lower=Scalar("ge"), **_NONE)
+def greater_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a >= b``; false where either is NaN."""
+    return compared(a, b)
+
+
+@defop(kernel=np.equal, lower=Scalar("eq"), **_NONE)
+def equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a == b``; false where either is NaN."""
+    return compared(a, b)
+
+
+@defop(kernel=np.not_equal, lower=Scalar("ne"), **_NONE)
+def not_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``a != b``; true where either is NaN."""
+    return compared(a, b)
+
+
+def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    tensors = [as_tensor(x) for x in inputs]
+    require(all(t.dtype == np.dtype(bool) for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
+    return tensors, attrs
+
+
+@defop(kernel=np.logical_and, vjp=(None, None), lower=Scalar("and"), prepare=_as_bools, **_LOGIC)
+def logical_and(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """Both hold."""
+    return compared(a, b)
+
+
+@defop(kernel=np.logical_or, vjp=(None, None), lower=Scalar("or"), prepare=_as_bools, **_LOGIC)
+def logical_or(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """Either holds."""
+    return compared(a, b)
+
+
+@defop(kernel=np.logical_not, vjp=(None,), lower=Scalar("not"), prepare=_as_bools, traits=ELEMENTWISE,
+       samples=(sample((2, 3), dtypes=("bool",)),))
+def logical_not(a: TensorSpec) -> TensorSpec:
+    """The opposite."""
+    return compared(a)
+
+
+@defop(kernel=np.isnan, vjp=(None,), lower=Scalar("isnan"), traits=ELEMENTWISE, samples=(sample((2, 3)),))
+def is_nan(a: TensorSpec) -> TensorSpec:
+    """True where `a` is not a number."""
+    return compared(a)
+
+
+def _selected(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    chosen, _ = matched(inputs[1:], {})
+    condition = as_tensor(inputs[0])
+    require(condition.dtype == np.dtype(bool), f"where takes a bool condition, got {condition.dtype.name}")
+    return (condition, *chosen), attrs
+
+
+def _where_jvp(record: Any, ts: list) -> list:
+    return [ops.where(record.inputs[0], *(0.0 if t is None else t for t in ts[1:]))]
+
+
+@defop(kernel=lambda c, a, b: np.where(c, a, b),
+       vjp=(None, lambda g, y, c, a, b: ops.where(c, g, 0.0), lambda g, y, c, a, b: ops.where(c, 0.0, g)),
+       jvp=_where_jvp, lower=Scalar("select"), prepare=_selected, traits=ELEMENTWISE,
+       samples=(sample((2, 3), (2, 3), (2, 3), dtypes=("bool", "float", "float"), complex=True),
+                sample((3,), (2, 1), (), dtypes=("bool", "float", "float"), complex=True)))
+def where(condition: TensorSpec, a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """`a` where the condition holds, else `b`; the three broadcast together."""
+    return TensorSpec(broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype)

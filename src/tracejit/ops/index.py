@@ -1,0 +1,315 @@
+"""Reading and writing parts of tensors: static slices, windows at run-time positions, gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Size, same
+from ..core.dispatch import as_tensor
+from ..core.errors import require
+from ..core.op import Joint, defop, ops, sample
+from ..core.scattered import Scattered, dense
+from ..core.spec import TensorSpec, broadcast_shapes, shape_text
+from .lowering import Nests, Reindex
+from .reduce import one_axis
+
+Slices = tuple[tuple[Size, Size, int], ...]  # (start, size, step) per axis
+
+
+def python_slices(slices: Slices) -> tuple[slice, ...]:
+    """Canonical slices as Python's, for kernels."""
+    found = []
+    for start, size, step in slices:
+        stop = start + size * step
+        found.append(slice(start, None if step < 0 and stop < 0 else stop, step) if size else slice(0, 0))
+    return tuple(found)
+
+
+def sliced(x: TensorSpec, slices: Slices) -> TensorSpec:
+    """Shape rule: `x` read at `slices`, which must lie inside."""
+    require(len(slices) == len(x.shape), f"{len(slices)} slices for rank {len(x.shape)}")
+    for d, (start, size, step) in zip(x.shape, slices, strict=True):
+        if all(isinstance(s, int) for s in (d, start, size)) and size:
+            last = start + (size - 1) * step
+            require(0 <= start < d and 0 <= last < d, f"the slice {start}:{last} (step {step}) leaves size {d}")
+    return x.with_shape(size for _, size, _ in slices)
+
+
+_INSIDE = ((1, 2, 1), (2, 3, -1))
+
+
+@defop(kernel=lambda x, *, slices: x[python_slices(slices)],
+       vjp=(lambda g, y, x, *, slices: Scattered(x.spec, (("slice", slices, g),)),), linear=True, traits=("free",),
+       lower=Reindex(lambda v, out, *, slices: v.sliced(slices)),
+       samples=(sample((4, 5), slices=_INSIDE, complex=True), sample((4,), slices=((0, 2, 2),)),
+                sample((4,), slices=((1, 0, 1),))))
+def slice_(x: TensorSpec, *, slices: Slices) -> TensorSpec:
+    """Static slices: ``(start, size, step)`` per axis, steps may be negative."""
+    return sliced(x, slices)
+
+
+def _place_kernel(*values: np.ndarray, shape: tuple[int, ...], slices: tuple[Slices, ...]) -> np.ndarray:
+    out = np.zeros(shape, values[0].dtype)
+    for v, s in zip(values, slices, strict=True):
+        out[python_slices(s)] += v
+    return out
+
+
+def _place_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+    g = dense(gs[0])
+    return [ops.slice(g, slices=s) if need else None for s, need in zip(record.attrs["slices"], needs, strict=True)]
+
+
+def _place_jvp(record: Any, ts: list) -> list:
+    some = [(t, s) for t, s in zip(ts, record.attrs["slices"], strict=True) if t is not None]
+    return [ops.place(*(t for t, _ in some), shape=record.attrs["shape"], slices=tuple(s for _, s in some))]
+
+
+def _place_nests(b: Any, out: TensorSpec, *values: Any, shape: Any, slices: tuple[Slices, ...]) -> Any:
+    result = b.empty(out)
+    b.copy(b.scalar_constant(0, out.dtype).broadcast(out.shape), result)
+    for v, s in zip(values, slices, strict=True):
+        b.add_into(v, result.sliced(s))
+    return result
+
+
+@defop(kernel=_place_kernel, vjp=Joint(_place_vjp), jvp=_place_jvp, lower=Nests(_place_nests),
+       samples=(sample((2, 3), (1, 1), shape=(4, 5), slices=(_INSIDE, ((0, 1, 1), (4, 1, 1))), complex=True),))
+def place(*values: TensorSpec, shape: tuple[Size, ...], slices: tuple[Slices, ...]) -> TensorSpec:
+    """Zeros of `shape` with each value added at its slices."""
+    out = TensorSpec(shape, values[0].dtype)
+    for v, s in zip(values, slices, strict=True):
+        part = sliced(out, s)
+        require(len(part.shape) == len(v.shape) and all(same(a, b) for a, b in zip(part.shape, v.shape, strict=True)),
+                f"a value of {shape_text(v.shape)} for a part of {shape_text(part.shape)}")
+    return out
+
+
+def _written(x: np.ndarray, where: Any, value: np.ndarray, add: bool) -> np.ndarray:
+    out = np.array(x)
+    if add:
+        out[where] += value
+    else:
+        out[where] = value
+    return out
+
+
+def _fits(x: TensorSpec, v: TensorSpec, slices: Slices) -> TensorSpec:
+    part = sliced(x, slices)
+    require(broadcast_shapes(part.shape, v.shape) == part.shape,
+            f"cannot write {shape_text(v.shape)} into a part of {shape_text(part.shape)}")
+    return x
+
+
+def _slice_add_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices) -> Any:
+    result = b.updated(x)
+    target = result.sliced(slices)
+    b.add_into(v.broadcast(target.shape), target)
+    return result
+
+
+@defop(kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, True),
+       vjp=(lambda g, y, x, v, *, slices: g, lambda g, y, x, v, *, slices: ops.slice(g, slices=slices)),
+       jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_add)], lower=Nests(_slice_add_nests, updates=0),
+       traits=("window",), samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True),
+                                    sample((4,), (), slices=((0, 2, 2),))))
+def slice_add(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
+    """`x` with `v` added at static slices."""
+    return _fits(x, v, slices)
+
+
+def _update_tangent(record: Any, ts: list, op: Any) -> Any:
+    x, v = record.inputs[:2]
+    tx = ops.fill(shape=x.shape, value=0.0, dtype=x.dtype) if ts[0] is None else ts[0]
+    tv = ops.fill(shape=v.shape, value=0.0, dtype=v.dtype) if ts[1] is None else ts[1]
+    return op(tx, tv, *record.inputs[2:], **record.attrs)
+
+
+def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices) -> Any:
+    result = b.updated(x, overwritten=slices)
+    target = result.sliced(slices)
+    b.copy(v.broadcast(target.shape), target)
+    return result
+
+
+@defop(kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, False),
+       vjp=(lambda g, y, x, v, *, slices: ops.slice_set(g, ops.cast(0.0, dtype=g.dtype), slices=slices),
+            lambda g, y, x, v, *, slices: ops.slice(g, slices=slices)),
+       jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_set)], lower=Nests(_slice_set_nests, updates=0),
+       traits=("window",), samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True),
+                                    sample((4,), (), slices=((0, 2, 2),))))
+def slice_set(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
+    """`x` with static slices replaced by `v`."""
+    return _fits(x, v, slices)
+
+
+# ---- windows at run-time positions ----------------------------------------------------------------------
+
+
+def _starts(inputs: Sequence[Any]) -> Any:
+    starts = inputs if not isinstance(inputs, (list, tuple)) else stacked_positions(inputs)
+    return ops.cast(as_tensor(starts), dtype=np.dtype(np.int64))
+
+
+def stacked_positions(values: Sequence[Any]) -> Any:
+    """Scalar positions as one rank-1 int64 tensor."""
+    parts = [ops.reshape(ops.cast(as_tensor(v), dtype=np.dtype(np.int64)), shape=(1,)) for v in values]
+    return parts[0] if len(parts) == 1 else ops.concat(*parts, axis=0)
+
+
+def clamped(starts: np.ndarray, shape: Sequence[int], sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Windows moved inside the array, as kernels index them."""
+    at = [int(min(max(s, 0), d - n)) for s, d, n in zip(starts, shape, sizes, strict=True)]
+    return tuple(slice(a, a + n) for a, n in zip(at, sizes, strict=True))
+
+
+def _window_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    sizes = inputs[2] if len(inputs) > 2 else attrs["sizes"]
+    return (as_tensor(inputs[0]), _starts(inputs[1])), {"sizes": tuple(sizes)}
+
+
+def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[Size, ...]) -> Any:
+    window = x.window(b.positions(starts, x.shape, sizes), sizes)
+    return b.map(out, lambda ix: b.load(window, ix))
+
+
+@defop(kernel=lambda x, starts, *, sizes: x[clamped(starts, x.shape, sizes)],
+       vjp=(lambda g, y, x, starts, *, sizes: Scattered(x.spec, (("window", starts, g),)), None), linear=True,
+       lower=Nests(_window_nests), prepare=_window_prepare, traits=("window",),
+       samples=(sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
+                sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4"))))
+def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...]) -> TensorSpec:
+    """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out."""
+    require(starts.shape == (len(x.shape),), f"one start per axis: got {starts} for rank {len(x.shape)}")
+    return x.with_shape(sizes)
+
+
+def _update_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    x = as_tensor(inputs[0])
+    return (x, ops.cast(as_tensor(inputs[1]), dtype=x.dtype), _starts(inputs[2])), attrs
+
+
+def _window_write(add: bool) -> Nests:
+    def rule(b: Any, out: TensorSpec, x: Any, v: Any, starts: Any) -> Any:
+        positions = b.positions(starts, x.shape, v.shape)
+        result = b.updated(x)
+        target = result.window(positions, v.shape)
+        (b.add_into if add else b.copy)(v, target)
+        return result
+
+    return Nests(rule, updates=0)
+
+
+_WINDOWS = (sample((4, 5), (2, 3), (2,), dtypes=("float", "float", "index:3"), complex=True),
+            sample((4,), (1,), (1,), dtypes=("float", "float", "index:4")))
+
+
+def _window_spec(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
+    require(len(v.shape) == len(x.shape) and starts.shape == (len(x.shape),),
+            f"the update has rank {len(v.shape)} and starts {starts}, for rank {len(x.shape)}")
+    return x
+
+
+def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
+    zero = ops.fill(shape=v.shape, value=0.0, dtype=g.dtype)
+    return ops.dynamic_update_slice(g, zero, starts)
+
+
+@defop(kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, False),
+       vjp=(_no_longer_read, lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape), None),
+       jvp=lambda record, ts: [_update_tangent(record, ts, ops.dynamic_update_slice)], lower=_window_write(False),
+       prepare=_update_prepare, traits=("window",), samples=_WINDOWS)
+def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
+    """`x` with the window at `starts` replaced by `v`; moved inside when it sticks out."""
+    return _window_spec(x, v, starts)
+
+
+@defop(kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, True),
+       vjp=(lambda g, y, x, v, starts: g, lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape), None),
+       jvp=lambda record, ts: [_update_tangent(record, ts, ops.window_add)], lower=_window_write(True),
+       prepare=_update_prepare, traits=("window",), samples=_WINDOWS)
+def window_add(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
+    """`x` with `v` added to the window at `starts`; moved inside when it sticks out."""
+    return _window_spec(x, v, starts)
+
+
+# ---- gather and scatter ---------------------------------------------------------------------------------
+
+
+def _gather_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    x, indices = as_tensor(inputs[0]), as_tensor(inputs[1])
+    require(indices.dtype.kind in "iu", f"indices are integers, got {indices.dtype.name}")
+    axis = inputs[2] if len(inputs) > 2 else attrs.get("axis", 0)
+    return (x, ops.cast(indices, dtype=np.dtype(np.int64))), {"axis": one_axis(int(axis), len(x.shape))}
+
+
+def _gather_vjp(g: Any, y: Any, x: Any, indices: Any, *, axis: int) -> Any:
+    return Scattered(x.spec, (("gather", axis, indices, g),))
+
+
+def _gather_nests(b: Any, out: TensorSpec, x: Any, indices: Any, *, axis: int) -> Any:
+    b.check_indices(indices, x.shape[axis])
+    last = axis + len(indices.shape)
+
+    def element(ix: Sequence[Any]) -> Any:
+        row = b.wrapped(b.load(indices, ix[axis:last]), x.shape[axis])
+        return b.load(x, (*ix[:axis], row, *ix[last:]))
+
+    return b.map(out, element)
+
+
+@defop(kernel=lambda x, indices, *, axis: np.take(x, indices, axis=axis), vjp=(_gather_vjp, None), linear=True,
+       lower=Nests(_gather_nests), prepare=_gather_prepare,
+       samples=(sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
+                sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
+                sample((4,), (), axis=0, dtypes=("float", "index:4"))))
+def gather(x: TensorSpec, indices: TensorSpec, *, axis: int) -> TensorSpec:
+    """Elements of `x` along `axis` at integer `indices` (negative ones count from the end)."""
+    return x.with_shape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+
+
+def _scatter_kernel(x: np.ndarray, indices: np.ndarray, values: np.ndarray, *, axis: int) -> np.ndarray:
+    out = np.array(x)
+    np.add.at(out, (slice(None),) * axis + (indices,), values)
+    return out
+
+
+def _scatter_nests(b: Any, out: TensorSpec, x: Any, indices: Any, values: Any, *, axis: int) -> Any:
+    b.check_indices(indices, x.shape[axis])
+    result = b.updated(x)
+    last = axis + len(indices.shape)
+
+    def element(ix: Sequence[Any]) -> None:
+        row = b.wrapped(b.load(indices, ix[axis:last]), x.shape[axis])
+        b.store(result, (*ix[:axis], row, *ix[last:]), b.load(values, ix), add=True)
+
+    b.each(values.shape, element)
+    return result
+
+
+def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    (x, indices), attrs = _gather_prepare(inputs[:2], attrs)
+    return (x, indices, ops.cast(as_tensor(inputs[2]), dtype=x.dtype)), attrs
+
+
+@defop(kernel=_scatter_kernel, lower=Nests(_scatter_nests, updates=0), prepare=_scatter_prepare,
+       vjp=(lambda g, y, x, i, v, *, axis: g, None, lambda g, y, x, i, v, *, axis: ops.gather(g, i, axis=axis)),
+       jvp=lambda record, ts: [_scatter_tangent(record, ts)], traits=("window",),
+       samples=(sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
+                sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float"))))
+def scatter_add(x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int) -> TensorSpec:
+    """`x` with `values` added along `axis` at `indices`; repeated indices add up."""
+    expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    require(len(expected) == len(values.shape) and all(same(a, b) for a, b in zip(expected, values.shape, strict=True)),
+            f"values of {shape_text(values.shape)} where {shape_text(expected)} belong")
+    return x
+
+
+def _scatter_tangent(record: Any, ts: list) -> Any:
+    x, indices, values = record.inputs
+    tx = ops.fill(shape=x.shape, value=0.0, dtype=x.dtype) if ts[0] is None else ts[0]
+    tv = ops.fill(shape=values.shape, value=0.0, dtype=values.dtype) if ts[2] is None else ts[2]
+    return ops.scatter_add(tx, indices, tv, **record.attrs)

@@ -1,0 +1,238 @@
+"""Shapes: views of the same elements, joining, and making tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Dim, Size, broadcast_size, product, same
+from ..core.dispatch import as_tensor
+from ..core.errors import require
+from ..core.op import Joint, defop, ops, sample
+from ..core.scattered import dense
+from ..core.spec import TensorSpec, shape_text
+from .arithmetic import matched
+from .lowering import Nests, Reindex
+from .reduce import one_axis
+
+FREE = ("free",)
+
+
+def sizes_of(shape: Any) -> tuple[Size, ...]:
+    """A shape given as an int, a sequence or an integer tensor."""
+    if isinstance(shape, (int, np.integer, Dim)):
+        return (shape if isinstance(shape, Dim) else int(shape),)
+    if hasattr(shape, "numpy"):
+        shape = shape.numpy().tolist()
+    return tuple(s if isinstance(s, Dim) else int(s) for s in shape)
+
+
+def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    x = as_tensor(inputs[0])
+    shape = sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])
+    if -1 in [s for s in shape if isinstance(s, int)]:
+        shape = _fill_in(x.spec, shape)
+    return (x,), {"shape": shape}
+
+
+def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    at = shape.index(-1)
+    known = product(s for i, s in enumerate(shape) if i != at)
+    total = x.size
+    if isinstance(known, int) and isinstance(total, int):
+        require(known != 0 and total % known == 0, f"cannot reshape {x.shape} to {shape_text(shape)}")
+    missing = total // known
+    require(same(missing * known, total), f"cannot reshape {x.shape} to {shape_text(shape)}")
+    return tuple(missing if i == at else s for i, s in enumerate(shape))
+
+
+@defop(kernel=lambda x, *, shape: np.reshape(x, shape), vjp=(lambda g, y, x, *, shape: reshape(g, shape=x.shape),),
+       linear=True, prepare=_reshape_prepare, traits=FREE, lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
+       samples=(sample((2, 3), shape=(3, 2), complex=True), sample((4,), shape=(2, 1, 2)), sample((), shape=(1,))))
+def reshape(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+    """The same elements in another shape; one size may be -1."""
+    require(same(x.size, product(shape)), f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: "
+            f"{x.size} elements against {product(shape)}")
+    return x.with_shape(shape)
+
+
+def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    x = as_tensor(inputs[0])
+    rank = len(x.shape)
+    perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
+    perm = tuple(reversed(range(rank))) if perm is None else tuple(one_axis(int(p), rank) for p in perm)
+    require(sorted(perm) == list(range(rank)), f"perm {perm} is not an order of the {rank} axes")
+    return (x,), {"perm": perm}
+
+
+@defop(kernel=lambda x, *, perm: np.transpose(x, perm),
+       vjp=(lambda g, y, x, *, perm: transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
+       linear=True, prepare=_transpose_prepare, traits=FREE,
+       lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
+       samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))))
+def transpose(x: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
+    """Axes in another order; by default reversed."""
+    return x.with_shape(x.shape[p] for p in perm)
+
+
+def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    return inputs[:1], {"shape": sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])}
+
+
+@defop(kernel=lambda x, *, shape: np.broadcast_to(x, shape), vjp=(lambda g, y, x, *, shape: g,), linear=True,
+       prepare=_to_shape, traits=FREE, lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
+       samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))))
+def broadcast_to(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+    """Repeat axes of size 1, and add outer axes, up to `shape`."""
+    lead = len(shape) - len(x.shape)
+    fits = lead >= 0 and all(
+        broadcast_size(a, b) is not None and (a == b or isinstance(a, Dim) or a == 1)
+        for a, b in zip(x.shape, shape[lead:], strict=True)
+    )
+    require(fits, f"cannot broadcast {shape_text(x.shape)} to {shape_text(shape)}")
+    return x.with_shape(shape)
+
+
+def expand_dims(x: Any, axis: int) -> Any:
+    """Insert an axis of size 1 before position `axis`."""
+    x = as_tensor(x)
+    at = one_axis(axis, len(x.shape) + 1)
+    return reshape(x, shape=(*x.shape[:at], 1, *x.shape[at:]))
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """Drop axes of size 1: all of them, or those named."""
+    x = as_tensor(x)
+    rank = len(x.shape)
+    axes = [i for i, d in enumerate(x.shape) if d == 1] if axis is None else (
+        [one_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis)])
+    require(all(same(x.shape[a], 1) for a in axes), f"cannot squeeze axes {axes} of {shape_text(x.shape)}")
+    return reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
+
+
+# ---- joining --------------------------------------------------------------------------------------------
+
+
+def _concat_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    if len(inputs) <= 2 and isinstance(inputs[0], (list, tuple)):
+        axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
+        inputs = inputs[0]
+    else:
+        axis = attrs.get("axis", 0)
+    require(len(inputs) > 0, "needs at least one tensor")
+    tensors, _ = matched(tuple(inputs), {})
+    return tensors, {"axis": one_axis(int(axis), len(tensors[0].shape))}
+
+
+def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+    axis, found, start = record.attrs["axis"], [], 0
+    g = dense(gs[0])
+    for x, need in zip(record.inputs, needs, strict=True):
+        size = x.shape[axis]
+        window = tuple((start, size, 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape))
+        found.append(ops.slice(g, slices=window) if need else None)
+        start = start + size
+    return found
+
+
+def _concat_jvp(record: Any, ts: list) -> list:
+    zeros = (fill(shape=x.shape, value=0.0, dtype=x.dtype) if t is None else t
+             for x, t in zip(record.inputs, ts, strict=True))
+    return [concat(*zeros, axis=record.attrs["axis"])]
+
+
+def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
+    result, start = b.empty(out), 0
+    for x in xs:
+        window = tuple((start, x.shape[axis], 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape))
+        b.copy(x, result.sliced(window))
+        start = start + x.shape[axis]
+    return result
+
+
+@defop(kernel=lambda *xs, axis: np.concatenate(xs, axis=axis), vjp=Joint(_concat_vjp), jvp=_concat_jvp,
+       prepare=_concat_prepare, lower=Nests(_concat_nests),
+       samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)))
+def concat(*xs: TensorSpec, axis: int) -> TensorSpec:
+    """Join tensors along an existing axis; takes a list or several arguments."""
+    first = xs[0]
+    for x in xs[1:]:
+        fits = len(x.shape) == len(first.shape) and all(
+            i == axis or same(a, b) for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False)))
+        require(fits, f"cannot join {shape_text(first.shape)} and {shape_text(x.shape)} along axis {axis}")
+    total: Size = 0
+    for x in xs:
+        total = total + x.shape[axis]
+    return first.with_shape(total if i == axis else d for i, d in enumerate(first.shape))
+
+
+def stack(values: Sequence[Any], axis: int = 0) -> Any:
+    """Join tensors of equal shape along a new axis."""
+    tensors, _ = matched(tuple(values), {})
+    return concat(*(expand_dims(t, axis) for t in tensors), axis=axis)
+
+
+# ---- making ---------------------------------------------------------------------------------------------
+
+
+def _fill_kernel(*, shape: tuple[int, ...], value: Any, dtype: np.dtype) -> np.ndarray:
+    return np.full(shape, value, dtype)
+
+
+def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dtype) -> Any:
+    return b.scalar_constant(value, dtype).broadcast(out.shape)
+
+
+@defop(kernel=_fill_kernel, vjp=(), lower=Nests(_fill_nests), traits=FREE,
+       samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),))
+def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
+    """A tensor with every element `value`."""
+    return TensorSpec(shape, dtype)
+
+
+def zeros(shape: Any, dtype: Any = "float32") -> Any:
+    """A tensor of zeros."""
+    return fill(shape=sizes_of(shape), value=0, dtype=np.dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = "float32") -> Any:
+    """A tensor of ones."""
+    return fill(shape=sizes_of(shape), value=1, dtype=np.dtype(dtype))
+
+
+def _iota_nests(b: Any, out: TensorSpec, *, size: Size, dtype: np.dtype) -> Any:
+    return b.map(out, lambda ix: b.position(ix[0], dtype))
+
+
+@defop(kernel=lambda *, size, dtype: np.arange(size, dtype=dtype), vjp=(), lower=Nests(_iota_nests),
+       samples=(sample(size=4, dtype=np.dtype("int64")), sample(size=4, dtype=np.dtype("float64"))))
+def iota(*, size: Size, dtype: np.dtype) -> TensorSpec:
+    """``0, 1, ... size - 1``."""
+    return TensorSpec((size,), dtype)
+
+
+# ---- the same value -------------------------------------------------------------------------------------
+
+
+def _same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
+    return v
+
+
+@defop(kernel=lambda x: x, vjp=(lambda g, y, x: g,), linear=True, lower=Reindex(_same_view), traits=FREE,
+       samples=(sample((2,), complex=True),))
+def identity(x: TensorSpec) -> TensorSpec:
+    """`x` itself, as a new tensor."""
+    return x
+
+
+@defop(kernel=lambda x: x, vjp=(None,), lower=Reindex(_same_view), traits=FREE, samples=(sample((2,)),))
+def stop_gradient(x: TensorSpec) -> TensorSpec:
+    """`x` itself, through which no gradient flows."""
+    return x
+
+
+def clip_by_value(x: Any, low: Any, high: Any) -> Any:
+    """`x` limited to [low, high]; the gradient is 1 inside and on the limits, 0 outside."""
+    return ops.minimum(ops.maximum(x, low), high)
