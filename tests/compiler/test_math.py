@@ -141,7 +141,7 @@ def reference(name: str, *operands: np.ndarray) -> np.ndarray:
 
 
 def erf_extended(x: np.ndarray) -> np.ndarray:
-    """erf by Simpson-free means: its Taylor series near zero, a continued fraction of erfc beyond."""
+    """erf by its Taylor series near zero and a continued fraction of erfc beyond."""
     square = x * x
     term = x.copy()
     total = x.copy()
@@ -155,7 +155,7 @@ def erf_extended(x: np.ndarray) -> np.ndarray:
     for n in range(120, 0, -1):
         fraction = (np.longdouble(n) / 2) / (a + fraction)
     far = 1 - np.exp(-a * a) / root / (a + fraction)
-    return np.where(np.abs(x) < 2.25, near, np.where(np.isnan(x), x, np.copysign(far, x)))
+    return np.where(np.isnan(x), x, np.copysign(np.where(np.abs(x) < 2.25, np.abs(near), far), x))
 
 
 def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:

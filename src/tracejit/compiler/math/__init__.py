@@ -1,6 +1,6 @@
 """The vector math library: elementary functions as LLVM IR text, for any width, accurate to a few units in
-the last place and free of libm. It knows numbers and instructions; it knows neither graphs, nor kernels, nor how
-text becomes machine code.
+the last place and free of libm. It knows numbers and instructions; it knows neither graphs, nor kernels, nor
+how text becomes machine code.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ from functools import cache
 
 import numpy as np
 
-from . import exponential, hyperbolic, logarithm, power, trigonometric
+from . import error_function, exponential, hyperbolic, inverse, logarithm, power, trigonometric
 from .builder import Builder
 from .definition import CALLED, INLINED, MathFunction, define
 
 __all__ = ["NAMES", "MathFunction", "function"]
 
 _UNARY: dict[str, Callable[[Builder, str], str]] = {
+    "acos": inverse.acos,
+    "asin": inverse.asin,
+    "atan": inverse.atan,
     "cos": trigonometric.cos,
     "cosh": hyperbolic.cosh,
+    "erf": error_function.erf,
     "exp": exponential.exp,
     "expm1": exponential.expm1,
     "log": logarithm.log,
@@ -31,6 +35,7 @@ _UNARY: dict[str, Callable[[Builder, str], str]] = {
     "tanh": hyperbolic.tanh,
 }
 _BINARY: dict[str, Callable[[Builder, str, str], str]] = {
+    "atan2": inverse.atan2,
     "pow": power.power,
 }
 

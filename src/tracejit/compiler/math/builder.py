@@ -253,3 +253,44 @@ class Builder:
         if self.is_double:
             return self.sub(self.from_bits(self.int("add", n, self.magic_bits)), self.magic)
         return self.emit(f"sitofp {self.integer_type} {n} to {self.type}")
+
+    # Tables
+
+    def load_pairs(self, table: str, index: str) -> tuple[str, str]:
+        """Both halves of ``table[index]``, a table of pairs, lane by lane.
+
+        One load of a pair for each lane and shuffles: measured faster than two gathers, and slow on no target.
+        """
+        pair = f"<2 x {self.element}>"
+        if self.width == 1:
+            joined = self._load_pair(table, pair, index)
+            return (
+                self.emit(f"extractelement {pair} {joined}, i32 0"),
+                self.emit(f"extractelement {pair} {joined}, i32 1"),
+            )
+        lanes = [self.emit(f"extractelement {self.integer_type} {index}, i32 {i}") for i in range(self.width)]
+        parts = [self._load_pair(table, pair, lane) for lane in lanes]
+        size = 2
+        while len(parts) > 1:
+            mask = _mask(range(2 * size))
+            kind = f"<{size} x {self.element}>"
+            parts = [
+                self.emit(f"shufflevector {kind} {first}, {kind} {second}, {mask}")
+                for first, second in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            size *= 2
+        kind, joined = f"<{size} x {self.element}>", parts[0]
+        even, odd = (_mask(range(half, size, 2)) for half in (0, 1))
+        return (
+            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {even}"),
+            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {odd}"),
+        )
+
+    def _load_pair(self, table: str, pair: str, index: str) -> str:
+        pointer = self.emit(f"getelementptr inbounds {pair}, ptr {table}, {self.integer} {index}")
+        return self.emit(f"load {pair}, ptr {pointer}, align {self.bits_count // 4}")
+
+
+def _mask(lanes: range) -> str:
+    """A constant shuffle mask."""
+    return f"<{len(lanes)} x i32> <{', '.join(f'i32 {i}' for i in lanes)}>"

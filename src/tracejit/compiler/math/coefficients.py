@@ -104,6 +104,13 @@ PI_PARTS_SHORT = _coefficients("""
     0x1.921fb544p+1 0x1.0b4611a6p-33 0x1.3198a2e037073p-68
 """)
 
+# pi/4 with two spare bits, so that its multiples up to pi are exact, and the remainder
+QUARTER_PI_DOUBLE = _coefficients("""
+    0x1.921fb54442d18p-1 0x1.1a62633145c07p-55
+""")
+QUARTER_PI_FLOAT = _coefficients("""
+    0x1.921fbp-1 0x1.5110b4611a626p-23
+""")
 # pi/2 as a double and its remainder
 HALF_PI = _coefficients("""
     0x1.921fb54442d18p+0 0x1.1a62633145c07p-54
@@ -120,14 +127,13 @@ LN2_FULL = _coefficients("""
     0x1.62e42fefa39efp-1 0x1.abc9e3b39803fp-56
 """)
 
-# erf(x)/x as a rational function of x^2, |x| <= 3.83; XLA math library
-ERF_NUMERATOR = _coefficients("""
-    0x1.20dd749ee7282p+0 0x1.7b4e803d3b643p-3 0x1.a16dd67acfde2p-5 0x1.bebb44da3e019p-9
-    0x1.e05aa2cfd9824p-13
+# erf(x)/x - 1 in x^2, |x| <= 0.9
+ERF_SMALL = _coefficients("""
+    0x1.06eba8p-3 -0x1.812744p-2 0x1.ce2e4p-4 -0x1.b8134ep-6 0x1.54f754p-8 -0x1.abf074p-11 0x1.6299a4p-14
 """)
-ERF_DENOMINATOR = _coefficients("""
-    0x1p+0 0x1.fd689450f8d85p-2 0x1.c69842fc091acp-4 0x1.cd0fa89cbcb31p-7
-    0x1.0ada4f103a4f1p-10 0x1.8b11bef2189fbp-16 -0x1.fa720bab6b13ap-24
+# log(erfc(x)) on [0.9, 4], the error weighted by erfc(x)
+ERF_LARGE = _coefficients("""
+    -0x1.5a202ap-13 -0x1.20b79ap+0 -0x1.462118p-1 -0x1.aa755ap-4 0x1.6d9ce8p-6 -0x1.91c4eap-9 0x1.9f99p-13
 """)
 
 # the first 1280 bits of 2/pi
