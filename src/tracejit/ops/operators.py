@@ -1,0 +1,246 @@
+"""Python's and NumPy's protocols for tensors: operators, conversion, ``np.sin(tensor)``, convenience methods.
+
+Importing this module completes `core.tensor.Tensor`. Indexing is in `ops.indexing`, text in `ops.printing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import known
+from ..core.dispatch import to_array
+from ..core.errors import DtypeError, at, user_location
+from ..core.op import OPS, ops
+from ..core.tensor import Tensor
+from . import arithmetic, compare, linalg, printing, reduce
+from .indexing import At, get
+from .reduce import axes_of, kept
+
+_NUMBERS = (int, float)
+
+#: NumPy ufunc name to op name, where they differ.
+_OTHER_NAMES = {"power": "pow", "absolute": "abs", "positive": "identity", "conjugate": "conj", "rint": "round",
+                "floor_divide": "floordiv", "remainder": "mod", "true_divide": "divide", "isnan": "is_nan"}
+
+
+def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Any, other: Any) -> Any:
+        return op(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return op(other, self)
+
+    return forward, reflected
+
+
+def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., Any]:
+    """A comparison; with None, strings and other strangers == is False and != is True, as Python has it."""
+
+    def forward(self: Any, other: Any) -> Any:
+        if otherwise is not None and (other is None or isinstance(other, str)):
+            return otherwise
+        return op(self, other)
+
+    return forward
+
+
+def _pow(self: Any, other: Any) -> Any:
+    return arithmetic.square(self) if other.__class__ in _NUMBERS and other == 2 else arithmetic.pow(self, other)
+
+
+def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
+    return arithmetic.floordiv(self, other), arithmetic.mod(self, other)
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    pairs = {"add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
+             "truediv": arithmetic.divide, "floordiv": arithmetic.floordiv, "mod": arithmetic.mod,
+             "pow": arithmetic.pow, "matmul": linalg.matmul, "and": compare.logical_and, "or": compare.logical_or,
+             "xor": compare.not_equal}
+    found: dict[str, Callable[..., Any]] = {}
+    for name, op in pairs.items():
+        found[f"__{name}__"], found[f"__r{name}__"] = _binary(op)
+    for name, op in {"lt": compare.less, "le": compare.less_equal, "gt": compare.greater,
+                     "ge": compare.greater_equal}.items():
+        found[f"__{name}__"] = _compared(op, None)
+    found["__eq__"], found["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
+    found["__pow__"], found["__divmod__"] = _pow, _divmod
+    found["__neg__"] = lambda self: arithmetic.negative(self)
+    found["__pos__"] = lambda self: ops.identity(self)
+    found["__abs__"] = lambda self: arithmetic.abs(self)
+    found["__invert__"] = lambda self: compare.logical_not(self)
+    return found
+
+
+# ---- one value out of a tensor --------------------------------------------------------------------------
+
+
+def _item(self: Any) -> Any:
+    """The one element as a Python number."""
+    array = self.array
+    if array.size != 1:
+        raise ValueError(f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}")
+    return array.item()
+
+
+def _bool(self: Any) -> bool:
+    array = self.array
+    if array.size != 1:
+        raise ValueError(
+            f"the truth value of {self.spec} is ambiguous: use tracejit.reduce_any or tracejit.reduce_all"
+            f"{at(user_location())}"
+        )
+    return bool(array.item())
+
+
+def _index(self: Any) -> int:
+    array = self.array
+    if array.dtype.kind not in "iu" or array.ndim:
+        raise TypeError(f"only an integer tensor of rank 0 is an index, this one is {self.spec}{at(user_location())}")
+    return int(array)
+
+
+def _len(self: Any) -> int:
+    if not self.shape:
+        raise TypeError(f"a tensor of rank 0 has no len(){at(user_location())}")
+    return known(self.shape[0])
+
+
+def _iter(self: Any) -> Iterator[Any]:
+    if not self.shape:
+        raise TypeError(f"cannot iterate over a tensor of rank 0{at(user_location())}")
+    return (get(self, i) for i in range(known(self.shape[0])))
+
+
+def _format(self: Any, spec: str) -> str:
+    return str(self) if self.is_symbolic else format(self.array[()], spec)
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------
+
+
+def _numpy(self: Any) -> Any:
+    """The values as a read-only array that shares memory (a NumPy scalar for rank 0)."""
+    array = self.array
+    return read_only(array) if array.ndim else array[()]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = self.array
+    if copy or (dtype is not None and array.dtype != dtype):
+        if copy is False:
+            raise ValueError(f"a tensor of {self.spec} cannot become {np.dtype(dtype)} without a copy")
+        return np.array(array, dtype=dtype)
+    return read_only(array)
+
+
+def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy functions of tensors: our op of that name, else NumPy's result on the values (no gradient)."""
+    op = OPS.get(_OTHER_NAMES.get(ufunc.__name__, ufunc.__name__))
+    if method == "__call__" and not kwargs and op is not None:
+        try:
+            return op(*inputs)
+        except DtypeError:
+            if any(isinstance(x, Tensor) and x.is_symbolic for x in inputs):
+                raise
+    return getattr(ufunc, method)(*_as_arrays(inputs), **{k: _as_arrays(v) for k, v in kwargs.items()})
+
+
+def _array_function(self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Other NumPy functions work on the values and return arrays: gradients do not follow."""
+    return function(*_as_arrays(args), **_as_arrays(kwargs))
+
+
+def _as_arrays(nest: Any) -> Any:
+    if hasattr(nest, "__array_ufunc__") and not isinstance(nest, (np.ndarray, np.generic)):
+        return np.asarray(nest)
+    if nest.__class__ in (list, tuple):
+        return nest.__class__(_as_arrays(x) for x in nest)
+    return {k: _as_arrays(v) for k, v in nest.items()} if nest.__class__ is dict else nest
+
+
+# ---- methods --------------------------------------------------------------------------------------------
+
+
+def _reshape(self: Any, *shape: Any) -> Any:
+    """The same elements in another shape: ``t.reshape(2, -1)`` or ``t.reshape((2, -1))``."""
+    return ops.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+
+def _transposed(self: Any, *perm: Any) -> Any:
+    """Axes reversed, or in the order given."""
+    return ops.transpose(self, *((perm[0] if len(perm) == 1 else perm,) if perm else ()))
+
+
+def _reduction(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        y = reduce(self, axis=axis)
+        return ops.reshape(y, shape=kept(self.shape, axes_of(axis, len(self.shape)))) if keepdims else y
+
+    method.__doc__ = f"``{reduce.__name__}`` of this tensor, over all axes or those named."
+    return method
+
+
+def _astype(self: Any, dtype: Any) -> Any:
+    """Converted to another dtype."""
+    return arithmetic.cast(self, dtype=np.dtype(dtype))
+
+
+def from_array(array: np.ndarray) -> Tensor:
+    """The inverse of pickling a tensor."""
+    return Tensor(to_array(array))
+
+
+def complete(cls: type) -> None:
+    """Give a class the operators, protocols and methods of a tensor."""
+    for name, function in _operators().items():
+        function.__name__ = name
+        setattr(cls, name, function)
+    for name, function in PROTOCOLS.items():
+        setattr(cls, name, function)
+
+
+PROTOCOLS: dict[str, Any] = {
+    "__getitem__": get,
+    "__iter__": _iter,
+    "__len__": _len,
+    "__bool__": _bool,
+    "__float__": lambda self: float(_item(self)),
+    "__int__": lambda self: int(_item(self)),
+    "__complex__": lambda self: complex(_item(self)),
+    "__index__": _index,
+    "__array__": _array,
+    "__array_ufunc__": _array_ufunc,
+    "__array_function__": _array_function,
+    "__format__": _format,
+    "__str__": printing.tensor_str,
+    "__repr__": printing.tensor_repr,
+    "__copy__": lambda self: self,
+    "__deepcopy__": lambda self, memo: self,
+    "__reduce__": lambda self: (from_array, (np.array(self.array),)),
+    "numpy": _numpy,
+    "item": _item,
+    "reshape": _reshape,
+    "transpose": _transposed,
+    "sum": _reduction(reduce.reduce_sum),
+    "mean": _reduction(reduce.reduce_mean),
+    "max": _reduction(reduce.reduce_max),
+    "min": _reduction(reduce.reduce_min),
+    "astype": _astype,
+    "T": property(lambda self: ops.transpose(self), doc="The transpose: all axes reversed."),
+    "at": property(At, doc="``t.at[index].set(v)`` and ``.add(v)``: a changed copy."),
+    "real": property(lambda self: ops.real(self), doc="Real part."),
+    "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
+}
+
+complete(Tensor)

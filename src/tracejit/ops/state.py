@@ -1,0 +1,26 @@
+"""State: what it means, for derivatives, to read a Variable.
+
+The cotangent of a read goes to the handle, which stands for the Variable, and never to the value, which may
+have been computed and assigned: reading starts a new history.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.errors import require
+from ..core.op import defop, sample
+from ..core.spec import TensorSpec
+from .lowering import Compose
+
+
+def _jvp(record: Any, tangents: list[Any]) -> list[Any]:
+    return [tangents[1]]
+
+
+@defop(kernel=lambda value, handle: value, vjp=(None, lambda g, y, value, handle: g), jvp=_jvp,
+       lower=Compose(lambda value, handle: value), traits=("free",), samples=(sample((2, 3), (2, 3)),))
+def read(value: TensorSpec, handle: TensorSpec) -> TensorSpec:
+    """The `value` a Variable has, as something that depends on the Variable, known by `handle`."""
+    require(value == handle, f"a Variable of {handle} cannot hold {value}")
+    return value
