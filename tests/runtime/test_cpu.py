@@ -50,3 +50,10 @@ def test_runtime_loads_without_llvm() -> None:
         "assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_features_every_processor_has_cannot_be_denied() -> None:
+    odd = cpu.CpuTarget(cpu.host().arch, "x86-64", "-sse2,-64bit,-neon")
+    assert llvm.compile_text(TEXT, cpu=odd)
+    with pytest.raises(ValueError, match="not for 'vax'"):
+        llvm.compile_text(TEXT, cpu=cpu.CpuTarget("vax", "generic", ""))

@@ -130,6 +130,16 @@ def test_rank_zero() -> None:
     assert one([np.array(1.5, ">f8")])[0][()] == 3.0
 
 
+def test_scalars_and_subclasses_are_converted() -> None:
+    one = make(DOUBLE.replace("load i64, ptr %dims", "add i64 0, 1"), unary(()))
+    assert one([np.float64(1.5)])[0][()] == 3.0  # type: ignore[list-item]
+    double = make(FOUR, unary((4,)))
+    masked = np.ma.MaskedArray(np.arange(4.0))
+    assert type(double([masked])[0]) is np.ndarray
+    with pytest.raises(ValueError, match="zip"):
+        double([])
+
+
 @pytest.mark.parametrize("n", [0, 1, 5, 50_000])
 def test_callee_allocated_output_takes_the_trip_count(n: int) -> None:
     count = make(COUNT, COUNTED)

@@ -23,7 +23,7 @@ from tracejit.runtime.signature import Signature
 Message = str | tuple[str, str]
 """Text with placeholders ``{0}`` to ``{3}``, alone or as (name of a builtin exception, text)."""
 
-_READABLE = 0x101  # NumPy's C_CONTIGUOUS and ALIGNED bits of flags.num
+_ndarray = np.ndarray
 _KEPT_WORKSPACE = 1 << 20  # larger ones go back to the pool between calls
 _MAX_PLANS = 64
 _ERRORS: dict[str, type[Exception]] = {
@@ -166,7 +166,8 @@ class Executable:
         try:
             return self._run(frame, plan, sizes, inputs, out)
         finally:
-            frame.drop_large_workspace()
+            if plan.workspace:
+                frame.drop_large_workspace()
             self._frames.append(frame)
 
     def _run(
@@ -181,7 +182,8 @@ class Executable:
         kept: list[np.ndarray] = []
         slot = 0
         for array, dtype in zip(inputs, self._input_dtypes, strict=True):
-            if array.flags.num & _READABLE != _READABLE or array.dtype is not dtype:
+            # 0x101: NumPy's bits for C-contiguous and aligned; only a true ndarray has data where we look
+            if type(array) is not _ndarray or array.dtype is not dtype or array.flags.num & 0x101 != 0x101:
                 array = _readable(array, dtype)
                 kept.append(array)
             buffers[slot] = data_address(array)

@@ -1,0 +1,81 @@
+"""CompiledObject: everything about one compiled function but its constants, as data that can be stored.
+
+What the compiler makes, the disk keeps and an exported file holds is this one thing. Loading gives an
+executable. Knows the pieces it consists of, not how they were made or where they are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracejit.core import dim
+from tracejit.core.dim import Size
+from tracejit.runtime import diskcache, objects
+from tracejit.runtime.executable import Executable, Message
+from tracejit.runtime.signature import Signature
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class CompiledObject:
+    """Object code and how to call it.
+
+    Attributes
+    ----------
+    image : bytes
+        A relocatable object without undefined symbols.
+    signature : Signature
+    workspace, messages, polls
+        As for `Executable`.
+    entry : str
+        The symbol of the entry.
+    """
+
+    image: bytes
+    signature: Signature
+    workspace: Size = 0
+    messages: tuple[Message, ...] = ()
+    polls: bool = False
+    entry: str = "entry"
+
+    def load(self, constants: Sequence[np.ndarray] = (), functions: Sequence[Any] = ()) -> Executable:
+        """Load the code into this process; ObjectError when it is damaged or for another machine."""
+        address = objects.load(self.image).address(self.entry)
+        return Executable(
+            address, self.signature, constants, functions, self.workspace, self.messages, self.polls
+        )
+
+    def to_payload(self) -> bytes:
+        """This object as bytes: the same bytes for equal objects, in any process."""
+        metadata = {
+            "format": _FORMAT,
+            "signature": self.signature.to_json(),
+            "workspace": self.workspace if isinstance(self.workspace, int) else str(self.workspace),
+            "messages": [message if isinstance(message, str) else list(message) for message in self.messages],
+            "polls": self.polls,
+            "entry": self.entry,
+        }
+        return diskcache.pack(self.image, metadata)
+
+    @staticmethod
+    def from_payload(payload: bytes) -> CompiledObject:
+        """The inverse of `to_payload`; ValueError for anything else."""
+        image, data = diskcache.unpack(payload)
+        if data.get("format") != _FORMAT:
+            raise ValueError(f"compiled object of format {data.get('format')}, this version reads {_FORMAT}")
+        try:
+            return CompiledObject(
+                image,
+                Signature.from_json(data["signature"]),
+                data["workspace"] if isinstance(data["workspace"], int) else dim.parse(data["workspace"]),
+                tuple(m if isinstance(m, str) else (m[0], m[1]) for m in data["messages"]),
+                bool(data["polls"]),
+                str(data["entry"]),
+            )
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"damaged description of a compiled object: {error!r}") from error
