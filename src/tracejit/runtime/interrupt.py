@@ -7,11 +7,11 @@ the note is then handed to the handler that was there before. Knows the calling 
 
 from __future__ import annotations
 
+# What `signal` wraps: the same functions without its enumerations, ten times faster.
+import _signal  # type: ignore[import-not-found]
 import ctypes
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from tracejit.runtime.abi import POLL_TYPE
@@ -32,23 +32,30 @@ def _poll(context: int | None) -> int:
 _POLL_ADDRESS = ctypes.cast(_poll, ctypes.c_void_p).value
 
 
-@contextmanager
-def interruptible() -> Iterator[int | None]:
-    """For the block, make Ctrl-C visible to ``poll``, whose address this gives; then do what Ctrl-C does.
+class interruptible:
+    """For a ``with`` block, make Ctrl-C visible to ``poll``, whose address this gives; then do what it does.
 
-    None where it cannot come, outside the main thread, or where Python does not handle it.
+    The address is None where Ctrl-C cannot come, outside the main thread, or where Python does not handle it.
     """
-    global _pressed
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT) if main else None
-    if not callable(before):
-        yield None
-        return
-    signal.signal(signal.SIGINT, _take_note)
-    try:
-        yield _POLL_ADDRESS
-    finally:
-        signal.signal(signal.SIGINT, before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> int | None:
+        self._before: Callable[[int, Any], Any] | None = None
+        if threading.get_ident() != threading.main_thread().ident:
+            return None
+        before = _signal.getsignal(_signal.SIGINT)
+        if not callable(before):
+            return None
+        self._before = before
+        _signal.signal(_signal.SIGINT, _take_note)
+        return _POLL_ADDRESS
+
+    def __exit__(self, *error: object) -> None:
+        global _pressed
+        if self._before is None:
+            return
+        _signal.signal(_signal.SIGINT, self._before)
         pressed, _pressed = _pressed, False
         if pressed:
-            before(signal.SIGINT, None)
+            self._before(_signal.SIGINT, None)
