@@ -139,6 +139,22 @@ def map_structure(f: Callable[..., Any], nest: Any, *others: Any) -> Any:
     return unflatten(structure, [f(*row) for row in zip(*columns, strict=True)])
 
 
+def leaves_like(structure: Structure, nest: Any) -> list[Any]:
+    """The leaves of a nest of the given structure, in which None may stand for a leaf or a whole branch.
+
+    ValueError when the nest has another structure.
+    """
+    if nest is None:
+        return [None] * count_leaves(structure)
+    if not isinstance(structure, Nest):
+        return [nest]
+    kind = kind_of(nest)
+    if kind is None or len(nest) != len(structure.children) or (structure.keys and set(nest) != set(structure.keys)):
+        raise ValueError(f"expected a nest like {text(structure)}, got {text(flatten(nest)[1])}")
+    values = [nest[k] for k in in_order(nest)] if structure.keys else list(nest)
+    return [leaf for s, v in zip(structure.children, values, strict=True) for leaf in leaves_like(s, v)]
+
+
 def alike(a: Structure, b: Structure) -> bool:
     """Equal structures, the order in which dicts were filled apart."""
     if a is b:

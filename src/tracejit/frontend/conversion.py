@@ -1,0 +1,71 @@
+"""From Python values to tensors, by name: what users call to make one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import as_tensor, state, to_array
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..ops.shape import sizes_of, stack
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor with a copy of `value`.
+
+    Parameters
+    ----------
+    value : number, nested list, ndarray or Tensor
+        Python floats become float32 and integers int32 (see ``set_default_dtype``); arrays keep their dtype.
+    dtype : dtype-like, optional
+    shape : sequence of int, optional
+        The shape to give it: as many elements, or one element that is repeated.
+    name : str, optional
+        Accepted and ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.constant([1.0, 2.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float32)
+    """
+    x = convert_to_tensor(value, dtype)
+    if shape is None:
+        return x
+    shape = sizes_of(shape)
+    if x.spec.size == 1:
+        return ops.broadcast_to(ops.reshape(x, shape=()), shape=shape)
+    return ops.reshape(x, shape=shape)
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """`value` as a tensor: tensors as they are, Variables read, lists of tensors stacked, the rest copied.
+
+    With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it.
+    """
+    if value.__class__ in (list, tuple) and any(_holds_tensors(v) for v in value):
+        value = stack([convert_to_tensor(v, dtype) if _holds_tensors(v) else v for v in value])
+    wanted = None if dtype is None else np.dtype(dtype)
+    x = as_tensor(value, wanted)
+    return x if wanted is None or x.dtype == wanted else ops.cast(x, dtype=wanted)
+
+
+def _holds_tensors(value: Any) -> bool:
+    if value.__class__ in (list, tuple):
+        return any(_holds_tensors(v) for v in value)
+    return value.__class__ is Tensor or hasattr(value, "__tensor__")
+
+
+def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
+    """Like :func:`convert_to_tensor`; ``copy=False`` lets the tensor share the memory of an array.
+
+    The array must then not be changed as long as the tensor is used.
+    """
+    fits = isinstance(value, np.ndarray) and (dtype is None or value.dtype == dtype) and value.dtype.isnative
+    if copy is not False or not fits or state.interpreter is not None:
+        return convert_to_tensor(value, dtype)
+    if value.dtype.kind not in "biufc":
+        to_array(value)  # raises the error that says what is wrong
+    return Tensor(value.view())

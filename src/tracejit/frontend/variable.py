@@ -1,0 +1,277 @@
+"""Variable: a tensor that can be assigned, known to tapes by its handle.
+
+Eagerly a Variable holds its value; while a function is traced it is a pair of graph values, the one it had at
+entry and the one it has now. Every read starts a new history: gradients reach the handle, never what was
+assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import as_tensor, interpreting, pausing, state
+from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ..core.graph import Graph
+from ..core.op import ops
+from ..core.spec import shape_text
+from ..core.tensor import Tensor
+from ..core.trace import Trace, replay
+from ..ops import operators, printing
+from ..ops.state import read
+from .conversion import convert_to_tensor
+
+
+_ORDER = "buifc"  # kinds of dtype a value may be widened along
+
+
+def tracer() -> Trace | None:
+    """The trace in charge, if any."""
+    interpreter = state.interpreter
+    return interpreter if isinstance(interpreter, Trace) else None
+
+
+class Variable:
+    """A tensor with state.
+
+    Parameters
+    ----------
+    initial_value : tensor-like or callable
+        Python floats become float32, as in :func:`tracejit.constant`.
+    trainable : bool, optional
+        Tapes watch it when it is read. Default True.
+    dtype : dtype-like, optional
+    name : str, optional
+        ``Variable(3.0, name="x0").name`` is ``"x0:0"``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> v.assign_add(2.0)
+    <tf.Variable 'Variable:0' shape=() dtype=float32, numpy=3.0>
+    """
+
+    __slots__ = ("trainable", "name", "spec", "handle", "_value", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]  # == is element-wise
+
+    def __init__(self, initial_value: Any, trainable: bool | None = None, *, dtype: Any = None,
+                 name: str | None = None):
+        now = tracer()
+        if now is not None:
+            _permit_creation(now, self)
+        initial = initial_value
+        with interpreting(None):
+            if callable(initial) and not isinstance(initial, (Tensor, Variable)):
+                initial = initial()
+            if isinstance(initial, Tensor) and initial.is_symbolic:
+                initial = _evaluated(initial)
+            tensor = convert_to_tensor(initial, dtype)
+        self.trainable = True if trainable is None else bool(trainable)
+        self.name = f"{name or 'Variable'}:0"
+        self.spec = tensor.spec
+        self._value = Tensor(tensor.array)
+        #: Stands for the Variable where tapes name tensors; has a shape and a dtype, but no memory.
+        self.handle = Tensor(np.broadcast_to(np.zeros((), self.spec.dtype), self.spec.shape), self.spec)
+
+    # ---- reading ----------------------------------------------------------------------------------------
+
+    def __tensor__(self) -> Tensor:
+        """Read: the value now, as something that depends on this Variable."""
+        if not state.busy:
+            return self._value
+        now = tracer()
+        if now is None:
+            if not state.recorders:
+                return self._value
+            self._announce(self.handle)
+            return read(self._value, self.handle)
+        held = now.hold(self, self.spec)
+        self._announce(held.entry)
+        return read(held.now, held.entry) if held.assigned else held.entry
+
+    def _announce(self, key: Tensor) -> None:
+        for recorder in state.recorders:
+            accessed = getattr(recorder, "accessed", None)
+            if accessed is not None:
+                accessed(self, key)
+
+    def key(self) -> Tensor:
+        """What stands for this Variable on tapes: its handle, or its value at the entry of the trace."""
+        now = tracer()
+        return self.handle if now is None else now.hold(self, self.spec).entry
+
+    def current(self) -> Tensor:
+        """The value now, on no tape: for updates that start from it."""
+        now = tracer()
+        return self._value if now is None else now.hold(self, self.spec).now
+
+    def read_value(self) -> Tensor:
+        """The value as a Tensor."""
+        return self.__tensor__()
+
+    value = read_value
+
+    @property
+    def shape(self) -> tuple:
+        """The sizes, outermost axis first."""
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type, a NumPy dtype."""
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.spec.shape)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Is it being traced? Then it has no value."""
+        return tracer() is not None
+
+    @property
+    def array(self) -> np.ndarray:
+        """The ndarray that holds the value; do not write to it."""
+        return self.current().array
+
+    # ---- writing ----------------------------------------------------------------------------------------
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None,
+               read_value: bool = True) -> Variable:
+        """Replace the value. Gradients do not flow to what was assigned. Returns the Variable.
+
+        The other arguments are accepted for programs written for other libraries, and ignored.
+        """
+        self._store(self._fitting(value))
+        return self
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None,
+                   read_value: bool = True) -> Variable:
+        """Add to the value."""
+        return self._update(ops.add, delta)
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None,
+                   read_value: bool = True) -> Variable:
+        """Subtract from the value."""
+        return self._update(ops.subtract, delta)
+
+    def _update(self, op: Callable[..., Any], delta: Any) -> Variable:
+        delta = self._fitting(delta, "update")
+        if state.recorders:
+            with pausing():
+                self._store(op(self.current(), delta))
+        else:
+            self._store(op(self.current(), delta))
+        return self
+
+    def _fitting(self, value: Any, what: str = "assign") -> Tensor:
+        x = as_tensor(value)
+        mine = self.spec.dtype
+        if x.dtype != mine:
+            if isinstance(value, (Tensor, Variable)) or _ORDER.index(x.dtype.kind) > _ORDER.index(mine.kind):
+                raise DtypeError(f"cannot {what} {x.spec} to {self.name!r} of {self.spec}: cast it first"
+                                 f"{at(user_location())}")
+            x = as_tensor(value, mine) if not isinstance(value, np.ndarray) else ops.cast(x, dtype=mine)
+        if x.shape != self.spec.shape and (what == "assign" or len(x.shape) > len(self.spec.shape)):
+            raise ShapeError(f"cannot {what} {x.spec} to {self.name!r} of shape {shape_text(self.spec.shape)}"
+                             f"{at(user_location())}")
+        return x
+
+    def _store(self, tensor: Tensor) -> None:
+        if tensor.shape != self.spec.shape:
+            raise ShapeError(f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
+                             f"{tensor.spec}{at(user_location())}")
+        now = tracer()
+        if now is None:
+            self._value = Tensor(tensor.array)
+            return
+        held = now.hold(self, self.spec)
+        held.now, held.assigned = now.lift(tensor), True
+
+    def commit(self, array: np.ndarray) -> None:
+        """Store a new value of the right shape and dtype: what a compiled call computed."""
+        self._value = Tensor(array)
+
+    # ---- the rest ---------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return printing.variable_repr(self.name, self)
+
+    def __copy__(self) -> Variable:
+        return Variable(np.array(self.array), self.trainable, name=self.name.removesuffix(":0"))
+
+    def __deepcopy__(self, memo: dict) -> Variable:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple:
+        return _restored, (np.array(self.array), self.trainable, self.name.removesuffix(":0"))
+
+
+def _restored(array: np.ndarray, trainable: bool, name: str) -> Variable:
+    return Variable(array, trainable, name=name)
+
+
+def _delegated(name: str) -> Callable[..., Any]:
+    method = getattr(Tensor, name)
+
+    def forward(self: Variable, *args: Any, **kwargs: Any) -> Any:
+        return method(self.__tensor__(), *args, **kwargs)
+
+    forward.__name__ = name
+    forward.__doc__ = method.__doc__
+    return forward
+
+
+def _delegate_to_tensor() -> None:
+    """Operators and protocols read the Variable and go on with the tensor."""
+    own = set(vars(Variable))
+    inherited = {"__str__", "__hash__", "__copy__", "__deepcopy__", "__reduce__"}
+    for name in (*operators.operator_names(), *operators.PROTOCOLS):
+        if name in own or name in inherited:
+            continue
+        kind = operators.PROTOCOLS.get(name)
+        if isinstance(kind, property):
+            setattr(Variable, name, property(lambda self, get=kind.fget: get(self.__tensor__()), doc=kind.__doc__))
+        else:
+            setattr(Variable, name, _delegated(name))
+
+
+_delegate_to_tensor()
+
+
+# ---- creation inside a trace ----------------------------------------------------------------------------
+
+
+class CreationError(TracejitError, ValueError):
+    """A Variable was created where a compiled function may not create one."""
+
+
+def _permit_creation(now: Trace, variable: Variable) -> None:
+    """A traced function may create Variables on its first call only."""
+    created = getattr(now, "created", None)
+    if created is None:
+        raise CreationError(
+            "a compiled function creates Variables on its first call only, outside of loops and branches; make them "
+            f"before, or keep them in an object that lives on{at(user_location())}"
+        )
+    created.append(variable)
+
+
+def _evaluated(tensor: Tensor) -> Tensor:
+    """The value of a traced tensor that depends on nothing but constants."""
+    graph = tensor.value.graph
+    needed, nodes = {tensor.value}, []
+    for node in reversed(graph.nodes):
+        if any(v in needed for v in node.outputs):
+            nodes.append(node)
+            needed.update(node.inputs)
+    if any(v in needed for v in graph.inputs):
+        raise CreationError(f"the initial value of a Variable depends on the function's arguments{at(user_location())}")
+    part = Graph("initial_value", nodes=nodes[::-1], outputs=[tensor.value])
+    return replay(part, ())[0]
