@@ -117,9 +117,10 @@ class _Checker:
         text = [f"{'  ' * depth}{line}" for depth, line in enumerate(lines)]
         raise InvalidProgram("\n".join([*text, f"{'  ' * len(heads)}^ {message}"]))
 
-    def require(self, holds: object, message: str) -> None:
+    def require(self, holds: object, message: str, *values: object) -> None:
+        """Formatting waits until the rule is broken: most of the time of a check would go there."""
         if not holds:
-            self.fail(message)
+            self.fail(message.format(*values) if values else message)
 
     # -- the program --
 
@@ -155,7 +156,7 @@ class _Checker:
     # -- names, sizes, operands --
 
     def take(self, name: Name) -> None:
-        self.require(name not in self.taken, f"the name {name} is taken")
+        self.require(name not in self.taken, "the name {} is taken", name)
         self.taken.add(name)
 
     def define(self, name: Name, symbol: _Symbol, scope: _Scope) -> None:
@@ -165,7 +166,7 @@ class _Checker:
     def sizes(self, scope: _Scope, *sizes: Size) -> None:
         for size in sizes:
             for atom in size.atoms() if isinstance(size, Dim) else ():
-                self.require(atom.name in scope.atoms, f"the size {size} uses {atom}, not known here")
+                self.require(atom.name in scope.atoms, "the size {} uses {}, not known here", size, atom)
 
     def symbol(self, name: Name, scope: _Scope) -> _Symbol:
         if name not in scope.symbols:
@@ -174,11 +175,11 @@ class _Checker:
 
     def operand(self, operand: Operand, dtype: np.dtype, scope: _Scope) -> None:
         if isinstance(operand, Const):
-            self.require(operand.dtype == dtype, f"{operand} is {operand.dtype}, not {dtype}")
+            self.require(operand.dtype == dtype, "{} is {}, not {}", operand, operand.dtype, dtype)
             return
         symbol = self.symbol(operand, scope)
-        self.require(symbol.scalar, f"{operand} is an axis or loop index; make it a scalar with the op index")
-        self.require(symbol.dtype == dtype, f"{operand} is {symbol.dtype}, not {dtype}")
+        self.require(symbol.scalar, "{} is an axis or loop index; op index makes it a scalar", operand)
+        self.require(symbol.dtype == dtype, "{} is {}, not {}", operand, symbol.dtype, dtype)
 
     def count(self, count: Size | Name, scope: _Scope) -> None:
         if isinstance(count, str):
@@ -189,11 +190,11 @@ class _Checker:
     # -- memory --
 
     def known(self, b: Buffer) -> None:
-        self.require(id(b) in self.buffers, f"{b} is not among the program's buffers")
+        self.require(id(b) in self.buffers, "{} is not among the program's buffers", b)
 
     def stored(self, b: Buffer) -> None:
         self.known(b)
-        self.require(b.kind not in ("input", "constant"), f"{b.kind} {b} is read only")
+        self.require(b.kind not in ("input", "constant"), "{} {} is read only", b.kind, b)
 
     def on_heap(self, b: Buffer) -> None:
         self.known(b)
@@ -204,7 +205,7 @@ class _Checker:
         self.sizes(scope, index.const, *(c for _, c in index.terms))
         symbols = [self.symbol(name, scope) for name, _ in index.terms]
         for (name, _), symbol in zip(index.terms, symbols, strict=True):
-            self.require(symbol.dtype == INT64, f"the index {name} is {symbol.dtype}, not int64")
+            self.require(symbol.dtype == INT64, "the index {} is {}, not int64", name, symbol.dtype)
         return [(c, s.extent) for (_, c), s in zip(index.terms, symbols, strict=True)]
 
     def access(self, b: Buffer, index: Index, guard: Operand | None, scope: _Scope) -> None:
@@ -226,8 +227,8 @@ class _Checker:
         if b.kind == "heap" or any(_may_not_run(s) for s in self.path):
             return
         past = high + 1 - b.size
-        self.require(not _above(-low, 0), f"the index goes down to {low}")
-        self.require(not _above(past, 0), f"the index goes up to {high}, but {b} has {b.size} elements")
+        self.require(not _above(-low, 0), "the index goes down to {}", low)
+        self.require(not _above(past, 0), "the index goes up to {}, but {} has {} elements", high, b, b.size)
 
     # -- scalar statements --
 
@@ -240,9 +241,9 @@ class _Checker:
         self.define(s.out, _Symbol(s.buffer.dtype), scope)
 
     def check_Compute(self, s: Compute, scope: _Scope) -> None:
-        self.require(s.op in SCALAR_OPS, f"there is no op {s.op}")
-        self.require(len(s.args) == SCALAR_OPS[s.op], f"{s.op} takes {SCALAR_OPS[s.op]} arguments")
-        self.require(s.argtype.kind in _KINDS_OF_OP[s.op], f"{s.op} does not take {s.argtype}")
+        self.require(s.op in SCALAR_OPS, "there is no op {}", s.op)
+        self.require(len(s.args) == SCALAR_OPS[s.op], "{} takes {} arguments", s.op, SCALAR_OPS[s.op])
+        self.require(s.argtype.kind in _KINDS_OF_OP[s.op], "{} does not take {}", s.op, s.argtype)
         if s.op == "index":
             self.index(Index(0, ((str(s.args[0]), 1),)), scope)
         else:
@@ -250,9 +251,9 @@ class _Checker:
             for arg, dtype in zip(s.args, types, strict=True):
                 self.operand(arg, dtype, scope)
         result = BOOL if s.op in _COMPARISONS or s.op == "isnan" else s.argtype
-        self.require(s.op in _CONVERSIONS or s.dtype == result, f"the result is {result}, not {s.dtype}")
+        self.require(s.op in _CONVERSIONS or s.dtype == result, "the result is {}, not {}", result, s.dtype)
         same_size = s.op != "bitcast" or s.dtype.itemsize == s.argtype.itemsize
-        self.require(same_size, f"{s.argtype} and {s.dtype} differ in size")
+        self.require(same_size, "{} and {} differ in size", s.argtype, s.dtype)
         self.define(s.out, _Symbol(s.dtype), scope)
 
     def check_Size_(self, s: Size_, scope: _Scope) -> None:
