@@ -10,9 +10,10 @@ from functools import cache
 
 from .driver import driver_functions
 from .geometry import geometry
+from .narrow import narrow_functions
 from .packing import packing_functions
 from .text import loop_metadata
-from .tile import strip_functions
+from .tile import tile_functions
 from .vector_product import vector_product_functions
 from .vectors import declarations
 
@@ -63,9 +64,10 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
     return "".join(
         [
             declarations(g),
-            strip_functions(g),
+            tile_functions(g),
             packing_functions(g),
             vector_product_functions(g),
+            narrow_functions(g),
             driver_functions(g, "@" + symbol(dtype)),
             'attributes #0 = { "no-builtins" }\n',
             loop_metadata(),

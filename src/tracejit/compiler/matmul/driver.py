@@ -7,22 +7,29 @@ are packed first.  Everything below the entry counts strides in bytes.
 from __future__ import annotations
 
 from .geometry import Geometry
-from .text import Writer
-from .tile import strip_name
+from .narrow import DOT_CASE, NARROW, TURNED_CASE
+from .packing import PACK
+from .text import Signature, Writer
+from .tile import SWEEP
+from .vector_product import VECTOR_CASE
 from .vectors import prefix_mask, store
 
-_SWEEP = "i64 %m, i64 %n, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_panel"
-_PRODUCT = "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col"
+_CLEAR = Signature("clear", "i64 %m, i64 %n, ptr %c, i64 %c_row")
+_BLOCKS = Signature(
+    "blocks",
+    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, "
+    "ptr %c, i64 %c_row, i64 %accumulate, ptr %work, i1 %pack_b, i1 %pack_a",
+)
 
 
 def driver_functions(g: Geometry, symbol: str) -> str:
     """The exported function and the loops it calls."""
-    return _clear(g) + _sweep(g) + _blocks(g) + _vector_case(g) + _entry(g, symbol)
+    return _clear(g) + _blocks(g) + _entry(g, symbol)
 
 
 def _clear(g: Geometry) -> str:
     """``C = 0``: the product over an empty depth."""
-    w = Writer("internal fastcc void @clear(i64 %m, i64 %n, ptr %c, i64 %c_row) noinline nounwind #0")
+    w = Writer(_CLEAR)
     with w.loop("%m", 1, ("ptr", "%c")) as rows:
         with w.loop("%n", g.lanes, ("ptr", rows.carried[0])) as columns:
             mask = prefix_mask(w, w.subtract("%n", columns.index), g.lanes)
@@ -32,32 +39,9 @@ def _clear(g: Geometry) -> str:
     return w.text()
 
 
-def _sweep(g: Geometry) -> str:
-    """All strips of one block: the right operand's strip stays in the first cache while the left one streams by."""
-    w = Writer(
-        f"internal fastcc void @sweep({_SWEEP}, ptr %c, i64 %c_row, i64 %accumulate) noinline nounwind #0"
-    )
-    with w.loop("%n", g.panel, ("ptr", "%b"), ("ptr", "%c")) as strip:
-        b, c = strip.carried
-        columns = w.minimum(w.subtract("%n", strip.index), g.panel)
-        narrower = [*(sum(pieces) for pieces in g.widths[1:]), 0]
-        for pieces, limit in zip(g.widths, narrower, strict=True):
-            fits = w.both(w.compare("sgt", columns, limit), w.compare("sle", columns, sum(pieces)))
-            with w.when(fits):
-                w.do(
-                    f"call fastcc void {strip_name(pieces)}(i64 %m, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, "
-                    f"ptr {b}, i64 %b_row, ptr {c}, i64 %c_row, i64 {columns}, i64 %accumulate)"
-                )
-        strip.following += [w.offset(b, "%b_panel"), w.offset(c, g.panel_bytes)]
-    return w.text()
-
-
 def _blocks(g: Geometry) -> str:
     """The product in blocks of depth, columns and rows, packing what the flags ask for."""
-    w = Writer(
-        f"internal fastcc void @blocks({_PRODUCT}, ptr %c, i64 %c_row, i64 %accumulate, ptr %work, "
-        "i1 %pack_b, i1 %pack_a) noinline nounwind #0"
-    )
+    w = Writer(_BLOCKS)
     packed_a = w.offset("%work", g.right_bytes)
     column_step = w.select("%pack_b", g.block_columns, "%n")
     row_step = w.select("%pack_a", g.block_rows, "%m")
@@ -77,25 +61,20 @@ def _blocks(g: Geometry) -> str:
                 a_block = w.offset(a_columns, w.multiply("%a_row", down.index))
                 c_block = w.offset(c_columns, w.multiply("%c_row", down.index))
                 with w.when("%pack_a"):
-                    w.do(
-                        f"call fastcc void @pack_left(i64 {m}, i64 {depth}, ptr {a_block}, i64 %a_row, i64 %a_col, "
-                        f"ptr {packed_a})"
-                    )
+                    w.call(PACK, m, depth, a_block, "%a_row", "%a_col", packed_a, g.left_stride)
                 a = w.select("%pack_a", packed_a, a_block, "ptr")
                 a_row = w.select("%pack_a", g.left_stride, "%a_row")
                 a_col = w.select("%pack_a", g.size, "%a_col")
-                w.do(
-                    f"call fastcc void @sweep(i64 {m}, i64 {n}, i64 {depth}, ptr {a}, i64 {a_row}, i64 {a_col}, "
-                    f"ptr {b}, i64 {b_row}, i64 {b_panel}, ptr {c_block}, i64 %c_row, i64 {again})"
-                )
+                w.call(SWEEP, m, n, depth, a, a_row, a_col, b, b_row, b_panel, c_block, "%c_row", again)
     return w.text()
 
 
 def _even_depth(w: Writer, g: Geometry) -> str:
-    """The depth of one block: as few blocks as allowed, of equal depth rather than full ones and a short rest."""
+    """The depth of one block: as few blocks as allowed, about equal, and whole vectors for the transposing copies."""
     with w.replacing(w.compare("sgt", "%k", g.depth), ["i64"], ["%k"]) as step:
         blocks = w.let(f"udiv i64 {w.add('%k', g.depth - 1)}, {g.depth}")
-        step.append(w.let(f"udiv i64 {w.add(w.add('%k', blocks), -1)}, {blocks}"))
+        even = w.let(f"udiv i64 {w.add(w.add('%k', blocks), -1)}, {blocks}")
+        step.append(w.let(f"and i64 {w.add(even, g.lanes - 1)}, {-g.lanes}"))
     return step[0]
 
 
@@ -107,49 +86,13 @@ def _right_block(w: Writer, g: Geometry, depth: str, columns: str, block: str) -
     with w.loop(panels, g.panel, ("ptr", block), ("ptr", "%work")) as panel:
         source, target = panel.carried
         width = w.minimum(w.subtract(panels, panel.index), g.panel)
-        w.do(
-            f"call fastcc void @pack_panel(i64 {depth}, i64 {width}, ptr {source}, i64 %b_row, i64 %b_col, "
-            f"ptr {target})"
-        )
+        w.call(PACK, depth, width, source, "%b_row", "%b_col", target, g.panel_bytes)
         panel.following += [w.offset(source, panel_step), w.offset(target, packed_panel)]
     return (
         w.select("%pack_b", "%work", block, "ptr"),
         w.select("%pack_b", g.panel_bytes, "%b_row"),
         w.select("%pack_b", packed_panel, g.panel_bytes),
     )
-
-
-def _vector_case(g: Geometry) -> str:
-    """A product with a vector; returns whether the strides allowed one of the direct loops."""
-    w = Writer(
-        "internal fastcc i1 @vector_case(i64 %n, i64 %k, ptr %matrix, i64 %across, i64 %along, ptr %vector, "
-        "i64 %vector_step, ptr %out, i64 %out_step, i64 %accumulate, ptr %work) noinline nounwind #0"
-    )
-    with w.returning(w.compare("eq", "%along", g.size), "i1 true"):
-        dense = w.compare("eq", "%vector_step", g.size)
-        step = w.select(dense, "%k", g.workspace // g.size)
-        with w.loop("%k", step) as inward:
-            depth = w.minimum(w.subtract("%k", inward.index), step)
-            part = w.offset("%vector", w.multiply("%vector_step", inward.index))
-            with w.when(w.let(f"xor i1 {dense}, true")):
-                w.do(
-                    f"call fastcc void @copy_scalars(i64 1, i64 {depth}, ptr {part}, i64 0, i64 %vector_step, "
-                    "ptr %work, i64 0)"
-                )
-            vector = w.select(dense, part, "%work", "ptr")
-            again = w.let(f"or i64 {inward.index}, %accumulate")
-            matrix = w.offset("%matrix", w.multiply(inward.index, g.size))
-            w.do(
-                f"call fastcc void @dot_rows(i64 %n, i64 {depth}, ptr {matrix}, i64 %across, ptr {vector}, ptr %out, "
-                f"i64 %out_step, i64 {again})"
-            )
-    adjacent = w.both(w.compare("eq", "%across", g.size), w.compare("eq", "%out_step", g.size))
-    with w.returning(adjacent, "i1 true"):
-        w.do(
-            "call fastcc void @combine_rows(i64 %n, i64 %k, ptr %matrix, i64 %along, ptr %vector, "
-            "i64 %vector_step, ptr %out, i64 %accumulate)"
-        )
-    return w.text("i1 false")
 
 
 def _entry(g: Geometry, symbol: str) -> str:
@@ -163,33 +106,46 @@ def _entry(g: Geometry, symbol: str) -> str:
     c_row = w.multiply("%c_row.e", g.size)
     with w.returning(w.compare("sle", "%k", 0)):
         with w.when(w.compare("eq", "%accumulate", 0)):
-            w.do(f"call fastcc void @clear(i64 %m, i64 %n, ptr %c, i64 {c_row})")
+            w.call(_CLEAR, "%m", "%n", "%c", c_row)
     one_row, one_column, one_deep = (w.compare("eq", name, 1) for name in ("%m", "%n", "%k"))
     # A stride along an axis of length one is arbitrary: call it dense, so that it does not decide anything.
     a_row = _stride(w, g, "%a_row.e", one_row)
     a_col = _stride(w, g, "%a_col.e", one_deep)
     b_row = _stride(w, g, "%b_row.e", one_deep)
     b_col = _stride(w, g, "%b_col.e", one_column)
+    rest = c_row, "%accumulate", "%work"
     with w.when(one_column):
-        done = w.let(
-            f"call fastcc i1 @vector_case(i64 %m, i64 %k, ptr %a, i64 {a_row}, i64 {a_col}, ptr %b, i64 {b_row}, "
-            f"ptr %c, i64 {c_row}, i64 %accumulate, ptr %work)"
-        )
-        with w.returning(done):
+        with w.returning(w.call(VECTOR_CASE, "%m", "%k", "%a", a_row, a_col, "%b", b_row, "%c", *rest)):
             pass
     with w.when(one_row):
-        done = w.let(
-            f"call fastcc i1 @vector_case(i64 %n, i64 %k, ptr %b, i64 {b_col}, i64 {b_row}, ptr %a, i64 {a_col}, "
-            f"ptr %c, i64 {g.size}, i64 %accumulate, ptr %work)"
-        )
-        with w.returning(done):
+        strides = b_col, b_row
+        with w.returning(w.call(VECTOR_CASE, "%n", "%k", "%b", *strides, "%a", a_col, "%c", g.size, *rest[1:])):
             pass
+    by_dots, turned = _narrow_choice(w, g, a_row, a_col, b_row)
+    with w.returning(by_dots):
+        w.call(DOT_CASE, "%m", "%n", "%k", "%a", a_row, "%b", b_row, b_col, "%c", *rest)
+    with w.returning(turned):
+        w.call(TURNED_CASE, "%m", "%n", "%k", "%a", a_col, "%b", b_row, b_col, "%c", *rest)
     pack_b, pack_a = _packing_choice(w, g, a_row, a_col, b_col)
-    w.do(
-        f"call fastcc void @blocks(i64 %m, i64 %n, i64 %k, ptr %a, i64 {a_row}, i64 {a_col}, ptr %b, i64 {b_row}, "
-        f"i64 {b_col}, ptr %c, i64 {c_row}, i64 %accumulate, ptr %work, i1 {pack_b}, i1 {pack_a})"
-    )
+    w.call(_BLOCKS, "%m", "%n", "%k", "%a", a_row, a_col, "%b", b_row, b_col, "%c", *rest, pack_b, pack_a)
     return w.text()
+
+
+def _narrow_choice(w: Writer, g: Geometry, a_row: str, a_col: str, b_row: str) -> tuple[str, str]:
+    """Whether to use dot products, and whether to transpose the product, judged by the lanes that would idle."""
+    narrow = w.compare("sle", "%n", NARROW)
+    used = w.let(f"and i64 {w.add('%n', 1)}, -2")
+    unit = g.widths[-1][0]
+    padded = w.let(f"and i64 {w.add('%n', unit - 1)}, {-unit}")
+    # A horizontal sum costs about as much as multiplying another few vectors of depth.
+    dot_cost = w.multiply(used, w.add("%k", 3 * g.lanes))
+    fewer = w.both(narrow, w.compare("slt", dot_cost, w.multiply(padded, "%k")))
+    few_rows = w.both(w.compare("eq", b_row, g.size), w.compare("sle", "%m", 8))
+    long_depth = w.both(w.compare("eq", a_col, g.size), w.compare("sge", "%k", 4 * g.lanes))
+    by_dots = w.both(long_depth, w.either(fewer, few_rows))
+    many_rows = w.both(w.compare("eq", a_row, g.size), w.compare("sge", "%m", g.panel))
+    turned = w.both(w.both(many_rows, narrow), w.compare("slt", used, padded))
+    return by_dots, turned
 
 
 def _stride(w: Writer, g: Geometry, elements: str, single: str) -> str:

@@ -45,6 +45,11 @@ class Geometry:
     def vector_of(self, lanes: int) -> str:
         return f"<{lanes} x {self.scalar}>"
 
+    @property
+    def square(self) -> int:
+        """Rows and columns that are transposed in registers at a time."""
+        return min(self.lanes, 8)
+
     def suffix(self, lanes: int) -> str:
         """How intrinsic names spell a vector of `lanes` elements."""
         return f"v{lanes}f{8 * self.size}"
@@ -77,9 +82,9 @@ def geometry(dtype: str, register_bytes: int, fma: bool) -> Geometry:
     lanes = register_bytes // size
     wide = register_bytes == 64
     # 64-byte registers come in 32, narrower ones (on x86) in 16: the tile must leave a few for operands.
-    row_tiles = (12, 4, 2) if wide else (6, 2)
+    row_tiles = (12, 6, 4, 2) if wide else (6, 2)
     half = lanes // 2
-    widths = ((lanes, lanes), (lanes, half), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
+    widths = ((lanes, lanes), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
     return Geometry(
         dtype=dtype, scalar=scalar, size=size, lanes=lanes, fma=fma, row_tiles=row_tiles, widths=widths,
         depth=96, block_rows=192, block_columns=4096 // size,

@@ -7,53 +7,57 @@ with a fixed stride.  Strides are in bytes.
 from __future__ import annotations
 
 from .geometry import Geometry
-from .text import Writer
-from .vectors import load, load_scalar, prefix_mask, store, store_scalar
+from .text import Signature, Writer
+from .vectors import exchange, load, load_scalar, prefix_mask, store, store_scalar
+
+
+TRANSPOSE = Signature(
+    "transpose", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
+)
+COPY_ROWS = Signature(
+    "copy_rows", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
+)
+COPY_SCALARS = Signature(
+    "copy_scalars",
+    "i64 %rows, i64 %columns, ptr %source, i64 %source_row, i64 %source_col, ptr %target, i64 %target_row",
+)
+PACK = Signature("pack", COPY_SCALARS.parameters)
 
 
 def packing_functions(g: Geometry) -> str:
-    """Functions that pack a panel of the right operand and a block of the left one."""
-    return _transpose(g) + _copy_scalars(g) + _copy_rows(g) + _pack_panel(g) + _pack_left(g)
+    """Functions that copy a matrix: transposed, row by row, element by element, and the best of these."""
+    return _transpose(g) + _copy_rows(g) + _copy_scalars(g) + _pack(g)
 
 
 def _butterfly(w: Writer, g: Geometry, rows: list[str]) -> list[str]:
     """Transpose a square of registers: log2(lanes) rounds, each exchanging half of every pair of rows."""
-    lanes, vector = g.lanes, g.vector
     distance = 1
-    while distance < lanes:
-        low = [x if not x & distance else lanes + x - distance for x in range(lanes)]
-        high = [x + distance if not x & distance else lanes + x for x in range(lanes)]
-        for row in (row for row in range(lanes) if not row & distance):
-            pair = rows[row], rows[row + distance]
-            for target, order in ((row, low), (row + distance, high)):
-                mask = f"<{lanes} x i32> <" + ", ".join(f"i32 {x}" for x in order) + ">"
-                rows[target] = w.let(f"shufflevector {vector} {pair[0]}, {vector} {pair[1]}, {mask}")
+    while distance < g.square:
+        for row in (row for row in range(g.square) if not row & distance):
+            rows[row], rows[row + distance] = exchange(w, g, rows[row], rows[row + distance], distance, g.square)
         distance *= 2
     return rows
 
 
 def _transpose(g: Geometry) -> str:
     """``target[j, i] = source[i, j]``; columns of both are adjacent."""
-    w = Writer(
-        "internal fastcc void @transpose(i64 %rows, i64 %columns, ptr %source, i64 %source_row, "
-        "ptr %target, i64 %target_row) noinline nounwind #0"
-    )
-    vector_bytes = g.lanes * g.size
-    source_step = w.multiply("%source_row", g.lanes)
-    target_step = w.multiply("%target_row", g.lanes)
-    with w.loop("%rows", g.lanes, ("ptr", "%source"), ("ptr", "%target")) as across:
+    w, side = Writer(TRANSPOSE), g.square
+    vector_bytes = side * g.size
+    source_step = w.multiply("%source_row", side)
+    target_step = w.multiply("%target_row", side)
+    with w.loop("%rows", side, ("ptr", "%source"), ("ptr", "%target")) as across:
         count = w.subtract("%rows", across.index)
         last = w.subtract(count, 1)
-        numbers = [w.multiply("%source_row", w.minimum(last, row)) for row in range(g.lanes)]
-        row_mask = prefix_mask(w, count, g.lanes)
-        with w.loop("%columns", g.lanes, ("ptr", across.carried[0]), ("ptr", across.carried[1])) as down:
+        numbers = [w.multiply("%source_row", w.minimum(last, row)) for row in range(side)]
+        row_mask = prefix_mask(w, count, side)
+        with w.loop("%columns", side, ("ptr", across.carried[0]), ("ptr", across.carried[1])) as down:
             remaining = w.subtract("%columns", down.index)
-            mask = prefix_mask(w, remaining, g.lanes)
-            rows = [load(w, g, w.offset(down.carried[0], number), g.lanes, mask) for number in numbers]
+            mask = prefix_mask(w, remaining, side)
+            rows = [load(w, g, w.offset(down.carried[0], number), side, mask) for number in numbers]
             for column, value in enumerate(_butterfly(w, g, rows)):
                 with w.when(w.compare("sgt", remaining, column)):
                     target = w.offset(down.carried[1], w.multiply("%target_row", column))
-                    store(w, g, value, target, g.lanes, row_mask)
+                    store(w, g, value, target, side, row_mask)
             down.following += [w.offset(down.carried[0], vector_bytes), w.offset(down.carried[1], target_step)]
         across.following += [w.offset(across.carried[0], source_step), w.offset(across.carried[1], vector_bytes)]
     return w.text()
@@ -61,10 +65,7 @@ def _transpose(g: Geometry) -> str:
 
 def _copy_rows(g: Geometry) -> str:
     """``target[i, j] = source[i, j]``, a vector at a time; columns of both are adjacent."""
-    w = Writer(
-        "internal fastcc void @copy_rows(i64 %rows, i64 %columns, ptr %source, i64 %source_row, "
-        "ptr %target, i64 %target_row) noinline nounwind #0"
-    )
+    w = Writer(COPY_ROWS)
     with w.loop("%rows", 1, ("ptr", "%source"), ("ptr", "%target")) as down:
         with w.loop("%columns", g.lanes, ("ptr", down.carried[0]), ("ptr", down.carried[1])) as across:
             mask = prefix_mask(w, w.subtract("%columns", across.index), g.lanes)
@@ -76,10 +77,7 @@ def _copy_rows(g: Geometry) -> str:
 
 def _copy_scalars(g: Geometry) -> str:
     """``target[i, j] = source[i, j]`` for any strides of the source; columns of the target are adjacent."""
-    w = Writer(
-        "internal fastcc void @copy_scalars(i64 %rows, i64 %columns, ptr %source, i64 %source_row, i64 %source_col, "
-        "ptr %target, i64 %target_row) noinline nounwind #0"
-    )
+    w = Writer(COPY_SCALARS)
     with w.loop("%rows", 1, ("ptr", "%source"), ("ptr", "%target")) as down:
         with w.loop("%columns", 1, ("ptr", down.carried[0]), ("ptr", down.carried[1])) as across:
             store_scalar(w, g, load_scalar(w, g, across.carried[0]), across.carried[1])
@@ -88,42 +86,12 @@ def _copy_scalars(g: Geometry) -> str:
     return w.text()
 
 
-def _pack_panel(g: Geometry) -> str:
-    """Copy at most one panel's columns of the right operand, choosing the copy by its strides."""
-    w = Writer(
-        "internal fastcc void @pack_panel(i64 %depth, i64 %columns, ptr %b, i64 %b_row, i64 %b_col, ptr %panel) "
-        "noinline nounwind #0"
-    )
-    with w.returning(w.compare("eq", "%b_col", g.size)):
-        w.do(
-            "call fastcc void @copy_rows(i64 %depth, i64 %columns, ptr %b, i64 %b_row, "
-            f"ptr %panel, i64 {g.panel_bytes})"
-        )
-    with w.returning(w.compare("eq", "%b_row", g.size)):
-        w.do(
-            "call fastcc void @transpose(i64 %columns, i64 %depth, ptr %b, i64 %b_col, "
-            f"ptr %panel, i64 {g.panel_bytes})"
-        )
-    w.do(
-        "call fastcc void @copy_scalars(i64 %depth, i64 %columns, ptr %b, i64 %b_row, i64 %b_col, "
-        f"ptr %panel, i64 {g.panel_bytes})"
-    )
-    return w.text()
-
-
-def _pack_left(g: Geometry) -> str:
-    """Copy a block of the left operand, one of whose strides is the element size."""
-    w = Writer(
-        "internal fastcc void @pack_left(i64 %rows, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %target) "
-        "noinline nounwind #0"
-    )
-    with w.returning(w.compare("eq", "%a_col", g.size)):
-        w.do(
-            "call fastcc void @copy_rows(i64 %rows, i64 %depth, ptr %a, i64 %a_row, "
-            f"ptr %target, i64 {g.left_stride})"
-        )
-    w.do(
-        "call fastcc void @transpose(i64 %depth, i64 %rows, ptr %a, i64 %a_col, "
-        f"ptr %target, i64 {g.left_stride})"
-    )
+def _pack(g: Geometry) -> str:
+    """``target[i, j] = source[i, j]`` by the fastest copy the strides of the source allow."""
+    w = Writer(PACK)
+    with w.returning(w.compare("eq", "%source_col", g.size)):
+        w.call(COPY_ROWS, "%rows", "%columns", "%source", "%source_row", "%target", "%target_row")
+    with w.returning(w.compare("eq", "%source_row", g.size)):
+        w.call(TRANSPOSE, "%columns", "%rows", "%source", "%source_col", "%target", "%target_row")
+    w.call(COPY_SCALARS, "%rows", "%columns", "%source", "%source_row", "%source_col", "%target", "%target_row")
     return w.text()

@@ -31,10 +31,27 @@ class Loop:
     following: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Signature:
+    """How an internal function is defined and called: its parameters are LLVM's, ``"i64 %m, ptr %a"``."""
+
+    name: str
+    parameters: str
+    result: str = "void"
+
+    def __str__(self) -> str:
+        return f"internal fastcc {self.result} @{self.name}({self.parameters}) noinline nounwind #0"
+
+    def arguments(self, values: tuple[str | int, ...]) -> str:
+        """The values, each after its parameter's type."""
+        kinds = [parameter.split()[0] for parameter in self.parameters.split(", ")]
+        return ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values, strict=True))
+
+
 class Writer:
     """The body of one function; `text()` closes it."""
 
-    def __init__(self, signature: str) -> None:
+    def __init__(self, signature: Signature | str) -> None:
         self._lines = [f"define {signature} {{", "entry:"]
         self._count = 0
         self._label = "entry"
@@ -52,6 +69,14 @@ class Writer:
     def do(self, instruction: str) -> None:
         """Write one instruction without a result."""
         self._lines.append(f"  {instruction}")
+
+    def call(self, function: Signature, *values: str | int) -> str:
+        """Call an internal function; return the result's name, if it has one."""
+        text = f"call fastcc {function.result} @{function.name}({function.arguments(values)})"
+        if function.result != "void":
+            return self.let(text)
+        self.do(text)
+        return ""
 
     def add(self, left: str, right: str | int) -> str:
         return self.let(f"add i64 {left}, {right}")

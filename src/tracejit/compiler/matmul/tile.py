@@ -7,30 +7,75 @@ packing; the right operand is read as vectors, so its columns must be adjacent. 
 from __future__ import annotations
 
 from .geometry import Geometry
-from .text import Writer
+from .text import Signature, Writer
 from .vectors import broadcast, load, load_scalar, multiply_add, prefix_mask, store
-
-_PARAMETERS = (
-    "i64 %rows, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, ptr %c, i64 %c_row, "
-    "i64 %columns, i64 %accumulate"
-)
 
 # One pointer serves this many neighbouring rows: x86 addresses are base + index * {1, 2, 4, 8}.
 _ROWS_PER_POINTER = 3
 
 
-def strip_name(pieces: tuple[int, ...]) -> str:
-    return f"@strip_{sum(pieces)}"
+def strip(pieces: tuple[int, ...]) -> Signature:
+    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]`` for columns that just fit the pieces."""
+    return Signature(
+        f"strip_{sum(pieces)}",
+        "i64 %rows, i64 %columns, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, "
+        "ptr %c, i64 %c_row, i64 %accumulate",
+    )
 
 
-def strip_functions(g: Geometry) -> str:
-    """One function for every width of a strip of columns."""
-    return "".join(_strip(g, pieces) for pieces in g.widths)
+SWEEP = Signature(
+    "sweep",
+    "i64 %m, i64 %n, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_panel, "
+    "ptr %c, i64 %c_row, i64 %accumulate",
+)
+
+
+def tile_functions(g: Geometry) -> str:
+    """The product of one block of the operands, and one function for every width of a strip of its columns."""
+    return "".join(_strip(g, pieces) for pieces in g.widths) + _sweep(g)
+
+
+def _sweep(g: Geometry) -> str:
+    """``C (+)= A @ B`` by strips: one strip of B stays in the first cache while A streams by.
+
+    `b_panel` is the distance from one strip of B to the next.
+    """
+    w = Writer(SWEEP)
+    narrow, wide = g.widths[-1][0], g.panel
+    with w.loop("%n", wide, ("ptr", "%b"), ("ptr", "%c")) as across:
+        b, c = across.carried
+        columns = w.minimum(w.subtract("%n", across.index), wide)
+        # Up to a narrow strip more than one vector is cheaper in two strips than in a wide one with idle lanes.
+        whole = w.compare("sgt", columns, g.lanes + narrow % g.lanes)
+        rest = w.select(whole, 0, columns)
+        with w.when(whole):
+            _call_strip(w, g.widths[0], columns, b, c)
+        with w.when(w.compare("sgt", rest, narrow % g.lanes)):
+            _call_strip(w, g.widths[1], w.minimum(rest, g.lanes), b, c)
+        if narrow < g.lanes:
+            _narrow_rest(w, g, rest, b, c)
+        across.following += [w.offset(b, "%b_panel"), w.offset(c, g.panel_bytes)]
+    return w.text()
+
+
+def _narrow_rest(w: Writer, g: Geometry, columns: str, b: str, c: str) -> None:
+    """Write the narrow strip: all of the columns, or those after one vector."""
+    narrow = g.widths[-1][0]
+    alone = w.compare("sle", columns, narrow)
+    start = w.select(alone, 0, g.lanes)
+    rest = w.subtract(columns, start)
+    with w.when(w.compare("sgt", rest, 0)):
+        offset = w.multiply(start, g.size)
+        _call_strip(w, g.widths[-1], rest, w.offset(b, offset), w.offset(c, offset))
+
+
+def _call_strip(w: Writer, pieces: tuple[int, ...], columns: str, b: str, c: str) -> None:
+    operands = "%a", "%a_row", "%a_col", b, "%b_row"
+    w.call(strip(pieces), "%m", columns, "%depth", *operands, c, "%c_row", "%accumulate")
 
 
 def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
-    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``, one tile of rows after another."""
-    w = Writer(f"internal fastcc void {strip_name(pieces)}({_PARAMETERS}) noinline nounwind #0")
+    w = Writer(strip(pieces))
     tile = _Tile(w, g, pieces)
     left, a, c = "%rows", "%a", "%c"
     for rows in g.row_tiles[:-1]:
@@ -79,12 +124,18 @@ class _Tile:
             left, right, sums = loop.carried[: len(starts)], loop.carried[len(starts)], loop.carried[len(starts) + 1 :]
             loop.following += [w.offset(pointer, "%a_col") for pointer in left] + [w.offset(right, "%b_row")]
             columns = self._load_row(right)
-            for row in range(len(numbers)):
-                element = load_scalar(w, g, w.offset(left[row // group], within[row % group]))
+            products = {}
+            # Two rows' wide pieces before their narrow ones: processors that split 512-bit operations in halves
+            # deal them to their units in turn, and one unit would get all the wide ones.
+            for first in range(0, len(numbers), 2):
+                pair = range(first, min(first + 2, len(numbers)))
+                elements = [load_scalar(w, g, w.offset(left[row // group], within[row % group])) for row in pair]
                 for piece, lanes in enumerate(self.pieces):
-                    spread = broadcast(w, g, element, lanes)
-                    total = sums[row * len(self.pieces) + piece]
-                    loop.following.append(multiply_add(w, g, spread, columns[piece], total, lanes))
+                    for row, element in zip(pair, elements, strict=True):
+                        at = row * len(self.pieces) + piece
+                        spread = broadcast(w, g, element, lanes)
+                        products[at] = multiply_add(w, g, spread, columns[piece], sums[at], lanes)
+            loop.following += [products[at] for at in range(len(sums))]
         return sums
 
     def _load_row(self, pointer: str) -> list[str]:

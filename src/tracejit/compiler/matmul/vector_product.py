@@ -7,7 +7,8 @@ bytes.
 from __future__ import annotations
 
 from .geometry import Geometry
-from .text import Writer
+from .packing import COPY_SCALARS
+from .text import Signature, Writer
 from .vectors import broadcast, load, load_scalar, multiply_add, prefix_mask, store, store_scalar
 
 _ROWS = 4
@@ -16,17 +17,31 @@ _STRIP_VECTORS = 4
 _BLOCK_ROWS = 8
 
 
+VECTOR_CASE = Signature(
+    "vector_case",
+    "i64 %n, i64 %k, ptr %matrix, i64 %across, i64 %along, ptr %vector, i64 %vector_step, "
+    "ptr %out, i64 %out_step, i64 %accumulate, ptr %work",
+    result="i1",
+)
+_DOT_ROWS = Signature(
+    "dot_rows",
+    "i64 %rows, i64 %depth, ptr %matrix, i64 %row, ptr %vector, ptr %out, i64 %out_step, i64 %accumulate",
+)
+_COMBINE_ROWS = Signature(
+    "combine_rows",
+    "i64 %columns, i64 %depth, ptr %matrix, i64 %row, ptr %vector, i64 %vector_step, ptr %out, i64 %accumulate",
+)
+_COMBINE_BLOCK = Signature("combine_block", _COMBINE_ROWS.parameters)
+
+
 def vector_product_functions(g: Geometry) -> str:
     """Functions for products with a vector: rows dotted with it, or rows combined by it."""
-    return _dot_rows(g) + _combine_rows(g) + _combine_block(g)
+    return _dot_rows(g) + _combine_block(g) + _combine_rows(g) + _vector_case(g)
 
 
 def _dot_rows(g: Geometry) -> str:
     """``out[i] (+)= sum_k matrix[i, k] * vector[k]``, both with adjacent `k`."""
-    w = Writer(
-        "internal fastcc void @dot_rows(i64 %rows, i64 %depth, ptr %matrix, i64 %row, ptr %vector, "
-        "ptr %out, i64 %out_step, i64 %accumulate) noinline nounwind #0"
-    )
+    w = Writer(_DOT_ROWS)
     step = g.lanes * g.size
     with w.loop("%rows", _ROWS) as loop:
         last = w.subtract("%rows", 1)
@@ -54,27 +69,18 @@ def _dot_rows(g: Geometry) -> str:
 
 def _combine_rows(g: Geometry) -> str:
     """``out[j] (+)= sum_k vector[k] * matrix[k, j]``, a block of rows at a time; `j` is adjacent."""
-    w = Writer(
-        "internal fastcc void @combine_rows(i64 %columns, i64 %depth, ptr %matrix, i64 %row, ptr %vector, "
-        "i64 %vector_step, ptr %out, i64 %accumulate) noinline nounwind #0"
-    )
+    w = Writer(_COMBINE_ROWS)
     with w.loop("%depth", _BLOCK_ROWS) as loop:
         count = w.minimum(w.subtract("%depth", loop.index), _BLOCK_ROWS)
         again = w.let(f"or i64 {loop.index}, %accumulate")
         matrix = w.offset("%matrix", w.multiply("%row", loop.index))
         vector = w.offset("%vector", w.multiply("%vector_step", loop.index))
-        w.do(
-            f"call fastcc void @combine_block(i64 %columns, i64 {count}, ptr {matrix}, i64 %row, ptr {vector}, "
-            f"i64 %vector_step, ptr %out, i64 {again})"
-        )
+        w.call(_COMBINE_BLOCK, "%columns", count, matrix, "%row", vector, "%vector_step", "%out", again)
     return w.text()
 
 
 def _combine_block(g: Geometry) -> str:
-    w = Writer(
-        "internal fastcc void @combine_block(i64 %columns, i64 %depth, ptr %matrix, i64 %row, ptr %vector, "
-        "i64 %vector_step, ptr %out, i64 %accumulate) noinline nounwind #0"
-    )
+    w = Writer(_COMBINE_BLOCK)
     lanes, step = g.lanes, g.lanes * g.size
     with w.loop("%columns", lanes * _STRIP_VECTORS, ("ptr", "%matrix"), ("ptr", "%out")) as strip:
         left = w.subtract("%columns", strip.index)
@@ -95,3 +101,32 @@ def _combine_block(g: Geometry) -> str:
             store(w, g, value, target, lanes, mask)
         strip.following += [w.offset(pointer, step * _STRIP_VECTORS) for pointer in strip.carried]
     return w.text()
+
+
+def _vector_case(g: Geometry) -> str:
+    """Choose between the two by the strides; return false if they fit neither.
+
+    `across` is the matrix's stride along the result, `along` the one along the sum.
+    """
+    w = Writer(VECTOR_CASE)
+    with w.returning(w.compare("eq", "%along", g.size), "i1 true"):
+        _dot_in_parts(w, g)
+    adjacent = w.both(w.compare("eq", "%across", g.size), w.compare("eq", "%out_step", g.size))
+    with w.returning(adjacent, "i1 true"):
+        w.call(_COMBINE_ROWS, "%n", "%k", "%matrix", "%along", "%vector", "%vector_step", "%out", "%accumulate")
+    return w.text("i1 false")
+
+
+def _dot_in_parts(w: Writer, g: Geometry) -> None:
+    """Write the dot products; a vector that is not dense is first copied, as much as the workspace holds."""
+    dense = w.compare("eq", "%vector_step", g.size)
+    step = w.select(dense, "%k", g.workspace // g.size)
+    with w.loop("%k", step) as inward:
+        depth = w.minimum(w.subtract("%k", inward.index), step)
+        part = w.offset("%vector", w.multiply("%vector_step", inward.index))
+        with w.when(w.let(f"xor i1 {dense}, true")):
+            w.call(COPY_SCALARS, 1, depth, part, 0, "%vector_step", "%work", 0)
+        vector = w.select(dense, part, "%work", "ptr")
+        again = w.let(f"or i64 {inward.index}, %accumulate")
+        matrix = w.offset("%matrix", w.multiply(inward.index, g.size))
+        w.call(_DOT_ROWS, "%n", depth, matrix, "%across", vector, "%out", "%out_step", again)

@@ -34,13 +34,10 @@ def broadcast(w: Writer, g: Geometry, value: str, lanes: int) -> str:
 
 def prefix_mask(w: Writer, count: str, lanes: int) -> str:
     """A mask whose first `count` lanes (clamped to 0..lanes) are true."""
-    vector = f"<{lanes} x i32>"
     below = w.minimum(count, lanes)
-    narrow = w.let(f"trunc i64 {below} to i32")
-    first = w.let(f"insertelement {vector} poison, i32 {narrow}, i32 0")
-    spread = w.let(f"shufflevector {vector} {first}, {vector} poison, {vector} zeroinitializer")
-    iota = ", ".join(f"i32 {lane}" for lane in range(lanes))
-    return w.let(f"icmp slt {vector} <{iota}>, {spread}")
+    inside = w.select(w.compare("sgt", below, 0), below, 0)
+    bits = w.subtract(w.let(f"shl i64 1, {inside}"), 1)
+    return w.let(f"bitcast i{lanes} {w.let(f'trunc i64 {bits} to i{lanes}')} to <{lanes} x i1>")
 
 
 def load(w: Writer, g: Geometry, pointer: str, lanes: int, mask: str | None = None) -> str:
@@ -82,3 +79,30 @@ def load_scalar(w: Writer, g: Geometry, pointer: str) -> str:
 
 def store_scalar(w: Writer, g: Geometry, value: str, pointer: str) -> None:
     w.do(f"store {g.scalar} {value}, ptr {pointer}, align {g.size}")
+
+
+def exchange(
+    w: Writer, g: Geometry, first: str, second: str, distance: int, lanes: int = 0
+) -> tuple[str, str]:
+    """Two vectors as two by two squares of lanes `distance` apart: the squares' rows in, their columns out."""
+    count = lanes or g.lanes
+    low = [lane if not lane & distance else count + lane - distance for lane in range(count)]
+    high = [lane + distance if not lane & distance else count + lane for lane in range(count)]
+    vector = g.vector_of(count)
+    return _shuffle(w, vector, first, second, low), _shuffle(w, vector, first, second, high)
+
+
+def fold(w: Writer, g: Geometry, value: str, lanes: int) -> str:
+    """Add the upper half of a full vector to its lower half until `lanes` lanes are left."""
+    width = g.lanes
+    while width > lanes:
+        vector, half = g.vector_of(width), width // 2
+        halves = [_shuffle(w, vector, value, value, list(range(start, start + half))) for start in (0, half)]
+        value = w.let(f"fadd {g.vector_of(half)} {halves[0]}, {halves[1]}")
+        width = half
+    return value
+
+
+def _shuffle(w: Writer, vector: str, first: str, second: str, lanes: list[int]) -> str:
+    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    return w.let(f"shufflevector {vector} {first}, {vector} {second}, <{len(lanes)} x i32> <{order}>")
