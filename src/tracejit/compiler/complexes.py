@@ -1,0 +1,158 @@
+"""Complex arithmetic on pairs of reals, for the builder: the loop IR itself knows real scalars only.
+
+Formulas: division by Smith's scaling; functions by their real and imaginary parts (Abramowitz and Stegun 4.2,
+4.3, 4.5); square root by the half-angle form that never subtracts close numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .loops import Const
+
+
+class Val(NamedTuple):
+    """A scalar of the loop IR with its dtype."""
+
+    operand: Any
+    dtype: np.dtype
+
+
+class Pair(NamedTuple):
+    """A complex scalar: two real ones."""
+
+    re: Val
+    im: Val
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype("complex64" if self.re.dtype.itemsize == 4 else "complex128")
+
+
+def lifted(b: Any, x: Any) -> Pair:
+    """A real scalar as a complex one."""
+    return x if isinstance(x, Pair) else Pair(x, b.constant(0.0, x.dtype))
+
+
+def _add(b: Any, x: Pair, y: Pair) -> Pair:
+    return Pair(b.compute("add", x.re, y.re), b.compute("add", x.im, y.im))
+
+
+def _sub(b: Any, x: Pair, y: Pair) -> Pair:
+    return Pair(b.compute("sub", x.re, y.re), b.compute("sub", x.im, y.im))
+
+
+def _mul(b: Any, x: Pair, y: Pair) -> Pair:
+    c = b.compute
+    return Pair(c("sub", c("mul", x.re, y.re), c("mul", x.im, y.im)),
+                c("add", c("mul", x.re, y.im), c("mul", x.im, y.re)))
+
+
+def _div(b: Any, x: Pair, y: Pair) -> Pair:
+    """Smith: divide by the larger part of the denominator first."""
+    c = b.compute
+    wide = c("ge", c("abs", y.re), c("abs", y.im))
+    big, small = c("select", wide, y.re, y.im), c("select", wide, y.im, y.re)
+    ratio = c("select", c("eq", small, b.constant(0.0, small.dtype)), b.constant(0.0, small.dtype), c("div", small, big))
+    scale = c("add", big, c("mul", small, ratio))
+    p, q = c("select", wide, x.re, x.im), c("select", wide, x.im, x.re)
+    real = c("div", c("add", p, c("mul", q, ratio)), scale)
+    upper = c("div", c("sub", q, c("mul", p, ratio)), scale)
+    return Pair(real, c("select", wide, upper, c("neg", upper)))
+
+
+def _neg(b: Any, x: Pair) -> Pair:
+    return Pair(b.compute("neg", x.re), b.compute("neg", x.im))
+
+
+def _hypot(b: Any, x: Pair) -> Val:
+    c = b.compute
+    a, d = c("abs", x.re), c("abs", x.im)
+    big, small = c("max", a, d), c("min", a, d)
+    zero, one, inf = (b.constant(v, big.dtype) for v in (0.0, 1.0, np.inf))
+    special = c("or", c("eq", big, zero), c("eq", big, inf))
+    ratio = c("div", small, c("select", special, one, big))
+    size = c("mul", big, c("sqrt", c("add", one, c("mul", ratio, ratio))))
+    endless = c("or", c("eq", a, inf), c("eq", d, inf))
+    return c("select", endless, inf, c("select", special, big, size))
+
+
+def _exp(b: Any, x: Pair) -> Pair:
+    c = b.compute
+    size = c("exp", x.re)
+    flat = c("eq", x.im, b.constant(0.0, x.im.dtype))
+    return Pair(c("mul", size, c("cos", x.im)), c("select", flat, x.im, c("mul", size, c("sin", x.im))))
+
+
+def _log(b: Any, x: Pair) -> Pair:
+    return Pair(b.compute("log", _hypot(b, x)), b.compute("atan2", x.im, x.re))
+
+
+def _sqrt(b: Any, x: Pair) -> Pair:
+    c = b.compute
+    half, zero = b.constant(0.5, x.re.dtype), b.constant(0.0, x.re.dtype)
+    size = _hypot(b, x)
+    main = c("sqrt", c("mul", half, c("add", size, c("abs", x.re))))
+    still = c("eq", main, zero)
+    other = c("select", still, zero, c("div", c("mul", half, c("abs", x.im)), c("select", still, half, main)))
+    right = c("ge", x.re, zero)
+    re, im = c("select", right, main, other), c("select", right, other, main)
+    return Pair(re, c("select", c("lt", x.im, zero), c("neg", im), im))
+
+
+def _sin(b: Any, x: Pair) -> Pair:
+    c = b.compute
+    return Pair(c("mul", c("sin", x.re), c("cosh", x.im)), c("mul", c("cos", x.re), c("sinh", x.im)))
+
+
+def _cos(b: Any, x: Pair) -> Pair:
+    c = b.compute
+    return Pair(c("mul", c("cos", x.re), c("cosh", x.im)), c("neg", c("mul", c("sin", x.re), c("sinh", x.im))))
+
+
+def _tanh(b: Any, x: Pair) -> Pair:
+    """tanh(x + iy) = (t (1 + u^2) + i u (1 - t^2)) / (1 + t^2 u^2), t = tanh x, u = tan y."""
+    c = b.compute
+    one = b.constant(1.0, x.re.dtype)
+    t, u = c("tanh", x.re), c("tan", x.im)
+    tt, uu = c("mul", t, t), c("mul", u, u)
+    scale = c("add", one, c("mul", tt, uu))
+    return Pair(c("div", c("mul", t, c("add", one, uu)), scale), c("div", c("mul", u, c("sub", one, tt)), scale))
+
+
+def _sigmoid(b: Any, x: Pair) -> Pair:
+    one = lifted(b, b.constant(1.0, x.re.dtype))
+    return _div(b, one, _add(b, one, _exp(b, _neg(b, x))))
+
+
+def _pow(b: Any, x: Pair, y: Pair) -> Pair:
+    """exp(y log x), and 0 ** y as NumPy has it for Re y > 0; y = 0 gives 1."""
+    c = b.compute
+    power = _exp(b, _mul(b, y, _log(b, x)))
+    zero, one = b.constant(0.0, x.re.dtype), b.constant(1.0, x.re.dtype)
+    none = c("and", c("eq", x.re, zero), c("eq", x.im, zero))
+    flat = c("and", c("eq", y.re, zero), c("eq", y.im, zero))
+    re = c("select", flat, one, c("select", none, zero, power.re))
+    return Pair(re, c("select", c("or", flat, none), zero, power.im))
+
+
+def _eq(b: Any, x: Pair, y: Pair) -> Val:
+    return b.compute("and", b.compute("eq", x.re, y.re), b.compute("eq", x.im, y.im))
+
+
+def _ne(b: Any, x: Pair, y: Pair) -> Val:
+    return b.compute("or", b.compute("ne", x.re, y.re), b.compute("ne", x.im, y.im))
+
+
+#: Scalar operation to its rule on pairs.
+RULES: dict[str, Callable[..., Any]] = {
+    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "abs": _hypot, "exp": _exp, "log": _log,
+    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "tanh": _tanh, "sigmoid": _sigmoid, "pow": _pow, "eq": _eq, "ne": _ne,
+    "conj": lambda b, x: Pair(x.re, b.compute("neg", x.im)),
+    "real": lambda b, x: x.re,
+    "imag": lambda b, x: x.im,
+    "isnan": lambda b, x: b.compute("or", b.compute("isnan", x.re), b.compute("isnan", x.im)),
+}

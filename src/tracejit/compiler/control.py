@@ -1,0 +1,235 @@
+"""Lowering of control flow: `loop`, `cond`, `call` and `custom` become While, If, or are written in place.
+
+Carries have buffers of their own: small ones are locals, which end up in registers; a large new value is
+written beside the old one and the two buffers swap, or over it when the body only updates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Dim, Size, product, substitute
+from ..core.graph import Graph, Node, Value
+from ..core.spec import TensorSpec
+from ..ops.control import loop_parts
+from .builder import BOOL, INT64, Builder
+from .complexes import Val
+from .liveness import Liveness
+from .loops import Allocate, Const, Free, Grow, If, Index, Statement, Store, While
+from .lower import STRUCTURES, Env, Lowering
+from .views import View
+
+
+def lower_call(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+    """A call is written in place."""
+    return low.inline(node.attrs["graph"], views)
+
+
+def lower_custom(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+    """A function with its own gradient is its body."""
+    return low.inline(node.attrs["body"], views)
+
+
+# ---- cond -----------------------------------------------------------------------------------------------
+
+
+def lower_cond(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+    b = low.b
+    results = [_room(low, low.spec(v.spec), "temp" if b.depth == 0 else None) for v in node.outputs]
+    test = b.scalar(views[0])
+    branches = []
+    for key in ("then", "orelse"):
+        with _inside(b) as block:
+            for source, target in zip(low.inline(node.attrs[key], views[1:]), results, strict=True):
+                b.copy(source, target)
+        branches.append(block)
+    b.block.append(If(test.operand, *branches))
+    return results
+
+
+def _room(low: Lowering, spec: TensorSpec, kind: str | None = None) -> View:
+    """A buffer for a tensor, allocated now when its size is known only at run time."""
+    late = any(isinstance(s, Dim) and any(a.name in low.bound for a in s.atoms()) for s in spec.shape)
+    view = low.b.empty(spec, "heap" if late else kind)
+    if late:
+        low.allocate(view)
+    return view
+
+
+@contextmanager
+def _inside(b: Builder) -> Iterator[list[Statement]]:
+    """Write into a block inside of a loop or branch; heap buffers made in it are released at its end."""
+    first = len(b.buffers)
+    b.depth += 1
+    try:
+        with b.writing([]) as block:
+            yield block
+            block.extend(Free(x) for x in b.buffers[first:] if x.kind == "heap" and x not in b.escaping)
+    finally:
+        b.depth -= 1
+
+
+# ---- loop -----------------------------------------------------------------------------------------------
+
+
+def lower_loop(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+    if low.b.depth:
+        return _Loop(low, node, views, life, position).lower()
+    # Locals live in one function: at the outermost level the loop, its start and its end share one block.
+    b = low.b
+    with b.writing([]) as block:
+        b.depth += 1
+        loop = _Loop(low, node, views, life, position)
+        found = loop.lower()
+        b.depth -= 1
+        results = [b.copied(v) if v.buffer is not None and v.buffer.kind == "local" else v for v in found]
+    b.block.append(If(Const(True, BOOL), block, []))
+    return results
+
+
+class _Loop:
+    """One loop being lowered."""
+
+    def __init__(self, low: Lowering, node: Node, views: list[View], life: Liveness, position: int):
+        self.low, self.b, self.node, self.life, self.position = low, low.b, node, life, position
+        self.attrs = low.attrs(node)
+        self.body: Graph = node.attrs["body"]
+        self.count, self.init, self.rows, self.captured = (list(p) for p in loop_parts(views, node.attrs))
+        self.carries: int = node.attrs["carries"]
+        self.index = self.b.fresh("n")
+        self.late = False
+
+    def lower(self) -> list[View]:
+        limit = self._limit()
+        storage = [self._storage(k) for k in range(self.carries)]
+        binds = self._bind_trips()
+        stacks = [self._stack(v.spec, limit) for v in self.node.outputs[self.carries + 1 :]]
+        first = len(self.b.buffers)
+        with _inside(self.b) as block:
+            self._grow(stacks)
+            outputs = self._run_body(storage, stacks)
+            swaps = self._hand_over(outputs, storage, first)
+        cond: list[Statement] = []
+        test = None
+        if self.node.attrs["cond"] is not None:
+            with _inside(self.b) as cond:
+                found = self.low.inline(self.node.attrs["cond"], [*storage, *self.captured])
+                test = self.b.scalar(found[0]).operand
+        trips = self.b.fresh("v")
+        loop = While(self.index, limit, block, cond, test, self.node.attrs["reverse"], trips, binds, swaps)
+        self.b.block.append(loop)
+        return [*storage, self._trip_count(trips), *stacks]
+
+    def _limit(self) -> Any:
+        """How often to run: a size, a scalar's name, or None for a condition."""
+        if not self.count:
+            return self.attrs["length"]
+        b = self.b
+        given = b.compute("max", b.scalar(self.count[0]), b.constant(0, INT64))
+        return given.operand
+
+    def _storage(self, k: int) -> View:
+        """The buffer of a carry, holding its first value."""
+        b, init = self.b, self.init[k]
+        spec = TensorSpec(init.shape, init.dtype)
+        value = self.node.inputs[len(self.count) + k]
+        free = init.is_whole and init.buffer.kind == "temp" and self.life.ends(value, self.position)
+        again = sum(v.buffer is init.buffer for v in (*self.init, *self.rows, *self.captured)) > 1
+        small = isinstance(spec.size, int) and b.empty_kind(spec) == "local"
+        if free and not again and not small and init.buffer not in self.low.swapped:
+            return init
+        view = _room(self.low, spec)
+        b.copy(init, view)
+        return view
+
+    def _bind_trips(self) -> str | None:
+        """Give the loop's own trip-count atom, if it has one, a name unique in the program."""
+        ys = self.node.outputs[self.carries + 1 :]
+        if self.attrs["length"] is not None or self.rows or not ys:
+            return None
+        size = ys[0].spec.shape[0]
+        assert isinstance(size, Dim) and size.atom is not None
+        name = self.b.fresh("t")
+        self.low.sizes = {**self.low.sizes, size.atom.name: Dim.of(name)}
+        self.low.bound.append(name)
+        self.late = True
+        return name
+
+    def _stack(self, spec: TensorSpec, limit: Any) -> View:
+        """Room for the rows the body writes: all of it now when the number of rows is known, else grown."""
+        spec = self.low.spec(spec)
+        if not self.late:
+            return _room(self.low, spec, "temp")
+        view = self.b.empty(spec, "heap")
+        if self.count:
+            per_row = self.b.size(product(spec.shape[1:]) * view.unit)
+            count = Val(limit, INT64)
+            self.b.block.append(Allocate(view.buffer, self.b.compute("mul", count, per_row).operand))
+        else:
+            self.b.block.append(Allocate(view.buffer, 0))
+        return view
+
+    def _grow(self, stacks: Sequence[View]) -> None:
+        if not self.late or self.count:
+            return
+        for stack in stacks:
+            row = product(stack.shape[1:]) * stack.unit
+            self.b.block.append(Grow(stack.buffer, Index(row, ((self.index, row),))))
+
+    def _run_body(self, storage: Sequence[View], stacks: Sequence[View]) -> list[View]:
+        """Lower the body; rows that are a carry's old value are written first, so that it may be updated."""
+        b, body, c = self.b, self.body, self.carries
+        counter = View.whole(b.buffer(INT64, 1, "local"), (), INT64)
+        b.each((), lambda ix: b.store(counter, ix, b.position(self.index, INT64)))
+        rows = [x.row(self.index) for x in self.rows]
+        env: Env = dict(zip(body.inputs, [counter, *storage, *rows, *self.captured], strict=True))
+        old = set(body.inputs[1 : 1 + c])
+        early = [v in old for v in body.outputs[c:]]
+        for v, stack, soon in zip(body.outputs[c:], stacks, early, strict=True):
+            if soon:
+                b.copy(env[v], stack.row(self.index))
+        held = [*body.outputs[:c], *(v for v, soon in zip(body.outputs[c:], early, strict=True) if not soon)]
+        self.low.nodes(body, env, old, held)
+        for v, stack, soon in zip(body.outputs[c:], stacks, early, strict=True):
+            if not soon:
+                b.copy(env[v], stack.row(self.index))
+        return [env[v] for v in body.outputs[:c]]
+
+    def _hand_over(self, outputs: list[View], storage: list[View], first: int) -> list:
+        """Bring the new carries into the carries' buffers: in place, by swapping, or by copying."""
+        own = {x for x in self.b.buffers[first:]}
+        claimed: set[Any] = set()
+        swaps, copies = [], []
+        fresh: list[View] = []
+        for new, old in zip(outputs, storage, strict=True):
+            if new.buffer is old.buffer and new.is_whole and old.is_whole:
+                fresh.append(new)
+                continue
+            usable = new.is_whole and new.buffer in own and new.buffer not in claimed
+            usable = usable and new.buffer.kind in ("temp", "local") and new.buffer not in self.low.swapped
+            kept = new if usable else self.b.copied(new)
+            claimed.add(kept.buffer)
+            fresh.append(kept)
+        for new, old in zip(fresh, storage, strict=True):
+            if new.buffer is old.buffer:
+                continue
+            if old.buffer.kind == "temp" and new.buffer.kind == "temp":
+                swaps.append((old.buffer, new.buffer))
+                self.low.swapped.update((old.buffer, new.buffer))
+            else:
+                copies.append((new, old))
+        for new, old in copies:
+            self.b.copy(new, old)
+        return swaps
+
+    def _trip_count(self, trips: str) -> View:
+        view = View.whole(self.b.buffer(INT64, 1, "temp"), (), INT64)
+        self.b.each((), lambda ix: self.b.store(view, ix, Val(trips, INT64)))
+        return view
+
+
+STRUCTURES.update({"loop": lower_loop, "cond": lower_cond, "call": lower_call, "custom": lower_custom})
