@@ -1,0 +1,7 @@
+"""Loop programs as LLVM text: explicit vectors, one function per kernel, one entry. Strings only; LLVM itself is
+not imported.
+"""
+
+from .program import Emitted, emit
+
+__all__ = ["Emitted", "emit"]

@@ -1,0 +1,309 @@
+"""Structure around nests: While, If, Fail, library calls and heap buffers, in the function they stand in.
+
+A failure stores its status and leaves through the function's one exit. The byte offsets are those of the
+runtime's calling convention.
+"""
+
+from __future__ import annotations
+
+from ...core.dim import Size
+from .. import matmul
+from ..loops import Allocate, Buffer, Call, Const, Fail, Free, Grow, If, Name, Nest, While, walk
+from . import scalars
+from .buffers import any_lane, offset, place
+from .kernel import SCALAR, Kernel
+from .text import Value, integer, memory_kind, kind_of, vector_type
+
+ALLOC, FREE, WORKSPACE, CONSTANTS, FUNCTIONS, POLL, ALLOCATIONS, DETAIL = 8, 16, 24, 40, 48, 56, 64, 72
+DETAIL_COUNT = 4
+ALIGN = 64
+OUT_OF_MEMORY, INTERRUPTED = -1, -2
+POLL_EVERY, POLL_EVERY_LONG = 1024, 16
+
+
+def context(k: Kernel, kind: str, at: int) -> Value:
+    """A field of ctx."""
+    where = k.w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {at}")
+    return k.w.here(kind, 1, f"load {kind}, ptr {where.text}, align 8")
+
+
+def leave(k: Kernel, status: str) -> None:
+    """End a block that failed."""
+    k.w.do(f"store i32 {status}, ptr {k.status}, align 4")
+    k.w.branch("exit")
+
+
+# ---- conditions -----------------------------------------------------------------------------------------
+
+
+def branch(k: Kernel, s: If) -> None:
+    w, number = k.w, k.w.fresh("")
+    test = k.operand(s.test)
+    other = f"else{number}" if s.orelse else f"fi{number}"
+    w.fork(test, f"then{number}", other)
+    for label, block in ((f"then{number}", s.then), (other, s.orelse)):
+        if not block and label != f"then{number}":
+            continue
+        w.label(label)
+        w.enter(certain=False)
+        before, w.floor = w.floor, w.depth
+        k.statements(block)
+        w.floor = before
+        w.leave()
+        w.branch(f"fi{number}")
+    w.label(f"fi{number}")
+
+
+def fail(k: Kernel, s: Fail) -> None:
+    w, number = k.w, k.w.fresh("")
+    test, mask = k.operand(s.test), k.vector.mask
+    if test.lanes > 1 and mask is not None:
+        test = w.put("i1", test.lanes, f"and {test.typed}, {mask.text}", test, mask)
+    w.fork(any_lane(k, test), f"fail{number}", f"pass{number}")
+    w.label(f"fail{number}")
+    w.enter(certain=False)
+    before, w.floor = w.floor, w.depth
+    for p, name in enumerate(s.details[:DETAIL_COUNT]):
+        word = detail(k, first_failing(k, k.env[name], test))
+        where = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {DETAIL + 8 * p}")
+        w.do(f"store i64 {word.text}, ptr {where.text}, align 8")
+    leave(k, str(s.code + 1))
+    w.floor = before
+    w.leave()
+    w.label(f"pass{number}")
+
+
+def first_failing(k: Kernel, value: Value, test: Value) -> Value:
+    """The value in the first lane that fails."""
+    if value.lanes == 1 or test.lanes == 1:
+        return value if value.lanes == 1 else k.w.lanes_of(value, 0, 1)
+    w, bits = k.w, f"i{test.lanes}"
+    word = w.put(bits, 1, f"bitcast {test.typed} to {bits}", test)
+    w.declares.add(f"declare {bits} @llvm.cttz.{bits}({bits}, i1)")
+    lane = w.put(bits, 1, f"call {bits} @llvm.cttz.{bits}({word.typed}, i1 true)", word)
+    return w.put(value.kind, 1, f"extractelement {value.typed}, {lane.typed}", value, lane)
+
+
+def detail(k: Kernel, value: Value) -> Value:
+    """A scalar as the eight bytes an error message gets: integers widened, floats as float64 bits."""
+    if value.kind in ("half", "float"):
+        value = scalars.resize(k, value, "double", "fpext")
+    if value.kind == "double":
+        return k.w.put("i64", 1, f"bitcast {value.typed} to i64", value)
+    if value.kind == "i64":
+        return value
+    return scalars.resize(k, value, "i64", "zext" if value.kind == "i1" else "sext")
+
+
+# ---- loops ----------------------------------------------------------------------------------------------
+
+
+def loop(k: Kernel, s: While) -> None:
+    """A loop tested at its head; its state is in buffers, so only the trip count is a phi."""
+    w, number = k.w, k.w.fresh("")
+    before = k.vector, k.still, k.stored
+    k.vector, k.still = SCALAR, None
+    total = None if s.count is None else k.count(s.count)
+    entered = w.block
+    w.branch(f"while{number}")
+    w.label(f"while{number}")
+    phis: list[str] = []
+    w.lines.append(phis)
+    w.enter(certain=False)
+    trips = Value(f"%n{number}", "i64", 1, w.depth)
+    poll(k, trips, POLL_EVERY_LONG if any(looping(x) for x in walk(s.body)) else POLL_EVERY)
+    k.env[s.index] = position(k, s, trips, total)
+    if total is not None:
+        w.fork(w.compare("slt", trips, total), f"more{number}", f"end{number}")
+        w.label(f"more{number}")
+    k.statements(s.cond)
+    if s.test is not None:
+        w.fork(k.operand(s.test), f"do{number}", f"end{number}")
+        w.label(f"do{number}")
+    k.statements(s.body)
+    for a, b in s.swaps:
+        swap(k, a, b)
+    w.do(f"%n{number}.n = add nuw nsw i64 %n{number}, 1")
+    phis.append(f"  %n{number} = phi i64 [ 0, %{entered} ], [ %n{number}.n, %{w.block} ]")
+    w.branch(f"while{number}")
+    w.leave()
+    w.label(f"end{number}")
+    k.vector, k.still, k.stored = before
+    counted(k, s, w.bound(trips.text, "i64"))
+
+
+def looping(s: object) -> bool:
+    """Does a statement take long: a loop, or a library call?"""
+    return isinstance(s, (While, Call)) or isinstance(s, Nest) and not getattr(s.schedule, "full", False)
+
+
+def position(k: Kernel, s: While, trips: Value, total: Value | None) -> Value:
+    if not s.reverse or total is None:
+        return trips
+    return k.w.sub(k.w.sub(total, integer(1)), trips)
+
+
+def counted(k: Kernel, s: While, trips: Value) -> None:
+    if s.trips is not None:
+        k.env[s.trips] = trips
+    if s.binds is not None:
+        k.atoms[s.binds] = trips
+
+
+def poll(k: Kernel, trips: Value, every: int) -> None:
+    """Ask now and then whether to stop."""
+    w, number = k.w, k.w.fresh("")
+    low = w.put("i64", 1, f"and i64 {trips.text}, {every - 1}", trips)
+    w.fork(w.compare("eq", low, integer(every - 1)), f"look{number}", f"go{number}")
+    w.label(f"look{number}")
+    function = context(k, "ptr", POLL)
+    absent = w.here("i1", 1, f"icmp eq ptr {function.text}, null")
+    w.fork(absent, f"go{number}", f"ask{number}")
+    w.label(f"ask{number}")
+    answer = w.here("i32", 1, f"call i32 {function.text}(ptr %ctx)")
+    stop = w.here("i1", 1, f"icmp ne i32 {answer.text}, 0")
+    w.fork(stop, f"stop{number}", f"go{number}")
+    w.label(f"stop{number}")
+    leave(k, str(INTERRUPTED))
+    w.label(f"go{number}")
+
+
+def swap(k: Kernel, a: Buffer, b: Buffer) -> None:
+    """Exchange the memory of two buffers: their cells, or the elements of local ones."""
+    if a in k.cells:
+        for cells, kind in ((k.cells, "ptr"), (k.rooms, "i64")):
+            if a in cells and b in cells:
+                exchange(k, kind, cells[a], cells[b], 8)
+        return
+    assert isinstance(a.size, int)  # local buffers are of constant size
+    kind, align = memory_kind(kind_of(a.dtype)), a.dtype.itemsize
+    for p in range(a.size):
+        exchange(k, kind, *(element(k, kind, x, p) for x in (a, b)), align)
+
+
+def element(k: Kernel, kind: str, buffer: Buffer, p: int) -> str:
+    base = k.pointers[buffer]
+    return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {p}", base).text if p else base.text
+
+
+def exchange(k: Kernel, kind: str, a: str, b: str, align: int) -> None:
+    x, y = (k.w.here(kind, 1, f"load {kind}, ptr {p}, align {align}") for p in (a, b))
+    k.w.do(f"store {y.typed}, ptr {a}, align {align}")
+    k.w.do(f"store {x.typed}, ptr {b}, align {align}")
+
+
+# ---- library calls --------------------------------------------------------------------------------------
+
+
+def call(k: Kernel, s: Call) -> None:
+    """``matmul``: C = A B, or C += A B."""
+    w = k.w
+    m, inner, n = (k.size(size) for size in s.sizes)
+    arguments = [m, n, inner]
+    for view, strides in zip(s.views, (2, 2, 1), strict=True):
+        arguments.append(place(k, view.buffer, view.index).pointer)
+        arguments += [k.size(stride) for stride in view.strides[:strides]]
+    name = f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
+    table = context(k, "ptr", FUNCTIONS)
+    where = w.here("ptr", 1, f"getelementptr ptr, ptr {table.text}, i64 {k.module.called(name)}")
+    function = w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
+    spelled = ", ".join(f"{a.kind} {a.text}" for a in [*arguments, integer(int(s.accumulate))])
+    w.do(f"call void {function.text}({spelled}, ptr %work)")
+
+
+def scratch_bytes(s: Call) -> int:
+    """Workspace that a call needs beyond the program's own."""
+    return matmul.workspace_bytes(s.views[0].buffer.dtype.name)
+
+
+# ---- heap buffers ---------------------------------------------------------------------------------------
+
+
+def allocate(k: Kernel, s: Allocate) -> None:
+    """Room for `elements`; what is there is used again when it is large enough."""
+    reserve(k, s.buffer, k.count(s.elements), keep=False)
+
+
+def grow(k: Kernel, s: Grow) -> None:
+    needed, _, _ = offset(k, s.elements)
+    reserve(k, s.buffer, needed, keep=True)
+
+
+def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
+    w, number = k.w, k.w.fresh("")
+    room = w.here("i64", 1, f"load i64, ptr {k.rooms[b]}, align 8")
+    small = w.here("i1", 1, f"icmp slt i64 {room.text}, {needed.text}")
+    w.fork(small, f"grow{number}", f"fits{number}")
+    w.label(f"grow{number}")
+    w.enter(certain=False)
+    doubled = w.mul(room, integer(2)) if keep else room
+    elements = w.intrinsic("smax", "i64", 1, needed, doubled)
+    raw = w.mul(w.intrinsic("smax", "i64", 1, elements, integer(1)), integer(b.dtype.itemsize))
+    size = w.put("i64", 1, f"and i64 {w.add(raw, integer(ALIGN - 1)).text}, {-ALIGN}", w.add(raw, integer(ALIGN - 1)))
+    old = w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
+    new = allocated(k, size)
+    none = w.here("i1", 1, f"icmp eq ptr {new.text}, null")
+    w.fork(none, f"full{number}", f"have{number}")
+    w.label(f"full{number}")
+    leave(k, str(OUT_OF_MEMORY))
+    w.label(f"have{number}")
+    if keep:
+        copied = w.mul(w.intrinsic("smax", "i64", 1, room, integer(0)), integer(b.dtype.itemsize))
+        w.do(f"call void @tj_copy(ptr {new.text}, ptr {old.text}, i64 {copied.text})")
+        k.module.functions[COPY] = None
+    release(k, old)
+    w.do(f"store ptr {new.text}, ptr {k.cells[b]}, align 8")
+    w.do(f"store i64 {elements.text}, ptr {k.rooms[b]}, align 8")
+    w.leave()
+    w.branch(f"fits{number}")
+    w.label(f"fits{number}")
+
+
+def allocated(k: Kernel, size: Value) -> Value:
+    w = k.w
+    function = context(k, "ptr", ALLOC)
+    where = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {ALLOCATIONS}")
+    count = w.here("i64", 1, f"load i64, ptr {where.text}, align 8")
+    more = w.here("i64", 1, f"add i64 {count.text}, 1")
+    w.do(f"store i64 {more.text}, ptr {where.text}, align 8")
+    return w.here("ptr", 1, f"call ptr {function.text}(i64 {ALIGN}, i64 {size.text})")
+
+
+def release(k: Kernel, pointer: Value) -> None:
+    """Give memory back; null is none."""
+    w, number = k.w, k.w.fresh("")
+    none = w.here("i1", 1, f"icmp eq ptr {pointer.text}, null")
+    w.fork(none, f"freed{number}", f"free{number}")
+    w.label(f"free{number}")
+    function = context(k, "ptr", FREE)
+    w.do(f"call void {function.text}(ptr {pointer.text})")
+    w.branch(f"freed{number}")
+    w.label(f"freed{number}")
+
+
+def free(k: Kernel, s: Free) -> None:
+    release(k, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[s.buffer]}, align 8"))
+    k.w.do(f"store ptr null, ptr {k.cells[s.buffer]}, align 8")
+    k.w.do(f"store i64 -1, ptr {k.rooms[s.buffer]}, align 8")
+
+
+#: Copies whole blocks of 64 bytes: heap memory is allocated in them.
+COPY = """define internal void @tj_copy(ptr noalias %to, ptr noalias %from, i64 %bytes) #0 {
+entry:
+  %none = icmp sle i64 %bytes, 0
+  br i1 %none, label %done, label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i.n, %loop ]
+  %a = getelementptr i8, ptr %from, i64 %i
+  %b = getelementptr i8, ptr %to, i64 %i
+  %v = load <8 x i64>, ptr %a, align 8
+  store <8 x i64> %v, ptr %b, align 8
+  %i.n = add nuw nsw i64 %i, 64
+  %more = icmp slt i64 %i.n, %bytes
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+__all__ = ["Const", "Name", "Size", "allocate", "branch", "call", "fail", "free", "grow", "loop", "vector_type"]

@@ -1,0 +1,481 @@
+"""How each nest runs: the order of its loops, what is merged, the vector axis, its width, what is unrolled.
+
+Everything here is data on ``Nest.schedule``; nothing about LLVM is known, and no nest changes its meaning. An
+axis becomes the vector axis when most accesses are consecutive along it; axes that are consecutive in every
+access become one loop, whatever their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from ..core.dim import Size
+from .loops import (
+    Allocate,
+    Axis,
+    Buffer,
+    Call,
+    Combine,
+    Compute,
+    Const,
+    Fail,
+    Free,
+    Grow,
+    If,
+    Index,
+    Load,
+    Name,
+    Nest,
+    Operand,
+    Program,
+    Size_,
+    Statement,
+    Store,
+    While,
+    walk,
+)
+
+MAX_UNROLLED = 32  # iterations of a nest written out
+MAX_UNROLLED_STATEMENTS = 512
+BLOCK = 16  # additions of floats in a row before their sum goes to a compensated total
+LARGE_BODY = 96  # statements from which a second copy of the body for the tail costs more than masks
+ELEMENTARY = frozenset(
+    "exp log sin cos tan tanh sinh cosh expm1 log1p erf sigmoid softplus atan asin acos atan2 pow floordiv mod".split()
+)
+_STRUCTURE = (Nest, While, If, Call, Allocate, Grow, Free)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What matters of a machine to loops.
+
+    Attributes
+    ----------
+    register_bytes : int
+        Size of a vector register: 16, 32 or 64.
+    has_fma : bool
+        Fused multiply-add.
+    has_gather : bool
+        Vector loads from scattered addresses.
+    has_masks : bool
+        Masked loads and stores at the price of plain ones.
+    has_permute : bool
+        Table look-ups between registers (AVX-512).
+    """
+
+    register_bytes: int = 64
+    has_fma: bool = True
+    has_gather: bool = True
+    has_masks: bool = True
+    has_permute: bool = True
+
+    @property
+    def registers(self) -> int:
+        return 32 if self.register_bytes == 64 else 16
+
+    @staticmethod
+    def of(features: str) -> Target:
+        """The target with LLVM's feature string ``"+avx2,-avx512f,..."``."""
+        have = {f[1:] for f in features.split(",") if f.startswith("+")}
+        wide = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= have
+        return Target(
+            64 if wide else 32 if "avx2" in have else 16, "fma" in have or "neon" in have, "avx2" in have, wide, wide
+        )
+
+
+@dataclass(frozen=True)
+class Line:
+    """One loop: the axis it counts, its size, and the axes merged into it."""
+
+    axis: Name
+    size: Size
+    merged: tuple[Name, ...] = ()
+
+    def __str__(self) -> str:
+        return "*".join((*self.merged, self.axis))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a nest runs.
+
+    Attributes
+    ----------
+    lines : tuple of Line
+        The loops, outermost first; axes of size 1 are gone.
+    outer : int
+        How many of them are around the accumulators; the others feed them.
+    vector : str or None
+        The axis that runs in lanes.
+    lanes, unroll : int
+        Lanes of one register, and how many registers the main loop takes at once.
+    full : bool
+        Write every iteration out.
+    masked : bool
+        One masked loop instead of a main loop and a masked rest.
+    block : int
+        Float sums go to a compensated total after so many additions; 0 for plain sums.
+    gone : tuple of str
+        Axes of size 1.
+    """
+
+    lines: tuple[Line, ...]
+    outer: int
+    vector: Name | None = None
+    lanes: int = 1
+    unroll: int = 1
+    full: bool = False
+    masked: bool = False
+    block: int = 0
+    gone: tuple[Name, ...] = ()
+
+    def __str__(self) -> str:
+        loops = " ".join(map(str, self.lines[: self.outer])) + " |" + "".join(f" {x}" for x in self.lines[self.outer :])
+        parts = [loops.strip()]
+        if self.full:
+            parts.append("unrolled")
+        if self.vector is not None:
+            parts.append(f"vector {self.vector} {self.lanes}x{self.unroll}{' masked' if self.masked else ''}")
+        if self.block:
+            parts.append(f"blocks of {self.block}")
+        return ", ".join(parts)
+
+
+def schedule(program: Program, target: Target) -> Program:
+    """Give every nest that has none a schedule, and the program back."""
+    for statement in walk(program.body):
+        if isinstance(statement, Nest) and statement.schedule is None:
+            statement.schedule = plan(statement, target)
+    return program
+
+
+# ---- what a nest does -----------------------------------------------------------------------------------
+
+
+class Facts:
+    """What scheduling asks of a nest, found in one walk.
+
+    Attributes
+    ----------
+    simple, simple_body : bool
+        No structure inside; none in the body.
+    indices : list of dict
+        Symbol to coefficient, of every access anywhere inside.
+    body, tail : Part
+        Work done for every index, and once per parallel index.
+    counted : set of str
+        Names used as numbers, not only in indices.
+    varies : dict
+        Scalar to a bit mask of the axes it depends on.
+    """
+
+    def __init__(self, nest: Nest):
+        self.nest = nest
+        self.bits = {a.name: 1 << p for p, a in enumerate(nest.axes)}
+        self.varies: dict[Name, int] = dict(self.bits)
+        self.simple, self.has_add = True, False
+        self.indices: list[dict[Name, Size]] = []
+        self.counted: set[Name] = set()
+        self.buffers: set[Buffer] = set()
+        self.rules: dict[Name, str] = {}
+        self.body = self.part = Part()
+        self.part.kinds.update(a.dtype for a in nest.accs)
+        self.scan(nest.body)
+        self.simple_body = self.simple
+        self.tail = self.part = Part() if nest.tail else self.body
+        self.scan(nest.tail)
+
+    @property
+    def statements(self) -> int:
+        return self.body.statements + (self.tail.statements if self.tail is not self.body else 0)
+
+    def scan(self, block: list[Statement]) -> None:
+        for s in walk(block):
+            self.part.statements += 1
+            self.note(s)
+
+    def parts(self, axis: Axis) -> tuple[Part, ...]:
+        """The parts that run once for every index of `axis`."""
+        return (self.body, self.tail) if axis.kind == "parallel" and self.tail is not self.body else (self.body,)
+
+    def note(self, s: Statement) -> None:
+        match s:
+            case Compute():
+                self.note_compute(s)
+            case Load() | Store():
+                self.note_access(s)
+            case Combine():
+                self.rules.update(dict.fromkeys(s.accs, s.rule))
+                self.simple &= all(any(a.name == name for a in self.nest.accs) for name in s.accs)
+            case Size_():
+                self.varies[s.out] = 0
+            case Fail():
+                pass
+            case _:
+                self.simple = False
+                self.note_structure(s)
+
+    def note_structure(self, s: Statement) -> None:
+        match s:
+            case Call():
+                self.indices.extend(dict(v.index.terms) for v in s.views)
+                self.buffers.update(v.buffer for v in s.views)
+            case Grow():
+                self.indices.append(dict(s.elements.terms))
+
+    def mask(self, operands: Iterable[Operand | None]) -> int:
+        found = 0
+        for operand in operands:
+            if type(operand) is str:
+                found |= self.varies.get(operand, 0)
+        return found
+
+    def note_compute(self, s: Compute) -> None:
+        self.varies[s.out] = self.mask(s.args)
+        part = self.part
+        part.computes += 1
+        part.elementary += s.op in ELEMENTARY
+        part.kinds.add(s.dtype)
+        part.kinds.add(s.argtype)
+        if s.op == "index":
+            self.counted.add(s.args[0])  # type: ignore[arg-type]
+
+    def note_access(self, s: Load | Store) -> None:
+        terms = dict(s.index.terms)
+        self.indices.append(terms)
+        self.buffers.add(s.buffer)
+        self.part.kinds.add(s.buffer.dtype)
+        loaded = self.mask(name for name in terms if name not in self.bits)
+        if loaded:
+            self.part.kinds.add(np.dtype(np.int64))
+        self.part.accesses.append((s, terms, loaded))
+        if isinstance(s, Load):
+            self.varies[s.out] = self.mask((*terms, s.guard, s.other))
+        else:
+            self.has_add |= s.add
+
+
+class Part:
+    """A body or a tail: how many statements, computations and elementary functions, the dtypes, the accesses.
+
+    An access is (statement, symbol to coefficient, mask of the axes its loaded symbols depend on).
+    """
+
+    def __init__(self) -> None:
+        self.statements = self.computes = self.elementary = 0
+        self.kinds: set[np.dtype] = set()
+        self.accesses: list[tuple[Load | Store, dict[Name, Size], int]] = []
+
+
+# ---- planning -------------------------------------------------------------------------------------------
+
+
+def plan(nest: Nest, target: Target) -> Schedule:
+    """The schedule of one nest."""
+    facts = Facts(nest)
+    gone = tuple(a.name for a in nest.axes if isinstance(a.size, int) and a.size == 1)
+    axes = [a for a in nest.axes if not (isinstance(a.size, int) and a.size == 1)]
+    if written_out(facts, axes):
+        lines = tuple(Line(a.name, a.size) for a in axes)
+        return Schedule(lines, sum(a.kind == "parallel" for a in axes), full=True, gone=gone)
+    chosen = vector_axis(facts, axes, target)
+    axes, outer = ordered(facts, axes, chosen)
+    lines = merged(facts, axes, outer)
+    outer_lines = sum(line.axis in {a.name for a in axes[:outer]} for line in lines)
+    block = block_of(facts, lines[outer_lines:])
+    if chosen is None:
+        return Schedule(lines, outer_lines, block=block, gone=gone)
+    size = next(line.size for line in lines if line.axis == chosen.name)
+    reducing = any(line.axis == chosen.name for line in lines[outer_lines:])
+    lanes, unroll = width(facts, target, chosen, size, reducing, bool(block), outer_lines < len(lines))
+    if reducing and isinstance(size, int) and size <= lanes * unroll * BLOCK and len(lines) == outer_lines + 1:
+        block = 0
+    masked = target.has_masks and facts.statements > LARGE_BODY and not reducing
+    return Schedule(lines, outer_lines, chosen.name, lanes, unroll, False, masked, block, gone)
+
+
+def written_out(facts: Facts, axes: list[Axis]) -> bool:
+    """Few enough iterations, and worth it: their buffers then live in registers."""
+    total = 1
+    for a in axes:
+        if not isinstance(a.size, int):
+            return False
+        total *= a.size
+    if not facts.simple or total > MAX_UNROLLED or total * facts.statements > MAX_UNROLLED_STATEMENTS:
+        return False
+    sequential = [a for a in axes if a.kind != "parallel"]
+    if sequential and axes[-len(sequential) :] != sequential:
+        return False
+    return total <= 2 or any(b.kind == "local" for b in facts.buffers)
+
+
+def ordered(facts: Facts, axes: list[Axis], chosen: Axis | None) -> tuple[list[Axis], int]:
+    """Parallel axes around the others, the vector axis innermost of its kind; and how many are outside.
+
+    A nest without accumulators has everything outside. One that adds into memory keeps its order.
+    """
+    nest = facts.nest
+    if not nest.accs and not nest.tail:
+        if facts.has_add or not facts.simple:
+            return axes, len(axes)
+        rest = [a for a in axes if a is not chosen]
+        parallel = [a for a in rest if a.kind == "parallel"]
+        sequential = [a for a in rest if a.kind != "parallel"]
+        return [*parallel, *sequential, *([chosen] if chosen else [])], len(axes)
+    groups = [[a for a in axes if (a.kind == "parallel") == inside] for inside in (True, False)]
+    for group in groups:
+        if chosen in group:
+            group.remove(chosen)
+            group.append(chosen)
+    return [*groups[0], *groups[1]], len(groups[0])
+
+
+def merged(facts: Facts, axes: list[Axis], outer: int) -> tuple[Line, ...]:
+    """Neighbouring axes that every access crosses as if they were one become one loop."""
+    lines: list[Line] = []
+    for p, axis in reversed(list(enumerate(axes))):
+        if lines and p + 1 != outer and joins(facts, axis, axes[p + 1]):
+            inner = lines[0]
+            lines[0] = Line(inner.axis, axis.size * inner.size, (axis.name, *inner.merged))
+        else:
+            lines.insert(0, Line(axis.name, axis.size))
+    return tuple(lines)
+
+
+def joins(facts: Facts, a: Axis, b: Axis) -> bool:
+    """Does a step of `a` move every access as all steps of `b` together do?"""
+    if a.kind != b.kind or a.name in facts.counted or b.name in facts.counted:
+        return False
+    return all(t.get(a.name, 0) == t.get(b.name, 0) * b.size for t in facts.indices)
+
+
+def block_of(facts: Facts, reducing: tuple[Line, ...]) -> int:
+    """Whether float sums over these loops need compensation."""
+    sums = any(a.dtype.kind == "f" and facts.rules.get(a.name) == "add" for a in facts.nest.accs)
+    if not sums or any(a.kind == "scan" for a in facts.nest.axes):
+        return 0
+    total = 1
+    for line in reducing:
+        if not isinstance(line.size, int):
+            return BLOCK
+        total *= line.size
+    return BLOCK if total > BLOCK else 0
+
+
+# ---- the vector axis ------------------------------------------------------------------------------------
+
+
+def vector_axis(facts: Facts, axes: list[Axis], target: Target) -> Axis | None:
+    """The axis along which the most accesses are consecutive, if lanes pay at all."""
+    best, best_score = None, 0
+    for p, axis in enumerate(axes):
+        possible = facts.simple if axis.kind == "parallel" else facts.simple_body and axis.kind == "reduce"
+        if not possible or facts.has_add and p + 1 != len(axes) or not legal(facts, axis):
+            continue
+        score = gain(facts, axis, register_lanes(facts, axis, target))
+        if score > best_score or score == best_score and best is not None and axis.kind == "parallel":
+            best, best_score = axis, score
+    return best
+
+
+def legal(facts: Facts, axis: Axis) -> bool:
+    """Do different lanes write different elements?"""
+    bit = facts.bits[axis.name]
+    for s, terms, loaded in chain.from_iterable(part.accesses for part in facts.parts(axis)):
+        if isinstance(s, Load):
+            continue
+        step = terms.get(axis.name, 0)
+        if isinstance(step, int) and step == 0 and not loaded & bit:
+            return False
+        if s.add and (loaded & bit or not isinstance(step, int) or shared(facts, s)):
+            return False
+    return True
+
+
+def shared(facts: Facts, s: Store) -> bool:
+    """Is the buffer that `s` adds into accessed otherwise too?"""
+    accesses = facts.body.accesses + (facts.tail.accesses if facts.tail is not facts.body else [])
+    return sum(t.buffer is s.buffer for t, _, _ in accesses) > 1
+
+
+def gain(facts: Facts, axis: Axis, lanes: int) -> int:
+    """Work that runs in lanes, more for consecutive accesses, less for scattered ones."""
+    bit, score = facts.bits[axis.name], 1
+    for part in facts.parts(axis):
+        score += 10 * part.elementary + min(part.computes, 4)
+        for s, terms, loaded in part.accesses:
+            step = terms.get(axis.name, 0)
+            weight = 3 if isinstance(s, Store) else 2
+            if loaded & bit or not isinstance(step, int) or step not in (0, 1, -1):
+                score -= 2 * weight - 1
+            elif step != 0:
+                score += 2 * weight
+    if isinstance(axis.size, int) and 2 * axis.size < lanes:
+        score -= 7
+    return score
+
+
+def register_lanes(facts: Facts, axis: Axis, target: Target) -> int:
+    widest = max((d.itemsize for part in facts.parts(axis) for d in part.kinds), default=8)
+    return target.register_bytes // widest
+
+
+def width(
+    facts: Facts, target: Target, axis: Axis, size: Size, reducing: bool, compensated: bool, feeds: bool
+) -> tuple[int, int]:
+    """Lanes of a register, and registers at once: as many as stay in registers with all that is alive."""
+    lanes = register_lanes(facts, axis, target)
+    alive = live_values(facts)
+    kept = len(facts.nest.accs) * (3 if compensated and not reducing else 1) if feeds else 0
+    elementary = any(part.elementary for part in facts.parts(axis))
+    limit = 2 if elementary or not feeds else 4 if reducing else 8
+    unroll = 1
+    while unroll < limit and 2 * unroll * (alive + kept) <= target.registers:
+        unroll *= 2
+    if isinstance(size, int):
+        while lanes > 2 and lanes // 2 >= size:
+            lanes //= 2
+        while unroll > 1 and lanes * unroll > size:
+            unroll //= 2
+    return lanes, unroll
+
+
+def live_values(facts: Facts) -> int:
+    """How many scalars of the body are alive at once, at most."""
+    last: dict[Name, int] = {}
+    body = facts.nest.body
+    for p, s in enumerate(body):
+        for operand in operands(s):
+            last[operand] = p
+    ends = [0] * (len(body) + 1)
+    for p in last.values():
+        ends[p] += 1
+    alive = most = 0
+    for p, s in enumerate(body):
+        alive += isinstance(s, (Load, Compute)) and last.get(s.out, -1) > p
+        most = max(most, alive)
+        alive = max(0, alive - ends[p])
+    return max(most, 1)
+
+
+def operands(s: Statement) -> Iterable[Name]:
+    """Scalars a simple statement reads, other than in indices."""
+    match s:
+        case Compute():
+            found: tuple[Operand | None, ...] = s.args
+        case Load():
+            found = (s.guard, s.other)
+        case Store():
+            found = (s.value, s.guard)
+        case Combine():
+            found = s.values
+        case _:
+            found = ()
+    return (x for x in found if type(x) is str)
+
+
+__all__ = ["Const", "Index", "Line", "Schedule", "Target", "plan", "schedule"]
