@@ -195,6 +195,20 @@ def floating(spec: TensorSpec) -> TensorSpec:
     return spec
 
 
+def numeric(spec: TensorSpec) -> TensorSpec:
+    """Shape rule of element-wise ops defined on all numbers but not on bools."""
+    if spec.dtype.kind == "b":
+        raise DtypeError("takes numbers, got bool; cast it first")
+    return spec
+
+
+def ordered(spec: TensorSpec) -> TensorSpec:
+    """Shape rule of element-wise ops that need an order: complex numbers have none."""
+    if spec.dtype.kind == "c":
+        raise DtypeError(f"takes real numbers, got {spec.dtype.name}, which has no order; take its abs or real part")
+    return spec
+
+
 def real(spec: TensorSpec) -> TensorSpec:
     """Shape rule of element-wise ops defined on real floats."""
     if spec.dtype.kind != "f":

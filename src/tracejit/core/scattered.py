@@ -65,7 +65,7 @@ def _add_pieces(total: Tensor, scattered: Scattered) -> Tensor:
             total = ops.scatter_add(total, indices, values, axis=axis)
         elif piece[0] == "window":
             _, starts, values = piece
-            total = ops.window_add(total, starts, values)
+            total = ops.window_add(total, values, starts)
     return total
 
 

@@ -44,7 +44,8 @@ def _print(graph: Graph, indent: str, lines: list[str], head: str) -> None:
             if isinstance(v, Graph):
                 _print(v, indent + "    ", lines, head=k)
     state = "".join(f" {i}:{o}" for i, o in graph.state)
-    lines.append(f"{indent}  return {', '.join(names[v] for v in graph.outputs)}{' state' + state if state else ''}")
+    returned = ", ".join(names[v] for v in graph.outputs)
+    lines.append(f"{indent}  return {returned}{' state' + state if state else ''}".rstrip())
     lines.append(f"{indent}}}")
 
 
@@ -101,7 +102,7 @@ def _read(head: str, lines: Iterator[str], table: Mapping[str, np.ndarray]) -> t
         line = line.strip()
         if line == "}":
             return key, graph
-        if line.startswith("return "):
+        if line == "return" or line.startswith("return "):
             _read_return(line, graph, env)
         elif line.startswith("guard "):
             a, relation, b = line[6:].split(" ") if line.count(" ") == 3 else _split_guard(line[6:])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import promote
-from ..core.op import defop, ops, sample
+from ..core.op import defop, numeric, ops, ordered, sample
+from ..core.op import real as floats
 from ..core.spec import TensorSpec, broadcast_shapes
 from ..core.tensor import Tensor
 from .lowering import Compose, Scalar
@@ -47,9 +48,9 @@ def broadcast(*specs: TensorSpec) -> TensorSpec:
     return TensorSpec(broadcast_shapes(*(s.shape for s in specs)), first.dtype)
 
 
-def compared(*specs: TensorSpec) -> TensorSpec:
-    """Shape rule of comparisons."""
-    return broadcast(*specs).with_dtype(np.dtype(bool))
+def numbers(*specs: TensorSpec) -> TensorSpec:
+    """Shape rule of arithmetic that bools do not have."""
+    return numeric(broadcast(*specs))
 
 
 def pairs(low: float = -2.0, high: float = 2.0, complex: bool = True, dtypes: tuple[str, ...] | None = None) -> tuple:
@@ -77,7 +78,9 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
 
 @defop(kernel=_cast_kernel, vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),), linear=True,
        lower=Scalar("cast"), traits=ELEMENTWISE, prepare=cast_prepare,
-       samples=(sample((2, 3), dtype=np.dtype("float32")), sample((3,), dtype=np.dtype("int32"))))
+       samples=(sample((2, 3), dtype=np.dtype("float64"), complex=True), sample((3,), dtype=np.dtype("int32")),
+                sample((2,), dtype=np.dtype("complex128"), complex=True), sample((2,), dtype=np.dtype("float32")),
+                sample((3,), dtype=np.dtype("bool"), complex=True)))
 def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
     """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part."""
     return x.with_dtype(dtype)
@@ -99,7 +102,7 @@ def add(a: TensorSpec, b: TensorSpec) -> TensorSpec:
        prepare=matched, traits=ELEMENTWISE, samples=pairs())
 def subtract(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a - b``, element by element."""
-    return broadcast(a, b)
+    return numbers(a, b)
 
 
 @defop(kernel=np.multiply, partial=(lambda y, a, b: b, lambda y, a, b: a), lower=Scalar("mul"),
@@ -120,7 +123,7 @@ def divide(a: TensorSpec, b: TensorSpec) -> TensorSpec:
        samples=unary(complex=True))
 def negative(x: TensorSpec) -> TensorSpec:
     """``-x``, element by element."""
-    return x
+    return numeric(x)
 
 
 def _power_partial(y: Any, a: Any, b: Any) -> Any:
@@ -136,18 +139,13 @@ def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
        traits=ELEMENTWISE, samples=pairs(0.5, 2.0))
 def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a ** b``, element by element, with NumPy's special values."""
-    return broadcast(a, b)
+    return numbers(a, b)
 
 
-def sign_of(x: np.ndarray) -> np.ndarray:
-    """The sign; the unit number of the same direction for complex ones."""
-    return np.sign(x)
-
-
-@defop(kernel=sign_of, vjp=(None,), lower=Scalar("sign"), traits=ELEMENTWISE, samples=unary(0.5, 2.0))
+@defop(kernel=np.sign, vjp=(None,), lower=Scalar("sign"), traits=ELEMENTWISE, samples=unary(0.5, 2.0))
 def sign(x: TensorSpec) -> TensorSpec:
-    """-1, 0 or 1 by the sign of a real `x`; no gradient flows through it."""
-    return x
+    """-1, 0 or 1 by the sign of `x`, NaN for NaN; no gradient flows through it."""
+    return ordered(numeric(x))
 
 
 def _direction(x: Any) -> Any:
@@ -190,20 +188,20 @@ def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
 @defop(kernel=np.maximum, lower=Scalar("max"), **_first_wins(lambda a, b: ops.less_equal(b, a)))
 def maximum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """The larger of `a` and `b`; NaN if either is. On ties the gradient goes to `a`."""
-    return broadcast(a, b)
+    return ordered(broadcast(a, b))
 
 
 @defop(kernel=np.minimum, lower=Scalar("min"), **_first_wins(lambda a, b: ops.less_equal(a, b)))
 def minimum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """The smaller of `a` and `b`; NaN if either is. On ties the gradient goes to `a`."""
-    return broadcast(a, b)
+    return ordered(broadcast(a, b))
 
 
 @defop(kernel=lambda x: np.square(x), partial=(lambda y, x: x + x,), lower=Compose(lambda x: x * x),
        traits=ELEMENTWISE, samples=unary(complex=True))
 def square(x: TensorSpec) -> TensorSpec:
     """``x * x``, element by element."""
-    return x
+    return numeric(x)
 
 
 # ---- complex numbers ------------------------------------------------------------------------------------
@@ -213,7 +211,7 @@ def square(x: TensorSpec) -> TensorSpec:
        traits=ELEMENTWISE, samples=unary(complex=True))
 def conj(x: TensorSpec) -> TensorSpec:
     """Complex conjugate; real numbers are their own."""
-    return x
+    return numeric(x)
 
 
 def _real_spec(x: TensorSpec) -> TensorSpec:
@@ -253,7 +251,7 @@ def _complex_jvp(record: Any, ts: list) -> list:
        lower=Scalar("complex"), prepare=as_floats, traits=ELEMENTWISE, samples=pairs(complex=False))
 def complex(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a + 1j * b`` from two real tensors."""
-    return TensorSpec(broadcast(a, b).shape, "complex64" if a.dtype.itemsize == 4 else "complex128")
+    return floats(broadcast(a, b)).with_dtype("complex64" if a.dtype.itemsize == 4 else "complex128")
 
 
 # ---- integers and rounding ------------------------------------------------------------------------------
@@ -267,23 +265,23 @@ def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
        traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
 def floordiv(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a // b`` rounded down; integers divided by zero give 0. No gradient flows through it."""
-    return broadcast(a, b)
+    return ordered(numbers(a, b))
 
 
-@defop(kernel=_safe(np.remainder), vjp=(None, None), lower=Scalar("mod"), prepare=matched,
-       traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
+@defop(kernel=_safe(np.remainder), partial=(lambda y, a, b: 1.0, lambda y, a, b: -floordiv(a, b)),
+       lower=Scalar("mod"), prepare=matched, traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
 def mod(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a % b`` with the sign of `b`; integers modulo zero give 0. No gradient flows through it."""
-    return broadcast(a, b)
+    """``a % b`` with the sign of `b`; integers modulo zero give 0. The derivative at the jumps is that beside them."""
+    return ordered(numbers(a, b))
 
 
 @defop(kernel=np.floor, vjp=(None,), lower=Scalar("floor"), traits=ELEMENTWISE, samples=unary())
 def floor(x: TensorSpec) -> TensorSpec:
     """The largest whole number not above `x`; no gradient flows through it."""
-    return x
+    return ordered(x)
 
 
 @defop(kernel=np.round, vjp=(None,), lower=Scalar("round"), traits=ELEMENTWISE, samples=unary())
 def round(x: TensorSpec) -> TensorSpec:
     """The nearest whole number, halves to even; no gradient flows through it."""
-    return x
+    return ordered(numeric(x))

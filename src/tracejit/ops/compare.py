@@ -9,86 +9,90 @@ import numpy as np
 
 from ..core.dispatch import as_tensor
 from ..core.errors import require
-from ..core.op import defop, ops, sample
+from ..core.op import defop, ops, ordered, sample
 from ..core.spec import TensorSpec, broadcast_shapes
-from .arithmetic import ELEMENTWISE, compared, matched, pairs
+from .arithmetic import ELEMENTWISE, broadcast, matched, pairs
 from .lowering import Scalar
 
-_NONE = {"vjp": (None, None), "prepare": matched, "traits": ELEMENTWISE, "samples": pairs(complex=False)}
+BOOL = np.dtype(bool)
+
+_NONE = {"vjp": (None, None), "prepare": matched, "traits": ELEMENTWISE}
+_ORDER = {**_NONE, "samples": pairs(complex=False)}
+_EQUALITY = {**_NONE, "samples": pairs(complex=True)}
 _LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool", "bool"))}
 
 
-@defop(kernel=np.less, lower=Scalar("lt"), **_NONE)
+@defop(kernel=np.less, lower=Scalar("lt"), **_ORDER)
 def less(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a < b``; false where either is NaN."""
-    return compared(a, b)
+    return ordered(broadcast(a, b)).with_dtype(BOOL)
 
 
-@defop(kernel=np.less_equal, lower=Scalar("le"), **_NONE)
+@defop(kernel=np.less_equal, lower=Scalar("le"), **_ORDER)
 def less_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a <= b``; false where either is NaN."""
-    return compared(a, b)
+    return ordered(broadcast(a, b)).with_dtype(BOOL)
 
 
-@defop(kernel=np.greater, lower=Scalar("gt"), **_NONE)
+@defop(kernel=np.greater, lower=Scalar("gt"), **_ORDER)
 def greater(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a > b``; false where either is NaN."""
-    return compared(a, b)
+    return ordered(broadcast(a, b)).with_dtype(BOOL)
 
 
-@defop(kernel=np.greater_equal, lower=Scalar("ge"), **_NONE)
+@defop(kernel=np.greater_equal, lower=Scalar("ge"), **_ORDER)
 def greater_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a >= b``; false where either is NaN."""
-    return compared(a, b)
+    return ordered(broadcast(a, b)).with_dtype(BOOL)
 
 
-@defop(kernel=np.equal, lower=Scalar("eq"), **_NONE)
+@defop(kernel=np.equal, lower=Scalar("eq"), **_EQUALITY)
 def equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a == b``; false where either is NaN."""
-    return compared(a, b)
+    return broadcast(a, b).with_dtype(BOOL)
 
 
-@defop(kernel=np.not_equal, lower=Scalar("ne"), **_NONE)
+@defop(kernel=np.not_equal, lower=Scalar("ne"), **_EQUALITY)
 def not_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a != b``; true where either is NaN."""
-    return compared(a, b)
+    return broadcast(a, b).with_dtype(BOOL)
 
 
 def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     tensors = [as_tensor(x) for x in inputs]
-    require(all(t.dtype == np.dtype(bool) for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
+    require(all(t.dtype == BOOL for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
     return tensors, attrs
 
 
 @defop(kernel=np.logical_and, vjp=(None, None), lower=Scalar("and"), prepare=_as_bools, **_LOGIC)
 def logical_and(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Both hold."""
-    return compared(a, b)
+    return broadcast(a, b).with_dtype(BOOL)
 
 
 @defop(kernel=np.logical_or, vjp=(None, None), lower=Scalar("or"), prepare=_as_bools, **_LOGIC)
 def logical_or(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Either holds."""
-    return compared(a, b)
+    return broadcast(a, b).with_dtype(BOOL)
 
 
 @defop(kernel=np.logical_not, vjp=(None,), lower=Scalar("not"), prepare=_as_bools, traits=ELEMENTWISE,
        samples=(sample((2, 3), dtypes=("bool",)),))
 def logical_not(a: TensorSpec) -> TensorSpec:
     """The opposite."""
-    return compared(a)
+    return a.with_dtype(BOOL)
 
 
-@defop(kernel=np.isnan, vjp=(None,), lower=Scalar("isnan"), traits=ELEMENTWISE, samples=(sample((2, 3)),))
+@defop(kernel=np.isnan, vjp=(None,), lower=Scalar("isnan"), traits=ELEMENTWISE, samples=(sample((2, 3), complex=True),))
 def is_nan(a: TensorSpec) -> TensorSpec:
     """True where `a` is not a number."""
-    return compared(a)
+    return a.with_dtype(BOOL)
 
 
 def _selected(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     chosen, _ = matched(inputs[1:], {})
     condition = as_tensor(inputs[0])
-    require(condition.dtype == np.dtype(bool), f"where takes a bool condition, got {condition.dtype.name}")
+    require(condition.dtype == BOOL, f"where takes a bool condition, got {condition.dtype.name}")
     return (condition, *chosen), attrs
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import Size, same
+from ..core.dim import Size, UnknownSize, same
 from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import Joint, defop, ops, sample
@@ -166,6 +166,17 @@ def clamped(starts: np.ndarray, shape: Sequence[int], sizes: Sequence[int]) -> t
     return tuple(slice(a, a + n) for a, n in zip(at, sizes, strict=True))
 
 
+def _inside(x: TensorSpec, window: TensorSpec) -> TensorSpec:
+    """Require that a window is nowhere larger than the array; the compiled code checks sizes unknown until then."""
+    for n, d in zip(window.shape, x.shape, strict=True):
+        try:
+            fits = n == d or n <= d
+        except UnknownSize:
+            continue
+        require(fits, f"a window of {shape_text(window.shape)} in an array of {shape_text(x.shape)}")
+    return window
+
+
 def _window_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     sizes = inputs[2] if len(inputs) > 2 else attrs["sizes"]
     return (as_tensor(inputs[0]), _starts(inputs[1])), {"sizes": tuple(sizes)}
@@ -184,7 +195,7 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
 def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...]) -> TensorSpec:
     """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out."""
     require(starts.shape == (len(x.shape),), f"one start per axis: got {starts} for rank {len(x.shape)}")
-    return x.with_shape(sizes)
+    return _inside(x, x.with_shape(sizes))
 
 
 def _update_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -210,6 +221,7 @@ _WINDOWS = (sample((4, 5), (2, 3), (2,), dtypes=("float", "float", "index:3"), c
 def _window_spec(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
     require(len(v.shape) == len(x.shape) and starts.shape == (len(x.shape),),
             f"the update has rank {len(v.shape)} and starts {starts}, for rank {len(x.shape)}")
+    _inside(x, v)
     return x
 
 

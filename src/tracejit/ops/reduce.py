@@ -69,16 +69,19 @@ def reduce_sum(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     return dropped(x, axis)
 
 
-def _share_ties(g: Any, y: Any, x: Any, *, axis: tuple[int, ...]) -> Any:
+def _shares(y: Any, x: Any, axis: tuple[int, ...]) -> Any:
+    """Each element's part in the extreme: ties share it. Divided per element, so that no elements give no NaN."""
     best = ops.cast(ops.equal(x, expand(y, x, axis)), dtype=x.dtype)
-    count = ops.reduce_sum(best, axis=axis)
-    return expand(g / count, x, axis) * best
+    return best / expand(ops.reduce_sum(best, axis=axis), x, axis)
+
+
+def _share_ties(g: Any, y: Any, x: Any, *, axis: tuple[int, ...]) -> Any:
+    return expand(g, x, axis) * _shares(y, x, axis)
 
 
 def _extreme_jvp(record: Any, ts: list) -> list:
     (x,), y, axis = record.inputs, record.outputs[0], record.attrs["axis"]
-    best = ops.cast(ops.equal(x, expand(y, x, axis)), dtype=x.dtype)
-    return [ops.reduce_sum(best * ts[0], axis=axis) / ops.reduce_sum(best, axis=axis)]
+    return [ops.reduce_sum(_shares(y, x, axis) * ts[0], axis=axis)]
 
 
 def _lowest(dtype: np.dtype) -> Any:

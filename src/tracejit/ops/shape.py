@@ -227,7 +227,7 @@ def identity(x: TensorSpec) -> TensorSpec:
     return x
 
 
-@defop(kernel=lambda x: x, vjp=(None,), lower=Reindex(_same_view), traits=FREE, samples=(sample((2,)),))
+@defop(kernel=lambda x: x, vjp=(None,), lower=Reindex(_same_view), traits=FREE, samples=(sample((2,), complex=True),))
 def stop_gradient(x: TensorSpec) -> TensorSpec:
     """`x` itself, through which no gradient flows."""
     return x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.op import defop, floating, ops, sample
+from ..core.op import defop, floating, ops, real, sample
 from ..core.spec import TensorSpec
 from .arithmetic import ELEMENTWISE, unary
 from .lowering import Compose, Scalar
@@ -68,14 +68,14 @@ def sigmoid(x: TensorSpec) -> TensorSpec:
 @defop(kernel=np.expm1, partial=(lambda y, x: y + 1.0,), lower=Scalar("expm1"), traits=ELEMENTWISE, samples=unary())
 def expm1(x: TensorSpec) -> TensorSpec:
     """``exp(x) - 1``, accurate near 0."""
-    return floating(x)
+    return real(x)
 
 
 @defop(kernel=np.log1p, partial=(lambda y, x: 1.0 / (x + 1.0),), lower=Scalar("log1p"), traits=ELEMENTWISE,
        samples=unary(-0.5, 2.0))
 def log1p(x: TensorSpec) -> TensorSpec:
     """``log(1 + x)``, accurate near 0."""
-    return floating(x)
+    return real(x)
 
 
 def _softplus(x: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ def _softplus(x: np.ndarray) -> np.ndarray:
        samples=unary())
 def softplus(x: TensorSpec) -> TensorSpec:
     """``log(1 + exp(x))``, without overflow."""
-    return floating(x)
+    return real(x)
 
 
 @defop(kernel=lambda x: np.maximum(x, 0).astype(x.dtype), vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
@@ -95,4 +95,4 @@ def softplus(x: TensorSpec) -> TensorSpec:
        samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)))
 def relu(x: TensorSpec) -> TensorSpec:
     """``maximum(x, 0)``, with derivative 0 at 0."""
-    return floating(x)
+    return real(x)
