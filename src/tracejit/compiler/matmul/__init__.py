@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from .driver import driver_functions
+from .blocks import block_functions
+from .driver import entry_function
 from .geometry import geometry
 from .narrow import narrow_functions
 from .packing import packing_functions
@@ -66,9 +67,10 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
             declarations(g),
             tile_functions(g),
             packing_functions(g),
-            vector_product_functions(g),
+            block_functions(g),
             narrow_functions(g),
-            driver_functions(g, "@" + symbol(dtype)),
+            vector_product_functions(g),
+            entry_function(g, "@" + symbol(dtype)),
             'attributes #0 = { "no-builtins" }\n',
             loop_metadata(),
         ]

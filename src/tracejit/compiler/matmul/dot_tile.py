@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .geometry import Geometry
 from .text import Signature, Writer
-from .vectors import exchange, fold, load, multiply_add, prefix_mask
+from .vectors import exchange, fold, load, multiply_add
 
 DOT_TILES = Signature(
     "dot_tiles",
@@ -20,7 +20,7 @@ _ROWS = 4
 
 
 def dot_tile_functions(g: Geometry) -> str:
-    """``C[i, j] (+)= sum_k A[i, k] * B[j, k]``: note that B is given by columns."""
+    """``C[i, j] (+)= sum_k A[i, k] * B[j, k]`` for a depth of whole vectors: note that B is given by columns."""
     w = Writer(DOT_TILES)
     with w.loop("%m", _ROWS) as down:
         last = w.subtract("%m", 1)
@@ -52,23 +52,17 @@ def _column_loop(w: Writer, g: Geometry, rows: list[str], targets: list[str], do
 
 def _sum_products(w: Writer, g: Geometry, rows: list[str], columns: list[str]) -> list[str]:
     """Write the loop along the depth; return one vector of partial sums for each element of the tile."""
-
-    def products(pointers: list[str], sums: list[str], mask: str | None) -> list[str]:
-        values = [load(w, g, pointer, g.lanes, mask) for pointer in pointers]
-        pairs = [(x, y) for x in values[: len(rows)] for y in values[len(rows) :]]
-        return [multiply_add(w, g, x, y, total, g.lanes) for (x, y), total in zip(pairs, sums, strict=True)]
-
-    whole = w.let(f"and i64 %k, {-g.lanes}")
     starts = [("ptr", start) for start in rows + columns]
-    kinds = [g.vector] * (len(rows) * len(columns))
-    with w.loop(whole, g.lanes, *starts, *((kind, "zeroinitializer") for kind in kinds)) as along:
+    zeros = [(g.vector, "zeroinitializer")] * (len(rows) * len(columns))
+    with w.loop("%k", g.lanes, *starts, *zeros) as along:
         pointers, sums = along.carried[: len(starts)], along.carried[len(starts) :]
         along.following += [w.offset(pointer, g.lanes * g.size) for pointer in pointers]
-        along.following += products(pointers, sums, None)
-    rest = w.subtract("%k", whole)
-    with w.replacing(w.compare("ne", rest, 0), kinds, sums) as results:
-        results += products(pointers, sums, prefix_mask(w, rest, g.lanes))
-    return results
+        values = [load(w, g, pointer, g.lanes) for pointer in pointers]
+        pairs = [(x, y) for x in values[: len(rows)] for y in values[len(rows) :]]
+        along.following += [
+            multiply_add(w, g, x, y, total, g.lanes) for (x, y), total in zip(pairs, sums, strict=True)
+        ]
+    return sums
 
 
 def _add_lanes(w: Writer, g: Geometry, sums: list[str]) -> str:

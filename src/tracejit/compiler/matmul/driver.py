@@ -1,102 +1,21 @@
-"""The exported function: which path a product takes, and the loops over cache blocks.
+"""The exported function: checks sizes, and chooses the path a product takes by its shape and strides.
 
-Small products read their operands where they lie; large ones, and right operands whose columns are not adjacent,
-are packed first.  Everything below the entry counts strides in bytes.
+Everything that could be called a heuristic is here; the paths themselves are right for any sizes.
 """
 
 from __future__ import annotations
 
+from .blocks import BLOCKS
 from .geometry import Geometry
 from .narrow import DOT_CASE, NARROW, TURNED_CASE
-from .packing import PACK
-from .text import Signature, Writer
-from .tile import SWEEP
+from .packing import COPY_SCALARS
+from .text import Writer
 from .vector_product import VECTOR_CASE
-from .vectors import prefix_mask, store
-
-_CLEAR = Signature("clear", "i64 %m, i64 %n, ptr %c, i64 %c_row")
-_BLOCKS = Signature(
-    "blocks",
-    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, "
-    "ptr %c, i64 %c_row, i64 %accumulate, ptr %work, i1 %pack_b, i1 %pack_a",
-)
+from .vectors import store_scalar
 
 
-def driver_functions(g: Geometry, symbol: str) -> str:
-    """The exported function and the loops it calls."""
-    return _clear(g) + _blocks(g) + _entry(g, symbol)
-
-
-def _clear(g: Geometry) -> str:
-    """``C = 0``: the product over an empty depth."""
-    w = Writer(_CLEAR)
-    with w.loop("%m", 1, ("ptr", "%c")) as rows:
-        with w.loop("%n", g.lanes, ("ptr", rows.carried[0])) as columns:
-            mask = prefix_mask(w, w.subtract("%n", columns.index), g.lanes)
-            store(w, g, "zeroinitializer", columns.carried[0], g.lanes, mask)
-            columns.following.append(w.offset(columns.carried[0], g.lanes * g.size))
-        rows.following.append(w.offset(rows.carried[0], "%c_row"))
-    return w.text()
-
-
-def _blocks(g: Geometry) -> str:
-    """The product in blocks of depth, columns and rows, packing what the flags ask for."""
-    w = Writer(_BLOCKS)
-    packed_a = w.offset("%work", g.right_bytes)
-    column_step = w.select("%pack_b", g.block_columns, "%n")
-    row_step = w.select("%pack_a", g.block_rows, "%m")
-    with w.loop("%n", column_step) as across:
-        n = w.minimum(w.subtract("%n", across.index), column_step)
-        b_columns = w.offset("%b", w.multiply("%b_col", across.index))
-        c_columns = w.offset("%c", w.multiply(across.index, g.size))
-        depth_step = _even_depth(w, g)
-        with w.loop("%k", depth_step) as inward:
-            depth = w.minimum(w.subtract("%k", inward.index), depth_step)
-            b_block = w.offset(b_columns, w.multiply("%b_row", inward.index))
-            again = w.let(f"or i64 {inward.index}, %accumulate")
-            a_columns = w.offset("%a", w.multiply("%a_col", inward.index))
-            b, b_row, b_panel = _right_block(w, g, depth, n, b_block)
-            with w.loop("%m", row_step) as down:
-                m = w.minimum(w.subtract("%m", down.index), row_step)
-                a_block = w.offset(a_columns, w.multiply("%a_row", down.index))
-                c_block = w.offset(c_columns, w.multiply("%c_row", down.index))
-                with w.when("%pack_a"):
-                    w.call(PACK, m, depth, a_block, "%a_row", "%a_col", packed_a, g.left_stride)
-                a = w.select("%pack_a", packed_a, a_block, "ptr")
-                a_row = w.select("%pack_a", g.left_stride, "%a_row")
-                a_col = w.select("%pack_a", g.size, "%a_col")
-                w.call(SWEEP, m, n, depth, a, a_row, a_col, b, b_row, b_panel, c_block, "%c_row", again)
-    return w.text()
-
-
-def _even_depth(w: Writer, g: Geometry) -> str:
-    """The depth of one block: as few blocks as allowed, about equal, and whole vectors for the transposing copies."""
-    with w.replacing(w.compare("sgt", "%k", g.depth), ["i64"], ["%k"]) as step:
-        blocks = w.let(f"udiv i64 {w.add('%k', g.depth - 1)}, {g.depth}")
-        even = w.let(f"udiv i64 {w.add(w.add('%k', blocks), -1)}, {blocks}")
-        step.append(w.let(f"and i64 {w.add(even, g.lanes - 1)}, {-g.lanes}"))
-    return step[0]
-
-
-def _right_block(w: Writer, g: Geometry, depth: str, columns: str, block: str) -> tuple[str, str, str]:
-    """Pack a block of the right operand if asked; return its pointer, row stride and panel stride."""
-    packed_panel = w.multiply(depth, g.panel_bytes)
-    panels = w.select("%pack_b", columns, 0)
-    panel_step = w.multiply("%b_col", g.panel)
-    with w.loop(panels, g.panel, ("ptr", block), ("ptr", "%work")) as panel:
-        source, target = panel.carried
-        width = w.minimum(w.subtract(panels, panel.index), g.panel)
-        w.call(PACK, depth, width, source, "%b_row", "%b_col", target, g.panel_bytes)
-        panel.following += [w.offset(source, panel_step), w.offset(target, packed_panel)]
-    return (
-        w.select("%pack_b", "%work", block, "ptr"),
-        w.select("%pack_b", g.panel_bytes, "%b_row"),
-        w.select("%pack_b", packed_panel, g.panel_bytes),
-    )
-
-
-def _entry(g: Geometry, symbol: str) -> str:
-    """Validate sizes, turn strides into bytes, and pick the path."""
+def entry_function(g: Geometry, symbol: str) -> str:
+    """The function of the module's interface; it turns strides of elements into strides of bytes."""
     w = Writer(
         f"void {symbol}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row.e, i64 %a_col.e, ptr %b, i64 %b_row.e, "
         "i64 %b_col.e, ptr %c, i64 %c_row.e, i64 %accumulate, ptr %work) nounwind #0"
@@ -106,7 +25,8 @@ def _entry(g: Geometry, symbol: str) -> str:
     c_row = w.multiply("%c_row.e", g.size)
     with w.returning(w.compare("sle", "%k", 0)):
         with w.when(w.compare("eq", "%accumulate", 0)):
-            w.call(_CLEAR, "%m", "%n", "%c", c_row)
+            store_scalar(w, g, "0.0", "%work")
+            w.call(COPY_SCALARS, "%m", "%n", "%work", 0, 0, "%c", c_row)
     one_row, one_column, one_deep = (w.compare("eq", name, 1) for name in ("%m", "%n", "%k"))
     # A stride along an axis of length one is arbitrary: call it dense, so that it does not decide anything.
     a_row = _stride(w, g, "%a_row.e", one_row)
@@ -127,7 +47,7 @@ def _entry(g: Geometry, symbol: str) -> str:
     with w.returning(turned):
         w.call(TURNED_CASE, "%m", "%n", "%k", "%a", a_col, "%b", b_row, b_col, "%c", *rest)
     pack_b, pack_a = _packing_choice(w, g, a_row, a_col, b_col)
-    w.call(_BLOCKS, "%m", "%n", "%k", "%a", a_row, a_col, "%b", b_row, b_col, "%c", *rest, pack_b, pack_a)
+    w.call(BLOCKS, "%m", "%n", "%k", "%a", a_row, a_col, "%b", b_row, b_col, "%c", *rest, pack_b, pack_a)
     return w.text()
 
 

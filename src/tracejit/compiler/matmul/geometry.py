@@ -14,8 +14,9 @@ _SCALARS = {"float32": ("float", 4), "float64": ("double", 8)}
 class Geometry:
     """The shape of register tiles and cache blocks.
 
-    A tile is `rows` x `pieces` accumulators, each piece one vector of so many lanes; only the last piece is masked.
-    Half-register pieces exist because a narrow right operand (ten classes, say) would waste most of a register.
+    A tile is some rows times the pieces of one width: vectors of equal length, of which the last is masked.  Rows
+    are covered by the tallest tile first; the last tile of the list takes fewer rows than its own.  There is a half
+    vector, where registers are long, because the last columns of a matrix would often waste most of a whole one.
     """
 
     dtype: str
@@ -24,6 +25,7 @@ class Geometry:
     lanes: int
     fma: bool
     row_tiles: tuple[int, ...]
+    narrow_row_tiles: tuple[int, ...]
     widths: tuple[tuple[int, ...], ...]
     depth: int
     block_rows: int
@@ -82,10 +84,10 @@ def geometry(dtype: str, register_bytes: int, fma: bool) -> Geometry:
     lanes = register_bytes // size
     wide = register_bytes == 64
     # 64-byte registers come in 32, narrower ones (on x86) in 16: the tile must leave a few for operands.
-    row_tiles = (12, 6, 4, 2) if wide else (6, 2)
+    row_tiles, narrow_row_tiles = ((12, 6, 4, 2), (12, 4)) if wide else ((6, 2), (6, 2))
     half = lanes // 2
     widths = ((lanes, lanes), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
     return Geometry(
-        dtype=dtype, scalar=scalar, size=size, lanes=lanes, fma=fma, row_tiles=row_tiles, widths=widths,
+        dtype=dtype, scalar=scalar, size=size, lanes=lanes, fma=fma, row_tiles=row_tiles, narrow_row_tiles=narrow_row_tiles, widths=widths,
         depth=96, block_rows=192, block_columns=4096 // size,
     )

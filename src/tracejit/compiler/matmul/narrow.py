@@ -6,6 +6,7 @@ rows: the transposed product, lanes along the rows, then transpose the small res
 
 from __future__ import annotations
 
+from .blocks import BLOCKS
 from .dot_tile import DOT_TILES, dot_tile_functions
 from .geometry import Geometry
 from .packing import PACK, TRANSPOSE
@@ -27,6 +28,11 @@ TURNED_CASE = Signature(
 NARROW = 16
 _TURNED_ROWS = 1024
 
+# Depth summed before it is added to the result: bounded for the sake of rounding, and copies must stay in the
+# first cache.
+_DENSE_BYTES = 8192
+_COPIED_BYTES = 2048
+
 
 def narrow_functions(g: Geometry) -> str:
     """The two special products and what only they call."""
@@ -34,22 +40,34 @@ def narrow_functions(g: Geometry) -> str:
 
 
 def _dot_case(g: Geometry) -> str:
-    """The product for adjacent depth in A; columns of B are copied to the workspace unless they have it too."""
+    """The product for adjacent depth in A; columns of B are copied to the workspace unless they have it too.
+
+    The last part of the depth, less than a vector, goes the ordinary way: masked loads in the dot products would
+    cost more.
+    """
     w = Writer(DOT_CASE)
-    block = 2048 // g.size
-    stride = block * g.size + 64
     dense = w.compare("eq", "%b_row", g.size)
-    step = w.select(dense, "%k", block)
-    with w.loop("%k", step) as inward:
-        depth = w.minimum(w.subtract("%k", inward.index), step)
+    step = w.select(dense, _DENSE_BYTES // g.size, _COPIED_BYTES // g.size)
+    stride = _COPIED_BYTES + 64
+    whole = w.let(f"and i64 %k, {-g.lanes}")
+    with w.loop(whole, step) as inward:
+        depth = w.minimum(w.subtract(whole, inward.index), step)
         again = w.let(f"or i64 {inward.index}, %accumulate")
         a = w.offset("%a", w.multiply(inward.index, g.size))
         b = w.offset("%b", w.multiply(inward.index, "%b_row"))
-        with w.when(w.let(f"xor i1 {dense}, true")):
+        with w.when(w.negate(dense)):
             w.call(PACK, "%n", depth, b, "%b_col", "%b_row", "%work", stride)
         columns = w.select(dense, b, "%work", "ptr")
         b_col = w.select(dense, "%b_col", stride)
         w.call(DOT_TILES, "%m", "%n", depth, a, "%a_row", columns, b_col, "%c", "%c_row", again)
+    rest = w.subtract("%k", whole)
+    with w.when(w.compare("ne", rest, 0)):
+        again = w.let(f"or i64 {whole}, %accumulate")
+        a = w.offset("%a", w.multiply(whole, g.size))
+        b = w.offset("%b", w.multiply(whole, "%b_row"))
+        scattered = w.compare("ne", "%b_col", g.size)
+        operands = a, "%a_row", g.size, b, "%b_row", "%b_col"
+        w.call(BLOCKS, "%m", "%n", rest, *operands, "%c", "%c_row", again, "%work", scattered, "false")
     return w.text()
 
 

@@ -102,6 +102,9 @@ class Writer:
     def either(self, left: str, right: str) -> str:
         return self.let(f"or i1 {left}, {right}")
 
+    def negate(self, condition: str) -> str:
+        return self.let(f"xor i1 {condition}, true")
+
     def offset(self, pointer: str, size: str | int) -> str:
         """`pointer` moved by `size` bytes."""
         return pointer if str(size) == "0" else self.let(f"getelementptr i8, ptr {pointer}, i64 {size}")

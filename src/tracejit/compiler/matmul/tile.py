@@ -78,11 +78,12 @@ def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
     w = Writer(strip(pieces))
     tile = _Tile(w, g, pieces)
     left, a, c = "%rows", "%a", "%c"
-    for rows in g.row_tiles[:-1]:
+    *whole_tiles, last_tile = g.row_tiles if len(pieces) > 1 else g.narrow_row_tiles
+    for rows in whole_tiles:
         whole = w.subtract(left, w.let(f"urem i64 {left}, {rows}"))
         a, c = tile.write_loop(whole, rows, a, c)
         left = w.subtract(left, whole)
-    tile.write_loop(left, g.row_tiles[-1], a, c, ragged=True)
+    tile.write_loop(left, last_tile, a, c, ragged=True)
     return w.text()
 
 
@@ -124,18 +125,12 @@ class _Tile:
             left, right, sums = loop.carried[: len(starts)], loop.carried[len(starts)], loop.carried[len(starts) + 1 :]
             loop.following += [w.offset(pointer, "%a_col") for pointer in left] + [w.offset(right, "%b_row")]
             columns = self._load_row(right)
-            products = {}
-            # Two rows' wide pieces before their narrow ones: processors that split 512-bit operations in halves
-            # deal them to their units in turn, and one unit would get all the wide ones.
-            for first in range(0, len(numbers), 2):
-                pair = range(first, min(first + 2, len(numbers)))
-                elements = [load_scalar(w, g, w.offset(left[row // group], within[row % group])) for row in pair]
+            for row in range(len(numbers)):
+                element = load_scalar(w, g, w.offset(left[row // group], within[row % group]))
+                spread = broadcast(w, g, element, self.pieces[0])
                 for piece, lanes in enumerate(self.pieces):
-                    for row, element in zip(pair, elements, strict=True):
-                        at = row * len(self.pieces) + piece
-                        spread = broadcast(w, g, element, lanes)
-                        products[at] = multiply_add(w, g, spread, columns[piece], sums[at], lanes)
-            loop.following += [products[at] for at in range(len(sums))]
+                    total = sums[row * len(self.pieces) + piece]
+                    loop.following.append(multiply_add(w, g, spread, columns[piece], total, lanes))
         return sums
 
     def _load_row(self, pointer: str) -> list[str]:

@@ -20,8 +20,6 @@ def declarations(geometry: Geometry) -> str:
             f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})",
             f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32, {mask})",
         ]
-    suffix = geometry.suffix(geometry.lanes)
-    lines.append(f"declare {geometry.scalar} @llvm.vector.reduce.fadd.{suffix}({geometry.scalar}, {geometry.vector})")
     return "\n".join(lines) + "\n"
 
 

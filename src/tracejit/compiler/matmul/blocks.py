@@ -1,0 +1,74 @@
+"""The product in cache blocks: any sizes, any strides, packed operands where the caller asks for them.
+
+Blocks of the depth are also what keeps rounding small: each is summed by itself before it is added to the result.
+Strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from .geometry import Geometry
+from .packing import PACK
+from .text import Signature, Writer
+from .tile import SWEEP
+
+BLOCKS = Signature(
+    "blocks",
+    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, "
+    "ptr %c, i64 %c_row, i64 %accumulate, ptr %work, i1 %pack_b, i1 %pack_a",
+)
+
+
+def block_functions(g: Geometry) -> str:
+    """The product in blocks of depth, columns and rows, packing what the flags ask for."""
+    w = Writer(BLOCKS)
+    packed_a = w.offset("%work", g.right_bytes)
+    column_step = w.select("%pack_b", g.block_columns, "%n")
+    row_step = w.select("%pack_a", g.block_rows, "%m")
+    with w.loop("%n", column_step) as across:
+        n = w.minimum(w.subtract("%n", across.index), column_step)
+        b_columns = w.offset("%b", w.multiply("%b_col", across.index))
+        c_columns = w.offset("%c", w.multiply(across.index, g.size))
+        depth_step = _even_depth(w, g)
+        with w.loop("%k", depth_step) as inward:
+            depth = w.minimum(w.subtract("%k", inward.index), depth_step)
+            b_block = w.offset(b_columns, w.multiply("%b_row", inward.index))
+            again = w.let(f"or i64 {inward.index}, %accumulate")
+            a_columns = w.offset("%a", w.multiply("%a_col", inward.index))
+            b, b_row, b_panel = _right_block(w, g, depth, n, b_block)
+            with w.loop("%m", row_step) as down:
+                m = w.minimum(w.subtract("%m", down.index), row_step)
+                a_block = w.offset(a_columns, w.multiply("%a_row", down.index))
+                c_block = w.offset(c_columns, w.multiply("%c_row", down.index))
+                with w.when("%pack_a"):
+                    w.call(PACK, m, depth, a_block, "%a_row", "%a_col", packed_a, g.left_stride)
+                a = w.select("%pack_a", packed_a, a_block, "ptr")
+                a_row = w.select("%pack_a", g.left_stride, "%a_row")
+                a_col = w.select("%pack_a", g.size, "%a_col")
+                w.call(SWEEP, m, n, depth, a, a_row, a_col, b, b_row, b_panel, c_block, "%c_row", again)
+    return w.text()
+
+
+def _even_depth(w: Writer, g: Geometry) -> str:
+    """The depth of one block: as few blocks as allowed, about equal, and whole vectors for the transposing copies."""
+    with w.replacing(w.compare("sgt", "%k", g.depth), ["i64"], ["%k"]) as step:
+        blocks = w.let(f"udiv i64 {w.add('%k', g.depth - 1)}, {g.depth}")
+        even = w.let(f"udiv i64 {w.add(w.add('%k', blocks), -1)}, {blocks}")
+        step.append(w.let(f"and i64 {w.add(even, g.lanes - 1)}, {-g.lanes}"))
+    return step[0]
+
+
+def _right_block(w: Writer, g: Geometry, depth: str, columns: str, block: str) -> tuple[str, str, str]:
+    """Pack a block of the right operand if asked; return its pointer, row stride and panel stride."""
+    packed_panel = w.multiply(depth, g.panel_bytes)
+    panels = w.select("%pack_b", columns, 0)
+    panel_step = w.multiply("%b_col", g.panel)
+    with w.loop(panels, g.panel, ("ptr", block), ("ptr", "%work")) as panel:
+        source, target = panel.carried
+        width = w.minimum(w.subtract(panels, panel.index), g.panel)
+        w.call(PACK, depth, width, source, "%b_row", "%b_col", target, g.panel_bytes)
+        panel.following += [w.offset(source, panel_step), w.offset(target, packed_panel)]
+    return (
+        w.select("%pack_b", "%work", block, "ptr"),
+        w.select("%pack_b", g.panel_bytes, "%b_row"),
+        w.select("%pack_b", packed_panel, g.panel_bytes),
+    )
