@@ -1,0 +1,53 @@
+"""Where a graph becomes something that runs: the one place that loads the compiler, at the first compilation.
+
+A graph is compiled once per settings; what was compiled is kept with the graph.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import settings
+from ..core.graph import Graph
+from ..ops import control
+
+Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
+
+
+def compiler() -> Any:
+    """The compiler's pipeline module, loaded when first needed: importing tracejit must stay quick."""
+    return importlib.import_module("tracejit.compiler.pipeline")
+
+
+def executable(graph: Graph) -> Executable:
+    """Compile a graph: arrays in the order of its inputs to arrays in the order of its outputs."""
+    key = ("executable", settings.current())
+    found = graph.derived.get(key)
+    if found is None:
+        found = graph.derived[key] = _compiled(graph)
+    return found
+
+
+def _compiled(graph: Graph) -> Executable:
+    try:
+        compile_graph = compiler().compile_graph
+    except (ModuleNotFoundError, AttributeError):
+        return interpreted(graph)
+    return compile_graph(graph)
+
+
+def interpreted(graph: Graph) -> Executable:
+    """Run a graph kernel by kernel; results never share memory with the arguments."""
+
+    def run(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        found = control.run_graph(graph, arrays)
+        return [np.array(y) if any(np.may_share_memory(y, a) for a in arrays) else y for y in found]
+
+    return run
+
+
+control.runner[0] = executable

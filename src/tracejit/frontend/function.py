@@ -1,0 +1,332 @@
+"""`function`: the decorator that traces a Python function once per signature and runs the compiled graph.
+
+A call goes through a short path when its arguments are plain arrays and numbers that were seen before, else
+through `signature.describe`. Inside a trace, and with ``settings(eager=True)``, the Python body simply runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import settings
+from ..core.backprop import gradient_graph
+from ..core.dim import Assumptions
+from ..core.dispatch import as_tensor, state
+from ..core.errors import TracejitError, at, user_location
+from ..core.graph import Graph
+from ..core.spec import TensorSpec
+from ..core.tensor import Tensor
+from ..core.trace import trace
+from .execution import compiler
+from .signature import Call, ArgumentError, Weak, conform, describe, entry_specs, relaxed, sizes_at_entry
+from .specialization import Specialization, converted
+from .structure import flatten, unflatten
+from .variable import Variable, tracer
+
+_MAX_REMEMBERED = 4096
+
+
+def function(f: Callable[..., Any] | None = None, input_signature: Sequence[Any] | None = None,
+             autograph: bool = True, jit_compile: bool | None = None, reduce_retracing: bool = False,
+             **accepted: Any) -> Any:
+    """Compile a function: trace it once per signature and run the compiled graph.
+
+    A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of
+    each Python number. Python side effects happen while tracing only. Results are tensors.
+
+    Parameters
+    ----------
+    f : callable, optional
+        Without it, ``function(...)`` returns a decorator.
+    input_signature : sequence of TensorSpec, optional
+        One per argument; a size None stands for any size, and one trace serves them all.
+    autograph, jit_compile : optional
+        Accepted for programs written for other libraries; everything is compiled.
+    reduce_retracing : bool
+        Let sizes that differ between calls become unknown sizes instead of tracing for each.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     return x * 2.0 + 1.0
+    >>> print(f(3.0))
+    tf.Tensor(7.0, shape=(), dtype=float32)
+    """
+    unknown = [k for k in accepted if not k.startswith("experimental_")]
+    if unknown:
+        raise TypeError(f"function() got an unexpected argument {unknown[0]!r}")
+    if f is None:
+        return lambda g: Function(g, input_signature, reduce_retracing)
+    return Function(f, input_signature, reduce_retracing)
+
+
+class Function:
+    """A compiled function; made by :func:`function`."""
+
+    def __init__(self, f: Callable[..., Any], input_signature: Sequence[Any] | None = None,
+                 reduce_retracing: bool = False):
+        self.python_function = f
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.reduce_retracing = reduce_retracing
+        self.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.__qualname__ = getattr(f, "__qualname__", self.__name__)
+        self.__doc__ = getattr(f, "__doc__", None)
+        self.__module__ = getattr(f, "__module__", None)
+        self.__wrapped__ = f
+        self._arity = _plain_arity(f) if input_signature is None else None
+        self._settings: Any = None
+        self._remembered: dict[tuple, Specialization] = {}
+        self._specializations: dict[Any, list[Specialization]] = {}
+        self._patterns: dict[Any, list[TensorSpec]] = {}
+        self._traces = 0
+        self._lock = threading.RLock()
+        self._bound: dict[int, tuple[weakref.ref, Function]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.busy or kwargs or len(args) != self._arity or settings.current() is not self._settings:
+            return self._call(args, kwargs)
+        key: list[Any] = []
+        arrays: list[np.ndarray] = []
+        for x in args:
+            kind = x.__class__
+            if kind is Tensor:
+                x = x.array
+            elif kind is not np.ndarray:
+                if kind is not int and kind is not bool and kind is not str:
+                    return self._call(args, kwargs)
+                key += (kind, x)
+                continue
+            key += (x.dtype, x.shape)
+            arrays.append(x)
+        found = self._remembered.get(tuple(key))
+        if found is None:
+            return self._call(args, kwargs, tuple(key))
+        return found.run(arrays)
+
+    def _call(self, args: tuple, kwargs: dict[str, Any], key: tuple | None = None) -> Any:
+        """Any call: work out the signature, trace if it is new, run."""
+        if tracer() is not None or settings.current().eager:
+            return self._inline(args, kwargs)
+        call = self._described(args, kwargs)
+        found = self.specialization(call)
+        if state.recorders or state.interpreter is not None:
+            return found.apply(call.tensors())
+        self._remember(key, found)
+        return found.run(call.ndarrays())
+
+    def _remember(self, key: tuple | None, found: Specialization) -> None:
+        now = settings.current()
+        if now is not self._settings:
+            self._settings, self._remembered = now, {}
+        elif key is not None:
+            if len(self._remembered) >= _MAX_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = found
+
+    def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run the body as plain Python, with tensors where the compiled form has them."""
+        if self.input_signature is not None:
+            args, kwargs = self._conforming(args, kwargs)
+        leaves, structure = flatten((args, kwargs))
+        tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
+        args, kwargs = unflatten(structure, tensors)
+        leaves, structure = flatten(self.python_function(*args, **kwargs))
+        return unflatten(structure, [converted(y) for y in leaves])
+
+    # ---- signatures and traces --------------------------------------------------------------------------
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature | None:
+        """The Python signature; None where Python cannot tell."""
+        try:
+            return inspect.signature(self.python_function)
+        except (TypeError, ValueError):
+            return None
+
+    def _conforming(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        if kwargs and self.signature is not None:
+            bound = self.signature.bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            raise ArgumentError(f"an input_signature allows positional arguments only{at(user_location())}")
+        return conform(args, self.input_signature or ()), {}
+
+    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+        if self.input_signature is not None:
+            return describe(*self._conforming(args, kwargs))
+        if self.signature is not None and (kwargs or len(args) != self._arity):
+            try:
+                bound = self.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self.__name__}() {error}") from None
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        return describe(args, kwargs)
+
+    def specialization(self, call: Call) -> Specialization:
+        """The trace that serves a call, made if there is none."""
+        with self._lock:
+            patterns = self._pattern(call)
+            key = (call.structure, call.values, tuple([i for i, _ in call.arrays]), tuple(patterns))
+            made = self._specializations.get(key)
+            if made is None:
+                self._forget_the_dead()
+                made = self._specializations[key] = []
+            shapes = [s.shape for s in call.specs]
+            for found in made:
+                if found.serves(shapes):
+                    return found
+            made.append(self._traced(call, patterns))
+            return made[-1]
+
+    def _pattern(self, call: Call) -> list[TensorSpec]:
+        """The specs to trace with: None for sizes that are not known before the call."""
+        if self.input_signature is not None:
+            return flatten(self.input_signature)[0]
+        if not self.reduce_retracing:
+            return call.specs
+        group = call.group()
+        known = self._patterns.get(group, call.specs)
+        known = self._patterns[group] = [relaxed(p, s) for p, s in zip(known, call.specs, strict=True)]
+        return known
+
+    def _forget_the_dead(self) -> None:
+        """Drop traces specialised on objects that no longer exist."""
+        dead = [k for k in self._specializations
+                if any(isinstance(v, Weak) and v.ref() is None for _, v in k[1])]
+        for key in dead:
+            del self._specializations[key]
+
+    def _traced(self, call: Call, patterns: Sequence[TensorSpec]) -> Specialization:
+        created: list[Variable] = []
+        made = self._trace_once(call, patterns, None if self._traces else created)
+        if created:
+            made = self._trace_once(call, patterns, None)
+        return made
+
+    def _trace_once(self, call: Call, patterns: Sequence[TensorSpec],
+                    created: list[Variable] | None) -> Specialization:
+        specs, atoms = entry_specs(patterns)
+        structure: list[Any] = []
+
+        def body(*tensors: Tensor) -> list[Tensor]:
+            now = tracer()
+            assert now is not None
+            if created is not None:
+                now.created = created  # type: ignore[attr-defined]
+            args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
+            leaves, found = flatten(self.python_function(*args, **kwargs))
+            structure.append(found)
+            return [converted(y) for y in leaves]
+
+        hints = {n: s for n, s in sizes_at_entry(atoms, [s.shape for s in call.specs]).items() if s is not None}
+        self._traces += 1
+        traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
+        return Specialization(self.__name__, traced, specs, atoms, structure[0])
+
+    # ---- looking inside ---------------------------------------------------------------------------------
+
+    def experimental_get_tracing_count(self) -> int:
+        """How many times the Python body has been traced."""
+        return self._traces
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization:
+        """The trace for these arguments (TensorSpecs may stand for arrays), callable with arrays alone."""
+        if not args and not kwargs and self.input_signature is not None:
+            args = self.input_signature
+        return self.specialization(self._described(args, kwargs))
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The traced graph for these arguments."""
+        return self.get_concrete_function(*args, **kwargs).graph
+
+    def gradient_graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph of the gradient with respect to every float input, for these arguments."""
+        return gradient_graph(self.graph(*args, **kwargs))[0]
+
+    def loops(self, *args: Any, **kwargs: Any) -> str:
+        """The loop program that these arguments are compiled to, as text."""
+        return compiler().loops_text(self.graph(*args, **kwargs))
+
+    def llvm(self, *args: Any, **kwargs: Any) -> str:
+        """The LLVM IR that these arguments are compiled to, as text."""
+        return compiler().llvm_text(self.graph(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        return f"<tracejit.function {self.__qualname__}>"
+
+    # ---- methods ----------------------------------------------------------------------------------------
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        known = self._bound.get(id(instance))
+        if known is None or known[0]() is not instance:
+            known = self._bind(instance)
+        return self if known is None else BoundFunction(known[1], instance)
+
+    def _bind(self, instance: Any) -> Any:
+        key, table = id(instance), self._bound
+        ref = weakref.ref(instance, lambda _: table.pop(key, None))
+        method = Function(Method(self.python_function, ref), self.input_signature, self.reduce_retracing)
+        table[key] = (ref, method)
+        return table[key]
+
+
+class Method:
+    """A method whose instance is kept weakly, so that compiled methods do not keep objects alive."""
+
+    def __init__(self, f: Callable[..., Any], instance: weakref.ref):
+        self.f = f
+        self.instance = instance
+        self.__name__ = getattr(f, "__name__", "method")
+        self.__qualname__ = getattr(f, "__qualname__", self.__name__)
+        self.__doc__ = f.__doc__
+        self.__module__ = f.__module__
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        whole = inspect.signature(self.f)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        instance = self.instance()
+        if instance is None:
+            raise TracejitError(f"{self.__qualname__}: the object it belongs to no longer exists")
+        return self.f(instance, *args, **kwargs)
+
+
+class BoundFunction:
+    """A compiled method of one object."""
+
+    __slots__ = ("function", "instance")
+
+    def __init__(self, function: Function, instance: Any):
+        self.function = function
+        self.instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+
+def _plain_arity(f: Callable[..., Any]) -> int | None:
+    """The number of arguments of a function that takes nothing but plain positional ones."""
+    if isinstance(f, Method):
+        inner = _plain_arity(f.f)
+        return None if inner is None else inner - 1
+    code = getattr(f, "__code__", None)
+    if code is None or code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return None
+    return code.co_argcount

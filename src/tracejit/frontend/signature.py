@@ -1,0 +1,217 @@
+"""What a call of a compiled function is specialised on: structure, dtypes and shapes, and Python values.
+
+A call's leaves are sorted into arrays, which become inputs of the graph, and everything else, which is part of
+the program: Python numbers by type and value, Variables and other objects by identity, weakly.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Dim, Size
+from ..core.dispatch import as_tensor
+from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ..core.spec import TensorSpec
+from ..core.tensor import Tensor
+from .structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
+from .variable import Variable
+
+
+class ArgumentError(TracejitError, TypeError):
+    """An argument that a compiled function cannot be specialised on."""
+
+
+class Weak:
+    """An object by identity, without keeping it alive. Equal only to a Weak of the same living object."""
+
+    __slots__ = ("ref", "hash")
+
+    def __init__(self, x: Any):
+        self.ref = weakref.ref(x)
+        self.hash = id(x)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Weak) and self.ref() is not None and self.ref() is other.ref()
+
+
+_PLAIN = (str, bytes, int, bool, type(None), type(Ellipsis), np.dtype, type)
+
+
+def value_key(x: Any) -> Hashable:
+    """The part of the cache key that stands for a Python value: 1, True, 1.0 and -0.0, 0.0 all differ."""
+    kind = x.__class__
+    if kind in _PLAIN:
+        return (kind, x)
+    if kind is float:
+        return (float, x.hex())
+    if kind is complex:
+        return (complex, x.real.hex(), x.imag.hex())
+    if kind.__eq__ is object.__eq__ or isinstance(x, Variable):
+        try:
+            return Weak(x)
+        except TypeError:
+            return (kind, x)
+    try:
+        hash(x)
+    except TypeError:
+        raise ArgumentError(
+            f"an argument of type {kind.__name__} is neither a tensor nor hashable, so a compiled function cannot "
+            f"tell one from another; pass arrays, numbers, tuples, lists or dicts{at(user_location())}"
+        ) from None
+    return (kind, x)
+
+
+@dataclass
+class Call:
+    """The arguments of one call.
+
+    Attributes
+    ----------
+    structure : Structure
+        Of ``(args, kwargs)``.
+    leaves : list
+        What the caller gave.
+    arrays : list of (int, Tensor or ndarray or TensorSpec)
+        Position among the leaves, and the leaf, of everything that becomes an input.
+    specs : list of TensorSpec
+        Of these, as they are in this call.
+    values : tuple
+        Keys of all other leaves.
+    """
+
+    structure: Structure
+    leaves: list[Any]
+    arrays: list[tuple[int, Any]]
+    specs: list[TensorSpec]
+    values: tuple
+
+    def group(self) -> Hashable:
+        """What calls have in common that differ in sizes only."""
+        return (self.structure, self.values, tuple([(i, s.dtype, len(s.shape))
+                                                    for (i, _), s in zip(self.arrays, self.specs, strict=True)]))
+
+    def ndarrays(self) -> list[np.ndarray]:
+        """The inputs as arrays."""
+        return [x.array if isinstance(x, Tensor) else x for _, x in self.arrays]
+
+    def tensors(self) -> list[Tensor]:
+        """The inputs as tensors; those given as tensors keep their identity."""
+        return [as_tensor(x) for _, x in self.arrays]
+
+    def rebuilt(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The leaves with the inputs replaced."""
+        leaves = list(self.leaves)
+        for (position, _), tensor in zip(self.arrays, tensors, strict=True):
+            leaves[position] = tensor
+        return leaves
+
+
+def describe(args: tuple, kwargs: dict[str, Any]) -> Call:
+    """Take the arguments of a call apart."""
+    leaves, structure = flatten((args, kwargs))
+    arrays, specs, values = [], [], []
+    for i, x in enumerate(leaves):
+        if isinstance(x, Tensor):
+            specs.append(x.spec)
+        elif isinstance(x, (np.ndarray, np.generic)):
+            x = np.asarray(x)
+            specs.append(_spec_of(x))
+        elif isinstance(x, TensorSpec):
+            specs.append(x)
+        else:
+            values.append((i, value_key(x)))
+            continue
+        arrays.append((i, x))
+    return Call(structure, leaves, arrays, specs, tuple(values))
+
+
+def _spec_of(array: np.ndarray) -> TensorSpec:
+    try:
+        return TensorSpec(array.shape, array.dtype)
+    except DtypeError as error:
+        raise DtypeError(f"{error}{at(user_location())}") from None
+
+
+# ---- signatures given by the user -----------------------------------------------------------------------
+
+
+def conform(args: tuple, signature: Sequence[Any]) -> tuple:
+    """Arguments converted to an ``input_signature``; ShapeError or DtypeError when they do not fit."""
+    wanted, structure = flatten(tuple(signature))
+    given, found = flatten(tuple(args))
+    if not alike(_as_lists(found), _as_lists(structure)):
+        raise ArgumentError(f"the arguments have the structure {text(found)}, the input_signature "
+                            f"{text(structure)}{at(user_location())}")
+    return unflatten(found, [_fitted(x, s) for x, s in zip(given, wanted, strict=True)])
+
+
+def _as_lists(structure: Structure) -> Structure:
+    """Lists and tuples may stand for each other in a signature."""
+    if not isinstance(structure, Nest):
+        return LEAF
+    kind = list if structure.kind is tuple else structure.kind
+    return Nest(kind, structure.keys, tuple(_as_lists(c) for c in structure.children))
+
+
+def _fitted(x: Any, spec: TensorSpec) -> Any:
+    if not isinstance(spec, TensorSpec):
+        raise ArgumentError(f"an input_signature consists of TensorSpecs, not {type(spec).__name__}")
+    if isinstance(x, TensorSpec):
+        have = x
+    else:
+        if not isinstance(x, (Tensor, Variable)):
+            x = np.asarray(x) if isinstance(x, np.ndarray) and x.dtype == spec.dtype else as_tensor(x, spec.dtype)
+        elif isinstance(x, Variable):
+            x = as_tensor(x)
+        have = x if isinstance(x, TensorSpec) else TensorSpec(x.shape, x.dtype)
+    if have.dtype != spec.dtype:
+        raise DtypeError(f"an argument of {have} where the input_signature says {spec}; cast it{at(user_location())}")
+    if not admits(spec.shape, have.shape):
+        raise ShapeError(f"an argument of {have} does not fit the input_signature {spec}{at(user_location())}")
+    return x
+
+
+def admits(pattern: Sequence[Size | None], shape: Sequence[Size | None]) -> bool:
+    """Does a shape fit a pattern in which None is any size?"""
+    return len(pattern) == len(shape) and all(p is None or p == s for p, s in zip(pattern, shape, strict=True))
+
+
+# ---- unknown sizes --------------------------------------------------------------------------------------
+
+
+def entry_specs(patterns: Sequence[TensorSpec]) -> tuple[list[TensorSpec], list[tuple[str, int, int]]]:
+    """Specs with an atom ``n0, n1, ...`` for every None, and where each atom is: (name, input, axis)."""
+    atoms: list[tuple[str, int, int]] = []
+    specs = []
+    for i, spec in enumerate(patterns):
+        shape: list[Size] = []
+        for axis, size in enumerate(spec.shape):
+            if size is None:
+                name = f"n{len(atoms)}"
+                atoms.append((name, i, axis))
+                shape.append(Dim.of(name))
+            else:
+                shape.append(size)
+        specs.append(TensorSpec(shape, spec.dtype))
+    return specs, atoms
+
+
+def relaxed(pattern: TensorSpec, spec: TensorSpec) -> TensorSpec:
+    """The pattern with None where the spec differs from it."""
+    shape = [p if p == s else None for p, s in zip(pattern.shape, spec.shape, strict=True)]
+    return TensorSpec(shape, spec.dtype)
+
+
+def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
+    """The sizes that the atoms have in a call."""
+    return {name: shapes[i][axis] for name, i, axis in atoms}
