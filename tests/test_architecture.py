@@ -34,7 +34,7 @@ MAX_MEDIAN_FUNCTION_LINES = 8
 LAYERS = {
     "core": {"core"},
     "ops": {"core", "ops"},
-    "compiler": {"core", "ops", "compiler"},
+    "compiler": {"core", "ops", "runtime", "compiler"},
     "runtime": {"core", "runtime"},
     "frontend": {"core", "ops", "compiler", "runtime", "frontend"},
     "library": {"core", "ops", "compiler", "runtime", "frontend", "library"},
@@ -224,7 +224,7 @@ def test_imports_go_down_the_layers():
             for item in module.imports
             if item.name in MODULES and MODULES[item.name].layer not in LAYERS[module.layer]
         ],
-        "One way only: core <- ops <- compiler <- frontend <- library, faces; core <- runtime <- frontend",
+        "One way only: core <- ops <- compiler <- frontend <- library, faces; core <- runtime <- compiler",
     )
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from ..core.dim import Dim, Size
 
 #: Where a buffer's memory comes from.
-#: input: entry buffers[slot], read only · output: entry buffers[slot], given by the caller, or allocated by the
-#: callee when ``heap`` · constant: ctx.constants[slot] · temp: workspace at byte ``offset``, set by the plan ·
-#: local: at most 32 elements in registers (a stack slot that promotes) · heap: allocated through ctx when the
-#: program runs, grown by Grow, released by Free or handed over by an output slot.
+#: input: read only, the entry's input `slot` · output: the entry's output `slot` (counted from 0), memory given by
+#: the caller · constant: ctx.constants[slot] · temp: workspace at byte ``offset``, set by the plan · local: at most
+#: 32 elements in registers (a stack slot that promotes) · heap: allocated through ctx when the program runs, grown
+#: by Grow, released by Free; with a slot it is that output, and handed over to the caller.
 KINDS = ("input", "output", "constant", "temp", "local", "heap")
 
 
@@ -277,7 +277,8 @@ class Program:
     """One entry point: its buffers, its statements, the names of the entry's size atoms in order.
 
     `atoms` are read from the entry's dims array; `bound` are atoms that While statements bind, written back
-    behind them. Axes, scalars and buffers are named uniquely over the whole program.
+    behind them. `output_shapes` are the outputs' shapes over both. Axes, scalars and buffers are named
+    uniquely over the whole program.
     """
 
     name: str
@@ -288,6 +289,7 @@ class Program:
     workspace: Size = 0
     messages: tuple[str, ...] = ()
     contract: bool = True
+    output_shapes: tuple[tuple[Size, ...], ...] = ()
 
 
 #: Scalar operations: name -> number of arguments. Elementary functions are those of ``compiler.math``.

@@ -43,11 +43,11 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray
         size = spec.size * (2 if spec.dtype.kind == "c" else 1)
         env[value] = View.whole(b.buffer(real_dtype(spec.dtype), size, "input", slot), spec.shape, spec.dtype)
     lowering.nodes(graph, env, set())
-    n = len(graph.inputs)
-    for i, value in enumerate(graph.outputs):
-        lowering.place_output(env[value], n + i)
+    for slot, value in enumerate(graph.outputs):
+        lowering.place_output(env[value], slot)
     program = Program(graph.name, b.buffers, b.block, tuple(entry_atoms(graph)), tuple(lowering.bound),
-                      messages=tuple(b.messages), contract=contract)
+                      messages=tuple(b.messages), contract=contract,
+                      output_shapes=tuple(env[v].shape for v in graph.outputs))
     return program, b.constants
 
 
@@ -178,10 +178,12 @@ class Lowering:
         b = self.b
         buffer = view.buffer
         late = any(isinstance(s, Dim) and any(a.name in self.bound for a in s.atoms()) for s in view.shape)
-        if buffer is not None and view.is_whole and buffer.kind in ("temp", "heap") and buffer not in self.swapped:
-            buffer.kind, buffer.slot = "output", slot
+        free = buffer is not None and view.is_whole and buffer.slot < 0 and buffer not in self.swapped
+        if free and buffer.kind in ("temp", "heap"):
+            buffer.kind, buffer.slot = ("output" if buffer.kind == "temp" else "heap"), slot
             return
-        target = View.whole(b.buffer(real_dtype(view.dtype), product(view.shape) * view.unit, "output", slot),
+        size = product(view.shape) * view.unit
+        target = View.whole(b.buffer(real_dtype(view.dtype), size, "heap" if late else "output", slot),
                             view.shape, view.dtype)
         if late:
             self.allocate(target)

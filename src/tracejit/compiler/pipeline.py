@@ -1,3 +1,239 @@
-"""The pipeline: every pass in order, from a graph to something that can be called."""
+"""The pipeline: every pass in order, from a graph to something that can be called.
+
+Graph passes, then loop passes, then text, then an object. The object is found by the text of the graph and
+everything else that shapes it, so a process that meets the same graph again compiles nothing.
+"""
 
 from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import settings, text
+from ..core.graph import Graph, verify
+from ..runtime import cpu, diskcache
+from ..runtime.compiled import CompiledObject
+from ..runtime.executable import Executable
+from ..runtime.signature import Signature
+from . import control, llvm, matmul
+from .emit import Emitted, emit
+from .fuse import fuse
+from .loops import Program, While, walk
+from .loops import to_text as program_text
+from .loopverify import verify as verify_program
+from .lower import entry_atoms, lower
+from .plan import plan
+from .schedule import Target, schedule
+from .simplify import simplify
+
+FORMAT = "1"
+_lock = threading.RLock()
+
+GraphPass = Callable[[Graph], Graph]
+ProgramPass = Callable[[Program], Program]
+
+#: Passes on graphs, in order. Contract of each: a valid graph in, a valid graph of the same values out.
+GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify),)
+
+#: Passes on programs, in order. Contract of each: a valid program in, one with the same results out.
+PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (("fuse", fuse), ("plan", plan))
+
+
+def compile_graph(graph: Graph) -> Executable:
+    """Machine code for a graph: called with its inputs as arrays, returns its outputs."""
+    found = graph.derived.get(("executable", settings.current().contract))
+    if found is None:
+        with _lock:
+            found = compiled(graph).load(*_links(graph))
+            graph.derived["executable", settings.current().contract] = found
+    return found
+
+
+def _links(graph: Graph) -> tuple[list[np.ndarray], list[int]]:
+    made = compiled(graph)
+    table = text.constants(graph)
+    return [table[k] for k in made.constants], [function_address(name) for name in made.functions]
+
+
+def compiled(graph: Graph) -> CompiledObject:
+    """The graph's object code, from memory, from disk, or made now."""
+    key = cache_key(graph)
+    found = _objects.get(key)
+    if found is None:
+        payload = diskcache.get(key)
+        found = _from_disk(payload)
+        if found is None:
+            found = build(graph)
+            diskcache.put(key, found.to_payload())
+        if len(_objects) > 4096:
+            _objects.clear()
+        _objects[key] = found
+    return found
+
+
+_objects: dict[str, CompiledObject] = {}
+
+
+def _from_disk(payload: bytes | None) -> CompiledObject | None:
+    try:
+        return None if payload is None else CompiledObject.from_payload(payload)
+    except ValueError:
+        return None
+
+
+def cache_key(graph: Graph) -> str:
+    """What the object code depends on, hashed."""
+    parts = (FORMAT, code_digest(), text.to_text(graph), cpu.host().key, llvm.version(),
+             str(settings.current().contract), _locations_of_checks(graph))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _locations_of_checks(graph: Graph) -> str:
+    """User lines that end up in messages of the object."""
+    return ";".join(str(n.location) for n in graph.nodes if n.op.name in ("gather", "scatter_add"))
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Identifies this version of the package's own code, by the size and time of its files."""
+    root = Path(__file__).resolve().parent.parent
+    parts = []
+    for folder in ("core", "ops", "compiler", "runtime"):
+        for directory, _, files in sorted(os.walk(root / folder)):
+            for name in sorted(f for f in files if f.endswith(".py")):
+                stat = os.stat(os.path.join(directory, name))
+                parts.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return hashlib.sha256(";".join(parts).encode()).hexdigest()
+
+
+# ---- the passes -----------------------------------------------------------------------------------------
+
+
+def optimized(graph: Graph) -> Graph:
+    """The graph after all graph passes."""
+    for name, run in GRAPH_PASSES:
+        start = time.perf_counter()
+        graph = run(graph)
+        if settings.current().check:
+            verify(graph)
+        report(2, name, start, lambda: text.to_text(graph))
+    return graph
+
+
+def lower_graph(graph: Graph) -> Program:
+    """The loop program of a graph after all passes."""
+    return _lowered(graph)[0]
+
+
+def _lowered(graph: Graph) -> tuple[Program, list[np.ndarray]]:
+    assert control.STRUCTURES
+    start = time.perf_counter()
+    program, constants = lower(optimized(graph), settings.current().contract)
+    report(2, "lower", start, lambda: program_text(program))
+    for name, run in PROGRAM_PASSES:
+        if settings.current().check:
+            verify_program(program)
+        start = time.perf_counter()
+        program = run(program)
+        report(4, name, start, lambda: program_text(program))
+    if settings.current().check:
+        verify_program(program)
+    return program, constants
+
+
+def build(graph: Graph) -> CompiledObject:
+    """Compile a graph, without looking for an earlier result."""
+    program, constants = _lowered(graph)
+    start = time.perf_counter()
+    emitted = emit(program, machine())
+    report(5, "emit", start, lambda: emitted.text)
+    start = time.perf_counter()
+    image = llvm.compile_text(emitted.text, opt=level(program))
+    report(1, "llvm", start, lambda: llvm.assembly(emitted.text) if settings.current().debug >= 6 else "")
+    return _object(graph, program, emitted, image, constants)
+
+
+def level(program: Program) -> int:
+    """LLVM's effort: sequential loops gain from the full pipeline, straight vector code does not."""
+    loops = sum(isinstance(s, While) for s in walk(program.body))
+    return 2 if loops else 1
+
+
+def _object(graph: Graph, program: Program, emitted: Emitted, image: bytes,
+            constants: list[np.ndarray]) -> CompiledObject:
+    atoms = entry_atoms(graph)
+    signature = Signature(
+        tuple((v.spec.dtype, v.spec.shape) for v in graph.inputs),
+        tuple((v.spec.dtype, shape) for v, shape in zip(graph.outputs, program.output_shapes, strict=True)),
+        tuple((name, *atoms[name]) for name in program.atoms),
+        program.bound,
+        frozenset(b.slot for b in program.buffers if b.kind == "heap" and b.slot >= 0),
+    )
+    table = {id(a): k for k, a in text.constants(graph).items()}
+    keys = tuple(table[id(c.base if c.base is not None and id(c) not in table else c)] for c in constants)
+    polls = any(isinstance(s, While) for s in walk(program.body))
+    return CompiledObject(image, signature, emitted.workspace, program.messages, polls, program.name, keys,
+                          emitted.functions)
+
+
+@lru_cache(maxsize=1)
+def machine() -> Target:
+    """The machine code is made for, as the scheduler sees it."""
+    return Target.of(cpu.host().features)
+
+
+@lru_cache(maxsize=8)
+def function_address(name: str) -> int:
+    """A library kernel, compiled once per machine."""
+    dtype = {"gemm_f32": "float32", "gemm_f64": "float64"}[name]
+    source = matmul.kernel_text(dtype, register_bytes=machine().register_bytes, fma=machine().has_fma)
+    key = hashlib.sha256("\0".join((FORMAT, source, cpu.host().key, llvm.version())).encode()).hexdigest()
+    made = _from_disk(diskcache.get(key))
+    if made is None:
+        made = CompiledObject(llvm.compile_text(source, opt=2), Signature((), ()), entry=matmul.symbol(dtype))
+        diskcache.put(key, made.to_payload())
+    return made.load().address
+
+
+# ---- looking inside -------------------------------------------------------------------------------------
+
+
+def loops_text(graph: Graph) -> str:
+    """The loop program as text, with the schedule of each nest."""
+    program = lower_graph(graph)
+    schedule(program, machine())
+    return program_text(program)
+
+
+def llvm_text(graph: Graph) -> str:
+    """The LLVM module of a graph, as handed to LLVM."""
+    return emit(lower_graph(graph), machine()).text
+
+
+def assembly_text(graph: Graph) -> str:
+    """The machine code of a graph as assembly."""
+    program = lower_graph(graph)
+    return llvm.assembly(emit(program, machine()).text, opt=level(program))
+
+
+def report(at_level: int, what: str, start: float, content: Callable[[], str]) -> None:
+    """Print a pass's time, and from its debug level on what it made."""
+    debug = settings.current().debug
+    if debug >= 1:
+        print(f"tracejit: {what} {1e3 * (time.perf_counter() - start):.1f} ms", file=sys.stderr)
+    if debug >= max(at_level, 2):
+        print(content(), file=sys.stderr)
+
+
+def describe_passes() -> list[tuple[str, Any]]:
+    """Names and functions of all passes, in order."""
+    return [*GRAPH_PASSES, *PROGRAM_PASSES]

@@ -18,7 +18,7 @@ from tracejit.runtime import diskcache, objects
 from tracejit.runtime.executable import Executable, Message
 from tracejit.runtime.signature import Signature
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class CompiledObject:
     messages: tuple[Message, ...] = ()
     polls: bool = False
     entry: str = "entry"
+    constants: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
 
     def load(self, constants: Sequence[np.ndarray] = (), functions: Sequence[Any] = ()) -> Executable:
         """Load the code into this process; ObjectError when it is damaged or for another machine."""
@@ -59,6 +61,8 @@ class CompiledObject:
             "messages": [message if isinstance(message, str) else list(message) for message in self.messages],
             "polls": self.polls,
             "entry": self.entry,
+            "constants": list(self.constants),
+            "functions": list(self.functions),
         }
         return diskcache.pack(self.image, metadata)
 
@@ -76,6 +80,8 @@ class CompiledObject:
                 tuple(m if isinstance(m, str) else (m[0], m[1]) for m in data["messages"]),
                 bool(data["polls"]),
                 str(data["entry"]),
+                tuple(data["constants"]),
+                tuple(data["functions"]),
             )
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"damaged description of a compiled object: {error!r}") from error

@@ -1,0 +1,81 @@
+"""Plan: where temporaries live in the workspace, and how large it is.
+
+A temporary is live from the first to the last top-level statement that mentions it; one that ended gives its
+place to the next of the same size. Sizes known only at entry get places whose offsets are sizes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..core.dim import Dim, Size
+from .loops import Allocate, Buffer, Call, Free, Grow, Load, Program, Statement, Store, While, walk
+
+ALIGN = 64
+
+
+def plan(program: Program) -> Program:
+    """Set the offset of every temp and the program's workspace, in bytes; returns the program."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for position, statement in enumerate(program.body):
+        for s in walk([statement]):
+            for b in _mentioned(s):
+                if b.kind == "temp":
+                    first.setdefault(b, position)
+                    last[b] = position
+    starts: dict[int, list[Buffer]] = {}
+    ends: dict[int, list[Buffer]] = {}
+    for b in first:
+        starts.setdefault(first[b], []).append(b)
+        ends.setdefault(last[b], []).append(b)
+    static, symbolic = _Arena(), _Arena()
+    for position in range(len(program.body)):
+        for b in starts.get(position, ()):
+            (symbolic if isinstance(b.size, Dim) else static).take(b)
+        for b in ends.get(position, ()):
+            (symbolic if isinstance(b.size, Dim) else static).give(b)
+    for b in first:
+        if isinstance(b.size, Dim):
+            b.offset = b.offset + static.top
+    program.workspace = static.top + symbolic.top
+    return program
+
+
+class _Arena:
+    """Places handed out by size; `top` is the end of the last one."""
+
+    def __init__(self) -> None:
+        self.top: Size = 0
+        self.free: dict[Size, list[Size]] = {}
+
+    def take(self, b: Buffer) -> None:
+        room = _bytes(b)
+        places = self.free.get(room)
+        if places:
+            b.offset = places.pop()
+            return
+        b.offset = self.top
+        self.top = self.top + room
+
+    def give(self, b: Buffer) -> None:
+        self.free.setdefault(_bytes(b), []).append(b.offset)
+
+
+def _bytes(b: Buffer) -> Size:
+    """Room for a buffer, a multiple of the alignment when its size is known."""
+    exact = b.size * b.dtype.itemsize
+    if isinstance(exact, Dim):
+        return ((b.size + (ALIGN - 1)) * b.dtype.itemsize)
+    return -(-max(exact, 1) // ALIGN) * ALIGN
+
+
+def _mentioned(s: Statement) -> Iterable[Buffer]:
+    match s:
+        case Load() | Store() | Allocate() | Grow() | Free():
+            return (s.buffer,)
+        case Call():
+            return (v.buffer for v in s.views)
+        case While():
+            return (b for pair in s.swaps for b in pair)
+    return ()

@@ -1,0 +1,4 @@
+"""Simplify."""
+from ..core.graph import Graph
+def simplify(graph: Graph) -> Graph:
+    return graph
