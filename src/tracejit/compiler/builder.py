@@ -21,6 +21,7 @@ from .loops import Acc, Axis, Buffer, Combine, Compute, Const, Fail, Index, Load
 from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
+ON_BOOLS = {"add": "or", "mul": "and"}
 LOCAL_ELEMENTS = 32
 
 
@@ -111,6 +112,8 @@ class Builder:
         if op == "pow" and args[0].dtype.kind in "iu":
             return self._integer_power(*args)
         argtype = args[-1].dtype
+        if argtype == BOOL:
+            op = ON_BOOLS.get(op, op)
         if dtype is None:
             dtype = BOOL if op in ("lt", "le", "gt", "ge", "eq", "ne", "isnan") else argtype
         name = self.fresh("v")
@@ -322,6 +325,8 @@ class Builder:
 
     def scan(self, x: View, target: View, axis: int, rule: str, init: Any) -> None:
         """Running fold of `x` along `axis`, written to `target`."""
+        if x.shape[axis] == 1:
+            return self.copy(x, target)
         kinds = ["scan" if k == axis else "parallel" for k in range(len(x.shape))]
         axes, ix = self.axes(x.shape, kinds)
         with self.writing([]) as body:

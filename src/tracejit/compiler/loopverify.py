@@ -273,7 +273,8 @@ class _Checker:
         nest = self.path[-2] if len(self.path) > 1 else None
         axes = nest.axes if isinstance(nest, Nest) else []
         used = {name for name, _ in s.index.terms}
-        lost = [a.name for a in axes if a.kind == "parallel" and a.size != 1 and a.name not in used]
+        runs = all(a.size != 0 for a in axes)
+        lost = [a.name for a in axes if runs and a.kind == "parallel" and a.size != 1 and a.name not in used]
         self.require(not lost, f"iterations of the parallel {', '.join(lost)} overwrite each other")
 
     def check_Combine(self, s: Combine, scope: _Scope) -> None:

@@ -91,7 +91,7 @@ class Perturb(Eager):
 
     def _moved(self, array: np.ndarray) -> np.ndarray:
         if array.dtype.kind == "c":
-            return (self._moved(array.real) + 1j * self._moved(array.imag)).astype(array.dtype)
+            return np.asarray(self._moved(array.real) + 1j * self._moved(array.imag), array.dtype)
         if array.dtype.kind != "f":
             return array
         steps = self.random.integers(-1, 2, array.shape)

@@ -172,7 +172,7 @@ def _abs_vjp(g: Any, y: Any, x: Any) -> Any:
        samples=unary(0.5, 2.0, complex=True))
 def abs(x: TensorSpec) -> TensorSpec:
     """Absolute value; the derivative at 0 is 0."""
-    return TensorSpec(x.shape, {"c": f"float{x.dtype.itemsize * 4}"}.get(x.dtype.kind, x.dtype))
+    return TensorSpec(numeric(x).shape, {"c": f"float{x.dtype.itemsize * 4}"}.get(x.dtype.kind, x.dtype))
 
 
 def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
@@ -278,10 +278,10 @@ def mod(a: TensorSpec, b: TensorSpec) -> TensorSpec:
 @defop(kernel=np.floor, vjp=(None,), lower=Scalar("floor"), traits=ELEMENTWISE, samples=unary())
 def floor(x: TensorSpec) -> TensorSpec:
     """The largest whole number not above `x`; no gradient flows through it."""
-    return ordered(x)
+    return floats(x)
 
 
 @defop(kernel=np.round, vjp=(None,), lower=Scalar("round"), traits=ELEMENTWISE, samples=unary())
 def round(x: TensorSpec) -> TensorSpec:
     """The nearest whole number, halves to even; no gradient flows through it."""
-    return ordered(numeric(x))
+    return floats(x)

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dim import Size, UnknownSize, same
 from ..core.dispatch import as_tensor
 from ..core.errors import require
-from ..core.op import Joint, defop, ops, sample
+from ..core.op import Joint, defop, numeric, ops, sample
 from ..core.scattered import Scattered, dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from .lowering import Nests, Reindex
@@ -80,7 +80,7 @@ def _place_nests(b: Any, out: TensorSpec, *values: Any, shape: Any, slices: tupl
        samples=(sample((2, 3), (1, 1), shape=(4, 5), slices=(_INSIDE, ((0, 1, 1), (4, 1, 1))), complex=True),))
 def place(*values: TensorSpec, shape: tuple[Size, ...], slices: tuple[Slices, ...]) -> TensorSpec:
     """Zeros of `shape` with each value added at its slices."""
-    out = TensorSpec(shape, values[0].dtype)
+    out = TensorSpec(shape, numeric(values[0]).dtype)
     for v, s in zip(values, slices, strict=True):
         part = sliced(out, s)
         require(len(part.shape) == len(v.shape) and all(same(a, b) for a, b in zip(part.shape, v.shape, strict=True)),
@@ -118,7 +118,7 @@ def _slice_add_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices)
                                     sample((4,), (), slices=((0, 2, 2),))))
 def slice_add(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
     """`x` with `v` added at static slices."""
-    return _fits(x, v, slices)
+    return _fits(numeric(x), v, slices)
 
 
 def _update_tangent(record: Any, ts: list, op: Any) -> Any:
@@ -245,7 +245,7 @@ def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> Te
        prepare=_update_prepare, traits=("window",), samples=_WINDOWS)
 def window_add(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
     """`x` with `v` added to the window at `starts`; moved inside when it sticks out."""
-    return _window_spec(x, v, starts)
+    return _window_spec(numeric(x), v, starts)
 
 
 # ---- gather and scatter ---------------------------------------------------------------------------------
@@ -314,6 +314,7 @@ def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any],
                 sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float"))))
 def scatter_add(x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int) -> TensorSpec:
     """`x` with `values` added along `axis` at `indices`; repeated indices add up."""
+    numeric(x)
     expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     require(len(expected) == len(values.shape) and all(same(a, b) for a, b in zip(expected, values.shape, strict=True)),
             f"values of {shape_text(values.shape)} where {shape_text(expected)} belong")

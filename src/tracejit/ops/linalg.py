@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.dim import same
 from ..core.errors import require
-from ..core.op import defop, ops, sample
+from ..core.op import defop, numeric, ops, sample
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from .arithmetic import matched
 from .lowering import Structure
@@ -33,6 +33,7 @@ def swapped(x: Any) -> Any:
                 sample((1, 3), (3, 1), complex=True)))
 def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes."""
+    numeric(a)
     require(len(a.shape) >= 2 and len(b.shape) >= 2,
             f"takes matrices, got {shape_text(a.shape)} and {shape_text(b.shape)}; use tracejit.matvec or @")
     require(same(a.shape[-1], b.shape[-2]), f"inner sizes differ: {a.shape[-1]} and {b.shape[-2]}, "

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dim import Size, product
 from ..core.dispatch import as_tensor
 from ..core.errors import require
-from ..core.op import defop, ops, sample
+from ..core.op import defop, numeric, ops, sample
 from ..core.spec import TensorSpec
 from .lowering import Nests, Reduce
 
@@ -65,8 +65,7 @@ def _sum_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
        lower=Reduce("add", lambda dtype: 0), prepare=_reduction, traits=("reduce", "expensive"), samples=_SHAPES)
 def reduce_sum(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Sum over the axes in `axis`, which are dropped; None is all of them."""
-    require(x.dtype.kind != "b", "cannot sum bools; cast them to an integer dtype first")
-    return dropped(x, axis)
+    return dropped(numeric(x), axis)
 
 
 def _shares(y: Any, x: Any, axis: tuple[int, ...]) -> Any:
@@ -182,4 +181,4 @@ def _cumsum_nests(b: Any, out: TensorSpec, x: Any, *, axis: int, reverse: bool) 
        samples=(sample((2, 3), axis=1, reverse=False, complex=True), sample((4, 2), axis=0, reverse=True, complex=True)))
 def cumsum(x: TensorSpec, *, axis: int, reverse: bool) -> TensorSpec:
     """Running sums along `axis`, from the end with `reverse`."""
-    return x
+    return numeric(x)

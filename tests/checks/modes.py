@@ -1,0 +1,187 @@
+"""The three modes of running a program, and when two results are the same.
+
+A program is a graph: kernels run it, the loop IR's interpreter runs it, machine code runs it. Where every op
+is exact the results are equal bit by bit; else they differ by no more than four times the spread of eight
+runs in which every result is moved by a rounding error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracejit.core.backprop import gradient_graph
+from tracejit.core.dispatch import interpreting
+from tracejit.core.graph import Graph, walk
+from tracejit.core.interpreters import Perturb
+from tracejit.core.op import Op
+from tracejit.core.tensor import Tensor
+from tracejit.core.text import to_text
+from tracejit.core.trace import replay, trace
+from tracejit.ops.lowering import Compose, Scalar
+
+from .cases import Case
+from .derivatives import directions
+
+Arrays = list[np.ndarray]
+
+#: Scalar operations of the loop IR whose result is the one nearest to the true value, on real numbers.
+ROUNDED = frozenset(
+    "add sub mul div neg sqrt abs sign min max floor round cast select lt le gt ge eq ne and or not isnan "
+    "floordiv mod conj real imag complex".split()
+)
+#: Ops whose result is a sum of many terms.
+SUMS = frozenset({"reduce_sum", "cumsum", "matmul", "place", "scatter_add", "window_add", "slice_add"})
+#: Units in the last place that a sum may be off, of the sum of the magnitudes of its terms.
+SUM_ULPS = 8
+
+
+def eager(graph: Graph, arrays: Sequence[np.ndarray]) -> Arrays:
+    """Run kernel by kernel."""
+    return [t.array for t in replay(graph, [Tensor(a) for a in arrays])]
+
+
+def is_exact(graph: Graph) -> bool:
+    """Must all modes agree bit by bit?"""
+    return all(_exact(node.op, [v.spec.dtype for v in (*node.inputs, *node.outputs)]) for _, node in walk(graph))
+
+
+def _exact(op: Op, dtypes: list[np.dtype]) -> bool:
+    floating = any(d.kind in "fc" for d in dtypes)
+    if isinstance(op.lower, Scalar):
+        return op.lower.name in ROUNDED and not (op.name in PRODUCTS and _complex(dtypes))
+    if op.name in SUMS:
+        return not floating
+    exact = op.name in EXACT_COMPOSED or not isinstance(op.lower, Compose)
+    return exact and not (op.name in PRODUCTS and _complex(dtypes))
+
+
+def _complex(dtypes: list[np.dtype]) -> bool:
+    return any(d.kind == "c" for d in dtypes)
+
+
+#: Exact ops that are written with other ops.
+EXACT_COMPOSED = frozenset({"square", "relu", "read", "is_nan"})
+#: Ops that multiply within one complex number: NumPy itself rounds these in more than one way.
+PRODUCTS = frozenset({"multiply", "divide", "square", "abs", "sqrt"})
+
+
+class Moved(Perturb):
+    """Perturb, with sums moved by what sums may be off."""
+
+    def seen(self, op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if op.name in SUMS and outputs[0].dtype.kind in "fc":
+            return outputs  # moved in `run`, where the attributes are known
+        return super().seen(op, inputs, outputs)
+
+    def run(self, op, inputs, attrs, location):  # type: ignore[no-untyped-def]
+        outputs = super().run(op, inputs, attrs, location)
+        if op.name not in SUMS or outputs[0].dtype.kind not in "fc":
+            return outputs
+        y = outputs[0].array
+        magnitude = op.kernel(*(np.abs(t.array) if t.dtype.kind in "fc" else t.array for t in inputs), **attrs)
+        step = SUM_ULPS / 4 * np.finfo(y.dtype).eps * np.abs(magnitude)
+        return (Tensor(np.asarray(y + step * self.random.uniform(-1, 1, y.shape), y.dtype)),)
+
+
+def allowed(graph: Graph, arrays: Arrays, expected: Arrays) -> Arrays:
+    """Per element of each output, how far another mode may be off."""
+    spread = [np.zeros(y.shape) for y in expected]
+    for seed in range(8):
+        with interpreting(Moved(seed)), np.errstate(all="ignore"):
+            moved = replay(graph, [Tensor(a) for a in arrays])
+        for s, m, y in zip(spread, moved, expected, strict=True):
+            if y.dtype.kind in "fc":
+                distance = np.abs(m.array.astype(complex) - y)
+                np.maximum(s, np.where(np.isfinite(distance), distance, 0), out=s)
+    return [4 * s + _floor(y) for s, y in zip(spread, expected, strict=True)]
+
+
+def _floor(y: np.ndarray) -> np.ndarray:
+    """What the two modes' elementary functions may be off in the last step, and denormals flushed nowhere."""
+    if y.dtype.kind not in "fc":
+        return np.zeros(y.shape)
+    ulps = 8 if y.dtype.kind == "c" else 4
+    limits = np.finfo(y.dtype)
+    with np.errstate(all="ignore"):
+        size = np.abs(y).astype(float)
+    return ulps * (limits.eps * np.where(np.isfinite(size), size, 0) + float(limits.smallest_subnormal))
+
+
+def assert_same(graph: Graph, arrays: Arrays, found: Arrays, mode: str) -> None:
+    """Compare a mode's results with the eager ones, by the rule for this graph."""
+    expected = eager(graph, arrays)
+    assert len(found) == len(expected)
+    exact = is_exact(graph)
+    bounds = allowed(graph, arrays, expected) if not exact else [np.zeros(y.shape) for y in expected]
+    for position, (a, b, bound) in enumerate(zip(found, expected, bounds, strict=True)):
+        where = f"{mode}, output {position} of\n{to_text(graph)}"
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), where
+        wrong = differing(a, b, bound, signs=exact)
+        assert not wrong.any(), f"{where}\nfound    {a[wrong][:4]}\nexpected {b[wrong][:4]}\nallowed  {bound[wrong][:4]}"
+
+
+def differing(a: np.ndarray, b: np.ndarray, bound: np.ndarray, signs: bool = False) -> np.ndarray:
+    """Where `a` is not `b` within `bound`: NaN equals NaN, and with `signs` zeros must have the same one."""
+    if a.dtype.kind == "c":
+        ok = ~differing(a.real, b.real, bound, signs) & ~differing(a.imag, b.imag, bound, signs)
+        return np.asarray(~ok)
+    if a.dtype.kind != "f":
+        return np.asarray(a != b)
+    with np.errstate(all="ignore"):
+        near = np.abs(a.astype(float) - b.astype(float)) <= bound
+    same = (a == b) | (np.isnan(a) & np.isnan(b)) | near
+    if signs:
+        same &= (np.signbit(a) == np.signbit(b)) | np.isnan(a)
+    return np.asarray(~same)
+
+
+# ---- programs made of cases -----------------------------------------------------------------------------
+
+
+def program(cases: Sequence[Case], order: int) -> Graph:
+    """All cases side by side as one graph, differentiated `order` times."""
+    bounds = np.cumsum([0, *(len(c.specs) for c in cases)])
+
+    def run(*xs: Tensor) -> list[Tensor]:
+        return [y for c, a, b in zip(cases, bounds[:-1], bounds[1:], strict=True) for y in c(*xs[a:b])]
+
+    graph = trace(run, [s for c in cases for s in c.specs], "cases").graph
+    wanted = [i in c.active for c in cases for i in range(len(c.specs))]
+    for _ in range(order):
+        graph, connected = gradient_graph(graph, tuple(wanted))
+        wanted = [v.spec.differentiable for v in graph.inputs]
+    return graph
+
+
+def program_arguments(cases: Sequence[Case], graph: Graph) -> Arrays:
+    """The cases' arguments, then random cotangents for the graph's further inputs."""
+    arrays = [a for c in cases for a in c.arguments()]
+    further = [np.zeros(v.spec.shape, v.spec.dtype) for v in graph.inputs[len(arrays) :]]
+    return arrays + directions(further, 5)
+
+
+# ---- special values -------------------------------------------------------------------------------------
+
+
+def special_values(dtype: np.dtype) -> np.ndarray:
+    """NaN, infinities, zeros of both signs, denormals and the limits, and ordinary numbers between."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return np.array([limits.min, limits.max, 0, 1, 2, limits.min + 1] + [-1] * (dtype.kind == "i"), dtype)
+    if dtype.kind == "c":
+        parts = special_values(np.dtype(f"float{dtype.itemsize * 4}"))[:8]
+        return (parts[:, None] + 1j * parts[None, :]).reshape(-1).astype(dtype)
+    limits = np.finfo(dtype)
+    tiny = limits.smallest_subnormal
+    positive = [0.0, np.inf, tiny, 3.5 * limits.tiny, limits.tiny / 2, 1.0, 0.5, 2.5, limits.max, 88.0, 1e-3]
+    return np.array([np.nan, *positive, *(-np.array(positive))], dtype)
+
+
+def grid(dtypes: Sequence[np.dtype]) -> Arrays:
+    """Every combination of special values, one array per input."""
+    found = np.meshgrid(*(special_values(d) for d in dtypes), indexing="ij")
+    return [np.ascontiguousarray(a.reshape(-1)) for a in found]
