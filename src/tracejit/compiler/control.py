@@ -152,8 +152,11 @@ class _Loop:
         if self.attrs["length"] is not None or self.rows or not ys:
             return None
         size = ys[0].spec.shape[0]
-        assert isinstance(size, Dim) and size.atom is not None
+        assert isinstance(size, Dim)
+        if size.atom is None or size.atom.name in self.low.known:
+            return None
         name = self.b.fresh("t")
+        self.low.known.add(size.atom.name)
         self.low.sizes = {**self.low.sizes, size.atom.name: Dim.of(name)}
         self.low.bound.append(name)
         self.late = True

@@ -36,7 +36,7 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray
     known only when the program has run are allocated by it.
     """
     b = Builder()
-    lowering = Lowering(b)
+    lowering = Lowering(b, set(entry_atoms(graph)))
     env: Env = {}
     for slot, value in enumerate(graph.inputs):
         spec = value.spec
@@ -64,12 +64,13 @@ def entry_atoms(graph: Graph) -> dict[str, tuple[int, int]]:
 class Lowering:
     """Lowers graphs and their regions into one builder.
 
-    `sizes` maps the trip-count atoms of graphs to the program's own, which are unique; `bound` are those.
+    `known` are the size atoms that have a value so far; `sizes` maps the trip-count atoms of graphs to the program's own, which are unique; `bound` are those.
     `swapped` are buffers whose memory loops exchange, so that none of them can be an output.
     """
 
-    def __init__(self, builder: Builder):
+    def __init__(self, builder: Builder, known: set[str]):
         self.b = builder
+        self.known = known
         self.sizes: dict[str, Size] = {}
         self.bound: list[str] = []
         self.swapped: set[Buffer] = set()

@@ -1,4 +1,245 @@
-"""Simplify."""
-from ..core.graph import Graph
+"""Simplify: rules, common subexpressions, literals computed ahead, calls written in place, dead code.
+
+One pass forwards builds the new graph node by node, applying rules until none fits; one pass backwards drops
+what nothing needs. Both visit each node once, so the work is linear in the graph. Regions are simplified with
+their node, and what a loop computes from its captures alone moves in front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import settings
+from ..core.dispatch import state
+from ..core.graph import Constant, Graph, Node, Value
+from ..core.op import OPS, Op
+from ..core.spec import TensorSpec
+from .prune import prune
+from .rules import Pattern, Rule, by_root
+
+FOLDED_ELEMENTS = 16
+
+
 def simplify(graph: Graph) -> Graph:
-    return graph
+    """A smaller graph of the same values; remembered on the graph."""
+    key = ("simplified", settings.current().fastmath)
+    if key not in graph.derived:
+        rewriter = Rewriter(graph, by_root(settings.current().fastmath))
+        graph.derived[key] = prune(rewriter.run())
+    return graph.derived[key]
+
+
+class Rewriter:
+    """Builds the simplified copy of one graph.
+
+    Attributes
+    ----------
+    visits, rewrites : int
+        Nodes looked at and rules applied: tests assert that both grow linearly.
+    """
+
+    def __init__(self, graph: Graph, rules: Mapping[str, tuple[Rule, ...]]):
+        self.old = graph
+        self.new = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
+        self.rules = rules
+        self.env: dict[Value, Value] = {}
+        self.made: dict[Value, Node] = {}
+        self.known: dict[tuple, tuple[Value, ...]] = {}
+        self.location: Any = None
+        self.visits = self.rewrites = 0
+
+    def run(self) -> Graph:
+        for v in self.old.inputs:
+            self.env[v] = self.new.add_input(v.spec)
+        self.copy(self.old, self.env)
+        self.new.outputs = [self.env[v] for v in self.old.outputs]
+        return self.new
+
+    def copy(self, graph: Graph, env: dict[Value, Value]) -> None:
+        """Emit the nodes of a graph: the old one's, or those of a call written in place."""
+        for node in graph.nodes:
+            self.location = node.location
+            inputs = tuple([env[v] for v in node.inputs])
+            env.update(zip(node.outputs, self.node(node, inputs), strict=True))
+
+    def node(self, node: Node, inputs: tuple[Value, ...]) -> Sequence[Value]:
+        inner = node.attrs.get("graph") if node.op.name == "call" else None
+        if node.op.name == "custom":
+            inner = node.attrs["body"]
+        if inner is not None:
+            env = dict(zip(inner.inputs, inputs, strict=True))
+            self.copy(inner, env)
+            return [env[v] for v in inner.outputs]
+        attrs: Mapping[str, Any] = node.attrs
+        if node.op.runs_graphs:
+            attrs = {k: simplify(v) if isinstance(v, Graph) else v for k, v in attrs.items()}
+            if node.op.name == "loop":
+                attrs, inputs = self.hoist(attrs, inputs)
+        specs = tuple([v.spec for v in node.outputs])
+        return self.emit(node.op, inputs, attrs, specs)
+
+    def emit(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any],
+             specs: tuple[TensorSpec, ...]) -> Sequence[Value]:
+        """A node, or the value that makes it unnecessary."""
+        self.visits += 1
+        key = (op, inputs, tuple(attrs.items()))
+        if key in self.known:
+            return self.known[key]
+        found = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
+        if found is None:
+            found = self.new.add(op, inputs, attrs, specs, self.location)
+            node = self.new.nodes[-1]
+            for v in found:
+                self.made[v] = node
+        if "effect" not in op.traits:
+            self.known[key] = tuple(found)
+        return found
+
+    # ---- rules -------------------------------------------------------------------------------------------
+
+    def rewritten(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any],
+                  specs: tuple[TensorSpec, ...]) -> Sequence[Value] | None:
+        rules = self.rules.get(op.name)
+        if rules is None:
+            return None
+        node = Node(op, inputs, attrs, tuple(Value(s, self.new) for s in specs), self.location)
+        for rule in rules:
+            bound: dict[str, Value] = {}
+            if self.matches(rule.pattern, node, bound):
+                found = rule.replace(_Make(self), node, **bound)
+                if found is not None:
+                    self.rewrites += 1
+                    return (found,)
+        return None
+
+    def matches(self, pattern: Pattern, node: Node | None, bound: dict[str, Value]) -> bool:
+        if node is None or node.op.name != pattern.op or len(node.inputs) != len(pattern.args):
+            return False
+        for arg, value in zip(pattern.args, node.inputs, strict=True):
+            if isinstance(arg, str):
+                if bound.setdefault(arg, value) is not value:
+                    return False
+            elif isinstance(arg, Pattern):
+                if not self.matches(arg, self.made.get(value), bound):
+                    return False
+            elif not _is(self.literal_of(value), arg):
+                return False
+        return True
+
+    # ---- literals ----------------------------------------------------------------------------------------
+
+    def literal_of(self, value: Value) -> Any:
+        """The number every element of `value` is, or None."""
+        node = self.made.get(value)
+        while node is not None and node.op.name in ("reshape", "broadcast_to"):
+            node = self.made.get(node.inputs[0])
+        if node is None:
+            return None
+        if node.op.name == "fill":
+            return node.attrs["value"]
+        if node.op.name == "constant" and node.attrs["value"].array.size == 1:
+            return node.attrs["value"].array.reshape(())[()]
+        return None
+
+    def folded(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any],
+               specs: tuple[TensorSpec, ...]) -> Sequence[Value] | None:
+        """Element-wise ops of literals, computed now."""
+        if not (op.elementwise and inputs and len(specs) == 1):
+            return None
+        numbers = [self.literal_of(v) for v in inputs]
+        if any(n is None for n in numbers):
+            return None
+        arrays = [np.asarray(n, v.spec.dtype) for n, v in zip(numbers, inputs, strict=True)]
+        result = np.asarray(state.quiet.run(op.kernel, *arrays, **attrs), specs[0].dtype)
+        scalar = self.constant(result)
+        return (scalar,) if specs[0].shape == () else self.emit(
+            OPS["broadcast_to"], (scalar,), {"shape": specs[0].shape}, specs)
+
+    def constant(self, array: np.ndarray) -> Value:
+        held = Constant.of(array)
+        return self.emit(OPS["constant"], (), {"value": held}, (TensorSpec(array.shape, array.dtype),))[0]
+
+    # ---- loop invariants ---------------------------------------------------------------------------------
+
+    def hoist(self, attrs: Mapping[str, Any], inputs: tuple[Value, ...]) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
+        """Move what the body computes from its captures alone in front of the loop."""
+        body: Graph = attrs["body"]
+        fixed = 1 + attrs["carries"] + attrs["rows"]
+        start = int(attrs["counted"]) + attrs["carries"] + attrs["rows"]
+        outside = dict(zip(body.inputs[fixed:], inputs[start:], strict=True))
+        moved: dict[Value, Value] = {}
+        for node in body.nodes:
+            if all(v in outside for v in node.inputs) and _may_move(node):
+                found = self.emit(node.op, tuple(outside[v] for v in node.inputs), node.attrs,
+                                  tuple(v.spec for v in node.outputs))
+                outside.update(zip(node.outputs, found, strict=True))
+                if node.inputs and node.op.name not in ("fill", "constant"):
+                    moved.update(zip(node.outputs, found, strict=True))
+        if not moved:
+            return attrs, inputs
+        return self.captured(attrs, body, moved, inputs)
+
+    def captured(self, attrs: Mapping[str, Any], body: Graph, moved: Mapping[Value, Value],
+                 inputs: tuple[Value, ...]) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
+        """The loop with `moved` values as further captures."""
+        copy = Graph(body.name, guards=body.guards, finished=True)
+        env = {v: copy.add_input(v.spec) for v in body.inputs}
+        env.update({v: copy.add_input(v.spec) for v in moved})
+        for node in body.nodes:
+            if node.outputs[0] not in moved:
+                found = copy.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
+                                 tuple(v.spec for v in node.outputs), node.location)
+                env.update(zip(node.outputs, found, strict=True))
+        copy.outputs = [env[v] for v in body.outputs]
+        cond = attrs["cond"]
+        if cond is not None:
+            cond = _with_inputs(cond, [v.spec for v in moved])
+        return {**attrs, "body": copy, "cond": cond}, (*inputs, *moved.values())
+
+
+def _may_move(node: Node) -> bool:
+    return not (node.op.runs_graphs or "effect" in node.op.traits or node.op.name in ("gather", "scatter_add"))
+
+
+def _with_inputs(graph: Graph, specs: Sequence[TensorSpec]) -> Graph:
+    """The graph with unused further inputs."""
+    copy = Graph(graph.name, guards=graph.guards, finished=True)
+    env = {v: copy.add_input(v.spec) for v in graph.inputs}
+    for spec in specs:
+        copy.add_input(spec)
+    for node in graph.nodes:
+        found = copy.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
+                         tuple(v.spec for v in node.outputs), node.location)
+        env.update(zip(node.outputs, found, strict=True))
+    copy.outputs = [env[v] for v in graph.outputs]
+    return copy
+
+
+def _is(literal: Any, number: float) -> bool:
+    """Equal, and of the same sign where it is zero."""
+    if literal is None or isinstance(literal, (bool, np.bool_)) or literal != number:
+        return False
+    return number != 0 or not np.signbit(np.real(literal))
+
+
+class _Make:
+    """Builds the nodes of a replacement."""
+
+    def __init__(self, rewriter: Rewriter):
+        self.rewriter = rewriter
+
+    def __call__(self, op: str, *values: Value, **attrs: Any) -> Value:
+        specs = OPS[op].specs(tuple(v.spec for v in values), attrs)
+        return self.rewriter.emit(OPS[op], values, attrs, specs)[0]
+
+    def producer(self, value: Value) -> Node:
+        return self.rewriter.made[value]
+
+    def literal(self, number: float, dtype: np.dtype) -> Value:
+        return self.rewriter.constant(np.asarray(number, dtype))
+
+    def filled(self, number: float, spec: TensorSpec) -> Value:
+        return self("fill", shape=spec.shape, value=number, dtype=spec.dtype)

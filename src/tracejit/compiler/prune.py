@@ -1,0 +1,112 @@
+"""Dead code: nodes nothing needs, and of loops and branches the carries, rows, captures and results nothing needs.
+
+A loop keeps a carry only if its last value, a live row, or the condition depends on it. Works backwards, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..core.graph import Graph, Node, Value
+
+
+def prune(graph: Graph) -> Graph:
+    """Drop what the outputs do not depend on, in place; returns the graph."""
+    live = set(graph.outputs)
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        if not any(v in live for v in node.outputs) and "effect" not in node.op.traits:
+            continue
+        trimmed = _TRIM.get(node.op.name, _as_it_is)(node, live)
+        live.update(trimmed.inputs)
+        kept.append(trimmed)
+    graph.nodes = kept[::-1]
+    return graph
+
+
+def _as_it_is(node: Node, live: set[Value]) -> Node:
+    return node
+
+
+def needed_inputs(graph: Graph, outputs: Iterable[Value]) -> set[Value]:
+    """The inputs that the given outputs depend on."""
+    live = set(outputs)
+    for node in reversed(graph.nodes):
+        if any(v in live for v in node.outputs):
+            live.update(node.inputs)
+    return {v for v in graph.inputs if v in live}
+
+
+def restricted(graph: Graph, inputs: Iterable[int], outputs: Iterable[int]) -> Graph:
+    """A copy with only some inputs and outputs, and the nodes those outputs need."""
+    inputs, wanted = list(inputs), [graph.outputs[i] for i in outputs]
+    live = set(wanted)
+    kept = []
+    for node in reversed(graph.nodes):
+        if any(v in live for v in node.outputs) or "effect" in node.op.traits:
+            live.update(node.inputs)
+            kept.append(node)
+    copy = Graph(graph.name, guards=graph.guards, finished=True)
+    env = {graph.inputs[i]: copy.add_input(graph.inputs[i].spec) for i in inputs}
+    for node in reversed(kept):
+        found = copy.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
+                         tuple(v.spec for v in node.outputs), node.location)
+        env.update(zip(node.outputs, found, strict=True))
+    copy.outputs = [env[v] for v in wanted]
+    return copy
+
+
+def _trim_loop(node: Node, live: set[Value]) -> Node:
+    attrs, body = node.attrs, node.attrs["body"]
+    c, m, counted = attrs["carries"], attrs["rows"], int(attrs["counted"])
+    ys = [k for k in range(len(body.outputs) - c) if node.outputs[c + 1 + k] in live]
+    cond = attrs["cond"]
+    tested = set() if cond is None else needed_inputs(cond, cond.outputs)
+    carries = {k for k in range(c) if node.outputs[k] in live or (cond is not None and cond.inputs[k] in tested)}
+    while True:
+        used = needed_inputs(body, [*(body.outputs[k] for k in carries), *(body.outputs[c + k] for k in ys)])
+        grown = carries | {k for k in range(c) if body.inputs[1 + k] in used}
+        if grown == carries:
+            break
+        carries = grown
+    rows = [k for k in range(m) if body.inputs[1 + c + k] in used]
+    captured = [k for k in range(len(body.inputs) - 1 - c - m)
+                if body.inputs[1 + c + m + k] in used or (cond is not None and cond.inputs[c + k] in tested)]
+    if len(carries) == c and len(rows) == m and 1 + c + m + len(captured) == len(body.inputs) and (
+            len(ys) == len(body.outputs) - c):
+        return node
+    if not rows and m and attrs["length"] is None and not counted and cond is None:
+        rows = [0]
+    return _loop_of(node, sorted(carries), rows, captured, ys)
+
+
+def _loop_of(node: Node, carries: list[int], rows: list[int], captured: list[int], ys: list[int]) -> Node:
+    """The loop with only the given parts."""
+    attrs, body = node.attrs, node.attrs["body"]
+    c, m, counted = attrs["carries"], attrs["rows"], int(attrs["counted"])
+    inputs = [0, *(1 + k for k in carries), *(1 + c + k for k in rows), *(1 + c + m + k for k in captured)]
+    new: dict[str, Any] = {**attrs, "carries": len(carries), "rows": len(rows),
+                           "body": restricted(body, inputs, [*carries, *(c + k for k in ys)])}
+    if attrs["cond"] is not None:
+        new["cond"] = restricted(attrs["cond"], [*carries, *(c + k for k in captured)], [0])
+    operands = (*node.inputs[:counted], *(node.inputs[counted + k] for k in carries),
+                *(node.inputs[counted + c + k] for k in rows), *(node.inputs[counted + c + m + k] for k in captured))
+    outputs = (*(node.outputs[k] for k in carries), node.outputs[c], *(node.outputs[c + 1 + k] for k in ys))
+    return Node(node.op, operands, new, outputs, node.location)
+
+
+def _trim_cond(node: Node, live: set[Value]) -> Node:
+    then, orelse = node.attrs["then"], node.attrs["orelse"]
+    outputs = [k for k, v in enumerate(node.outputs) if v in live]
+    used = [needed_inputs(g, [g.outputs[k] for k in outputs]) for g in (then, orelse)]
+    captured = [k for k in range(len(then.inputs)) if then.inputs[k] in used[0] or orelse.inputs[k] in used[1]]
+    if len(outputs) == len(node.outputs) and len(captured) == len(then.inputs):
+        return node
+    attrs: Mapping[str, Any] = {"then": restricted(then, captured, outputs),
+                                "orelse": restricted(orelse, captured, outputs)}
+    operands = (node.inputs[0], *(node.inputs[1 + k] for k in captured))
+    return Node(node.op, operands, attrs, tuple(node.outputs[k] for k in outputs), node.location)
+
+
+_TRIM: dict[str, Callable[[Node, set[Value]], Node]] = {"loop": _trim_loop, "cond": _trim_cond}
