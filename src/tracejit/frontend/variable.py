@@ -87,13 +87,15 @@ class Variable:
         if now is None:
             if not state.recorders:
                 return self._value
-            self._announce(self.handle)
+            self.announce()
             return read(self._value, self.handle)
         held = now.hold(self, self.spec)
-        self._announce(held.entry)
+        self.announce()
         return read(held.now, held.entry) if held.assigned else held.entry
 
-    def _announce(self, key: Tensor) -> None:
+    def announce(self) -> None:
+        """Tell the tapes that listen that this Variable is being read."""
+        key = self.key()
         for recorder in state.recorders:
             accessed = getattr(recorder, "accessed", None)
             if accessed is not None:
@@ -148,7 +150,7 @@ class Variable:
 
         The other arguments are accepted for programs written for other libraries, and ignored.
         """
-        self._store(self._fitting(value))
+        self.store(self._fitting(value))
         return self
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None,
@@ -165,9 +167,9 @@ class Variable:
         delta = self._fitting(delta, "update")
         if state.recorders:
             with pausing():
-                self._store(op(self.current(), delta))
+                self.store(op(self.current(), delta))
         else:
-            self._store(op(self.current(), delta))
+            self.store(op(self.current(), delta))
         return self
 
     def _fitting(self, value: Any, what: str = "assign") -> Tensor:
@@ -183,7 +185,8 @@ class Variable:
                              f"{at(user_location())}")
         return x
 
-    def _store(self, tensor: Tensor) -> None:
+    def store(self, tensor: Tensor) -> None:
+        """Make a tensor of the right shape and dtype the value from here on."""
         if tensor.shape != self.spec.shape:
             raise ShapeError(f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
                              f"{tensor.spec}{at(user_location())}")

@@ -201,13 +201,9 @@ def from_array(array: np.ndarray) -> Tensor:
     return Tensor(to_array(array))
 
 
-def complete(cls: type) -> None:
-    """Give a class the operators, protocols and methods of a tensor."""
-    for name, function in _operators().items():
-        function.__name__ = name
-        setattr(cls, name, function)
-    for name, function in PROTOCOLS.items():
-        setattr(cls, name, function)
+def operator_names() -> tuple[str, ...]:
+    """The names of the operator methods."""
+    return tuple(_operators())
 
 
 PROTOCOLS: dict[str, Any] = {
@@ -243,4 +239,5 @@ PROTOCOLS: dict[str, Any] = {
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
 }
 
-complete(Tensor)
+for _name, _function in (*_operators().items(), *PROTOCOLS.items()):
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,108 @@
+"""tracejit: a JIT-traced graph compiler for differentiable Python functions.
+
+The public names, nothing else. ``import tracejit as tf`` runs programs written for the eager, tape-based API
+of the 2018-2020 tutorials; :func:`function` compiles them.
+"""
+
+import numpy as _np
+
+from .core import text as _text  # graphs print themselves
+from .core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
+from .core.op import Op, defop
+from .core.settings import configure, settings
+from .core.spec import TensorSpec
+from .core.tensor import Tensor
+from .frontend import config
+from .frontend.config import set_default_dtype
+from .frontend.control import cond, fori_loop, scan, while_loop
+from .frontend.conversion import asarray, constant, convert_to_tensor
+from .frontend.creation import (
+    eye,
+    fill,
+    linspace,
+    ones,
+    ones_like,
+    rank,
+    shape,
+    size,
+    zeros,
+    zeros_like,
+)
+from .frontend.creation import range_ as range
+from .frontend.custom import custom_gradient
+from .frontend.function import function
+from .frontend.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
+from .frontend.tape import GradientTape, UnconnectedGradients
+from .frontend.transforms import grad, gradients_function, jvp, value_and_grad, vjp
+from .frontend.variable import Variable
+from .ops.arithmetic import (
+    abs,
+    add,
+    cast,
+    complex,
+    conj,
+    divide,
+    floor,
+    floordiv,
+    imag,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    negative,
+    pow,
+    real,
+    round,
+    sign,
+    square,
+    subtract,
+)
+from .ops.compare import (
+    equal,
+    greater,
+    greater_equal,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    where,
+)
+from .ops.index import dynamic_slice, dynamic_update_slice, gather, scatter_add
+from .ops.linalg import dot, matmul, norm
+from .ops.reduce import argmax, cumsum
+from .ops.shape import (
+    broadcast_to,
+    clip_by_value,
+    concat,
+    expand_dims,
+    identity,
+    reshape,
+    squeeze,
+    stack,
+    stop_gradient,
+    transpose,
+)
+from .ops.transcendental import (
+    cos,
+    exp,
+    expm1,
+    log,
+    log1p,
+    relu,
+    sigmoid,
+    sin,
+    softplus,
+    sqrt,
+    tanh,
+)
+
+__version__ = "0.1.0"
+
+float32, float64 = _np.dtype("float32"), _np.dtype("float64")
+complex64, complex128 = _np.dtype("complex64"), _np.dtype("complex128")
+int8, int16, int32, int64 = (_np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (_np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+bool = _np.dtype("bool")

@@ -1,0 +1,391 @@
+"""Control flow as functions: while_loop, fori_loop, scan, cond.
+
+Eagerly they are plain Python loops, so tapes see every op. In a trace each is one op that holds its bodies as
+graphs: tensors and Variables of the surroundings may be used in them, and Variables assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Dim, Size, known, same
+from ..core.dispatch import apply, as_tensor
+from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ..core.op import ops
+from ..core.spec import TensorSpec
+from ..core.tensor import Tensor
+from ..ops.shape import stack
+from .regions import Region, assigned_in, check_carry, share_captures
+from .structure import LEAF, Nest, Structure, flatten, text, unflatten
+from .variable import Variable, tracer
+
+INDEX = TensorSpec((), np.dtype(np.int64))
+
+
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any,
+               shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
+               swap_memory: bool = False, maximum_iterations: Any = None, name: str | None = None) -> Any:
+    """Run ``loop_vars = body(*loop_vars)`` while ``cond(*loop_vars)`` holds.
+
+    Parameters
+    ----------
+    cond : callable
+        Returns a scalar bool.
+    body : callable
+        Returns the new loop variables, in the same structure, shapes and dtypes.
+    loop_vars : list or tuple of nests of tensors
+        A single tensor is allowed too.
+    maximum_iterations : int or integer scalar, optional
+        Stop after so many.
+
+    Returns
+    -------
+    nest like `loop_vars`
+
+    Notes
+    -----
+    The other arguments are accepted for programs written for other libraries, and ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> i, x = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))
+    >>> float(x)
+    8.0
+    """
+    several = loop_vars.__class__ in (list, tuple)
+    start = tuple(loop_vars) if several else (loop_vars,)
+    leaves, structure = flatten(start)
+    tensors = [as_tensor(x) for x in leaves]
+
+    def step(*state: Any) -> Any:
+        new = body(*state)
+        return tuple(new) if several and new.__class__ in (list, tuple) else (new,)
+
+    if tracer() is None:
+        found = _eager_while(cond, step, structure, tensors, maximum_iterations)
+    else:
+        found = _traced_while(cond, step, structure, tensors, maximum_iterations)
+    result = unflatten(structure, found)
+    return loop_vars.__class__(result) if several else result[0]
+
+
+def _eager_while(cond: Callable[..., Any], step: Callable[..., Any], structure: Structure, tensors: list[Tensor],
+                 limit: Any) -> list[Tensor]:
+    done = 0
+    limit = None if limit is None else int(limit)
+    while (limit is None or done < limit) and bool(cond(*unflatten(structure, tensors))):
+        tensors = _checked_step("the body of while_loop", step(*unflatten(structure, tensors)), structure, tensors)
+        done += 1
+    return tensors
+
+
+def _checked_step(what: str, new: Any, structure: Structure, before: list[Tensor]) -> list[Tensor]:
+    leaves, found = flatten(new)
+    tensors = [as_tensor(y) for y in leaves]
+    if found != structure or any(a.spec is not b.spec for a, b in zip(before, tensors, strict=True)):
+        check_carry(what, structure, [t.spec for t in before], found, [t.spec for t in tensors])
+    return tensors
+
+
+def _traced_while(cond: Callable[..., Any], step: Callable[..., Any], structure: Structure, tensors: list[Tensor],
+                  limit: Any) -> list[Tensor]:
+    count = len(tensors)
+    specs = [t.spec for t in tensors]
+    if limit is not None:
+        end = ops.cast(as_tensor(limit), dtype=INDEX.dtype)
+        structure = Nest(tuple, (), (*_children(structure), LEAF))
+        tensors, specs = [*tensors, as_tensor(np.int64(0))], [*specs, INDEX]
+        cond, step = _counting(cond, step, end)
+
+    def holds(*state: Any) -> Tensor:
+        return as_tensor(cond(*state))
+
+    def trace_body(carried: Sequence[Variable]) -> Region:
+        return Region(lambda i, state: step(*state), _indexed(structure), [INDEX, *specs], "body", carried)
+
+    test = Region(holds, structure, specs, "cond")
+    _require_bool("while_loop", test)
+    body = trace_body(())
+    check_carry("the body of while_loop", structure, specs, body.structure, body.outputs)
+    carried = assigned_in(body)
+    if carried:
+        body, test = trace_body(carried), Region(holds, structure, specs, "cond", carried)
+        del test.graph.outputs[1:]
+    found = _loop([], tensors, [], carried, body, test, {"length": None, "counted": False, "reverse": False})
+    return list(found[:count])
+
+
+def _counting(cond: Callable[..., Any], step: Callable[..., Any], end: Tensor) -> tuple[Callable, Callable]:
+    """Loop over one variable more, the number of iterations done, and stop at `end`."""
+
+    def counted_cond(*state: Any) -> Tensor:
+        return ops.logical_and(state[-1] < end, cond(*state[:-1]))
+
+    def counted_step(*state: Any) -> tuple:
+        return (*step(*state[:-1]), state[-1] + as_tensor(np.int64(1)))
+
+    return counted_cond, counted_step
+
+
+def _indexed(structure: Structure) -> Structure:
+    """The structure of ``(i, state)``."""
+    return Nest(tuple, (), (LEAF, structure))
+
+
+def _children(structure: Structure) -> tuple:
+    return structure.children if isinstance(structure, Nest) else ()
+
+
+def _require_bool(what: str, region: Region) -> None:
+    if region.outputs != [TensorSpec((), np.dtype(bool))]:
+        given = ", ".join(map(str, region.outputs))
+        raise DtypeError(f"the condition of {what} returns {given}; it must be a scalar bool{at(user_location())}")
+    if region.assigned:
+        raise TracejitError(f"the condition of {what} assigns {region.assigned[0].name!r}; do it in the body"
+                            f"{at(user_location())}")
+
+
+def _loop(count: list[Tensor], carry: list[Tensor], rows: list[Tensor], variables: Sequence[Variable],
+          body: Region, test: Region | None, attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """Add a loop to the trace; returns its carries, trip count and stacks, Variables' carries apart."""
+    captured = share_captures(*((body, test) if test is not None else (body,)))
+    state = [v.current() for v in variables]
+    for v in variables:
+        v.announce()
+    _order_outputs(body, len(carry), len(state))
+    _order_inputs(body, len(carry), len(rows), len(state))
+    found = apply(ops.loop, (*count, *carry, *state, *rows, *captured),
+                  {"carries": len(carry) + len(state), "rows": len(rows), "length": attrs["length"],
+                   "counted": attrs["counted"], "body": body.graph, "cond": None if test is None else test.graph,
+                   "reverse": attrs["reverse"]})
+    n = len(carry)
+    for v, value in zip(variables, found[n : n + len(state)], strict=True):
+        v.store(value)
+    return (*found[:n], *found[n + len(state) :])
+
+
+def _order_outputs(body: Region, carries: int, state: int) -> None:
+    """The region returns (carries, ys, state); a loop's body (carries, state, ys)."""
+    outs = body.graph.outputs
+    end = len(outs) - state
+    body.graph.outputs = [*outs[:carries], *outs[end:], *outs[carries:end]]
+
+
+def _order_inputs(body: Region, carries: int, rows: int, state: int) -> None:
+    """The region takes (i, carries, rows, state, captured); a loop's body (i, carries, state, rows, captured)."""
+    ins = body.graph.inputs
+    a = 1 + carries
+    b = a + rows
+    body.graph.inputs = [*ins[:a], *ins[b : b + state], *ins[a:b], *ins[b + state :]]
+
+
+# ---- counted loops --------------------------------------------------------------------------------------
+
+
+def fori_loop(lower: Any, upper: Any, body: Callable[[Tensor, Any], Any], init: Any) -> Any:
+    """Run ``value = body(i, value)`` for ``i`` from `lower` to `upper - 1`.
+
+    Parameters
+    ----------
+    lower, upper : int or integer scalar
+        Python integers make the number of iterations part of the program.
+    body : callable
+        Takes the int64 scalar ``i`` and the value; returns the new value, of the same structure.
+    init : nest of tensors
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.fori_loop(0, 3, lambda i, x: x * 2.0, 1.0))
+    8.0
+    """
+    leaves, structure = flatten(init)
+    carry = [as_tensor(x) for x in leaves]
+    what = "the body of fori_loop"
+    if tracer() is None:
+        for i in range(int(lower), int(upper)):
+            new = body(as_tensor(np.int64(i)), unflatten(structure, carry))
+            carry = _checked_step(what, new, structure, carry)
+        return unflatten(structure, carry)
+    start = as_tensor(np.int64(lower)) if isinstance(lower, int) else ops.cast(as_tensor(lower), dtype=INDEX.dtype)
+    plain = isinstance(lower, int) and lower == 0
+
+    def step(i: Tensor, value: Any) -> Any:
+        return body(i if plain else i + start, value)
+
+    specs = [t.spec for t in carry]
+    region = Region(step, _indexed(structure), [INDEX, *specs], "body")
+    check_carry(what, structure, specs, region.structure, region.outputs)
+    variables = assigned_in(region)
+    if variables:
+        region = Region(step, _indexed(structure), [INDEX, *specs], "body", variables)
+    count, length = _trips(lower, upper, start)
+    attrs = {"length": length, "counted": bool(count), "reverse": False}
+    return unflatten(structure, list(_loop(count, carry, [], variables, region, None, attrs)[: len(carry)]))
+
+
+def _trips(lower: Any, upper: Any, start: Tensor) -> tuple[list[Tensor], Size | None]:
+    """The number of iterations: as a tensor, or as a size that is known while tracing."""
+    if isinstance(lower, int) and isinstance(upper, int):
+        return [], max(upper - lower, 0)
+    if isinstance(upper, Dim) and lower == 0:
+        return [], upper
+    end = ops.size_value(size=upper) if isinstance(upper, Dim) else ops.cast(as_tensor(upper), dtype=INDEX.dtype)
+    return [ops.maximum(end - start, as_tensor(np.int64(0)))], None
+
+
+def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: Any = None,
+         reverse: bool = False) -> tuple[Any, Any]:
+    """Run ``carry, y = f(carry, x)`` over the rows ``x`` of `xs`, and stack the ``y``.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(carry, x) -> (carry, y)``; ``y`` may be any nest, or None.
+    init : nest of tensors
+        The first carry.
+    xs : nest of tensors, optional
+        All of one size along their first axis, which is the number of iterations. Without it, ``x`` is None.
+    length : int, optional
+        The number of iterations where there is no `xs`.
+    reverse : bool
+        From the last row to the first; ``y`` stands where its ``x`` stood.
+
+    Returns
+    -------
+    carry, ys
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> total, sums = tf.scan(lambda c, x: (c + x, c + x), 0.0, tf.constant([1.0, 2.0, 3.0]))
+    >>> print(sums)
+    tf.Tensor([1. 3. 6.], shape=(3,), dtype=float32)
+    """
+    leaves, structure = flatten(init)
+    carry = [as_tensor(x) for x in leaves]
+    row_leaves, row_structure = flatten(xs)
+    rows = [as_tensor(x) for x in row_leaves]
+    size = _scan_length(rows, length)
+    if tracer() is None and size:
+        return _eager_scan(f, structure, carry, row_structure, rows, known(size), reverse)
+    return _traced_scan(f, structure, carry, row_structure, rows, size, reverse)
+
+
+def _scan_length(rows: list[Tensor], length: Any) -> Size:
+    sizes = [] if length is None else [length if isinstance(length, Dim) else int(length)]
+    for row in rows:
+        if not row.shape:
+            raise ShapeError(f"scan takes its steps along the first axis; {row.spec} has none{at(user_location())}")
+        sizes.append(row.shape[0])
+    if not sizes:
+        raise ValueError(f"scan needs xs or a length{at(user_location())}")
+    if not all(same(s, sizes[0]) for s in sizes):
+        raise ShapeError(f"the arrays that scan goes along differ in size: {sizes}{at(user_location())}")
+    return sizes[0]
+
+
+def _pair(result: Any) -> tuple[Any, Any]:
+    if result.__class__ not in (tuple, list) or len(result) != 2:
+        raise ShapeError(f"the function given to scan returns a pair (carry, y){at(user_location())}")
+    return result[0], result[1]
+
+
+def _eager_scan(f: Callable[..., Any], structure: Structure, carry: list[Tensor], row_structure: Structure,
+                rows: list[Tensor], size: int, reverse: bool) -> tuple[Any, Any]:
+    collected: list[list[Any]] = []
+    y_structure: Structure | None = None
+    for i in range(size - 1, -1, -1) if reverse else range(size):
+        new, y = _pair(f(unflatten(structure, carry), unflatten(row_structure, [r[i] for r in rows])))
+        carry = _checked_step("the function given to scan", new, structure, carry)
+        leaves, found = flatten(y)
+        if y_structure is not None and found != y_structure:
+            raise ShapeError(f"scan got {text(y_structure)} and then {text(found)} to stack{at(user_location())}")
+        y_structure = found
+        collected.append(leaves)
+    collected = collected[::-1] if reverse else collected
+    assert y_structure is not None
+    stacks = [stack([as_tensor(y) for y in column]) for column in zip(*collected, strict=True)]
+    return unflatten(structure, carry), unflatten(y_structure, stacks)
+
+
+def _traced_scan(f: Callable[..., Any], structure: Structure, carry: list[Tensor], row_structure: Structure,
+                 rows: list[Tensor], size: Size, reverse: bool) -> tuple[Any, Any]:
+    specs = [t.spec for t in carry]
+    row_specs = [TensorSpec(r.shape[1:], r.dtype) for r in rows]
+    whole = _indexed(Nest(tuple, (), (structure, row_structure)))
+
+    def step(i: Tensor, pair: tuple[Any, Any]) -> tuple[Any, Any]:
+        return _pair(f(*pair))
+
+    def trace_body(carried: Sequence[Variable]) -> Region:
+        return Region(step, whole, [INDEX, *specs, *row_specs], "body", carried)
+
+    body = trace_body(())
+    new, y_structure = _children(body.structure)
+    check_carry("the function given to scan", structure, specs, new, body.outputs[: len(carry)])
+    variables = assigned_in(body)
+    if variables:
+        body = trace_body(variables)
+    attrs = {"length": size, "counted": False, "reverse": reverse}
+    found = _loop([], carry, rows, variables, body, None, attrs)
+    n = len(carry)
+    return unflatten(structure, found[:n]), unflatten(y_structure, found[n + 1 :])
+
+
+# ---- branches -------------------------------------------------------------------------------------------
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+    """``true_fn(*operands)`` where `pred` holds, else ``false_fn(*operands)``; only one of them runs.
+
+    Parameters
+    ----------
+    pred : bool or scalar bool tensor
+        In a compiled function a Python bool decides while tracing, a tensor when the function runs.
+    true_fn, false_fn : callable
+        Must return the same structure, shapes and dtypes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.cond(tf.constant(2.0) > 1.0, lambda: 10.0, lambda: 20.0))
+    10.0
+    """
+    if tracer() is None or isinstance(pred, (bool, np.bool_)):
+        chosen = true_fn if bool(pred) else false_fn
+        leaves, structure = flatten(chosen(*operands))
+        return unflatten(structure, [as_tensor(y) for y in leaves])
+    leaves, structure = flatten(operands)
+    tensors = [as_tensor(x) for x in leaves]
+    specs = [t.spec for t in tensors]
+
+    def branches(carried: Sequence[Variable]) -> list[Region]:
+        return [Region(f, structure, specs, name, carried, given=False)
+                for f, name in ((true_fn, "then"), (false_fn, "orelse"))]
+
+    both = branches(())
+    _check_branches(*both)
+    variables = assigned_in(*both)
+    if variables:
+        both = branches(variables)
+    captured = share_captures(*both)
+    for v in variables:
+        v.announce()
+    found = apply(ops.cond, (as_tensor(pred), *tensors, *captured), {"then": both[0].graph, "orelse": both[1].graph})
+    for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
+        v.store(value)
+    return unflatten(both[0].structure, list(found))
+
+
+def _check_branches(then: Region, orelse: Region) -> None:
+    if then.structure != orelse.structure or then.outputs != orelse.outputs:
+        a, b = ([str(s) for s in r.outputs] for r in (then, orelse))
+        raise ShapeError(
+            f"the branches of cond return {text(then.structure)} of {', '.join(a)} and {text(orelse.structure)} of "
+            f"{', '.join(b)}; they must agree in structure, shapes and dtypes{at(user_location())}"
+        )

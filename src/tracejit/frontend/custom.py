@@ -1,0 +1,262 @@
+"""custom_gradient: a function that brings its own gradient rule.
+
+Eagerly the function runs as it is and tapes get one record in place of its ops. In a trace it becomes one node
+with two closed graphs, the body and the rule, made at once; what the rule uses of the body are further outputs.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.backprop import NoGradient
+from ..core.dim import same
+from ..core.dispatch import Record, apply, as_tensor, pausing, recording, state
+from ..core.errors import GradientError, Location, TracejitError, at, user_location
+from ..core.op import Joint, Op, ops
+from ..core.scattered import dense
+from ..core.spec import TensorSpec
+from ..core.tensor import Tensor
+from ..core.trace import trace
+from .structure import flatten, unflatten
+from .variable import Variable, tracer
+
+Rule = Callable[..., Any]
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a function that returns ``(value, grad_fn)``.
+
+    ``grad_fn`` takes one cotangent per output and returns one gradient per argument, or a tuple of them; None
+    is no gradient. Where the function reads Variables that are not among its arguments, ``grad_fn`` also takes
+    ``variables=``, a list, and returns a pair: the gradients of the arguments, and a list of theirs.
+
+    Raises
+    ------
+    ValueError
+        When the rule returns the wrong number of gradients.
+    GradientError
+        When a gradient has not the shape of its argument; names the rule's line.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.custom_gradient
+    ... def log1pexp(x):
+    ...     e = tf.exp(x)
+    ...     return tf.log(1 + e), lambda upstream: upstream * (1 - 1 / (1 + e))
+    >>> x = tf.constant(100.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = log1pexp(x)
+    >>> print(tape.gradient(y, x))
+    tf.Tensor(1.0, shape=(), dtype=float32)
+    """
+
+    @functools.wraps(f)
+    def with_custom_gradient(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten(args)
+        inputs = [_as_input(x) for x in leaves]
+        run = _eager if tracer() is None else _traced
+
+        def call(tensors: Sequence[Tensor]) -> Any:
+            take = iter(tensors)
+            given = [x if x.__class__ is not Tensor else next(take) for x in inputs]
+            result = f(*unflatten(structure, given), **kwargs)
+            if result.__class__ is not tuple or len(result) != 2 or not callable(result[1]):
+                raise TypeError(f"a function with a custom gradient returns (value, grad_fn){at(user_location())}")
+            return result
+
+        return run(f, call, inputs)
+
+    return with_custom_gradient
+
+
+def _as_input(x: Any) -> Any:
+    """Floats and arrays as tensors; Python integers, strings and the like stay."""
+    if isinstance(x, (Tensor, Variable, np.ndarray, np.generic, float, complex)):
+        return as_tensor(x)
+    return x
+
+
+class _Watcher:
+    """A recorder that notes which Variables are read."""
+
+    def __init__(self) -> None:
+        self.variables: list[Variable] = []
+
+    def record(self, record: Record) -> None:
+        """Nothing but reads matters."""
+
+    def accessed(self, variable: Variable, key: Tensor) -> None:
+        """A Variable is being read."""
+        if variable.trainable and not any(variable is v for v in self.variables):
+            self.variables.append(variable)
+
+
+# ---- eager ----------------------------------------------------------------------------------------------
+
+
+def _rule_of(record: Record, gs: list, needs: list[bool]) -> list:
+    seeds = [_zeros(y.spec) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]
+    return record.attrs["rule"](seeds)
+
+
+def _no_forward(record: Record, tangents: list) -> list:
+    raise NoGradient("a function with a custom gradient has a vjp only; forward mode cannot go through it"
+                     f"{at(record.location)}")
+
+
+#: Stands in records for a function with a custom gradient; never run, never in a graph.
+CUSTOM = Op("custom_gradient", infer=lambda *specs: None, kernel=lambda *arrays: None, vjp=Joint(_rule_of),
+            jvp=_no_forward)
+
+
+def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -> Any:
+    tensors = [x for x in inputs if x.__class__ is Tensor]
+    if not state.recorders:
+        leaves, structure = flatten(call(tensors)[0])
+        return unflatten(structure, [as_tensor(y) for y in leaves])
+    watcher = _Watcher()
+    with recording(watcher):
+        value, grad_fn = call(tensors)
+    leaves, structure = flatten(value)
+    results = [as_tensor(y) for y in leaves]
+    with pausing():
+        outputs = tuple([ops.identity(y) for y in results])
+    keys = [v.key() for v in watcher.variables]
+
+    def rule(seeds: list[Tensor]) -> list[Tensor | None]:
+        return _gradients(f, grad_fn, inputs, watcher.variables, seeds)
+
+    record = Record(CUSTOM, (*tensors, *keys), {"rule": rule}, outputs, user_location())
+    for recorder in state.recorders:
+        recorder.record(record)
+    return unflatten(structure, outputs)
+
+
+def _gradients(f: Callable[..., Any], grad_fn: Rule, inputs: list[Any], variables: list[Variable],
+               seeds: list[Tensor]) -> list[Tensor | None]:
+    """Call the user's rule and check what it returns; gradients of the tensor inputs, then of the Variables."""
+    if variables:
+        if "variables" not in inspect.signature(grad_fn).parameters:
+            names = ", ".join(v.name for v in variables)
+            raise TypeError(f"the gradient function of {f.__name__} must accept the keyword argument 'variables', "
+                            f"since the function uses the Variables {names}{at(_end_of(grad_fn))}")
+        returned, of_variables = grad_fn(*seeds, variables=list(variables))
+        more = list(of_variables)
+    else:
+        returned, more = grad_fn(*seeds), []
+    found = _as_list(returned)
+    if len(found) != len(inputs):
+        raise ValueError(f"custom_gradient function expected to return {len(inputs)} gradients, but returned "
+                         f"{len(found)} instead.{at(_end_of(grad_fn))}")
+    if len(more) != len(variables):
+        raise ValueError(f"custom_gradient function expected to return {len(variables)} gradients of Variables, but "
+                         f"returned {len(more)} instead.{at(_end_of(grad_fn))}")
+    pairs = [(x.spec, g) for x, g in zip(inputs, found, strict=True) if x.__class__ is Tensor]
+    pairs += [(v.spec, g) for v, g in zip(variables, more, strict=True)]
+    return [_checked(g, spec, f, grad_fn) for spec, g in pairs]
+
+
+def _as_list(returned: Any) -> list[Any]:
+    return flatten_with_none(returned) if returned.__class__ in (list, tuple, dict) else [returned]
+
+
+def flatten_with_none(nest: Any) -> list[Any]:
+    """The leaves of a nest in which None counts as a leaf."""
+    if nest.__class__ in (list, tuple):
+        return [leaf for child in nest for leaf in flatten_with_none(child)]
+    return [nest]
+
+
+def _checked(g: Any, spec: TensorSpec, f: Callable[..., Any], grad_fn: Rule) -> Tensor | None:
+    if g is None or not spec.differentiable:
+        return None
+    g = as_tensor(g, spec.dtype)
+    if len(g.shape) != len(spec.shape) or not all(same(a, b) for a, b in zip(g.shape, spec.shape, strict=True)):
+        raise GradientError(f"the gradient rule of {f.__name__} returned {g.spec} for an argument of {spec}; a "
+                            f"gradient has the shape of its argument{at(_end_of(grad_fn))}")
+    return g if g.dtype == spec.dtype else ops.cast(g, dtype=spec.dtype)
+
+
+def _end_of(grad_fn: Rule) -> Location | None:
+    """The last ``return`` of the rule: where what it returned came from."""
+    code = getattr(grad_fn, "__code__", None)
+    if code is None:
+        return user_location()
+    ends = [i.offset for i in dis.get_instructions(code) if i.opname.startswith("RETURN")]
+    return Location(code, ends[-1] if ends else 0)
+
+
+def _zeros(spec: TensorSpec) -> Tensor:
+    return ops.fill(shape=spec.shape, value=0.0, dtype=spec.dtype)
+
+
+# ---- traced ---------------------------------------------------------------------------------------------
+
+
+def _traced(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -> Any:
+    tensors = [x for x in inputs if x.__class__ is Tensor]
+    made: dict[str, Any] = {}
+
+    def body(*xs: Tensor) -> list[Tensor]:
+        watcher = _Watcher()
+        with recording(watcher):
+            value, grad_fn = call(xs)
+        leaves, made["structure"] = flatten(value)
+        results = [as_tensor(y) for y in leaves]
+        made["variables"] = watcher.variables
+        made["count"] = len(results)
+        made["rule"], kept = _traced_rule(f, grad_fn, inputs, watcher.variables, [y.spec for y in results], made)
+        return [*results, *kept]
+
+    traced = trace(body, [t.spec for t in tensors], f.__name__)
+    if any(h.assigned for h in traced.held):
+        raise TracejitError(f"a function with a custom gradient assigns a Variable: return the new value instead"
+                            f"{at(user_location())}")
+    own = {id(v): g for v, g in zip(made["variables"], made["connected"][len(tensors) :], strict=True)}
+    connected = (*made["connected"][: len(tensors)], *(False for _ in traced.captured),
+                 *(own.get(id(h.owner), False) for h in traced.held))
+    outer = (*tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
+    _in_order(made["rule"], made["connected"], len(tensors), made["variables"], traced.held)
+    outputs = apply(ops.custom, outer, {"body": traced.graph, "rule": made["rule"], "outputs": made["count"],
+                                        "connected": connected})
+    return unflatten(made["structure"], outputs[: made["count"]])
+
+
+def _in_order(rule: Any, connected: list[bool], count: int, variables: list[Variable], held: list[Any]) -> None:
+    """Bring the rule's gradients of Variables, in order of reading, into the order of the graph's inputs."""
+    outs = iter(rule.outputs)
+    per_input = [next(outs) if c else None for c in connected]
+    of_variable = {id(v): g for v, g in zip(variables, per_input[count:], strict=True)}
+    ordered = [*per_input[:count], *(of_variable.get(id(h.owner)) for h in held)]
+    rule.outputs = [g for g in ordered if g is not None]
+
+
+def _traced_rule(f: Callable[..., Any], grad_fn: Rule, inputs: list[Any], variables: list[Variable],
+                 specs: list[TensorSpec], made: dict[str, Any]) -> tuple[Any, list[Tensor]]:
+    """Trace the rule inside the trace of the body; returns its graph and the tensors it takes from the body."""
+
+    def rule(*gs: Tensor) -> list[Tensor]:
+        take = iter(gs)
+        seeds = [next(take) if s.differentiable else _zeros(s) for s in specs]
+        found = _gradients(f, grad_fn, inputs, variables, seeds)
+        made["connected"] = [g is not None for g in found]
+        return [g for g in found if g is not None]
+
+    seeded = [s for s in specs if s.differentiable]
+    traced = trace(rule, seeded, f.__name__ + "_rule")
+    if any(h.assigned for h in traced.held):
+        raise TracejitError(f"the gradient rule of {f.__name__} assigns a Variable{at(_end_of(grad_fn))}")
+    kept = [*traced.captured, *(h.owner.__tensor__() for h in traced.held)]
+    n = len(seeded)
+    traced.graph.inputs = [*traced.graph.inputs[n:], *traced.graph.inputs[:n]]
+    return traced.graph, kept
+
+
