@@ -50,7 +50,7 @@ def function(
     fma: bool = True,
     *,
     inline: bool = False,
-    permute: bool = False,
+    avx512: bool = False,
 ) -> MathFunction:
     """One elementary function for vectors of `width` lanes.
 
@@ -67,8 +67,8 @@ def function(
         become a call to libm.
     inline : bool
         Ask LLVM to inline every call instead of keeping the function whole.
-    permute : bool
-        Whether the target has AVX-512 permutations.  Faster tables, the same contract.
+    avx512 : bool
+        Whether the target has AVX-512: shorter code for vectors of whole registers, the same contract.
 
     Returns
     -------
@@ -88,21 +88,21 @@ def function(
     >>> f.symbol
     '@tj_exp_v8f64'
     """
-    return _function(name, np.dtype(dtype).name, width, bool(fma), bool(inline), bool(permute))
+    return _function(name, np.dtype(dtype).name, width, bool(fma), bool(inline), bool(avx512))
 
 
 @cache
-def _function(name: str, dtype: str, width: int, fma: bool, inline: bool, permute: bool) -> MathFunction:
+def _function(name: str, dtype: str, width: int, fma: bool, inline: bool, avx512: bool) -> MathFunction:
     if dtype not in ("float32", "float64"):
         raise TypeError(f"{name}: no vector function for {dtype}, only for float32 and float64")
     if name not in NAMES:
         raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
-    b = Builder("double" if dtype == "float64" else "float", width, fma, permute)
+    b = Builder("double" if dtype == "float64" else "float", width, fma, avx512)
     if name in _BINARY:
         parameters: tuple[str, ...] = ("%a0", "%a1")
         result = _BINARY[name](b, "%a0", "%a1")
     else:
         parameters = ("%a0",)
         result = _UNARY[name](b, "%a0")
-    symbol = f"@tj_{name}_{b.suffix}" + ("" if fma else "_nofma") + ("_inline" if inline else "")
+    symbol = f"@tj_{name}_{b.suffix}{b.variant}" + ("_inline" if inline else "")
     return define(b, symbol, parameters, result, INLINED if inline else CALLED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -41,12 +41,12 @@ class Builder:
     fma : bool
         Whether the target fuses multiply-add.  Without it `fma` is a product and a sum, and exact products
         use Dekker's splitting.
-    permute : bool
-        Whether the target has AVX-512 permutations, which make small tables cheap.
+    avx512 : bool
+        Whether the target has AVX-512, which does in one instruction some of what is spelt out otherwise.
     """
 
-    def __init__(self, element: str, width: int, fma: bool = True, permute: bool = False):
-        self.element, self.width, self.has_fma, self.has_permute = element, width, fma, permute
+    def __init__(self, element: str, width: int, fma: bool = True, avx512: bool = False):
+        self.element, self.width, self.has_fma, self.has_avx512 = element, width, fma, avx512
         self.is_double = element == "double"
         self.bits_count, self.mantissa, self.bias = (64, 52, 1023) if self.is_double else (32, 23, 127)
         self.integer = f"i{self.bits_count}"
@@ -57,6 +57,9 @@ class Builder:
         self.magic = 6755399441055744.0 if self.is_double else 12582912.0
         self.magic_bits = 0x4338000000000000 if self.is_double else 0x4B400000
         self.sign_bit = -(1 << (self.bits_count - 1))
+        self.variant = "" if fma else "_nofma"
+        self.variant += "_avx512" if avx512 else ""
+        self.block = "entry"
         self.lines: list[str] = []
         self.declares: set[str] = set()
         self.globals: list[str] = []
@@ -68,7 +71,7 @@ class Builder:
 
     def view(self, element: str) -> Builder:
         """A builder of the same width for another element type, writing to the same function."""
-        other = Builder(element, self.width, self.has_fma, self.has_permute)
+        other = Builder(element, self.width, self.has_fma, self.has_avx512)
         other.lines, other.declares, other.globals = self.lines, self.declares, self.globals
         other.needs = self.needs
         return other
@@ -153,7 +156,14 @@ class Builder:
         return self.select(self.compare("olt", x, low), low, x)
 
     def polynomial(self, x: Operand, coefficients: Sequence[Operand]) -> str:
-        """Horner's scheme; coefficients from the constant term up."""
+        """Coefficients from the constant term up, by Horner's scheme.
+
+        Long ones are two chains in x*x below the constant term, which halves the wait and costs no accuracy.
+        """
+        if len(coefficients) >= 8:
+            square, (first, *rest) = self.mul(x, x), coefficients
+            even = self.polynomial(square, rest[::2])
+            return self.fma(self.fma(self.polynomial(square, rest[1::2]), x, even), x, first)
         result = self.value(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             result = self.fma(result, x, c)
@@ -161,7 +171,7 @@ class Builder:
 
     # Integers and bit patterns
 
-    def int(self, operation: str, a: Operand, b: Operand) -> str:
+    def int_op(self, operation: str, a: Operand, b: Operand) -> str:
         return self.emit(f"{operation} {self.integer_type} {self.int_value(a)}, {self.int_value(b)}")
 
     def int_compare(self, predicate: str, a: Operand, b: Operand) -> str:
@@ -179,29 +189,49 @@ class Builder:
 
     def sign_of(self, a: Operand) -> str:
         """The sign bit of `a` alone, as an integer."""
-        return self.int("and", self.bits(a), self.sign_bit)
+        return self.int_op("and", self.bits(a), self.sign_bit)
 
     def flip(self, a: Operand, sign: str) -> str:
         """`a` with its bits xor-ed with the integer `sign`."""
-        return self.from_bits(self.int("xor", self.bits(a), sign))
+        return self.from_bits(self.int_op("xor", self.bits(a), sign))
 
     def power_of_two(self, n: str) -> str:
         """2**n for integers in the normal exponent range."""
-        return self.from_bits(self.int("shl", self.int("add", n, self.bias), self.mantissa))
+        return self.from_bits(self.int_op("shl", self.int_op("add", n, self.bias), self.mantissa))
 
     def scale(self, x: str, n: str) -> str:
         """``x * 2**n`` in two exact-until-the-last steps, so that overflow and denormals come out right."""
         if self.is_double:  # no arithmetic 64-bit shift before AVX-512
-            half = self.int("sub", self.int("lshr", self.int("add", n, 4096), 1), 2048)
+            half = self.int_op("sub", self.int_op("lshr", self.int_op("add", n, 4096), 1), 2048)
         else:
-            half = self.int("ashr", n, 1)
+            half = self.int_op("ashr", n, 1)
         x = self.mul(x, self.power_of_two(half))
-        return self.mul(x, self.power_of_two(self.int("sub", n, half)))
+        return self.mul(x, self.power_of_two(self.int_op("sub", n, half)))
 
     def round(self, x: Operand) -> tuple[str, str]:
         """Nearest integer of `x` as a float and as an integer, for ``|x| < 2**51`` (float: ``2**22``)."""
         shifted = self.add(x, self.magic)
-        return self.sub(shifted, self.magic), self.int("sub", self.bits(shifted), self.magic_bits)
+        return self.sub(shifted, self.magic), self.int_op("sub", self.bits(shifted), self.magic_bits)
+
+    # Control flow
+
+    def if_any(self, condition: str, usual: str, rare: Callable[[], str]) -> str:
+        """`usual`, or what `rare` writes and returns if `condition` holds in any lane.
+
+        The rare block is code beside the straight line; what it returns must be right in every lane.
+        """
+        if self.width > 1:
+            symbol = f"@llvm.vector.reduce.or.v{self.width}i1"
+            self.declares.add(f"declare i1 {symbol}({self.bool_type})")
+            condition = self.emit(f"call i1 {symbol}({self.bool_type} {condition})")
+        label, start = f"rare{len(self.lines)}", self.block
+        done = f"after.{label}"
+        self.lines += [f"  br i1 {condition}, label %{label}, label %{done}", f"{label}:"]
+        self.block = label
+        replaced = rare()
+        self.lines += [f"  br label %{done}", f"{done}:"]
+        inner, self.block = self.block, done
+        return self.emit(f"phi {self.type} [ {usual}, %{start} ], [ {replaced}, %{inner} ]")
 
     # Exact arithmetic
 
@@ -251,7 +281,7 @@ class Builder:
     def to_float(self, n: str) -> str:
         """Signed integers converted; double precision only for ``|n| < 2**51``."""
         if self.is_double:
-            return self.sub(self.from_bits(self.int("add", n, self.magic_bits)), self.magic)
+            return self.sub(self.from_bits(self.int_op("add", n, self.magic_bits)), self.magic)
         return self.emit(f"sitofp {self.integer_type} {n} to {self.type}")
 
     # Tables
@@ -259,7 +289,7 @@ class Builder:
     def load_pairs(self, table: str, index: str) -> tuple[str, str]:
         """Both halves of ``table[index]``, a table of pairs, lane by lane.
 
-        One load of a pair for each lane and shuffles: measured faster than two gathers, and slow on no target.
+        One load of a pair for each lane and shuffles: measured faster than two gathers, slow on no target.
         """
         pair = f"<2 x {self.element}>"
         if self.width == 1:
@@ -270,27 +300,30 @@ class Builder:
             )
         lanes = [self.emit(f"extractelement {self.integer_type} {index}, i32 {i}") for i in range(self.width)]
         parts = [self._load_pair(table, pair, lane) for lane in lanes]
-        size = 2
+        size, joined = 2 * self.width, self.join(parts, 2)
+        kind = f"<{size} x {self.element}>"
+        even, odd = (shuffle_mask(range(half, size, 2)) for half in (0, 1))
+        return (
+            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {even}"),
+            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {odd}"),
+        )
+
+    def join(self, parts: Sequence[str], size: int) -> str:
+        """One vector of all `parts`, vectors of `size` lanes, a power of two of them."""
         while len(parts) > 1:
-            mask = _mask(range(2 * size))
-            kind = f"<{size} x {self.element}>"
+            kind, mask = f"<{size} x {self.element}>", shuffle_mask(range(2 * size))
             parts = [
                 self.emit(f"shufflevector {kind} {first}, {kind} {second}, {mask}")
                 for first, second in zip(parts[::2], parts[1::2], strict=True)
             ]
             size *= 2
-        kind, joined = f"<{size} x {self.element}>", parts[0]
-        even, odd = (_mask(range(half, size, 2)) for half in (0, 1))
-        return (
-            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {even}"),
-            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {odd}"),
-        )
+        return parts[0]
 
     def _load_pair(self, table: str, pair: str, index: str) -> str:
         pointer = self.emit(f"getelementptr inbounds {pair}, ptr {table}, {self.integer} {index}")
         return self.emit(f"load {pair}, ptr {pointer}, align {self.bits_count // 4}")
 
 
-def _mask(lanes: range) -> str:
+def shuffle_mask(lanes: range) -> str:
     """A constant shuffle mask."""
     return f"<{len(lanes)} x i32> <{', '.join(f'i32 {i}' for i in lanes)}>"

@@ -99,6 +99,10 @@ LOG_DOUBLE = _coefficients("""
 PI_PARTS = _coefficients("""
     0x1.921fb54442d18p+1 0x1.1a62633145c07p-53 -0x1.f1976b7ed8fbcp-109
 """)
+# and of three floats
+PI_PARTS_FLOAT = _coefficients("""
+    0x1.921fb6p+1 -0x1.777a5cp-24 -0x1.ee59dap-49
+""")
 # and with 33-bit leading parts, whose products by 20-bit integers are exact without it
 PI_PARTS_SHORT = _coefficients("""
     0x1.921fb544p+1 0x1.0b4611a6p-33 0x1.3198a2e037073p-68
@@ -148,3 +152,51 @@ TWO_OVER_PI = int(
     ),
     16,
 )
+
+# For each sixteenth (float: thirty-second) of [1, 2): c, near 1/m and so short that c*m - 1 is exact, and
+# -log(c) in two parts, the first exact to add to multiples of the first part of log(2). The outermost c are 1
+# and 1/2, so that nothing cancels near 1.
+LOG_TABLE_RECIPROCAL_DOUBLE = _coefficients("""
+    0x1p+0 0x1.dp-1 0x1.cp-1 0x1.ap-1 0x1.9p-1 0x1.8p-1 0x1.7p-1 0x1.6p-1 0x1.5p-1 0x1.4p-1 0x1.38p-1
+    0x1.28p-1 0x1.2p-1 0x1.18p-1 0x1.1p-1 0x1p-1
+""")
+LOG_TABLE_HIGH_DOUBLE = _coefficients("""
+    0x0p+0 0x1.9335e5d594p-4 0x1.1178e8227ep-3 0x1.a93ed3c8aep-3 0x1.f991c6cb3cp-3 0x1.269621134ep-2
+    0x1.522ae0738ap-2 0x1.7fafa3bd81p-2 0x1.af5295248dp-2 0x1.e148a1a272p-2 0x1.fb358af7a5p-2
+    0x1.188ee40f24p-1 0x1.269621134d8p-1 0x1.35028ad9d9p-1 0x1.43d9ff2f92p-1 0x1.62e42feep-1
+""")
+LOG_TABLE_LOW_DOUBLE = _coefficients("""
+    0x0p+0 0x1.3115c3abd47dap-45 0x1.1ef78ce2d07f2p-45 -0x1.8724350562169p-45 -0x1.90d04cd7cc834p-44
+    -0x1.1b61f10522625p-44 0x1.ebe708164c759p-45 0x1.46fb79bf6d4cbp-44 -0x1.17cc552774458p-45
+    0x1.b36537e3375b2p-44 -0x1.def40b87d36d9p-44 -0x1.accec41d52e6cp-44 0x1.c93c1df5bb3b6p-44
+    -0x1.bd1f01ab60655p-44 0x1.e267b0b7efae1p-44 0x1.a39ef35793c76p-33
+""")
+LOG_TABLE_RECIPROCAL_FLOAT = _coefficients("""
+    0x1p+0 0x1.e8p-1 0x1.d8p-1 0x1.dp-1 0x1.cp-1 0x1.b4p-1 0x1.a8p-1 0x1.ap-1 0x1.94p-1 0x1.8cp-1
+    0x1.8p-1 0x1.78p-1 0x1.7p-1 0x1.68p-1 0x1.6p-1 0x1.58p-1 0x1.5p-1 0x1.4cp-1 0x1.44p-1 0x1.4p-1
+    0x1.38p-1 0x1.34p-1 0x1.2cp-1 0x1.28p-1 0x1.2p-1 0x1.1cp-1 0x1.18p-1 0x1.14p-1 0x1.1p-1 0x1.0cp-1
+    0x1.08p-1 0x1p-1
+""")
+LOG_TABLE_HIGH_FLOAT = _coefficients("""
+    0x0p+0 0x1.894p-5 0x1.4d4p-4 0x1.934p-4 0x1.118p-3 0x1.491p-3 0x1.824p-3 0x1.a94p-3 0x1.e53p-3
+    0x1.071p-2 0x1.2698p-2 0x1.3c28p-2 0x1.5228p-2 0x1.68bp-2 0x1.7fbp-2 0x1.9738p-2 0x1.af5p-2
+    0x1.bb98p-2 0x1.d49p-2 0x1.e148p-2 0x1.fb38p-2 0x1.0438p-1 0x1.11bp-1 0x1.189p-1 0x1.2698p-1
+    0x1.2dcp-1 0x1.3504p-1 0x1.3c6p-1 0x1.43d8p-1 0x1.4b7p-1 0x1.5324p-1 0x1.62e4p-1
+""")
+LOG_TABLE_LOW_FLOAT = _coefficients("""
+    0x0p+0 0x1.54294p-18 -0x1.dd45cp-17 -0x1.43454ep-17 -0x1.c5f76p-17 0x1.ec199ep-18 -0x1.f4d572p-18
+    -0x1.2c3752p-19 0x1.dffce2p-20 0x1.c3026ap-17 -0x1.deecb2p-18 -0x1.6c4666p-17 0x1.7039c6p-17
+    -0x1.be0b1cp-17 -0x1.7109fap-20 0x1.1a189ap-17 0x1.4a9246p-17 -0x1.ee47f2p-18 0x1.236f7ep-21
+    0x1.4344e4p-19 -0x1.3a842ep-17 -0x1.f418ap-17 -0x1.f70e2ap-19 -0x1.1bf0dcp-17 -0x1.deecb2p-17
+    -0x1.5509e4p-18 -0x1.752628p-17 0x1.0186d8p-18 0x1.ff2f92p-17 -0x1.48347ap-20 -0x1.1d9798p-17
+    0x1.7f7d1cp-20
+""")
+# (log1p(f) - f + f^2/2) / f^3 for what remains, -0.038 <= f <= 1/16 (float: -0.021 <= f <= 1/32)
+LOG_TABLE_TAIL_DOUBLE = _coefficients("""
+    0x1.5555555555555p-2 -0x1.fffffffffffcdp-3 0x1.999999999b978p-3 -0x1.55555555ba628p-3
+    0x1.2492490ca559fp-3 -0x1.fffff87247f84p-4 0x1.c71d12e2cc268p-4 -0x1.99b5fa8414f7p-4
+    0x1.742b7550dd34bp-4 -0x1.315b609f8c919p-4
+""")
+LOG_TABLE_TAIL_FLOAT = _coefficients("""
+    0x1.555554p-2 -0x1.00003ep-2 0x1.99be9ep-3 -0x1.4f481ap-3
+""")

@@ -9,7 +9,7 @@ from functools import cache
 from . import coefficients as table
 from . import erf_table
 from .builder import Builder
-from .exponential import of_reduced, reduce
+from .exponential import of_reduced, power_of_two, reduce
 
 _TABLE = "@tj_erf_table"
 
@@ -23,7 +23,7 @@ def _erf_float(b: Builder, x: str) -> str:
     a = b.abs(x)
     near = b.fma(a, b.polynomial(b.mul(a, a), table.ERF_SMALL), a)
     n, r = reduce(b, b.polynomial(b.minimum(a, 4.0), table.ERF_LARGE))
-    far = b.sub(1.0, b.mul(of_reduced(b, r), b.power_of_two(n)))
+    far = b.sub(1.0, b.mul(of_reduced(b, r), power_of_two(b, n)))
     return b.copysign(b.select(b.compare("ogt", a, 0.9), far, near), x)
 
 
@@ -34,7 +34,7 @@ def _erf_double(b: Builder, x: str) -> str:
     y = b.select(b.compare("olt", a, last), a, last)  # NaN too, for the table's sake
     shifted = b.add(y, b.magic / erf_table.STEPS)
     k = b.sub(shifted, b.magic / erf_table.STEPS)
-    index = b.int("sub", b.bits(shifted), b.magic_bits - (7 << 52))
+    index = b.int_op("sub", b.bits(shifted), b.magic_bits - (7 << 52))
     b.globals.append(_table_text())
     value, slope = b.load_pairs(_TABLE, index)
     d, square, minus = b.sub(y, k), b.mul(k, k), b.neg(k)

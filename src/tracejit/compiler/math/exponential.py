@@ -7,17 +7,47 @@ from __future__ import annotations
 
 import math
 
+from . import avx512
 from . import coefficients as table
 from .builder import Builder
 
 LOG2E = 1.0 / math.log(2.0)
 
 
-def reduce(b: Builder, x: str) -> tuple[str, str]:
-    """``(n, r)`` with ``x = n log(2) + r`` and ``|r| <= log(2)/2``."""
+def multiple(b: Builder, x: str) -> tuple[str, str]:
+    """The integer n nearest to ``x / log(2)``: as a float, and as `shift` and `scale` take it."""
+    quotient = b.mul(x, LOG2E)
+    if avx512.available(b):
+        n = b.intrinsic("rint", quotient)
+        return n, n
+    return b.round(quotient)
+
+
+def remainder(b: Builder, x: str, n: str) -> str:
+    """``x - n log(2)``."""
     high, low = table.LN2_DOUBLE if b.is_double else table.LN2_FLOAT
-    n, n_int = b.round(b.mul(x, LOG2E))
-    return n_int, b.fma(n, -low, b.fma(n, -high, x))
+    return b.fma(n, -low, b.fma(n, -high, x))
+
+
+def reduce(b: Builder, x: str) -> tuple[str, str]:
+    """``(n, r)`` with ``x = n log(2) + r`` and ``|r| <= log(2)/2``; n as `shift` and `scale` take it."""
+    n, exponent = multiple(b, x)
+    return exponent, remainder(b, x, n)
+
+
+def shift(b: Builder, n: str, by: int) -> str:
+    """``n + by``."""
+    return b.add(n, float(by)) if avx512.available(b) else b.int_op("add", n, by)
+
+
+def scale(b: Builder, x: str, n: str) -> str:
+    """``x * 2**n``; overflow and denormals come out right."""
+    return avx512.scale(b, x, n) if avx512.available(b) else b.scale(x, n)
+
+
+def power_of_two(b: Builder, n: str) -> str:
+    """``2**n`` in the normal range."""
+    return avx512.scale(b, b.value(1.0), n) if avx512.available(b) else b.power_of_two(n)
 
 
 def quadratic_tail(b: Builder, r: str) -> str:
@@ -34,7 +64,7 @@ def of_reduced(b: Builder, r: str) -> str:
 
 def exp(b: Builder, x: str) -> str:
     n, r = reduce(b, b.clamp(x, -746.0, 710.0) if b.is_double else b.clamp(x, -104.0, 89.0))
-    return b.scale(of_reduced(b, r), n)
+    return scale(b, of_reduced(b, r), n)
 
 
 def of_negative(b: Builder, x: str) -> str:
@@ -42,13 +72,13 @@ def of_negative(b: Builder, x: str) -> str:
     low = -746.0 if b.is_double else -104.0
     x = b.select(b.compare("olt", x, low), low, x)
     n, r = reduce(b, x)
-    return b.scale(of_reduced(b, r), n)
+    return scale(b, of_reduced(b, r), n)
 
 
 def quarter_expm1(b: Builder, x: str) -> str:
     """``(exp(x) - 1) / 4``, finite wherever ``sinh(x)`` is; the quarter keeps 2**n representable."""
     n, r = reduce(b, x)
-    t = b.power_of_two(b.int("sub", n, 2))
+    t = power_of_two(b, shift(b, n, -2))
     head = b.fma(t, r, b.sub(t, 0.25))
     return b.fma(t, quadratic_tail(b, r), head)
 

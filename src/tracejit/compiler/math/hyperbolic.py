@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .builder import Builder
-from .exponential import of_reduced, quarter_expm1, reduce
+from .exponential import of_reduced, quarter_expm1, reduce, scale, shift
 
 
 def tanh(b: Builder, x: str) -> str:
@@ -29,5 +29,5 @@ def cosh(b: Builder, x: str) -> str:
     """``e + 1 / (4e)`` with ``e = exp(|x|) / 2``."""
     a = b.minimum(b.abs(x), 711.0 if b.is_double else 90.0)
     n, r = reduce(b, a)
-    e = b.scale(of_reduced(b, r), b.int("sub", n, 1))
+    e = scale(b, of_reduced(b, r), shift(b, n, -1))
     return b.add(e, b.div(0.25, e))

@@ -5,18 +5,87 @@ as an unevaluated sum of two doubles, and the float version works in double thro
 from __future__ import annotations
 
 import math
+from functools import cache
 
+from . import avx512
 from . import coefficients as table
 from .builder import Builder
-from .exponential import LOG2E, of_reduced, reduce
-from .logarithm import decompose
+from .definition import COLD, MathFunction, define
+from .exponential import multiple, of_reduced, power_of_two, reduce, remainder, scale
+from .logarithm import decompose, reduce_by_table, table_tail
 
 _TWO_THIRDS = (float.fromhex("0x1.5555555555555p-1"), float.fromhex("0x1.5555555555555p-55"))
 
 
 def power(b: Builder, x: str, y: str) -> str:
-    magnitude = _power_double(b, b.abs(x), y) if b.is_double else _power_float(b, x, y)
-    return _with_limits(b, x, y, magnitude)
+    """``x ** y``; whatever is not an ordinary result of a positive base is left to a branch.
+
+    By table, the exponent comes out infinite, NaN or large for every such lane, and a cold function computes
+    those anew. Otherwise only the corrections of `_with_limits` stand in the branch.
+    """
+    if avx512.available(b):
+        r, exponent = _exp_of_product(b, *_log_by_table(b, x), y)
+        rare = b.compare("uge", b.abs(exponent), 700.0 if b.is_double else 80.0)
+        cold = _whole(b.element, b.width)
+        b.needs.append(cold)
+        operands = f"{b.type} {x}, {b.type} {y}"
+        call = f"call {b.type} {cold.symbol}({operands})"
+        return b.if_any(rare, r, lambda: b.select(rare, b.emit(call), r))
+    r = _power_of_magnitude(b, x, y)
+    infinity = ((1 << (b.bits_count - b.mantissa - 1)) - 1) << b.mantissa
+    odd_base = b.int_compare("uge", b.int_op("sub", b.bits(x), 1), infinity - 1)  # zero, inf, NaN or negative
+    odd_power = b.compare("ueq", b.abs(y), math.inf)
+    return b.if_any(b.logical("or", odd_base, odd_power), r, lambda: _with_limits(b, x, y, r))
+
+
+@cache
+def _whole(element: str, width: int) -> MathFunction:
+    """pow without a branch, for AVX-512."""
+    b = Builder(element, width, True, True)
+    high, low = b.fast_two_sum(*_log_by_table(b, b.abs("%x")))
+    ph, pl = b.two_product(high, "%y")
+    pl = b.fma(low, "%y", pl)
+    r = _with_limits(b, "%x", "%y", _exp_limited(b, ph, pl))
+    return define(b, f"@tj_pow_whole_{b.suffix}{b.variant}", ("%x", "%y"), r, COLD)
+
+
+def _power_of_magnitude(b: Builder, x: str, y: str) -> str:
+    """``|x| ** y``, not yet right for zeros, infinities and NaN."""
+    if not b.is_double:
+        return _power_float(b, x, y)
+    high, low = _log_extended(b, b.abs(x))
+    if not b.has_fma:
+        y = b.clamp(y, -(2.0**66), 2.0**66)  # decided beyond, and Dekker's splitting must not overflow
+    ph, pl = b.two_product(high, y)
+    return _exp_limited(b, ph, b.fma(low, y, pl))
+
+
+def _exp_limited(b: Builder, high: str, low: str) -> str:
+    """``exp(high + low)`` for any high."""
+    limited = b.clamp(high, -760.0, 720.0) if b.is_double else b.clamp(high, -110.0, 95.0)
+    low = b.select(b.compare("oeq", limited, high), low, 0.0)
+    n, r = reduce(b, limited)
+    return scale(b, of_reduced(b, b.add(r, low)), n)
+
+
+def _exp_of_product(b: Builder, high: str, low: str, y: str) -> tuple[str, str]:
+    """``exp((high + low) * y)`` and the exponent, for the caller to check; low may be 1/1000 of high."""
+    product, rest = b.two_product(high, y)
+    rest = b.fma(low, y, rest)
+    exponent = b.add(product, rest)
+    n, n_scale = multiple(b, exponent)
+    r = b.add(remainder(b, product, n), rest)
+    return scale(b, of_reduced(b, r), n_scale), exponent
+
+
+def _log_by_table(b: Builder, x: str) -> tuple[str, str]:
+    """``log(x)`` as a sum of two numbers, relative error about 2**-62 (float: 2**-32)."""
+    _, _, f, high, low = reduce_by_table(b, x)
+    s, e1 = b.fast_two_sum(high, f)
+    p, e2 = b.two_product(f, f)
+    s, e3 = b.fast_two_sum(s, b.mul(p, -0.5))
+    tail = b.fma(b.mul(f, p), b.polynomial(f, table_tail(b)), low)
+    return s, b.add(tail, b.fma(e2, -0.5, b.add(e1, e3)))
 
 
 def _power_float(b: Builder, x: str, y: str) -> str:
@@ -28,7 +97,7 @@ def _power_float(b: Builder, x: str, y: str) -> str:
     logarithm = d.mul(s, d.polynomial(d.mul(s, s), table.ATANH_SHORT))
     logarithm = d.fma(k, math.log(2.0), logarithm)
     n, r = reduce(d, d.clamp(d.mul(wide_y, logarithm), -110.0, 95.0))
-    return b.narrow(d.mul(d.polynomial(r, table.EXP_SHORT), d.power_of_two(n)))
+    return b.narrow(d.mul(d.polynomial(r, table.EXP_SHORT), power_of_two(d, n)))
 
 
 def _log_extended(b: Builder, x: str) -> tuple[str, str]:
@@ -54,19 +123,6 @@ def _log_extended(b: Builder, x: str) -> tuple[str, str]:
     high, e2 = b.two_sum(high, th)
     low = b.add(b.add(e1, e2), b.add(kl, b.fma(s_low, 2.0, tl)))
     return b.fast_two_sum(high, low)
-
-
-def _power_double(b: Builder, x: str, y: str) -> str:
-    high, low = _log_extended(b, x)
-    y = b.clamp(y, -(2.0**66), 2.0**66)  # decided beyond, and an exact product must not overflow
-    ph, pl = b.two_product(high, y)
-    pl = b.fma(low, y, pl)
-    limited = b.clamp(ph, -760.0, 720.0)
-    pl = b.select(b.compare("oeq", limited, ph), pl, 0.0)
-    n, n_int = b.round(b.mul(limited, LOG2E))
-    r = b.fma(n, -table.LN2_DOUBLE[0], limited)
-    r = b.add(b.fma(n, -table.LN2_DOUBLE[1], r), pl)
-    return b.scale(of_reduced(b, r), n_int)
 
 
 def _with_limits(b: Builder, x: str, y: str, r: str) -> str:

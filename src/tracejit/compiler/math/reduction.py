@@ -97,7 +97,7 @@ def reduce_huge(fma: bool) -> MathFunction:
     first = b.emit(f"insertvalue {pair} poison, double {r}, 0")
     second = b.emit(f"insertvalue {pair} {first}, double {t}, 1")
     third = b.emit(f"insertvalue {pair} {second}, i64 %quadrant, 2")
-    name = "@tj_reduce_huge_f64" + ("" if fma else "_nofma")
+    name = f"@tj_reduce_huge_f64{b.variant}"
     return define(b, name, ("%x",), third, COLD, pair)
 
 
@@ -115,25 +115,14 @@ def call_reduce_huge(b: Builder, x: str) -> tuple[str, str, str]:
 
 
 def replace_large_lanes(b: Builder, name: str, x: str, y: str, limit: float, huge: MathFunction) -> str:
-    """`y`, with ``huge(x)`` in every lane where ``|x| > limit``: a branch around a cold call.
-
-    This ends the straight line of `b`: the function goes on in the block after the branch.
-    """
-    large = b.compare("ogt", b.abs(x), limit)
-    if b.width > 1:
-        any_symbol = f"@llvm.vector.reduce.or.v{b.width}i1"
-        b.declares.add(f"declare i1 {any_symbol}({b.bool_type})")
-        large = b.emit(f"call i1 {any_symbol}({b.bool_type} {large})")
-    b.lines.append(f"  br i1 {large}, label %large, label %done")
-    b.lines.append("large:")
+    """`y`, with ``huge(x)`` in every lane where ``|x| > limit``: a branch around a cold call."""
     cold = _cold_lanes(name, b.element, b.width, b.has_fma, limit, huge)
     b.needs.append(cold)
-    replaced = b.emit(f"call {b.type} {cold.symbol}({b.type} {x}, {b.type} {y})")
-    b.lines.append("  br label %done")
-    b.lines.append("done:")
-    return b.emit(f"phi {b.type} [ {y}, %entry ], [ {replaced}, %large ]")
+    large = b.compare("ogt", b.abs(x), limit)
+    return b.if_any(large, y, lambda: b.emit(f"call {b.type} {cold.symbol}({b.type} {x}, {b.type} {y})"))
 
 
+@cache
 def _cold_lanes(
     name: str, element: str, width: int, fma: bool, limit: float, huge: MathFunction
 ) -> MathFunction:
@@ -141,7 +130,7 @@ def _cold_lanes(
     b = Builder(element, width, fma)
     scalar = Builder(element, 1, fma)
     scalar.lines = b.lines
-    symbol = f"@tj_{name}_large_{b.suffix}" + ("" if fma else "_nofma")
+    symbol = f"@tj_{name}_large_{b.suffix}{b.variant}"
     b.needs.append(huge)
     if width == 1:
         return define(b, symbol, ("%x", "%y"), _call_huge(scalar, "%x", huge), COLD)

@@ -1,11 +1,12 @@
 """sin, cos and tan. Ordinary arguments lose their multiple of pi by a few multiply-adds with pi split in
-parts; a vector that holds a larger one takes the cold route of `reduction`. Float arguments are reduced in
-double.
+parts. Float arguments beyond 2**15, and all without fused multiply-add, are reduced in double; a vector that
+holds a really large one takes the cold route of `reduction`. Each lane's result depends on that lane alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 from . import coefficients as table
@@ -14,80 +15,116 @@ from .definition import COLD, MathFunction, define
 from .reduction import call_reduce_huge, replace_large_lanes
 
 
-def _limit(b: Builder) -> float:
-    """Largest argument the fast reduction is exact enough for."""
-    return 2.0**38 if b.has_fma else 2.0**20
-
-
-def _subtract_multiple(b: Builder, x: str, n: str, scale: float) -> tuple[str, str]:
-    """``x - n * scale * pi`` as a double and its error; `scale` is a power of two."""
-    first, second, third = (scale * p for p in (table.PI_PARTS if b.has_fma else table.PI_PARTS_SHORT))
-    r = b.fma(n, -first, x)
-    product, error = b.two_product(n, second) if b.has_fma else (b.mul(n, second), None)
-    s = b.sub(r, product)
-    t = b.sub(b.sub(r, s), product)
-    if error is not None:
-        return s, b.fma(n, -third, b.sub(t, error))
-    low = b.sub(b.mul(n, third), t)
-    total = b.sub(s, low)
-    return total, b.sub(b.sub(s, total), low)
-
-
-def _subtract_multiple_short(b: Builder, x: str, n: str, scale: float) -> str:
-    """The same to single accuracy, for arguments that came from float."""
-    if b.has_fma:
-        return b.fma(n, -scale * table.PI_PARTS[1], b.fma(n, -scale * table.PI_PARTS[0], x))
-    for part in table.PI_PARTS_SHORT:
-        x = b.sub(x, b.mul(n, scale * part))
-    return x
-
-
 def sin(b: Builder, x: str) -> str:
-    y = _half_period(b, b.abs(x), 0.0)
-    y = b.flip(y, b.sign_of(x))  # by |x| and its sign: -0.0 survives
-    return replace_large_lanes(b, "sin", x, y, _limit(b), _huge("sin", b.has_fma))
+    return _guarded(b, "sin", x)
 
 
 def cos(b: Builder, x: str) -> str:
-    y = _half_period(b, x, 0.5)
-    return replace_large_lanes(b, "cos", x, y, _limit(b), _huge("cos", b.has_fma))
-
-
-def _half_period(b: Builder, x: str, offset: float) -> str:
-    """sin(x) (`offset` 0) or cos(x) (`offset` 1/2): ``r = x - (n + offset) pi`` and the parity of n."""
-    d, wide = (b, x) if b.is_double else b.widen(x)
-    turns = d.mul(wide, 1.0 / math.pi)
-    n, parity = d.round(d.sub(turns, offset) if offset else turns)
-    if offset:
-        n, parity = d.add(n, offset), d.int("add", parity, 1)
-    if b.is_double:
-        r, t = _subtract_multiple(b, x, n, 1.0)
-        z = b.mul(r, r)
-        y = b.add(r, b.fma(b.mul(z, r), b.polynomial(z, table.SIN_DOUBLE), t))
-        return b.flip(y, b.int("shl", parity, 63))
-    r = b.narrow(_subtract_multiple_short(d, wide, n, 1.0))
-    z = b.mul(r, r)
-    y = b.fma(b.mul(z, r), b.polynomial(z, table.SIN_FLOAT), r)
-    return b.flip(y, b.int("shl", b.narrow_int(parity), 31))
+    return _guarded(b, "cos", x)
 
 
 def tan(b: Builder, x: str) -> str:
-    """tan(r), or -1/tan(r) in odd quadrants, of the remainder r by pi/2."""
-    d, wide = (b, x) if b.is_double else b.widen(x)
-    n, quadrant = d.round(d.mul(wide, 2.0 / math.pi))
-    if b.is_double:
-        r, t = _subtract_multiple(b, x, n, 0.5)
+    return _guarded(b, "tan", x)
+
+
+def _guarded(b: Builder, name: str, x: str) -> str:
+    """The function with its routes for large arguments."""
+    if not b.is_double and b.has_fma:
+        large = b.compare("ogt", b.abs(x), 2.0**15)
+        through_double = _through_double(name, b.width)
+        b.needs.append(through_double)
+        y = _signed(b, name, x, _single)
+        call = f"call {b.type} {through_double.symbol}({b.type} {x})"
+        return b.if_any(large, y, lambda: b.select(large, b.emit(call), y))
+    y = _signed(b, name, x, _double if b.is_double else _narrowed)
+    return replace_large_lanes(b, name, x, y, 2.0**38 if b.has_fma else 2.0**20, _huge(name, b.has_fma))
+
+
+@cache
+def _through_double(name: str, width: int) -> MathFunction:
+    """The float function, reduced in double."""
+    b = Builder("float", width)
+    y = _signed(b, name, "%x", _narrowed)
+    y = replace_large_lanes(b, name, "%x", y, 2.0**38, _huge(name, True))
+    return define(b, f"@tj_{name}_through_double_{b.suffix}", ("%x",), y, COLD)
+
+
+# ---- reduction: (r, t, n) with x = (n + offset) * period + r + t, t a rounding error or None -------------
+
+Reduction = Callable[[Builder, str, float, float], tuple[str, str | None, str]]
+
+
+def _double(b: Builder, x: str, periods: float, offset: float) -> tuple[str, str, str]:
+    """In double; `periods` is the number of periods in pi, 1 or 2."""
+    n, n_int = _nearest(b, x, periods, offset)
+    first, second, third = (p / periods for p in (table.PI_PARTS if b.has_fma else table.PI_PARTS_SHORT))
+    r = b.fma(n, -first, x)
+    if b.has_fma:
+        product, error = b.two_product(n, second)
+        s = b.sub(r, product)
+        return s, b.fma(n, -third, b.sub(b.sub(b.sub(r, s), product), error)), n_int
+    product = b.mul(n, second)
+    s = b.sub(r, product)
+    low = b.sub(b.mul(n, third), b.sub(b.sub(r, s), product))
+    total = b.sub(s, low)
+    return total, b.sub(b.sub(s, total), low), n_int
+
+
+def _single(b: Builder, x: str, periods: float, offset: float) -> tuple[str, None, str]:
+    """In float with fused multiply-add, for arguments to 2**15: the first product is cancelled exactly."""
+    n, n_int = _nearest(b, x, periods, offset)
+    first, second, third = (p / periods for p in table.PI_PARTS_FLOAT)
+    return b.fma(n, -third, b.fma(n, -second, b.fma(n, -first, x))), None, n_int
+
+
+def _narrowed(b: Builder, x: str, periods: float, offset: float) -> tuple[str, None, str]:
+    """In double for a float argument; the remainder is rounded to float."""
+    d, wide = b.widen(x)
+    n, n_int = _nearest(d, wide, periods, offset)
+    for part in table.PI_PARTS[:2] if b.has_fma else table.PI_PARTS_SHORT:
+        wide = d.fma(n, -part / periods, wide)
+    return b.narrow(wide), None, b.narrow_int(n_int)
+
+
+def _nearest(b: Builder, x: str, periods: float, offset: float) -> tuple[str, str]:
+    turns = b.mul(x, periods / math.pi)
+    n, n_int = b.round(b.sub(turns, offset) if offset else turns)
+    return (b.add(n, offset) if offset else n), n_int
+
+
+# ---- polynomials ----------------------------------------------------------------------------------------
+
+
+def _signed(b: Builder, name: str, x: str, reduction: Reduction) -> str:
+    """The function of arguments the `reduction` is good for."""
+    if name == "tan":
+        y = _tan(b, *reduction(b, x, 2.0, 0.0))
+        return b.select(b.compare("olt", b.abs(x), 2.0**-27 if b.is_double else 2.0**-13), x, y)
+    if name == "cos":
+        r, t, n = reduction(b, x, 1.0, 0.5)
+        return b.flip(_half_period(b, r, t), b.int_op("shl", b.int_op("add", n, 1), b.bits_count - 1))
+    r, t, n = reduction(b, b.abs(x), 1.0, 0.0)  # by |x| and its sign: -0.0 survives
+    y = b.flip(_half_period(b, r, t), b.int_op("shl", n, b.bits_count - 1))
+    return b.flip(y, b.sign_of(x))
+
+
+def _half_period(b: Builder, r: str, t: str | None) -> str:
+    """``sin(r + t)`` for ``|r| <= pi/2``; the sum is rounded first, which near pi/2 does no harm at all."""
+    r = r if t is None else b.add(r, t)
+    z = b.mul(r, r)
+    return b.fma(b.mul(z, r), b.polynomial(z, table.SIN_DOUBLE if b.is_double else table.SIN_FLOAT), r)
+
+
+def _tan(b: Builder, r: str, t: str | None, n: str) -> str:
+    """tan(r + t), or -1/tan(r + t) for odd n, for ``|r| <= pi/4``."""
+    if t is not None:
         s, c = _quarter_sin(b, r, t), _quarter_cos(b, r, t)
     else:
-        r = b.narrow(_subtract_multiple_short(d, wide, n, 0.5))
-        quadrant = b.narrow_int(quadrant)
         z = b.mul(r, r)
         s, c = b.fma(b.mul(z, r), b.polynomial(z, table.TAN_QUARTER_FLOAT), r), b.value(1.0)
-    odd = b.int_compare("ne", b.int("and", quadrant, 1), 0)
+    odd = b.int_compare("ne", b.int_op("and", n, 1), 0)
     y = b.div(b.select(odd, c, s), b.select(odd, s, c))
-    y = b.flip(y, b.int("shl", quadrant, b.bits_count - 1))
-    y = b.select(b.compare("olt", b.abs(x), 2.0**-27 if b.is_double else 2.0**-13), x, y)
-    return replace_large_lanes(b, "tan", x, y, _limit(b), _huge("tan", b.has_fma))
+    return b.flip(y, b.int_op("shl", n, b.bits_count - 1))
 
 
 def _quarter_sin(b: Builder, r: str, t: str) -> str:
@@ -112,14 +149,14 @@ def _huge(name: str, fma: bool) -> MathFunction:
     b = Builder("double", 1, fma)
     r, t, quadrant = call_reduce_huge(b, "%x")
     s, c = _quarter_sin(b, r, t), _quarter_cos(b, r, t)
-    odd = b.int_compare("ne", b.int("and", quadrant, 1), 0)
-    half = b.int("shl", b.int("and", quadrant, 2), 62)  # quadrants 2 and 3 change the sign of both
+    odd = b.int_compare("ne", b.int_op("and", quadrant, 1), 0)
+    half = b.int_op("shl", b.int_op("and", quadrant, 2), 62)  # quadrants 2 and 3 change the sign of both
     if name == "tan":
         y = b.div(b.select(odd, c, s), b.select(odd, s, c))
-        y = b.flip(b.flip(y, b.int("shl", quadrant, 63)), b.sign_of("%x"))
+        y = b.flip(b.flip(y, b.int_op("shl", quadrant, 63)), b.sign_of("%x"))
     elif name == "sin":
         y = b.flip(b.flip(b.select(odd, c, s), half), b.sign_of("%x"))
     else:
-        y = b.flip(b.flip(b.select(odd, s, c), half), b.int("shl", quadrant, 63))
+        y = b.flip(b.flip(b.select(odd, s, c), half), b.int_op("shl", quadrant, 63))
     y = b.select(b.compare("oeq", b.abs("%x"), math.inf), math.nan, y)
-    return define(b, f"@tj_{name}_huge_f64" + ("" if fma else "_nofma"), ("%x",), y, COLD)
+    return define(b, f"@tj_{name}_huge_f64{b.variant}", ("%x",), y, COLD)
