@@ -32,6 +32,7 @@ from .loops import to_text as program_text
 from .loopverify import verify as verify_program
 from .lower import entry_atoms, lower
 from .plan import plan
+from .rowfuse import fuse_rows
 from .schedule import Target, schedule
 from .simplify import simplify
 
@@ -45,7 +46,7 @@ ProgramPass = Callable[[Program], Program]
 GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify),)
 
 #: Passes on programs, in order. Contract of each: a valid program in, one with the same results out.
-PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (("fuse", fuse), ("plan", plan))
+PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (("fuse", fuse), ("fuse rows", fuse_rows), ("plan", plan))
 
 
 def compile_graph(graph: Graph) -> Executable:

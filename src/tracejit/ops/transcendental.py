@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..core.op import defop, floating, ops, real, sample
@@ -95,4 +97,19 @@ def softplus(x: TensorSpec) -> TensorSpec:
        samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)))
 def relu(x: TensorSpec) -> TensorSpec:
     """``maximum(x, 0)``, with derivative 0 at 0."""
+    return real(x)
+
+
+def _erf_kernel(x: np.ndarray) -> np.ndarray:
+    """Real error function, through the C library's double precision one."""
+    return np.asarray(_erf_of(x), dtype=x.dtype)
+
+
+_erf_of = np.frompyfunc(math.erf, 1, 1)
+
+
+@defop(kernel=_erf_kernel, partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),), lower=Scalar("erf"),
+       traits=ELEMENTWISE, samples=unary())
+def erf(x: TensorSpec) -> TensorSpec:
+    """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
     return real(x)

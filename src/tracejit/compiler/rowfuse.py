@@ -1,0 +1,192 @@
+"""Row fusion: nests that walk the same rows become one loop over rows with the nests inside.
+
+What one nest writes in a row the next may read in the same row only, so a row passes through all of them while
+it is in cache. Temporaries used in that loop alone shrink to one row. Valid program in, valid program out, same
+results bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.dim import Size, product
+from .fuse import accesses
+from .loops import Axis, Buffer, If, Index, Load, Nest, Program, Statement, Store, While, blocks, walk
+
+WINDOW = 8
+SMALLEST_ROW = 8
+
+
+def fuse_rows(program: Program) -> Program:
+    """Fuse rows in every block, in place; returns the program."""
+    places = _places(program.body)
+    program.body = _fuse_block(program.body, places)
+    return program
+
+
+def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
+    """All loads and stores of the program by buffer; other uses count as a place that cannot shrink."""
+    found: dict[Buffer, list] = {}
+    for s in walk(list(statements)):
+        if isinstance(s, (Load, Store)):
+            found.setdefault(s.buffer, []).append(s)
+        elif not isinstance(s, (Nest, While, If)):
+            for b in (x for group in accesses(s) for x in group if isinstance(x, Buffer)):
+                found.setdefault(b, []).append(None)
+        elif isinstance(s, While):
+            for pair in s.swaps:
+                for b in pair:
+                    found.setdefault(b, []).append(None)
+    return found
+
+
+def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list[Statement]:
+    rows: list[Rows] = []
+    for statement in statements:
+        for block in blocks(statement) if isinstance(statement, (While, If)) else ():
+            block[:] = _fuse_block(block, places)
+        new = Rows.of(statement)
+        home = _home(rows, new)
+        if home is None:
+            rows.append(new)
+        else:
+            home.nests.extend(new.nests)
+            home.reads |= new.reads
+            home.writes |= new.writes
+    return [r.finish(places) for r in rows]
+
+
+def _home(rows: Sequence[Rows], new: Rows) -> Rows | None:
+    if new.axis is None:
+        return None
+    for row in reversed(rows[-WINDOW:]):
+        if row.takes(new):
+            return row
+        if row.conflicts(new):
+            return None
+    return None
+
+
+@dataclass
+class Rows:
+    """Statements to become one: a single one of any kind, or nests over the rows of `axis`."""
+
+    nests: list[Any]
+    reads: set
+    writes: set
+    axis: Axis | None = None
+    kept: list = field(default_factory=list)
+
+    @staticmethod
+    def of(statement: Statement) -> Rows:
+        reads, writes = accesses(statement)
+        rows = Rows([statement], reads, writes)
+        if isinstance(statement, Nest) and len(statement.axes) > 1 and _is_row_nest(statement):
+            rows.axis = statement.axes[0]
+        return rows
+
+    def conflicts(self, later: Rows) -> bool:
+        return not (self.writes.isdisjoint(later.reads) and self.writes.isdisjoint(later.writes)
+                    and self.reads.isdisjoint(later.writes))
+
+    def takes(self, later: Rows) -> bool:
+        """Same rows, something in common, and every shared element that changes stays in its row."""
+        if self.axis is None or later.axis is None or self.axis.size != later.axis.size:
+            return False
+        shared = (self.writes & later.reads) | (self.writes & later.writes) | (self.reads & later.writes)
+        if not self.writes & later.reads or not all(isinstance(b, Buffer) for b in shared):
+            return False
+        nests = [*self.nests, *later.nests]
+        return all(_stays_in_row(b, nests) for b in shared)
+
+    def finish(self, places: dict[Buffer, list]) -> Statement:
+        """The statement these rows make."""
+        if len(self.nests) == 1:
+            return self.nests[0]
+        row = self.nests[0].axes[0]
+        body = [_inner(n, row.name) for n in self.nests]
+        result = Nest([row], body)
+        for b in {x for x in self.writes if isinstance(x, Buffer) and x.kind == "temp"}:
+            _shrink(b, result, places)
+        return result
+
+
+def _is_row_nest(nest: Nest) -> bool:
+    inner = [a.size for a in nest.axes[1:]]
+    long = product(inner)
+    plain = not any(isinstance(s, (Nest, While, If)) for s in nest.body)
+    return plain and nest.axes[0].kind == "parallel" and (not isinstance(long, int) or long >= SMALLEST_ROW)
+
+
+def _inner(nest: Nest, row: str) -> Nest:
+    """The nest without its row axis, which is now called `row`."""
+    own = nest.axes.pop(0).name
+    if own != row:
+        for s in (*nest.body, *nest.tail):
+            if isinstance(s, (Load, Store)):
+                s.index = Index(s.index.const, tuple((row if n == own else n, c) for n, c in s.index.terms))
+            elif hasattr(s, "args"):
+                s.args = tuple(row if a == own else a for a in s.args)
+    return nest
+
+
+def _own_accesses(b: Buffer, nest: Nest) -> Iterator[Index]:
+    for s in (*nest.body, *nest.tail):
+        if isinstance(s, (Load, Store)) and s.buffer is b:
+            yield s.index
+
+
+def _stays_in_row(b: Buffer, nests: Sequence[Nest]) -> bool:
+    """Is the row of every access to `b` the row of the loop?"""
+    found = [_span(index, nest) for nest in nests for index in _own_accesses(b, nest)]
+    if None in found:
+        return False
+    steps = {step for step, _, _ in found}
+    if len(steps) != 1:
+        return False
+    step = steps.pop()
+    return all(_positive(step - (high - low)) for _, low, _ in found for _, _, high in found)
+
+
+def _span(index: Index, nest: Nest) -> tuple[Size, Size, Size] | None:
+    """(elements per row, lowest and highest offset in the row), None when it cannot be told."""
+    sizes = {a.name: a.size for a in nest.axes}
+    row = nest.axes[0].name
+    step, low, high = None, index.const, index.const
+    for n, c in index.terms:
+        if n == row:
+            step = c
+        elif n not in sizes or not isinstance(c, int):
+            if n not in sizes or not _positive(c):
+                return None
+            high = high + c * (sizes[n] - 1)
+        elif c > 0:
+            high = high + c * (sizes[n] - 1)
+        else:
+            low = low + c * (sizes[n] - 1)
+    return None if step is None else (step, low, high)
+
+
+def _positive(size: Size) -> bool:
+    """Is it positive whatever the unknown sizes are (which are not negative)?"""
+    if isinstance(size, int):
+        return size > 0
+    constant = sum(f for monomial, f in size.terms if not monomial)
+    return all(f > 0 for monomial, f in size.terms if monomial) and constant > 0
+
+
+def _shrink(b: Buffer, rows: Nest, places: dict[Buffer, list]) -> None:
+    """Let a temporary used in this loop alone hold one row."""
+    own = [s for n in rows.body for s in (*n.body, *n.tail) if isinstance(s, (Load, Store)) and s.buffer is b]
+    if len(own) != len(places.get(b, ())) or any(p is None for p in places[b]):
+        return
+    row = rows.axes[0]
+    steps = {dict(s.index.terms).get(row.name, 0) for s in own}
+    step = steps.pop()
+    if steps or step == 0 or b.size != step * row.size:
+        return
+    for s in own:
+        s.index = Index(s.index.const, tuple((n, c) for n, c in s.index.terms if n != row.name))
+    b.size = step
