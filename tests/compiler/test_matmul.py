@@ -1,4 +1,4 @@
-"""Matrix product kernels against a product in extended precision, for the shapes and strides that go wrong."""
+"""Matrix product kernels against products in extended precision, for shapes and strides that go wrong."""
 
 from __future__ import annotations
 
@@ -93,12 +93,22 @@ def test_random_sizes_and_strides(dtype: str, register_bytes: int, fma: bool) ->
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
-@pytest.mark.parametrize("shape", [(200, 400, 70), (70, 200, 1100), (13, 1000, 33), (260, 385, 37), (401, 97, 129)])
+@pytest.mark.parametrize(
+    "shape", [(200, 400, 70), (70, 200, 1100), (13, 1000, 33), (260, 385, 37), (401, 97, 129)]
+)
 def test_sizes_beyond_one_block(dtype: str, transposed: str, shape: tuple[int, int, int]) -> None:
     rng = np.random.default_rng(0)
     m, k, n = shape
-    a = rng.standard_normal((k, m)).astype(dtype).T if "a" in transposed else rng.standard_normal((m, k)).astype(dtype)
-    b = rng.standard_normal((n, k)).astype(dtype).T if "b" in transposed else rng.standard_normal((k, n)).astype(dtype)
+    a = (
+        rng.standard_normal((k, m)).astype(dtype).T
+        if "a" in transposed
+        else rng.standard_normal((m, k)).astype(dtype)
+    )
+    b = (
+        rng.standard_normal((n, k)).astype(dtype).T
+        if "b" in transposed
+        else rng.standard_normal((k, n)).astype(dtype)
+    )
     for accumulate in (0, 1):
         check(gemm(dtype), a, b, accumulate)
 
@@ -133,9 +143,13 @@ def test_empty_depth_gives_zeros_or_keeps_the_result(dtype: str, register_bytes:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("m", "k", "n"), [(5, 6, 7), (20, 40, 33), (1, 40, 33), (40, 33, 1), (100, 300, 100)])
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(5, 6, 7), (20, 40, 33), (1, 40, 33), (40, 33, 1), (100, 300, 100)]
+)
 @pytest.mark.parametrize("order", ["CC", "CF", "FC"])
-def test_special_values_reach_exactly_their_row_and_column(dtype: str, m: int, k: int, n: int, order: str) -> None:
+def test_special_values_reach_exactly_their_row_and_column(
+    dtype: str, m: int, k: int, n: int, order: str
+) -> None:
     a, b = np.zeros((m, k), dtype, order[0]), np.ones((k, n), dtype, order[1])
     b[k // 2, n - 1] = np.inf
     a[m - 1, 0] = np.nan
@@ -236,5 +250,5 @@ def test_text_is_deterministic_cached_and_self_contained(dtype: str, register_by
 
 @pytest.mark.parametrize(("dtype", "register_bytes"), [("int64", 64), ("float32", 8), ("complex64", 32)])
 def test_what_there_is_no_kernel_for_is_refused(dtype: str, register_bytes: int) -> None:
-    with pytest.raises(ValueError, match="matmul kernels exist|register_bytes must be"):
+    with pytest.raises(ValueError, match=r"matmul kernels exist|register_bytes must be"):
         kernel_text(dtype, register_bytes=register_bytes)  # type: ignore[arg-type]

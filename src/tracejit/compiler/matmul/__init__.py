@@ -1,7 +1,7 @@
 """Matrix products as LLVM IR text: one self-contained module per element type, for any sizes and strides.
 
-The text depends only on its arguments, so its object code can be cached on disk and linked into any program.  This
-package knows nothing of graphs, LLVM bindings or the machine it runs on.
+The text depends only on its arguments, so its object code can be cached on disk and linked into any
+program. This package knows nothing of graphs, LLVM bindings or the machine it runs on.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
             void tj_gemm_f64(i64 m, i64 n, i64 k, ptr a, i64 a_row, i64 a_col, ptr b, i64 b_row, i64 b_col,
                              ptr c, i64 c_row, i64 accumulate, ptr work)
 
-        which computes ``C = A @ B``, or ``C += A @ B`` if `accumulate` is not 0, for C of m rows and n adjacent
-        columns.  Strides count elements and may be zero or negative; sizes may be zero.  C must not overlap A or B.
-        `work` is `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time.
+        which computes ``C = A @ B``, or ``C += A @ B`` if `accumulate` is not 0, for C of m rows and n
+        adjacent columns. Strides count elements and may be zero or negative; sizes may be zero. C must not
+        overlap A or B. `work` is `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time.
 
     Raises
     ------

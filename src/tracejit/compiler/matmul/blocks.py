@@ -1,7 +1,7 @@
 """The product in cache blocks: any sizes, any strides, packed operands where the caller asks for them.
 
-Blocks of the depth are also what keeps rounding small: each is summed by itself before it is added to the result.
-Strides are in bytes.
+Blocks of the depth are also what keeps rounding small: each is summed by itself before it is added to the
+result. Strides are in bytes.
 """
 
 from __future__ import annotations
@@ -19,37 +19,64 @@ BLOCKS = Signature(
 
 
 def block_functions(g: Geometry) -> str:
-    """The product in blocks of depth, columns and rows, packing what the flags ask for."""
+    """The product in blocks of columns, depth and rows, packing what the flags ask for."""
     w = Writer(BLOCKS)
-    packed_a = w.offset("%work", g.right_bytes)
-    column_step = w.select("%pack_b", g.block_columns, "%n")
-    row_step = w.select("%pack_a", g.block_rows, "%m")
-    with w.loop("%n", column_step) as across:
-        n = w.minimum(w.subtract("%n", across.index), column_step)
+    n_step = w.select("%pack_b", g.block_columns, "%n")
+    k_step = w.select(w.either("%pack_b", "%pack_a"), g.block_depth, "%k")
+    m_step = w.select("%pack_a", g.block_rows, 4 * g.block_rows)
+    depth_step = _even_depth(w, g)
+    with w.loop("%n", n_step) as across:
+        n = w.minimum(w.subtract("%n", across.index), n_step)
         b_columns = w.offset("%b", w.multiply("%b_col", across.index))
         c_columns = w.offset("%c", w.multiply(across.index, g.size))
-        depth_step = _even_depth(w, g)
-        with w.loop("%k", depth_step) as inward:
-            depth = w.minimum(w.subtract("%k", inward.index), depth_step)
+        with w.loop("%k", k_step) as inward:
+            k = w.minimum(w.subtract("%k", inward.index), k_step)
             b_block = w.offset(b_columns, w.multiply("%b_row", inward.index))
             again = w.let(f"or i64 {inward.index}, %accumulate")
             a_columns = w.offset("%a", w.multiply("%a_col", inward.index))
-            b, b_row, b_panel = _right_block(w, g, depth, n, b_block)
-            with w.loop("%m", row_step) as down:
-                m = w.minimum(w.subtract("%m", down.index), row_step)
+            right = _right_block(w, g, k, n, b_block)
+            with w.loop("%m", m_step) as down:
+                m = w.minimum(w.subtract("%m", down.index), m_step)
                 a_block = w.offset(a_columns, w.multiply("%a_row", down.index))
                 c_block = w.offset(c_columns, w.multiply("%c_row", down.index))
-                with w.when("%pack_a"):
-                    w.call(PACK, m, depth, a_block, "%a_row", "%a_col", packed_a, g.left_stride)
-                a = w.select("%pack_a", packed_a, a_block, "ptr")
-                a_row = w.select("%pack_a", g.left_stride, "%a_row")
-                a_col = w.select("%pack_a", g.size, "%a_col")
-                w.call(SWEEP, m, n, depth, a, a_row, a_col, b, b_row, b_panel, c_block, "%c_row", again)
+                _sum_depth(w, g, (m, n, k, depth_step), a_block, right, c_block, again)
     return w.text()
 
 
+def _sum_depth(
+    w: Writer,
+    g: Geometry,
+    sizes: tuple[str, str, str, str],
+    a: str,
+    right: tuple[str, str, str],
+    c: str,
+    accumulate: str,
+) -> None:
+    """Write the products of one block of the result; it stays in the second cache while they are added up."""
+    (m, n, k, step), (b, b_row, b_panel) = sizes, right
+    with w.loop(k, step, ("ptr", a), ("ptr", b)) as inward:
+        a, b = inward.carried
+        depth = w.minimum(w.subtract(k, inward.index), step)
+        again = w.let(f"or i64 {inward.index}, {accumulate}")
+        left = _left_block(w, g, m, depth, a)
+        w.call(SWEEP, m, n, depth, *left, b, b_row, b_panel, c, "%c_row", again)
+        inward.following += [w.offset(a, w.multiply("%a_col", step)), w.offset(b, w.multiply(b_row, step))]
+
+
+def _left_block(w: Writer, g: Geometry, rows: str, depth: str, block: str) -> tuple[str, str, str]:
+    """Pack a block of the left operand if asked; return its pointer and strides."""
+    packed = w.offset("%work", g.right_bytes)
+    with w.when("%pack_a"):
+        w.call(PACK, rows, depth, block, "%a_row", "%a_col", packed, g.left_stride)
+    return (
+        w.select("%pack_a", packed, block, "ptr"),
+        w.select("%pack_a", g.left_stride, "%a_row"),
+        w.select("%pack_a", g.size, "%a_col"),
+    )
+
+
 def _even_depth(w: Writer, g: Geometry) -> str:
-    """The depth of one block: as few blocks as allowed, about equal, and whole vectors for the transposing copies."""
+    """The depth summed at once: few, about equal parts, and whole vectors for the transposing copies."""
     with w.replacing(w.compare("sgt", "%k", g.depth), ["i64"], ["%k"]) as step:
         blocks = w.let(f"udiv i64 {w.add('%k', g.depth - 1)}, {g.depth}")
         even = w.let(f"udiv i64 {w.add(w.add('%k', blocks), -1)}, {blocks}")

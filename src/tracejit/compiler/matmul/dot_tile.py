@@ -1,8 +1,8 @@
 """Register tiles of dot products: few columns, with the depth running along the vectors.
 
-A result of ten columns would fill five eighths of a vector; here every lane works whatever the width.  The price is a
-horizontal sum for each element of the result, so the depth must be long.  Both operands have adjacent depth.
-Strides are in bytes.
+A result of ten columns would fill five eighths of a vector; here every lane works whatever the width. The
+price is a horizontal sum for each element of the result, so the depth must be long. Both operands have
+adjacent depth. Strides are in bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROWS = 4
 
 
 def dot_tile_functions(g: Geometry) -> str:
-    """``C[i, j] (+)= sum_k A[i, k] * B[j, k]`` for a depth of whole vectors: note that B is given by columns."""
+    """``C[i, j] (+)= sum_k A[i, k] * B[j, k]`` for a depth of whole vectors; B is given by columns."""
     w = Writer(DOT_TILES)
     with w.loop("%m", _ROWS) as down:
         last = w.subtract("%m", 1)
@@ -69,7 +69,7 @@ def _add_lanes(w: Writer, g: Geometry, sums: list[str]) -> str:
     """The horizontal sums of 2 or 4 vectors, as one vector of 2 or 4 lanes."""
     count, distance = len(sums), 1
     while len(sums) > 1:
-        pairs = [exchange(w, g, x, y, distance) for x, y in zip(sums[::2], sums[1::2], strict=True)]
+        pairs = [exchange(w, g, x, y, distance, g.lanes) for x, y in zip(sums[::2], sums[1::2], strict=True)]
         sums = [w.let(f"fadd {g.vector} {x}, {y}") for x, y in pairs]
         distance *= 2
     return fold(w, g, sums[0], count)
@@ -79,7 +79,9 @@ def _write_back(w: Writer, g: Geometry, parts: list[str], places: list[list[str]
     """Store one vector for each row, or its elements where the last column may be a repetition."""
     kind = g.vector_of(columns)
     if columns == 2:
-        parts = [w.let(f"extractelement {kind} {part}, i32 {lane}") for part in parts for lane in range(columns)]
+        parts = [
+            w.let(f"extractelement {kind} {part}, i32 {lane}") for part in parts for lane in range(columns)
+        ]
         kind = g.scalar
         places = [[place] for row in places for place in row]
     with w.replacing(w.compare("ne", "%accumulate", 0), [kind] * len(parts), parts) as results:

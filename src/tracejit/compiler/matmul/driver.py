@@ -39,7 +39,9 @@ def entry_function(g: Geometry, symbol: str) -> str:
             pass
     with w.when(one_row):
         strides = b_col, b_row
-        with w.returning(w.call(VECTOR_CASE, "%n", "%k", "%b", *strides, "%a", a_col, "%c", g.size, *rest[1:])):
+        with w.returning(
+            w.call(VECTOR_CASE, "%n", "%k", "%b", *strides, "%a", a_col, "%c", g.size, *rest[1:])
+        ):
             pass
     by_dots, turned = _narrow_choice(w, g, a_row, a_col, b_row)
     with w.returning(by_dots):
@@ -52,7 +54,7 @@ def entry_function(g: Geometry, symbol: str) -> str:
 
 
 def _narrow_choice(w: Writer, g: Geometry, a_row: str, a_col: str, b_row: str) -> tuple[str, str]:
-    """Whether to use dot products, and whether to transpose the product, judged by the lanes that would idle."""
+    """Whether to use dot products, and whether to transpose the product, judged by idle lanes."""
     narrow = w.compare("sle", "%n", NARROW)
     used = w.let(f"and i64 {w.add('%n', 1)}, -2")
     unit = g.widths[-1][0]
@@ -60,7 +62,7 @@ def _narrow_choice(w: Writer, g: Geometry, a_row: str, a_col: str, b_row: str) -
     # A horizontal sum costs about as much as multiplying another few vectors of depth.
     dot_cost = w.multiply(used, w.add("%k", 3 * g.lanes))
     fewer = w.both(narrow, w.compare("slt", dot_cost, w.multiply(padded, "%k")))
-    few_rows = w.both(w.compare("eq", b_row, g.size), w.compare("sle", "%m", 8))
+    few_rows = w.both(w.compare("eq", b_row, g.size), w.compare("sle", "%m", 32))
     long_depth = w.both(w.compare("eq", a_col, g.size), w.compare("sge", "%k", 4 * g.lanes))
     by_dots = w.both(long_depth, w.either(fewer, few_rows))
     many_rows = w.both(w.compare("eq", a_row, g.size), w.compare("sge", "%m", g.panel))
@@ -75,7 +77,7 @@ def _stride(w: Writer, g: Geometry, elements: str, single: str) -> str:
 def _packing_choice(w: Writer, g: Geometry, a_row: str, a_col: str, b_col: str) -> tuple[str, str]:
     """Whether copying each operand pays: it is read often enough, and is too large to be read in place."""
     scattered = w.compare("ne", b_col, g.size)
-    right_large = w.both(w.compare("sgt", w.multiply("%n", "%k"), 32768), w.compare("sgt", "%m", 64))
+    right_large = w.both(w.compare("sgt", w.multiply("%n", "%k"), 32768), w.compare("sge", "%m", 64))
     pack_b = w.either(scattered, right_large)
     dense = w.either(w.compare("eq", a_row, g.size), w.compare("eq", a_col, g.size))
     left_large = w.both(w.compare("sgt", w.multiply("%m", "%k"), 32768), w.compare("sgt", "%n", 2 * g.panel))

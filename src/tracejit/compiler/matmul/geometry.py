@@ -14,9 +14,10 @@ _SCALARS = {"float32": ("float", 4), "float64": ("double", 8)}
 class Geometry:
     """The shape of register tiles and cache blocks.
 
-    A tile is some rows times the pieces of one width: vectors of equal length, of which the last is masked.  Rows
-    are covered by the tallest tile first; the last tile of the list takes fewer rows than its own.  There is a half
-    vector, where registers are long, because the last columns of a matrix would often waste most of a whole one.
+    A tile is some rows times the pieces of one width: vectors of equal length, of which the last is masked.
+    Rows are covered by the tallest tile first; the last tile of the list takes fewer rows than its own.
+    There is a half vector, where registers are long, because the last columns of a matrix would often waste
+    most of a whole one.
     """
 
     dtype: str
@@ -28,6 +29,7 @@ class Geometry:
     narrow_row_tiles: tuple[int, ...]
     widths: tuple[tuple[int, ...], ...]
     depth: int
+    block_depth: int
     block_rows: int
     block_columns: int
 
@@ -63,7 +65,7 @@ class Geometry:
 
     @property
     def right_bytes(self) -> int:
-        return self.depth * self.block_columns * self.size
+        return self.block_depth * self.block_columns * self.size
 
     @property
     def left_bytes(self) -> int:
@@ -88,6 +90,16 @@ def geometry(dtype: str, register_bytes: int, fma: bool) -> Geometry:
     half = lanes // 2
     widths = ((lanes, lanes), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
     return Geometry(
-        dtype=dtype, scalar=scalar, size=size, lanes=lanes, fma=fma, row_tiles=row_tiles, narrow_row_tiles=narrow_row_tiles, widths=widths,
-        depth=96, block_rows=192, block_columns=4096 // size,
+        dtype=dtype,
+        scalar=scalar,
+        size=size,
+        lanes=lanes,
+        fma=fma,
+        row_tiles=row_tiles,
+        narrow_row_tiles=narrow_row_tiles,
+        widths=widths,
+        depth=96,
+        block_depth=384,
+        block_rows=96,
+        block_columns=2048 // size,
     )

@@ -1,7 +1,7 @@
 """Products with a narrow result: as many columns as a part of a vector, where ordinary tiles waste lanes.
 
-Two ways out, by the layout of the left operand.  Adjacent depth: dot products, lanes along the depth.  Adjacent
-rows: the transposed product, lanes along the rows, then transpose the small result.
+Two ways out, by the layout of the left operand. Adjacent depth: dot products, lanes along the depth.
+Adjacent rows: the transposed product, lanes along the rows, then transpose the small result.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def narrow_functions(g: Geometry) -> str:
 def _dot_case(g: Geometry) -> str:
     """The product for adjacent depth in A; columns of B are copied to the workspace unless they have it too.
 
-    The last part of the depth, less than a vector, goes the ordinary way: masked loads in the dot products would
-    cost more.
+    The last part of the depth, less than a vector, goes the ordinary way: masked loads in the dot products
+    would cost more.
     """
     w = Writer(DOT_CASE)
     dense = w.compare("eq", "%b_row", g.size)
@@ -87,7 +87,19 @@ def _turned_case(g: Geometry) -> str:
             a = w.offset(a_rows, w.multiply(inward.index, "%a_col"))
             b = w.offset("%b", w.multiply(inward.index, "%b_row"))
             w.call(
-                SWEEP, "%n", rows, depth, b, "%b_col", "%b_row", a, "%a_col", g.panel_bytes, "%work", stride, again
+                SWEEP,
+                "%n",
+                rows,
+                depth,
+                b,
+                "%b_col",
+                "%b_row",
+                a,
+                "%a_col",
+                g.panel_bytes,
+                "%work",
+                stride,
+                again,
             )
         w.call(TRANSPOSE, "%n", rows, "%work", stride, c, "%c_row")
     return w.text()

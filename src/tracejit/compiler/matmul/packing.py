@@ -1,7 +1,7 @@
 """Copies of operands into the workspace, so that tiles find them dense, aligned and free of cache conflicts.
 
-The right operand becomes panels (all rows of one strip of columns, adjacent); the left operand keeps its row order
-with a fixed stride.  Strides are in bytes.
+The right operand becomes panels (all rows of one strip of columns, adjacent); the left operand keeps its
+row order with a fixed stride. Strides are in bytes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from .geometry import Geometry
 from .text import Signature, Writer
 from .vectors import exchange, load, load_scalar, prefix_mask, store, store_scalar
-
 
 TRANSPOSE = Signature(
     "transpose", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
@@ -34,7 +33,9 @@ def _butterfly(w: Writer, g: Geometry, rows: list[str]) -> list[str]:
     distance = 1
     while distance < g.square:
         for row in (row for row in range(g.square) if not row & distance):
-            rows[row], rows[row + distance] = exchange(w, g, rows[row], rows[row + distance], distance, g.square)
+            rows[row], rows[row + distance] = exchange(
+                w, g, rows[row], rows[row + distance], distance, g.square
+            )
         distance *= 2
     return rows
 
@@ -58,19 +59,30 @@ def _transpose(g: Geometry) -> str:
                 with w.when(w.compare("sgt", remaining, column)):
                     target = w.offset(down.carried[1], w.multiply("%target_row", column))
                     store(w, g, value, target, side, row_mask)
-            down.following += [w.offset(down.carried[0], vector_bytes), w.offset(down.carried[1], target_step)]
-        across.following += [w.offset(across.carried[0], source_step), w.offset(across.carried[1], vector_bytes)]
+            down.following += [
+                w.offset(down.carried[0], vector_bytes),
+                w.offset(down.carried[1], target_step),
+            ]
+        across.following += [
+            w.offset(across.carried[0], source_step),
+            w.offset(across.carried[1], vector_bytes),
+        ]
     return w.text()
 
 
 def _copy_rows(g: Geometry) -> str:
     """``target[i, j] = source[i, j]``, a vector at a time; columns of both are adjacent."""
     w = Writer(COPY_ROWS)
+    whole = w.let(f"and i64 %columns, {-g.lanes}")
+    rest = w.subtract("%columns", whole)
+    ragged = w.compare("ne", rest, 0)
+    mask = prefix_mask(w, rest, g.lanes)
     with w.loop("%rows", 1, ("ptr", "%source"), ("ptr", "%target")) as down:
-        with w.loop("%columns", g.lanes, ("ptr", down.carried[0]), ("ptr", down.carried[1])) as across:
-            mask = prefix_mask(w, w.subtract("%columns", across.index), g.lanes)
-            store(w, g, load(w, g, across.carried[0], g.lanes, mask), across.carried[1], g.lanes, mask)
+        with w.loop(whole, g.lanes, ("ptr", down.carried[0]), ("ptr", down.carried[1])) as across:
+            store(w, g, load(w, g, across.carried[0], g.lanes), across.carried[1], g.lanes)
             across.following += [w.offset(pointer, g.lanes * g.size) for pointer in across.carried]
+        with w.when(ragged):
+            store(w, g, load(w, g, across.carried[0], g.lanes, mask), across.carried[1], g.lanes, mask)
         down.following += [w.offset(down.carried[0], "%source_row"), w.offset(down.carried[1], "%target_row")]
     return w.text()
 
@@ -81,7 +93,10 @@ def _copy_scalars(g: Geometry) -> str:
     with w.loop("%rows", 1, ("ptr", "%source"), ("ptr", "%target")) as down:
         with w.loop("%columns", 1, ("ptr", down.carried[0]), ("ptr", down.carried[1])) as across:
             store_scalar(w, g, load_scalar(w, g, across.carried[0]), across.carried[1])
-            across.following += [w.offset(across.carried[0], "%source_col"), w.offset(across.carried[1], g.size)]
+            across.following += [
+                w.offset(across.carried[0], "%source_col"),
+                w.offset(across.carried[1], g.size),
+            ]
         down.following += [w.offset(down.carried[0], "%source_row"), w.offset(down.carried[1], "%target_row")]
     return w.text()
 
@@ -93,5 +108,7 @@ def _pack(g: Geometry) -> str:
         w.call(COPY_ROWS, "%rows", "%columns", "%source", "%source_row", "%target", "%target_row")
     with w.returning(w.compare("eq", "%source_row", g.size)):
         w.call(TRANSPOSE, "%columns", "%rows", "%source", "%source_col", "%target", "%target_row")
-    w.call(COPY_SCALARS, "%rows", "%columns", "%source", "%source_row", "%source_col", "%target", "%target_row")
+    w.call(
+        COPY_SCALARS, "%rows", "%columns", "%source", "%source_row", "%source_col", "%target", "%target_row"
+    )
     return w.text()

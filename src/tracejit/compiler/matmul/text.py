@@ -121,8 +121,8 @@ class Writer:
     def loop(self, stop: str | int, step: str | int = 1, *carried: tuple[str, str]) -> Iterator[Loop]:
         """Write ``for index in range(0, stop, step)``.
 
-        Each of `carried` is (type, first value).  The block must fill `following` with one value for each; after
-        the block, `carried` names the final values.
+        Each of `carried` is (type, first value). The block must fill `following` with one value for each;
+        after the block, `carried` names the final values.
         """
         before, head, body, after = self._label, self._new_label(), self._new_label(), self._new_label()
         state = Loop(self.fresh(), [self.fresh() for _ in carried])

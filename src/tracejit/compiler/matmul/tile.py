@@ -1,7 +1,8 @@
 """Register tiles: a few rows times one or two vectors of columns, summed over the depth in registers.
 
-The left operand is read one element at a time with any strides, which is why a transposed left operand needs no
-packing; the right operand is read as vectors, so its columns must be adjacent.  All strides here are in bytes.
+The left operand is read one element at a time with any strides, which is why a transposed left operand
+needs no packing; the right operand is read as vectors, so its columns must be adjacent. All strides here
+are in bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _ROWS_PER_POINTER = 3
 
 
 def strip(pieces: tuple[int, ...]) -> Signature:
-    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]`` for columns that just fit the pieces."""
+    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``; the columns fit the pieces."""
     return Signature(
         f"strip_{sum(pieces)}",
         "i64 %rows, i64 %columns, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, "
@@ -31,7 +32,7 @@ SWEEP = Signature(
 
 
 def tile_functions(g: Geometry) -> str:
-    """The product of one block of the operands, and one function for every width of a strip of its columns."""
+    """The product of one block of the operands, and a function for each width of a strip of columns."""
     return "".join(_strip(g, pieces) for pieces in g.widths) + _sweep(g)
 
 
@@ -45,7 +46,7 @@ def _sweep(g: Geometry) -> str:
     with w.loop("%n", wide, ("ptr", "%b"), ("ptr", "%c")) as across:
         b, c = across.carried
         columns = w.minimum(w.subtract("%n", across.index), wide)
-        # Up to a narrow strip more than one vector is cheaper in two strips than in a wide one with idle lanes.
+        # Little more than one vector is cheaper as two strips than as a wide one with idle lanes.
         whole = w.compare("sgt", columns, g.lanes + narrow % g.lanes)
         rest = w.select(whole, 0, columns)
         with w.when(whole):
@@ -101,8 +102,8 @@ class _Tile:
     def write_loop(self, count: str, rows: int, a: str, c: str, ragged: bool = False) -> tuple[str, str]:
         """Write the tiles of `rows` rows that cover `count` rows; return where A and C go on.
 
-        A ragged loop may have fewer rows than its last tile.  That tile repeats the last row, storing equal values
-        to the same place, which costs less than branches.
+        A ragged loop may have fewer rows than its last tile. That tile repeats the last row, storing equal
+        values to the same place, which costs less than branches.
         """
         w = self.w
         a_step, c_step = w.multiply("%a_row", rows), w.multiply("%c_row", rows)
@@ -122,7 +123,11 @@ class _Tile:
         zeros = [(g.vector_of(lanes), "zeroinitializer") for _ in numbers for lanes in self.pieces]
         within = ["0", "%a_row", self.two_rows]
         with w.loop("%depth", 1, *(("ptr", start) for start in [*starts, "%b"]), *zeros) as loop:
-            left, right, sums = loop.carried[: len(starts)], loop.carried[len(starts)], loop.carried[len(starts) + 1 :]
+            left, right, sums = (
+                loop.carried[: len(starts)],
+                loop.carried[len(starts)],
+                loop.carried[len(starts) + 1 :],
+            )
             loop.following += [w.offset(pointer, "%a_col") for pointer in left] + [w.offset(right, "%b_row")]
             columns = self._load_row(right)
             for row in range(len(numbers)):
@@ -134,7 +139,9 @@ class _Tile:
         return sums
 
     def _load_row(self, pointer: str) -> list[str]:
-        return [load(self.w, self.g, self.w.offset(pointer, start), n, mask) for start, n, mask in self.vectors]
+        return [
+            load(self.w, self.g, self.w.offset(pointer, start), n, mask) for start, n, mask in self.vectors
+        ]
 
     def _write_back(self, c: str, numbers: list[str], sums: list[str]) -> None:
         """Store the accumulators, added to C if asked.

@@ -1,7 +1,7 @@
 """Matrix times vector, both ways round: the shapes with one row or one column, where a tile would idle.
 
-Such a product reads the matrix once, so it runs at the speed of memory if it reads whole vectors.  Strides are in
-bytes.
+Such a product reads the matrix once, so it runs at the speed of memory if it reads whole vectors. Strides
+are in bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ VECTOR_CASE = Signature(
 )
 _COMBINE_ROWS = Signature(
     "combine_rows",
-    "i64 %columns, i64 %depth, ptr %matrix, i64 %row, ptr %vector, i64 %vector_step, ptr %out, i64 %accumulate",
+    "i64 %columns, i64 %depth, ptr %matrix, i64 %row, ptr %vector, i64 %vector_step, "
+    "ptr %out, i64 %accumulate",
 )
 _COMBINE_BLOCK = Signature("combine_block", _COMBINE_ROWS.parameters)
 
@@ -78,8 +79,22 @@ def _vector_case(g: Geometry) -> str:
     w = Writer(VECTOR_CASE)
     with w.returning(w.compare("eq", "%along", g.size), "i1 true"):
         vector = "%vector", "%vector_step", g.size
-        w.call(DOT_CASE, "%n", 1, "%k", "%matrix", "%across", *vector, "%out", "%out_step", "%accumulate", "%work")
+        w.call(
+            DOT_CASE,
+            "%n",
+            1,
+            "%k",
+            "%matrix",
+            "%across",
+            *vector,
+            "%out",
+            "%out_step",
+            "%accumulate",
+            "%work",
+        )
     adjacent = w.both(w.compare("eq", "%across", g.size), w.compare("eq", "%out_step", g.size))
     with w.returning(adjacent, "i1 true"):
-        w.call(_COMBINE_ROWS, "%n", "%k", "%matrix", "%along", "%vector", "%vector_step", "%out", "%accumulate")
+        w.call(
+            _COMBINE_ROWS, "%n", "%k", "%matrix", "%along", "%vector", "%vector_step", "%out", "%accumulate"
+        )
     return w.text("i1 false")

@@ -62,7 +62,7 @@ def store(w: Writer, g: Geometry, value: str, pointer: str, lanes: int, mask: st
 
 
 def multiply_add(w: Writer, g: Geometry, left: str, right: str, total: str, lanes: int) -> str:
-    """``left * right + total``, fused where the machine can (elsewhere a fused form would be a library call)."""
+    """``left * right + total``; fused only where the machine can, elsewhere that would be a library call."""
     vector = g.vector_of(lanes)
     if g.fma:
         suffix = g.suffix(lanes)
@@ -79,14 +79,11 @@ def store_scalar(w: Writer, g: Geometry, value: str, pointer: str) -> None:
     w.do(f"store {g.scalar} {value}, ptr {pointer}, align {g.size}")
 
 
-def exchange(
-    w: Writer, g: Geometry, first: str, second: str, distance: int, lanes: int = 0
-) -> tuple[str, str]:
-    """Two vectors as two by two squares of lanes `distance` apart: the squares' rows in, their columns out."""
-    count = lanes or g.lanes
-    low = [lane if not lane & distance else count + lane - distance for lane in range(count)]
-    high = [lane + distance if not lane & distance else count + lane for lane in range(count)]
-    vector = g.vector_of(count)
+def exchange(w: Writer, g: Geometry, first: str, second: str, distance: int, lanes: int) -> tuple[str, str]:
+    """Transpose the two by two squares that two vectors form of lanes `distance` apart."""
+    low = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
+    high = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]
+    vector = g.vector_of(lanes)
     return _shuffle(w, vector, first, second, low), _shuffle(w, vector, first, second, high)
 
 
