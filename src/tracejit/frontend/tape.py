@@ -192,7 +192,7 @@ class GradientTape(Recording):
         seeds = self._seeds(target, output_gradients)
         leaves, structure = flatten(sources)
         keys = [_key(leaf) for leaf in leaves]
-        connected = [k.serial for k in keys if k is not None and k.serial in self.tracked]
+        connected = [k.serial for k in keys if k is not None and (k.serial in self.tracked or k.serial in seeds)]
         found = dict(zip(connected, backprop(records, seeds, connected, consume=not self.persistent), strict=True))
         grads = [None if k is None else found.get(k.serial) for k in keys]
         if unconnected is UnconnectedGradients.ZERO:
@@ -224,7 +224,9 @@ class GradientTape(Recording):
         seeds: dict[int, Any] = {}
         for leaf, weight in zip(leaves, weights, strict=True):
             key = _key(leaf)
-            if key is None or key.serial not in self.tracked or key.dtype.kind not in "fc":
+            if key is None or key.dtype.kind not in "fc":
+                continue
+            if key.serial not in self.tracked and not isinstance(leaf, Variable):
                 continue
             g = ops.fill(shape=key.shape, value=1.0, dtype=key.dtype) if weight is None else _weight(weight, key)
             seeds[key.serial] = g if key.serial not in seeds else add_cotangents(seeds[key.serial], g)
