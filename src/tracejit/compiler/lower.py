@@ -19,7 +19,7 @@ from ..core.trace import resize, trace
 from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
 from .builder import Builder, real_dtype
 from .liveness import Liveness
-from .loops import Allocate, Buffer, Call, Program, While
+from .loops import Allocate, Buffer, Call, Nest, Program, While
 from .loops import View as Operand
 from .views import View
 
@@ -27,6 +27,9 @@ Env = dict[Value, View]
 
 #: Products of sizes up to which a matrix product is a plain nest.
 SMALL_MATMUL = 512
+
+#: Statements after which an element-wise nest is closed.
+MAX_STATEMENTS = 480
 
 
 def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray]]:
@@ -61,6 +64,35 @@ def entry_atoms(graph: Graph) -> dict[str, tuple[int, int]]:
     return found
 
 
+class OpenNest:
+    """The element-wise nest at the end of a block, to which more of the same shape can be added.
+
+    Values computed or loaded in it are used directly; this does no more than `fuse` would, but sooner.
+    """
+
+    def __init__(self, b: Builder, shape: Sequence[Size]):
+        self.b, self.shape = b, tuple(shape)
+        axes, self.ix = b.axes(shape)
+        self.nest = Nest(axes, [])
+        self.values: dict[int, tuple[View, Any]] = {}
+        self.written: dict[Any, View] = {}
+        b.block.append(self.nest)
+
+    def takes(self, block: Sequence[Any], views: Sequence[View]) -> bool:
+        """Is it still the last statement, not too long, and read only where it was just written?"""
+        if not block or block[-1] is not self.nest or len(self.nest.body) > MAX_STATEMENTS:
+            return False
+        return all(v.buffer not in self.written or id(v) in self.values or v == self.written[v.buffer] for v in views)
+
+    def value(self, view: View) -> Any:
+        found = self.values.get(id(view))
+        if found is None:
+            same = self.written.get(view.buffer) if view.buffer is not None else None
+            loaded = self.values[id(same)][1] if same is not None else self.b.load(view.broadcast(self.shape), self.ix)
+            found = self.values[id(view)] = (view, loaded)
+        return found[1]
+
+
 class Lowering:
     """Lowers graphs and their regions into one builder.
 
@@ -74,6 +106,7 @@ class Lowering:
         self.sizes: dict[str, Size] = {}
         self.bound: list[str] = []
         self.swapped: set[Buffer] = set()
+        self.open: OpenNest | None = None
 
     # ---- one graph ---------------------------------------------------------------------------------------
 
@@ -136,14 +169,18 @@ class Lowering:
     # ---- kinds of lowering -------------------------------------------------------------------------------
 
     def elementwise(self, name: str, out: TensorSpec, views: Sequence[View]) -> View:
-        stretched = [v.broadcast(out.shape) for v in views]
-        b = self.b
-
-        def element(ix: Sequence[Any]) -> Any:
-            loaded = [b.load(v, ix) for v in stretched]
-            return b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
-
-        return b.map(out, element)
+        """Into the nest that is being written, if it has this shape and its values line up; else a nest of its own."""
+        b, nest = self.b, self.open
+        if nest is None or nest.shape != out.shape or not nest.takes(b.block, views):
+            nest = self.open = OpenNest(b, out.shape)
+        with b.writing(nest.nest.body):
+            loaded = [nest.value(v) for v in views]
+            value = b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
+            view = b.empty(out)
+            b.store(view, nest.ix, value)
+        nest.values[id(view)] = (view, value)
+        nest.written[view.buffer] = view
+        return view
 
     def reindexed(self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]) -> View:
         found = rule(view, out, **attrs)
