@@ -100,7 +100,7 @@ def _remainder(x: Lines, a: Value, b: Value) -> Value:
     infinity, zero = x.number(float("inf")), x.number(0.0)
     usable = x.do("and", x.test("fcmp olt", top, infinity), x.test("fcmp ogt", bottom, zero))
     divisor = x.select(usable, bottom, infinity)
-    half = x.do("fmul", top, x.number(0.5))
+    half = x.select(usable, x.do("fmul", top, x.number(0.5)), zero)
     up = w.open_repeat([divisor])
     scale = x.select(x.test("fcmp ole", up.values[0], half), x.do("fadd", up.values[0], up.values[0]), up.values[0])
     (scale,) = w.close_repeat(up, [scale], x.any(x.test("fcmp ole", scale, half)))

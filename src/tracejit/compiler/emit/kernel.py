@@ -191,6 +191,6 @@ class Kernel:
         if name in math.NAMES and dtype.kind == "f":
             target = self.target
             return math.function(
-                name, dtype, lanes, target.has_fma, inline=self.inline_math, permute=target.has_permute
+                name, dtype, lanes, target.has_fma, inline=self.inline_math
             )
         return arithmetic.function(name, dtype, lanes)
