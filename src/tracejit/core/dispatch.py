@@ -51,8 +51,8 @@ class Recorder(Protocol):
 class State(threading.local):
     """Per thread: the interpreter in charge (None is eager), the recorders, an inherited location.
 
-    `busy` is the mode word: false exactly when `apply` may take the fast lane. A new thread starts eager
-    with nothing recording.
+    `slow` is the mode word: false exactly when `apply` may take the fast lane, recording or not. `busy` is also
+    true while anything records. A new thread starts eager with nothing recording.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,8 @@ class State(threading.local):
 
     def update(self) -> None:
         now = settings.current()
-        self.busy = bool(self.interpreter is not None or self.recorders or now.check or not now.fast)
+        self.slow = bool(self.interpreter is not None or now.check or not now.fast)
+        self.busy = bool(self.slow or self.recorders)
 
 
 def _quiet_context() -> contextvars.Context:
@@ -80,15 +81,21 @@ state = State()
 def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
     """Call `op` on tensors with canonical attributes; a Tensor, or a tuple of them."""
     st = state
-    if st.busy or op.runs_graphs:
+    if st.slow or op.slow:
         return _apply(st, op, inputs, attrs)
     try:
         out = st.quiet.run(op.kernel, *[t._payload for t in inputs], **attrs)
     except Exception as error:
-        raise explain(op, inputs, attrs, error, user_location()) from error
+        raise explain(op, inputs, attrs, error, st.location or user_location()) from error
     if out.__class__ is np.ndarray:
-        return Tensor(out)
-    outputs = wrap(out)
+        outputs: tuple[Tensor, ...] = (Tensor(out),)
+    else:
+        outputs = wrap(out)
+    recorders = st.recorders
+    if recorders:
+        record = Record(op, inputs, attrs, outputs, st.location or user_location())
+        for recorder in recorders:
+            recorder.record(record)
     return outputs if op.multiple else outputs[0]
 
 
@@ -310,8 +317,33 @@ def is_weak(x: Any) -> bool:
     return _python_kind(x) is not None
 
 
+#: Python number to the kinds of dtype it takes over from a tensor it meets.
+_TAKES_DTYPE = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
+
+_scalars: dict[tuple, Tensor] = {}
+
+
+def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
+    """A Python number as a tensor of `dtype`; eager ones are remembered, there are few different ones."""
+    if state.interpreter is not None:
+        return as_tensor(x, dtype)
+    key = (x.__class__, x, dtype) if x else (repr(x), dtype)  # 0.0 and -0.0 are equal
+    found = _scalars.get(key)
+    if found is None:
+        if len(_scalars) >= 1024:
+            _scalars.clear()
+        found = _scalars[key] = as_tensor(x, dtype)
+    return found
+
+
 def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
     """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
+    if len(inputs) == 2:
+        a, b = inputs
+        if a.__class__ is Tensor and b.__class__ in _TAKES_DTYPE and a.dtype.kind in _TAKES_DTYPE[b.__class__]:
+            return a, weak_scalar(b, a.dtype)
+        if b.__class__ is Tensor and a.__class__ in _TAKES_DTYPE and b.dtype.kind in _TAKES_DTYPE[a.__class__]:
+            return weak_scalar(a, b.dtype), b
     weak = [is_weak(x) if x.__class__ is not Tensor else False for x in inputs]
     strong = [as_tensor(x) for x, w in zip(inputs, weak, strict=True) if not w]
     if not strong:

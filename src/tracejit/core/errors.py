@@ -60,15 +60,15 @@ class Location:
         return f"{self.file}:{self.line}" + (f"\n      {source}" if source else "")
 
 
-_internal: dict[CodeType, bool] = {}
+_internal: dict[str, bool] = {}  # by file: hashing a code object costs more than the whole walk
 
 
 def is_internal(code: CodeType) -> bool:
     """Does this code belong to the package (and not to its user)?"""
-    known = _internal.get(code)
+    file = code.co_filename
+    known = _internal.get(file)
     if known is None:
-        file = code.co_filename
-        known = _internal[code] = file.startswith(PACKAGE) or file.startswith("<frozen")
+        known = _internal[file] = file.startswith(PACKAGE) or file.startswith("<frozen")
     return known
 
 
@@ -82,8 +82,17 @@ def user_frame() -> FrameType | None:
 
 def user_location() -> Location | None:
     """Where the user's program is right now."""
-    frame = user_frame()
-    return None if frame is None else Location(frame.f_code, frame.f_lasti)
+    frame: FrameType | None = sys._getframe(2)  # our caller is internal; on a tape this walk is most of the cost
+    known = _internal
+    while frame is not None:
+        code = frame.f_code
+        internal = known.get(code.co_filename)
+        if internal is None:
+            internal = is_internal(code)
+        if not internal:
+            return Location(code, frame.f_lasti)
+        frame = frame.f_back
+    return None
 
 
 def stack_level() -> int:

@@ -125,6 +125,7 @@ class Op:
         self.elementwise = "elementwise" in self.traits
         self.multiple = "multiple" in self.traits
         self.runs_graphs = "runs_graphs" in self.traits
+        self.slow = self.runs_graphs or self.recorded is not None  # has no place in the fast lane of `apply`
 
     @property
     def differentiable(self) -> bool:

@@ -77,7 +77,7 @@ def _make(cls: type, shape: tuple, dtype: np.dtype) -> TensorSpec:
         raise DtypeError(f"tensors hold numbers and bools, not {dtype}; convert to float, int or bool first")
     if dtype != np.dtype(bool) and dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise DtypeError(f"dtype {dtype} is wider than tensors hold; convert to float64 or complex128 first")
-    dtype = dtype.newbyteorder("=")
+    dtype = np.dtype(dtype.type)  # the one object NumPy itself uses: compared by identity where it matters
     found = _interned.get((shape, dtype))
     if found is None:
         found = object.__new__(cls)

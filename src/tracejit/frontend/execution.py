@@ -28,16 +28,8 @@ def executable(graph: Graph) -> Executable:
     key = ("executable", settings.current())
     found = graph.derived.get(key)
     if found is None:
-        found = graph.derived[key] = _compiled(graph)
+        found = graph.derived[key] = compiler().compile_graph(graph)
     return found
-
-
-def _compiled(graph: Graph) -> Executable:
-    try:
-        compile_graph = compiler().compile_graph
-    except (ModuleNotFoundError, AttributeError):
-        return interpreted(graph)
-    return compile_graph(graph)
 
 
 def interpreted(graph: Graph) -> Executable:
