@@ -89,9 +89,9 @@ def geometry(dtype: str, register_bytes: int, fma: bool) -> Geometry:
     row_tiles, narrow_row_tiles = ((12, 6, 4, 2), (12, 4)) if wide else ((6, 2), (6, 2))
     half = lanes // 2
     widths = ((lanes, lanes), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
-    # Sums of 96 terms of one sign stay within 8 units in the last place (all but 3 in 100,000, measured). A
-    # strip of that depth fits a 32 KB first cache beside its rows of A; packed blocks and a block of the result
-    # share 1 MB of second cache.
+    # Sums of 96 terms of one sign stay within 8 units in the last place (all but 3 in 100,000, measured).
+    # A strip of that depth fits a 32 KB first cache beside its rows of A; packed blocks and a block of the
+    # result share 1 MB of second cache.
     return Geometry(
         dtype=dtype,
         scalar=scalar,
