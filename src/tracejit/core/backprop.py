@@ -160,8 +160,11 @@ def linearize(graph: Graph, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ..
 
 
 def pull_back(graph: Graph, primals: Sequence[Tensor], seeds: Sequence[Cotangent], wanted: Sequence[bool],
-              scattered: bool = False) -> list[Cotangent]:
-    """Replay the graph on `primals` and carry `seeds` (one per output, or None) back to the wanted inputs."""
+              scattered: bool = False) -> tuple[tuple[Tensor, ...], list[Cotangent]]:
+    """Replay the graph on `primals` and carry `seeds` (one per output, or None) back to the wanted inputs.
+
+    Returns the outputs and the cotangents.
+    """
     ys, records = linearize(graph, primals)
     cotangents: dict[int, Cotangent] = {}
     for y, g in zip(ys, seeds, strict=True):
@@ -169,7 +172,7 @@ def pull_back(graph: Graph, primals: Sequence[Tensor], seeds: Sequence[Cotangent
             old = cotangents.get(y.serial)
             cotangents[y.serial] = g if old is None else add_cotangents(old, g)
     chosen = [x.serial for x, w in zip(primals, wanted, strict=True) if w]
-    return backprop(records, cotangents, chosen, consume=True, scattered=scattered)
+    return ys, backprop(records, cotangents, chosen, consume=True, scattered=scattered)
 
 
 def gradient_graph(graph: Graph, wanted: tuple[bool, ...] | None = None,
@@ -206,7 +209,7 @@ def _gradient_graph(graph: Graph, wanted: tuple[bool, ...], seeded: tuple[bool, 
 
     def rule(*args: Tensor) -> list[Tensor]:
         take = iter(args[n:])
-        grads = pull_back(graph, args[:n], [next(take) if s else None for s in seeded], wanted)
+        _, grads = pull_back(graph, args[:n], [next(take) if s else None for s in seeded], wanted)
         connected[:] = [g is not None for g in grads]
         return [g for g in grads if g is not None]
 

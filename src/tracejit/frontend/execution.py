@@ -42,4 +42,10 @@ def interpreted(graph: Graph) -> Executable:
     return run
 
 
+def split(graph: Graph) -> Any:
+    """The graph and its gradient as a forward that keeps values and a backward that reads them."""
+    return importlib.import_module("tracejit.compiler.partition").partition(graph)
+
+
 control.runner[0] = executable
+control.splitter[0] = split

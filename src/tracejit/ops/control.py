@@ -191,7 +191,7 @@ class _Activity:
         then adds the few entries instead of the whole array."""
         seeds = [*(next(g_carry) if a else None for a in self.active),
                  *(next(g_ys) if s else None for s in self.seeded_rows)]
-        found = iter(pull_back(self.body, primals, seeds, (False, *self.connected), scattered=True))
+        found = iter(pull_back(self.body, primals, seeds, (False, *self.connected), scattered=True)[1])
         return [next(found) if c else None for c in self.connected]
 
 
@@ -382,14 +382,37 @@ def cond(pred: TensorSpec, *captured: TensorSpec, then: Graph, orelse: Graph) ->
 runner: list[Runner] = [lambda graph: lambda arrays: run_graph(graph, arrays)]
 
 
-def _call_kernel(*arrays: np.ndarray, graph: Graph) -> tuple[np.ndarray, ...]:
+def _call_kernel(*arrays: np.ndarray, graph: Graph, **attrs: Any) -> tuple[np.ndarray, ...]:
     if state.interpreter is not None:
         return run_graph(graph, arrays)
     return tuple(runner[0](graph)(arrays))
 
 
+#: Splits a graph into a forward that keeps values and a backward that reads them, or returns None; the
+#: frontend puts the compiler's partition here.
+splitter: list[Callable[[Graph], Any]] = [lambda graph: None]
+
+
+def _keeping_values(inputs: Sequence[Tensor], attrs: dict) -> dict:
+    """The recorded form of a call: its graph also returns what its backward reads."""
+    parts = splitter[0](attrs["graph"]) if state.interpreter is None and "backward" not in attrs else None
+    if parts is None:
+        return attrs
+    return {"graph": parts.forward, "backward": parts.backward, "outputs": parts.outputs, "connected": parts.connected}
+
+
 def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
-    graph, connected = gradient_graph(record.attrs["graph"], tuple(needs), tuple(g is not None for g in gs))
+    """Run the split backward; cotangents of some outputs only, or of kept values, take a gradient graph."""
+    attrs = record.attrs
+    k = attrs.get("outputs", 0)
+    seeded = [g is not None for g in gs]
+    if attrs.get("backward") is not None and seeded == [
+            i < k and y.spec.differentiable for i, y in enumerate(record.outputs)]:
+        found = iter(apply(ops.call, (*record.outputs[k:], *(dense(g) for g in gs if g is not None)), {"graph": attrs["backward"]})
+                     if any(attrs["connected"]) else ())
+        cotangents = [next(found) if c else None for c in attrs["connected"]]
+        return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
+    graph, connected = gradient_graph(attrs["graph"], tuple(needs), tuple(seeded))
     found = iter(apply(ops.call, (*record.inputs, *(dense(g) for g in gs if g is not None)), {"graph": graph}))
     flags = iter(connected)
     return [next(found) if need and next(flags) else None for need in needs]
@@ -402,9 +425,15 @@ def _call_jvp(record: Record, ts: list) -> list:
     return [next(take) if c else None for c in connected]
 
 
-@defop(kernel=_call_kernel, vjp=Joint(_call_vjp), jvp=_call_jvp, lower=Structure("call"), traits=LOOP)
-def call(*inputs: TensorSpec, graph: Graph) -> tuple[TensorSpec, ...]:
-    """Run a graph: a compiled function inside of another program."""
+@defop(kernel=_call_kernel, vjp=Joint(_call_vjp), jvp=_call_jvp, recorded=_keeping_values, lower=Structure("call"),
+       traits=LOOP)
+def call(*inputs: TensorSpec, graph: Graph, backward: Graph | None = None, outputs: int = 0,
+         connected: tuple[bool, ...] = ()) -> tuple[TensorSpec, ...]:
+    """Run a graph: a compiled function inside of another program.
+
+    With a `backward`, the graph returns `outputs` results and then what the backward reads, which takes those
+    and the cotangents of all differentiable results and returns the cotangents of the `connected` inputs.
+    """
     return tuple(v.spec for v in graph.outputs)
 
 

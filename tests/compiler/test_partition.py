@@ -1,0 +1,68 @@
+"""Partition: forward and backward together are the gradient, and keep what is worth keeping."""
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.compiler.partition import partition
+from tracejit.core.backprop import gradient_graph
+from tracejit.core.graph import verify
+from tracejit.core.op import ops
+from tracejit.core.spec import TensorSpec
+from tracejit.core.tensor import Tensor
+from tracejit.core.trace import replay, trace
+
+
+def dense_layer(x, w):
+    return [ops.reduce_sum(ops.tanh(ops.matmul(x, w)), axis=(0, 1))]
+
+
+def chain(x, w):
+    return [ops.exp(ops.sin(x) * 2.0 + 1.0), ops.matmul(ops.cos(x), w)]
+
+
+def looped(x, w):
+    body = lambda i, c: ops.tanh(ops.matmul(c, w))  # noqa: E731
+    return [tf.fori_loop(0, 3, body, x)]
+
+
+def ops_of(graph):
+    return {n.op.name for n in graph.nodes}
+
+
+@pytest.mark.parametrize("f", [dense_layer, chain, looped])
+def test_forward_then_backward_is_the_gradient(f):
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal((4, 4)), rng.standard_normal((4, 4))]
+    graph = trace(f, [TensorSpec(a.shape, a.dtype) for a in arrays]).graph
+    parts = partition(graph)
+    verify(parts.forward)
+    verify(parts.backward)
+    xs = [Tensor(a) for a in arrays]
+    seeds = [Tensor(rng.standard_normal(v.spec.shape)) for v in graph.outputs]
+    outputs = replay(parts.forward, xs)
+    found = replay(parts.backward, [*outputs[parts.outputs :], *seeds])
+    wanted, connected = gradient_graph(graph)
+    assert connected == parts.connected
+    for a, b in zip(found, replay(wanted, [*xs, *seeds]), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13, atol=1e-13)
+
+
+def test_matrix_products_and_loops_are_not_repeated():
+    spec = TensorSpec((64, 64), "float64")
+    parts = partition(trace(dense_layer, [spec, spec]).graph)
+    assert "tanh" not in ops_of(parts.backward)
+    assert sum(n.op.name == "matmul" for n in parts.backward.nodes) == 2
+
+
+def test_cheap_values_are_repeated_rather_than_kept():
+    spec = TensorSpec((1000,), "float64")
+    parts = partition(trace(lambda x: [ops.square(x + 1.0) * 3.0], [spec]).graph)
+    kept = parts.forward.outputs[parts.outputs :]
+    assert kept == [parts.forward.inputs[0]]
+
+
+def test_nothing_is_kept_for_linear_functions():
+    spec = TensorSpec((10,), "float64")
+    parts = partition(trace(lambda x: [x * 3.0 + 1.0], [spec]).graph)
+    assert parts.forward.outputs[parts.outputs :] == []
