@@ -8,9 +8,13 @@ end; the time span is short enough that rounding is not blown up beyond comparis
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import tracejit as tj
+from tracejit.core.dispatch import interpreting
+from tracejit.core.interpreters import Count
 
 from benchmarks import timing
 from benchmarks.peers import jax, jitted, njit, numba
@@ -22,6 +26,10 @@ INPUTS = np.array([1.0, 2.0, 3.0, 10.0, 28.0, 8.0 / 3.0])  # x, y, z, sigma, rho
 
 VALUE = "Lorenz RK4, value"
 GRADIENT = "Lorenz RK4, value and six derivatives"
+SECOND = "Lorenz RK4, second derivative in one direction"
+
+DIRECTION = np.array([0.5, -1.0, 2.0, 0.25, -0.125, 1.5])
+COUNTED = (16, 32, 64, 128)
 
 Compiler = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -133,11 +141,9 @@ def make_gradient(compile: Compiler) -> Callable[..., Any]:
     return gradient
 
 
-def second_derivatives(inputs: np.ndarray = INPUTS, steps: int = STEPS) -> np.ndarray:
-    """Return the 6 by 6 matrix of second derivatives, to rounding: the gradient at complex steps of 1e-30."""
-    gradient = make_gradient(python)
-    shifted = inputs + 1e-30j * np.eye(6)
-    return np.stack([gradient(row, steps)[1:].imag for row in shifted]) / 1e-30
+def second_derivative(gradient: Callable[..., Any], steps: int = STEPS) -> np.ndarray:
+    """Return the matrix of second derivatives times `DIRECTION`: the gradient after a complex step of 1e-30."""
+    return gradient(INPUTS + 1e-30j * DIRECTION, steps)[1:].imag / 1e-30
 
 
 def plain_candidates() -> dict[str, Candidate]:
@@ -148,7 +154,11 @@ def plain_candidates() -> dict[str, Candidate]:
         dtype = INPUTS.dtype
 
     inputs = Inputs(INPUTS.tolist())
-    return {VALUE: lambda: value(inputs, STEPS), GRADIENT: lambda: gradient(inputs, STEPS)}
+    return {
+        VALUE: lambda: value(inputs, STEPS),
+        GRADIENT: lambda: gradient(inputs, STEPS),
+        SECOND: lambda: second_derivative(gradient),
+    }
 
 
 def numba_candidates() -> dict[str, Candidate]:
@@ -156,7 +166,11 @@ def numba_candidates() -> dict[str, Candidate]:
     if numba is None:
         return {}
     value, gradient = make_value(njit), make_gradient(njit)
-    return {VALUE: lambda: value(INPUTS, STEPS), GRADIENT: lambda: gradient(INPUTS, STEPS)}
+    return {
+        VALUE: lambda: value(INPUTS, STEPS),
+        GRADIENT: lambda: gradient(INPUTS, STEPS),
+        SECOND: lambda: second_derivative(gradient),
+    }
 
 
 def jax_candidates() -> dict[str, Candidate]:
@@ -173,18 +187,76 @@ def jax_candidates() -> dict[str, Candidate]:
         result, derivatives = jax.value_and_grad(value)(inputs)
         return jax.numpy.concatenate([result[None], derivatives])
 
-    return {VALUE: jitted(value, INPUTS), GRADIENT: jitted(gradient, INPUTS)}
+    def second(inputs, direction):
+        return jax.grad(lambda a: (jax.grad(value)(a) * direction).sum())(inputs)
+
+    return {
+        VALUE: jitted(value, INPUTS),
+        GRADIENT: jitted(gradient, INPUTS),
+        SECOND: jitted(second, INPUTS, DIRECTION),
+    }
+
+
+def tracejit_value(inputs: Any, steps: int = STEPS) -> Any:
+    """Return the value as plain functional calls of tracejit, the loop a `fori_loop`."""
+    parameters = [inputs[k] for k in (3, 4, 5)]
+    step = make_step(python)
+    start = (inputs[0], inputs[1], inputs[2])
+    x, y, z = tj.fori_loop(0, steps, lambda i, state: step(*state, *parameters), start)
+    return x + y + z
+
+
+def tracejit_gradient(inputs: Any, steps: int = STEPS) -> Any:
+    """Return the value and its derivatives, ``[7]``."""
+    value, derivatives = tj.value_and_grad(lambda a: tracejit_value(a, steps))(inputs)
+    return tj.concat([tj.reshape(value, (1,)), derivatives], 0)
+
+
+def tracejit_second(inputs: Any, direction: Any, steps: int = STEPS) -> Any:
+    """Return the matrix of second derivatives times a direction: the gradient of a gradient."""
+    inner = tj.grad(lambda a: tracejit_value(a, steps))
+    return tj.grad(lambda a: tj.reduce_sum(inner(a) * direction))(inputs)
 
 
 def tracejit_candidates() -> dict[str, Candidate]:
     """Return tracejit's calls by the name of the case: the one place where it enters this file."""
-    return {}
+    value, gradient, second = map(tj.function, (tracejit_value, tracejit_gradient, tracejit_second))
+    return {
+        VALUE: lambda: value(INPUTS, STEPS),
+        GRADIENT: lambda: gradient(INPUTS, STEPS),
+        SECOND: lambda: second(INPUTS, DIRECTION, STEPS),
+    }
+
+
+def counted(function: Callable[..., Any], *arguments: Any) -> int:
+    """Return the element operations of a compiled function's graph, counted one by one."""
+    specialization = tj.function(function).get_concrete_function(*arguments)
+    counter = Count()
+    with interpreting(counter):
+        specialization(*(a for a in arguments if isinstance(a, np.ndarray)))
+    return counter.elements
+
+
+def print_costs() -> None:
+    """Count operations at several numbers of steps: the cost per step must not grow with their number."""
+    orders = {
+        "value": lambda n: counted(tracejit_value, INPUTS, n),
+        "value and gradient": lambda n: counted(tracejit_gradient, INPUTS, n),
+        "second derivative": lambda n: counted(tracejit_second, INPUTS, DIRECTION, n),
+    }
+    print(f"\nLorenz RK4, element operations counted per step, at {COUNTED} steps")
+    for name, count in orders.items():
+        costs = [count(n) for n in COUNTED]
+        slopes = [(b - a) / (n - m) for (m, a), (n, b) in pairwise(zip(COUNTED, costs, strict=True))]
+        linear = max(slopes) <= 1.001 * min(slopes)
+        figures = " ".join(f"{s:10.1f}" for s in slopes)
+        print(f"  {name:<22}{figures}   {'linear' if linear else 'NOT LINEAR'}")
 
 
 def cases() -> list[Case]:
     """Return what is measured."""
     return timing.cases(
-        (VALUE, GRADIENT),
+        (VALUE, GRADIENT, SECOND),
         {
             "Python": plain_candidates(),
             "numba": numba_candidates(),
@@ -200,3 +272,4 @@ def cases() -> list[Case]:
 
 if __name__ == "__main__":
     timing.run(cases())
+    print_costs()
