@@ -1,7 +1,8 @@
 """Plan: where temporaries live in the workspace, and how large it is.
 
-A temporary is live from the first to the last top-level statement that mentions it; one that ended gives its
-place to the next of the same size. Sizes known only at entry get places whose offsets are sizes too.
+A temporary is live from the first to the last top-level statement that mentions it, or a buffer it was swapped
+with: either may hold its contents. One that ended gives its place to the next of the same size. Sizes known
+only at entry get places whose offsets are sizes too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ def plan(program: Program) -> Program:
                 if b.kind == "temp":
                     first.setdefault(b, position)
                     last[b] = position
+    for group in _swapped(program):
+        start, end = min(first[b] for b in group), max(last[b] for b in group)
+        first.update(dict.fromkeys(group, start))
+        last.update(dict.fromkeys(group, end))
     starts: dict[int, list[Buffer]] = {}
     ends: dict[int, list[Buffer]] = {}
     for b in first:
@@ -40,6 +45,18 @@ def plan(program: Program) -> Program:
             b.offset = b.offset + static.top
     program.workspace = static.top + symbolic.top
     return program
+
+
+def _swapped(program: Program) -> list[list[Buffer]]:
+    """Temporaries that loops exchange, directly or by way of others, in groups."""
+    group: dict[Buffer, list[Buffer]] = {}
+    for s in walk(program.body):
+        for a, b in s.swaps if isinstance(s, While) else ():
+            one, other = group.setdefault(a, [a]), group.setdefault(b, [b])
+            if one is not other:
+                one.extend(other)
+                group.update(dict.fromkeys(other, one))
+    return [members for b, members in group.items() if b is members[0] and b.kind == "temp"]
 
 
 class _Arena:
