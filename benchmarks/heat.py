@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+import tracejit as tj
 from benchmarks import timing
 from benchmarks.peers import jax, jitted, njit, njit_sums, numba
 from benchmarks.timing import Candidate, Case
+from tracejit.compiler.pipeline import compile_graph
 
 SIZE = 256
 STEPS = 200
@@ -200,9 +202,45 @@ def jax_candidates() -> dict[str, Candidate]:
     }
 
 
+def tracejit_value(initial: Any, alpha: Any, steps: int = STEPS) -> Any:
+    """Return the result; a step replaces the inside of the state by a slice update."""
+
+    def body(_: Any, u: Any) -> Any:
+        inside = u[1:-1, 1:-1] + alpha * DT * laplacian(u)
+        return tj.dynamic_update_slice(u, inside, (1, 1))
+
+    u = tj.fori_loop(0, steps, body, initial)
+    return tj.reduce_sum(u * u)
+
+
+def tracejit_gradient(initial: Any, alpha: Any, steps: int = STEPS) -> Any:
+    """Return the result and its derivatives."""
+    value, (initial_bar, alpha_bar) = tj.value_and_grad(tracejit_value, (0, 1))(initial, alpha, steps)
+    return value, initial_bar, alpha_bar
+
+
 def tracejit_candidates() -> dict[str, Candidate]:
     """Return tracejit's calls by the name of the case: the one place where it enters this file."""
-    return {}
+    value, gradient = tj.function(tracejit_value), tj.function(tracejit_gradient)
+    initial, alpha = initial_state(), np.array(ALPHA)
+    return {VALUE: lambda: value(initial, alpha), GRADIENT: lambda: gradient(initial, alpha)}
+
+
+def allocations(function: Any, steps: int) -> int:
+    """Return how often the compiled code of a function allocates memory in one call."""
+    arguments = initial_state(), np.array(ALPHA)
+    executable = compile_graph(tj.function(function).graph(*arguments, steps))
+    executable(arguments)
+    return executable.allocations
+
+
+def print_allocations() -> None:
+    """Print the allocations of one call at two numbers of steps: inside of the loop there is none."""
+    print("\nheat equation, allocations made by the compiled code in one call")
+    for name, function in ((VALUE, tracejit_value), (GRADIENT, tracejit_gradient)):
+        few, many = (allocations(function, steps) for steps in (STEPS // 10, STEPS))
+        verdict = "none in the loop" if few == many else "SOME IN THE LOOP"
+        print(f"  {few} at {STEPS // 10} steps, {many} at {STEPS} steps: {verdict}   ({name})")
 
 
 def cases() -> list[Case]:
@@ -221,3 +259,4 @@ def cases() -> list[Case]:
 
 if __name__ == "__main__":
     timing.run(cases())
+    print_allocations()

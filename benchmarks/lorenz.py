@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import tracejit as tj
-from tracejit.core.dispatch import interpreting
-from tracejit.core.interpreters import Count
 
+import tracejit as tj
 from benchmarks import timing
 from benchmarks.peers import jax, jitted, njit, numba
 from benchmarks.timing import Candidate, Case
+from tracejit.core.dispatch import interpreting
+from tracejit.core.interpreters import Count
 
 STEPS = 10_000
 H = 1e-3
@@ -142,7 +142,7 @@ def make_gradient(compile: Compiler) -> Callable[..., Any]:
 
 
 def second_derivative(gradient: Callable[..., Any], steps: int = STEPS) -> np.ndarray:
-    """Return the matrix of second derivatives times `DIRECTION`: the gradient after a complex step of 1e-30."""
+    """Return the second derivatives in one direction: the gradient after a complex step of 1e-30."""
     return gradient(INPUTS + 1e-30j * DIRECTION, steps)[1:].imag / 1e-30
 
 
