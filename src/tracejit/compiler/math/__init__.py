@@ -88,16 +88,16 @@ def function(
     >>> f.symbol
     '@tj_exp_v8f64'
     """
-    return _function(name, np.dtype(dtype).name, width, bool(fma), bool(inline), bool(avx512))
+    return _function(name, np.dtype(dtype).char, width, bool(fma), bool(inline), bool(avx512))
 
 
 @cache
-def _function(name: str, dtype: str, width: int, fma: bool, inline: bool, avx512: bool) -> MathFunction:
-    if dtype not in ("float32", "float64"):
-        raise TypeError(f"{name}: no vector function for {dtype}, only for float32 and float64")
+def _function(name: str, kind: str, width: int, fma: bool, inline: bool, avx512: bool) -> MathFunction:
+    if kind not in ("f", "d"):
+        raise TypeError(f"{name}: no vector function for {np.dtype(kind)}, only for float32 and float64")
     if name not in NAMES:
         raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
-    b = Builder("double" if dtype == "float64" else "float", width, fma, avx512)
+    b = Builder("double" if kind == "d" else "float", width, fma, avx512)
     if name in _BINARY:
         parameters: tuple[str, ...] = ("%a0", "%a1")
         result = _BINARY[name](b, "%a0", "%a1")

@@ -59,7 +59,7 @@ class Builder:
         self.sign_bit = -(1 << (self.bits_count - 1))
         self.variant = "" if fma else "_nofma"
         self.variant += "_avx512" if avx512 else ""
-        self.block = "entry"
+        self.blocks = ["entry"]  # the last is being written
         self.lines: list[str] = []
         self.declares: set[str] = set()
         self.globals: list[str] = []
@@ -73,7 +73,7 @@ class Builder:
         """A builder of the same width for another element type, writing to the same function."""
         other = Builder(element, self.width, self.has_fma, self.has_avx512)
         other.lines, other.declares, other.globals = self.lines, self.declares, self.globals
-        other.needs = self.needs
+        other.needs, other.blocks = self.needs, self.blocks
         return other
 
     # Operands and raw instructions
@@ -132,9 +132,6 @@ class Builder:
 
     def copysign(self, magnitude: Operand, sign: Operand) -> str:
         return self.intrinsic("copysign", magnitude, sign)
-
-    def trunc(self, a: Operand) -> str:
-        return self.intrinsic("trunc", a)
 
     def sqrt(self, a: Operand) -> str:
         return self.intrinsic("sqrt", a)
@@ -215,23 +212,35 @@ class Builder:
 
     # Control flow
 
-    def if_any(self, condition: str, usual: str, rare: Callable[[], str]) -> str:
-        """`usual`, or what `rare` writes and returns if `condition` holds in any lane.
+    def if_any(
+        self, condition: str, usual: Sequence[tuple[str, str]], rare: Callable[[], Sequence[str]]
+    ) -> list[str]:
+        """The values of `usual`, (type, name) each, replaced by those of `rare` where `condition` holds.
 
-        The rare block is code beside the straight line; what it returns must be right in every lane.
+        What `rare` writes is a block beside the straight line, entered if any lane needs it; the other lanes
+        keep their usual values, so that no lane depends on its neighbours.
         """
+        lane = condition
         if self.width > 1:
             symbol = f"@llvm.vector.reduce.or.v{self.width}i1"
             self.declares.add(f"declare i1 {symbol}({self.bool_type})")
             condition = self.emit(f"call i1 {symbol}({self.bool_type} {condition})")
-        label, start = f"rare{len(self.lines)}", self.block
+        label, start = f"rare{len(self.lines)}", self.blocks[-1]
         done = f"after.{label}"
-        self.lines += [f"  br i1 {condition}, label %{label}, label %{done}", f"{label}:"]
-        self.block = label
-        replaced = rare()
+        weights = '!prof !{!"branch_weights", i32 1, i32 4000}'
+        self.lines += [f"  br i1 {condition}, label %{label}, label %{done}, {weights}", f"{label}:"]
+        self.blocks.append(label)
+        merged = [
+            self.emit(f"select {self.bool_type} {lane}, {kind} {new}, {kind} {old}")
+            for (kind, old), new in zip(usual, rare(), strict=True)
+        ]
         self.lines += [f"  br label %{done}", f"{done}:"]
-        inner, self.block = self.block, done
-        return self.emit(f"phi {self.type} [ {usual}, %{start} ], [ {replaced}, %{inner} ]")
+        end = self.blocks[-1]
+        self.blocks.append(done)
+        return [
+            self.emit(f"phi {kind} [ {old}, %{start} ], [ {new}, %{end} ]")
+            for (kind, old), new in zip(usual, merged, strict=True)
+        ]
 
     # Exact arithmetic
 

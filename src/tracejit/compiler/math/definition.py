@@ -11,6 +11,8 @@ from .builder import Builder
 CALLED = "noinline nounwind willreturn memory(none)"
 INLINED = "alwaysinline nounwind willreturn memory(none)"
 COLD = "cold noinline nounwind willreturn memory(none)"
+SMALL = COLD.replace("noinline", "noinline optnone")
+"""For what hardly ever runs: its compile time matters, its speed does not."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,20 @@ class MathFunction:
 def define(
     builder: Builder,
     symbol: str,
-    parameters: tuple[str, ...],
+    parameters: tuple[str, ...] | str,
     result: str,
     attributes: str,
     result_type: str | None = None,
 ) -> MathFunction:
-    """Close what `builder` wrote into a function of `parameters` (SSA names) returning `result`."""
+    """Close what `builder` wrote into a function of `parameters` returning `result`.
+
+    Parameters are SSA names of the builder's type, or the text of the list.
+    """
     result_type = result_type or builder.type
-    signature = ", ".join(f"{builder.type} {p}" for p in parameters)
+    if isinstance(parameters, str):
+        signature = parameters
+    else:
+        signature = ", ".join(f"{builder.type} {p}" for p in parameters)
     text = "\n".join(
         (
             f"define internal {result_type} {symbol}({signature}) {attributes} {{",

@@ -5,12 +5,10 @@ as an unevaluated sum of two doubles, and the float version works in double thro
 from __future__ import annotations
 
 import math
-from functools import cache
 
 from . import avx512
 from . import coefficients as table
 from .builder import Builder
-from .definition import COLD, MathFunction, define
 from .exponential import multiple, of_reduced, power_of_two, reduce, remainder, scale
 from .logarithm import decompose, reduce_by_table, table_tail
 
@@ -18,46 +16,43 @@ _TWO_THIRDS = (float.fromhex("0x1.5555555555555p-1"), float.fromhex("0x1.5555555
 
 
 def power(b: Builder, x: str, y: str) -> str:
-    """``x ** y``; whatever is not an ordinary result of a positive base is left to a branch.
-
-    By table, the exponent comes out infinite, NaN or large for every such lane, and a cold function computes
-    those anew. Otherwise only the corrections of `_with_limits` stand in the branch.
-    """
-    if avx512.available(b):
-        r, exponent = _exp_of_product(b, *_log_by_table(b, x), y)
-        rare = b.compare("uge", b.abs(exponent), 700.0 if b.is_double else 80.0)
-        cold = _whole(b.element, b.width)
-        b.needs.append(cold)
-        operands = f"{b.type} {x}, {b.type} {y}"
-        call = f"call {b.type} {cold.symbol}({operands})"
-        return b.if_any(rare, r, lambda: b.select(rare, b.emit(call), r))
-    r = _power_of_magnitude(b, x, y)
+    """``x ** y``; whatever is not an ordinary result of a positive base is made anew in a branch."""
+    magnitude = b.abs(x)
+    if avx512.available(b):  # 0, inf and NaN come out as exponents that are not finite
+        return _by_logarithm(b, x, y, *_log_by_table(b, magnitude), b.int_compare("slt", b.bits(x), 0))
     infinity = ((1 << (b.bits_count - b.mantissa - 1)) - 1) << b.mantissa
     odd_base = b.int_compare("uge", b.int_op("sub", b.bits(x), 1), infinity - 1)  # zero, inf, NaN or negative
-    odd_power = b.compare("ueq", b.abs(y), math.inf)
-    return b.if_any(b.logical("or", odd_base, odd_power), r, lambda: _with_limits(b, x, y, r))
+    if b.is_double:
+        return _by_logarithm(b, x, y, *_log_extended(b, magnitude), odd_base)
+    r = _power_float(b, x, y)
+    rare = b.logical("or", odd_base, b.compare("ueq", b.abs(y), math.inf))
+    return b.if_any(rare, [(b.type, r)], lambda: [_with_limits(b, x, y, r)])[0]
 
 
-@cache
-def _whole(element: str, width: int) -> MathFunction:
-    """pow without a branch, for AVX-512."""
-    b = Builder(element, width, True, True)
-    high, low = b.fast_two_sum(*_log_by_table(b, b.abs("%x")))
-    ph, pl = b.two_product(high, "%y")
-    pl = b.fma(low, "%y", pl)
-    r = _with_limits(b, "%x", "%y", _exp_limited(b, ph, pl))
-    return define(b, f"@tj_pow_whole_{b.suffix}{b.variant}", ("%x", "%y"), r, COLD)
+def _by_logarithm(b: Builder, x: str, y: str, high: str, low: str, odd_base: str) -> str:
+    """``x ** y`` from ``log(|x|) = high + low``; low may be a thousandth of high.
+
+    `odd_base` marks the bases that do not show by a NaN or large exponent.
+    """
+    product, rest = _product(b, high, low, y)
+    exponent = b.add(product, rest)
+    n, n_scale = multiple(b, exponent)
+    r = scale(b, of_reduced(b, b.add(remainder(b, product, n), rest)), n_scale)
+    large = b.compare("uge", b.abs(exponent), 700.0 if b.is_double else 80.0)
+    rare = b.logical("or", large, odd_base)
+
+    def anew() -> list[str]:
+        limited = y if b.has_fma else b.clamp(y, -(2.0**66), 2.0**66)  # Dekker's splitting must not overflow
+        whole = _product(b, *b.fast_two_sum(high, low), limited)
+        return [_with_limits(b, x, y, _exp_limited(b, *whole))]
+
+    return b.if_any(rare, [(b.type, r)], anew)[0]
 
 
-def _power_of_magnitude(b: Builder, x: str, y: str) -> str:
-    """``|x| ** y``, not yet right for zeros, infinities and NaN."""
-    if not b.is_double:
-        return _power_float(b, x, y)
-    high, low = _log_extended(b, b.abs(x))
-    if not b.has_fma:
-        y = b.clamp(y, -(2.0**66), 2.0**66)  # decided beyond, and Dekker's splitting must not overflow
-    ph, pl = b.two_product(high, y)
-    return _exp_limited(b, ph, b.fma(low, y, pl))
+def _product(b: Builder, high: str, low: str, y: str) -> tuple[str, str]:
+    """``(high + low) * y`` in two parts."""
+    product, rest = b.two_product(high, y)
+    return product, b.fma(low, y, rest)
 
 
 def _exp_limited(b: Builder, high: str, low: str) -> str:
@@ -66,16 +61,6 @@ def _exp_limited(b: Builder, high: str, low: str) -> str:
     low = b.select(b.compare("oeq", limited, high), low, 0.0)
     n, r = reduce(b, limited)
     return scale(b, of_reduced(b, b.add(r, low)), n)
-
-
-def _exp_of_product(b: Builder, high: str, low: str, y: str) -> tuple[str, str]:
-    """``exp((high + low) * y)`` and the exponent, for the caller to check; low may be 1/1000 of high."""
-    product, rest = b.two_product(high, y)
-    rest = b.fma(low, y, rest)
-    exponent = b.add(product, rest)
-    n, n_scale = multiple(b, exponent)
-    r = b.add(remainder(b, product, n), rest)
-    return scale(b, of_reduced(b, r), n_scale), exponent
 
 
 def _log_by_table(b: Builder, x: str) -> tuple[str, str]:
@@ -121,17 +106,14 @@ def _log_extended(b: Builder, x: str) -> tuple[str, str]:
     kl = b.fma(k, table.LN2_FULL[1], kl)
     high, e1 = b.two_sum(kh, b.mul(s, 2.0))
     high, e2 = b.two_sum(high, th)
-    low = b.add(b.add(e1, e2), b.add(kl, b.fma(s_low, 2.0, tl)))
-    return b.fast_two_sum(high, low)
+    return high, b.add(b.add(e1, e2), b.add(kl, b.fma(s_low, 2.0, tl)))
 
 
 def _with_limits(b: Builder, x: str, y: str, r: str) -> str:
     """The C99 table: signs of odd powers, zeros, infinities, NaN, and the two ways to be exactly one."""
     magnitude = b.abs(x)
-    whole = b.trunc(y)
-    half = b.mul(y, 0.5)
-    is_whole = b.compare("oeq", whole, y)
-    is_odd = b.logical("and", is_whole, b.compare("one", b.trunc(half), half))
+    is_whole = _is_whole(b, y)
+    is_odd = b.logical("xor", is_whole, b.logical("and", is_whole, _is_whole(b, b.mul(y, 0.5))))
     falls = b.compare("olt", y, 0.0)
     r = b.select(b.compare("oeq", magnitude, 0.0), b.select(falls, math.inf, 0.0), r)
     r = b.select(b.compare("oeq", magnitude, math.inf), b.select(falls, 0.0, math.inf), r)
@@ -148,3 +130,10 @@ def _with_limits(b: Builder, x: str, y: str, r: str) -> str:
     one = b.logical("or", b.compare("oeq", x, 1.0), b.compare("oeq", y, 0.0))
     one = b.logical("or", one, b.logical("and", y_infinite, b.compare("oeq", magnitude, 1.0)))
     return b.select(one, 1.0, r)
+
+
+def _is_whole(b: Builder, y: str) -> str:
+    """Whether y is an integer: by the addition that has no room for a fraction, as SSE2 cannot truncate."""
+    a, room = b.abs(y), 2.0**b.mantissa
+    same = b.compare("oeq", b.sub(b.add(a, room), room), a)
+    return b.logical("or", same, b.compare("oge", a, room))

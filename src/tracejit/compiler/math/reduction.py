@@ -1,14 +1,16 @@
-"""Reduction of huge trigonometric arguments by Payne and Hanek's method, in scalar integer arithmetic. Vector
-functions reach it through one branch that is almost never taken; nothing here is meant to be fast.
+"""Remainders of huge angles by Payne and Hanek's method, in scalar integer arithmetic. Vector functions reach
+it through a branch that is almost never taken, so it is written to be small, not fast. It knows nothing of
+what is computed from the remainder.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 from . import coefficients as table
 from .builder import Builder
-from .definition import COLD, MathFunction, define
+from .definition import SMALL, MathFunction, define
 
 _BITS = 1280
 _BYTES = 176
@@ -22,7 +24,7 @@ def _table_text() -> str:
     return f'{_TABLE} = internal constant [{_BYTES} x i8] c"{text}", align 16'
 
 
-_FRACTION = f"""
+_REMAINDER = f"""
   %bits = bitcast double %x to i64
   %field = lshr i64 %bits, 52
   %biased = and i64 %field, 2047
@@ -31,8 +33,8 @@ _FRACTION = f"""
   %needed = sub i64 {1090 + 1075}, %biased
   %padded = add i64 %needed, 7
   %position = and i64 %padded, -8
-  %shift = sub i64 %position, %needed
-  %shifted = shl i64 %m, %shift
+  %spare = sub i64 %position, %needed
+  %shifted = shl i64 %m, %spare
   %byte = lshr i64 %position, 3
   %p0 = getelementptr inbounds i8, ptr {_TABLE}, i64 %byte
   %p1 = getelementptr inbounds i8, ptr %p0, i64 8
@@ -48,119 +50,111 @@ _FRACTION = f"""
   %product2 = mul i64 %w2, %shifted
   %carry = lshr i128 %product0, 64
   %middle = add i128 %carry, %product1
-  %product2.wide = zext i64 %product2 to i128
-  %top = shl i128 %product2.wide, 64
-  %turns = add i128 %top, %middle
-  %rest = shl i128 %turns, 2
-  %below = icmp slt i128 %rest, 0
-  %floor = lshr i128 %turns, 126
-  %floor.low = trunc i128 %floor to i64
-  %up = zext i1 %below to i64
-  %quadrant = add i64 %floor.low, %up
-  %negated = sub i128 0, %rest
-  %distance = select i1 %below, i128 %negated, i128 %rest
-  %zeros = call i128 @llvm.ctlz.i128(i128 %distance, i1 false)
-  %normal = shl i128 %distance, %zeros
-  %high = lshr i128 %normal, 75
-  %high.int = trunc i128 %high to i64
-  %low = lshr i128 %normal, 22
-  %low.wide = trunc i128 %low to i64
-  %low.int = and i64 %low.wide, 9007199254740991
-  %high.double = sitofp i64 %high.int to double
-  %low.double = sitofp i64 %low.int to double
-  %zeros.int = trunc i128 %zeros to i64
-  %exponent = sub i64 {1023 - 53}, %zeros.int
+  %turns.low = trunc i128 %middle to i64
+  %middle.up = lshr i128 %middle, 64
+  %middle.high = trunc i128 %middle.up to i64
+  %turns.all = add i64 %middle.high, %product2
+  %turns = sub i64 %turns.all, %offset
+  %rest = call i64 @llvm.fshl.i64(i64 %turns, i64 %turns.low, i64 %shift)
+  %rest.low = shl i64 %turns.low, %shift
+  %sign = ashr i64 %rest, 63
+  %keep = sub i64 64, %shift
+  %floor = lshr i64 %turns, %keep
+  %multiple = sub i64 %floor, %sign
+  %distance = xor i64 %rest, %sign
+  %distance.low = xor i64 %rest.low, %sign
+  %zeros = call i64 @llvm.ctlz.i64(i64 %distance, i1 false)
+  %normal = call i64 @llvm.fshl.i64(i64 %distance, i64 %distance.low, i64 %zeros)
+  %normal.low = shl i64 %distance.low, %zeros
+  %first.int = lshr i64 %normal, 11
+  %join = call i64 @llvm.fshl.i64(i64 %normal, i64 %normal.low, i64 42)
+  %second.int = and i64 %join, 9007199254740991
+  %first = sitofp i64 %first.int to double
+  %second = sitofp i64 %second.int to double
+  %exponent = sub i64 {1023 - 53}, %zeros
   %exponent.bits = shl i64 %exponent, 52
-  %sign.wide = select i1 %below, i64 -9223372036854775808, i64 0
-  %unit.bits = or i64 %exponent.bits, %sign.wide
+  %sign.bit = and i64 %sign, -9223372036854775808
+  %unit.bits = or i64 %exponent.bits, %sign.bit
   %unit = bitcast i64 %unit.bits to double"""
 
 
-@cache
-def reduce_huge(fma: bool) -> MathFunction:
-    """``{double, double, i64} f(double x)``: a remainder of ``|x|`` by pi/2, its error and the quadrant.
+PAIR = "{ double, i64 }"
 
-    Valid for finite ``|x| >= 2**19``. Of ``|x| 2/pi`` modulo 4 it forms 128 bits: 53 bits of mantissa times
-    the 192 bits of 2/pi that start where whole multiples of four end.
+
+@cache
+def _remainder(fma: bool) -> MathFunction:
+    """``{double, i64} f(x, offset, shift, period)``: remainder and multiple of a huge positive finite angle.
+
+    Of ``x 2/pi`` modulo 4 it forms 128 bits: 53 bits of mantissa times the 192 bits of 2/pi that start where
+    whole multiples of four end. `offset` is subtracted from the upper 64; the period in them is
+    ``pi / 2**(shift - 1)``, and `period` is that over pi. Good for any x of at least 2**-60.
     """
     b = Builder("double", 1, fma)
-    b.lines.extend(_FRACTION.strip("\n").split("\n"))
-    b.declares.add("declare i128 @llvm.ctlz.i128(i128, i1)")
+    b.lines.extend(_REMAINDER.strip("\n").split("\n"))
+    b.declares |= {"declare i64 @llvm.ctlz.i64(i64, i1)", "declare i64 @llvm.fshl.i64(i64, i64, i64)"}
     b.globals.append(_table_text())
-    high = b.mul("%high.double", "%unit")
-    low = b.mul(b.mul("%low.double", 2.0**-53), "%unit")
-    product, error = b.two_product(high, table.HALF_PI[0])
-    error = b.fma(high, table.HALF_PI[1], error)
-    error = b.fma(low, table.HALF_PI[0], error)
-    r, t = b.fast_two_sum(product, error)
-    pair = "{ double, double, i64 }"
-    first = b.emit(f"insertvalue {pair} poison, double {r}, 0")
-    second = b.emit(f"insertvalue {pair} {first}, double {t}, 1")
-    third = b.emit(f"insertvalue {pair} {second}, i64 %quadrant, 2")
-    name = f"@tj_reduce_huge_f64{b.variant}"
-    return define(b, name, ("%x",), third, COLD, pair)
-
-
-def call_reduce_huge(b: Builder, x: str) -> tuple[str, str, str]:
-    """Call `reduce_huge` from a scalar double function: remainder, its error, quadrant."""
-    function = reduce_huge(b.has_fma)
-    b.needs.append(function)
-    pair = "{ double, double, i64 }"
-    result = b.emit(f"call {pair} {function.symbol}(double {x})")
-    return (
-        b.emit(f"extractvalue {pair} {result}, 0"),
-        b.emit(f"extractvalue {pair} {result}, 1"),
-        b.emit(f"extractvalue {pair} {result}, 2"),
-    )
-
-
-def replace_large_lanes(b: Builder, name: str, x: str, y: str, limit: float, huge: MathFunction) -> str:
-    """`y`, with ``huge(x)`` in every lane where ``|x| > limit``: a branch around a cold call."""
-    cold = _cold_lanes(name, b.element, b.width, b.has_fma, limit, huge)
-    b.needs.append(cold)
-    large = b.compare("ogt", b.abs(x), limit)
-    return b.if_any(large, y, lambda: b.emit(f"call {b.type} {cold.symbol}({b.type} {x}, {b.type} {y})"))
+    pi_high, pi_low = table.PI_PARTS[:2]
+    product, error = b.two_product("%first", pi_high)
+    error = b.fma("%first", pi_low, b.fma(b.mul("%second", 2.0**-53), pi_high, error))
+    r = b.mul(b.mul(b.add(product, error), "%unit"), "%period")
+    partial = b.emit(f"insertvalue {PAIR} poison, double {r}, 0")
+    both = b.emit(f"insertvalue {PAIR} {partial}, i64 %multiple, 1")
+    parameters = "double %x, i64 %offset, i64 %shift, double %period"
+    return define(b, f"@tj_remainder_f64{b.variant}", parameters, both, SMALL, PAIR)
 
 
 @cache
-def _cold_lanes(
-    name: str, element: str, width: int, fma: bool, limit: float, huge: MathFunction
-) -> MathFunction:
-    """A loop over lanes that calls `huge` for the large ones."""
-    b = Builder(element, width, fma)
-    scalar = Builder(element, 1, fma)
-    scalar.lines = b.lines
-    symbol = f"@tj_{name}_large_{b.suffix}{b.variant}"
-    b.needs.append(huge)
-    if width == 1:
-        return define(b, symbol, ("%x", "%y"), _call_huge(scalar, "%x", huge), COLD)
+def _remainders(width: int, fma: bool) -> MathFunction:
+    """`_remainder` of every lane: a loop, for vectors."""
+    b = Builder("double", width, fma)
+    one = _remainder(fma)
+    b.needs.append(one)
+    pair = f"{{ {b.type}, {b.integer_type} }}"
     b.lines += [
         "  br label %lane",
         "lane:",
-        "  %i = phi i32 [ 0, %entry ], [ %next, %join ]",
-        f"  %result = phi {b.type} [ %y, %entry ], [ %merged, %join ]",
+        "  %i = phi i32 [ 0, %entry ], [ %next, %lane ]",
+        f"  %r = phi {b.type} [ poison, %entry ], [ %r.next, %lane ]",
+        f"  %n = phi {b.integer_type} [ poison, %entry ], [ %n.next, %lane ]",
         f"  %element = extractelement {b.type} %x, i32 %i",
-    ]
-    large = scalar.compare("ogt", scalar.abs("%element"), limit)
-    b.declares |= scalar.declares
-    b.lines += [f"  br i1 {large}, label %huge, label %join", "huge:"]
-    value = _call_huge(scalar, "%element", huge)
-    inserted = b.emit(f"insertelement {b.type} %result, {element} {value}, i32 %i")
-    b.lines += [
-        "  br label %join",
-        "join:",
-        f"  %merged = phi {b.type} [ %result, %lane ], [ {inserted}, %huge ]",
+        f"  %both = call {PAIR} {one.symbol}(double %element, i64 %offset, i64 %shift, double %period)",
+        f"  %r.one = extractvalue {PAIR} %both, 0",
+        f"  %n.one = extractvalue {PAIR} %both, 1",
+        f"  %r.next = insertelement {b.type} %r, double %r.one, i32 %i",
+        f"  %n.next = insertelement {b.integer_type} %n, i64 %n.one, i32 %i",
         "  %next = add nuw nsw i32 %i, 1",
         f"  %end = icmp eq i32 %next, {width}",
         "  br i1 %end, label %done, label %lane",
         "done:",
+        f"  %first = insertvalue {pair} poison, {b.type} %r.next, 0",
+        f"  %second = insertvalue {pair} %first, {b.integer_type} %n.next, 1",
     ]
-    return define(b, symbol, ("%x", "%y"), "%merged", COLD)
+    parameters = f"{b.type} %x, i64 %offset, i64 %shift, double %period"
+    return define(b, f"@tj_remainders_{b.suffix}{b.variant}", parameters, "%second", SMALL, pair)
 
 
-def _call_huge(b: Builder, x: str, huge: MathFunction) -> str:
-    """Call the scalar double function `huge` on one element."""
-    if b.is_double:
-        return b.emit(f"call double {huge.symbol}(double {x})")
-    d, wide = b.widen(x)
-    return b.narrow(d.emit(f"call double {huge.symbol}(double {wide})"))
+def replace_large(
+    b: Builder, x: str, values: tuple[str, str, str], limit: float, period: int, half: bool
+) -> list[str]:
+    """Remainder, its error and multiple, `values`, made anew in lanes where the double x is beyond `limit`.
+
+    The period is ``pi / period``; with `half`, multiples count from half a period on. x is not negative.
+    """
+    r, t, n = values
+    large = b.compare("ogt", x, limit)
+
+    def anew() -> tuple[str, str, str]:
+        function = (_remainders if b.width > 1 else lambda _, fma: _remainder(fma))(b.width, b.has_fma)
+        b.needs.append(function)
+        pair = f"{{ {b.type}, {b.integer_type} }}"
+        angle = b.select(large, x, limit)
+        offset, shift = (1 << 62 if half else 0), (1 if period == 1 else 2)
+        both = b.emit(
+            f"call {pair} {function.symbol}({b.type} {angle}, i64 {offset}, i64 {shift}, double {1 / period})"
+        )
+        remainder = b.emit(f"extractvalue {pair} {both}, 0")
+        infinite = b.compare("oeq", x, math.inf)
+        multiple = b.emit(f"extractvalue {pair} {both}, 1")
+        return b.select(infinite, math.nan, remainder), b.value(0.0), multiple
+
+    return b.if_any(large, [(b.type, r), (b.type, t), (b.integer_type, n)], anew)

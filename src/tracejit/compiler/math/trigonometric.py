@@ -12,100 +12,105 @@ from functools import cache
 from . import coefficients as table
 from .builder import Builder
 from .definition import COLD, MathFunction, define
-from .reduction import call_reduce_huge, replace_large_lanes
+from .reduction import replace_large
+
+FLOAT_LIMIT = 2.0**15
+"""Up to here float angles are reduced in float."""
 
 
 def sin(b: Builder, x: str) -> str:
-    return _guarded(b, "sin", x)
+    return _function(b, "sin", x)
 
 
 def cos(b: Builder, x: str) -> str:
-    return _guarded(b, "cos", x)
+    return _function(b, "cos", x)
 
 
 def tan(b: Builder, x: str) -> str:
-    return _guarded(b, "tan", x)
+    return _function(b, "tan", x)
 
 
-def _guarded(b: Builder, name: str, x: str) -> str:
-    """The function with its routes for large arguments."""
-    if not b.is_double and b.has_fma:
-        large = b.compare("ogt", b.abs(x), 2.0**15)
-        through_double = _through_double(name, b.width)
-        b.needs.append(through_double)
-        y = _signed(b, name, x, _single)
-        call = f"call {b.type} {through_double.symbol}({b.type} {x})"
-        return b.if_any(large, y, lambda: b.select(large, b.emit(call), y))
-    y = _signed(b, name, x, _double if b.is_double else _narrowed)
-    return replace_large_lanes(b, name, x, y, 2.0**38 if b.has_fma else 2.0**20, _huge(name, b.has_fma))
+def _function(b: Builder, name: str, x: str) -> str:
+    if b.is_double:
+        return _of_angle(b, name, x, _double)
+    if not b.has_fma:
+        return _of_angle(b, name, x, _narrowed)
+    through_double = _through_double(name, b.width)
+    b.needs.append(through_double)
+    y = _of_angle(b, name, x, _single)
+    call = f"call {b.type} {through_double.symbol}({b.type} {x})"
+    return b.if_any(b.compare("ogt", b.abs(x), FLOAT_LIMIT), [(b.type, y)], lambda: [b.emit(call)])[0]
 
 
 @cache
 def _through_double(name: str, width: int) -> MathFunction:
     """The float function, reduced in double."""
     b = Builder("float", width)
-    y = _signed(b, name, "%x", _narrowed)
-    y = replace_large_lanes(b, name, "%x", y, 2.0**38, _huge(name, True))
+    y = _of_angle(b, name, "%x", _narrowed)
     return define(b, f"@tj_{name}_through_double_{b.suffix}", ("%x",), y, COLD)
 
 
-# ---- reduction: (r, t, n) with x = (n + offset) * period + r + t, t a rounding error or None -------------
+def _of_angle(b: Builder, name: str, x: str, reduction: Reduction) -> str:
+    """The function by one of the reductions, computed on ``|x|``; its sign comes last, so -0.0 survives."""
+    a, highest = b.abs(x), b.bits_count - 1
+    if name == "cos":
+        r, t, n = reduction(b, a, 1, True)
+        return b.flip(_half_period(b, r, t), b.int_op("shl", b.int_op("add", n, 1), highest))
+    r, t, n = reduction(b, a, 1 if name == "sin" else 2, False)
+    y = _half_period(b, r, t) if name == "sin" else _tan(b, r, t, n)
+    return b.flip(b.flip(y, b.int_op("shl", n, highest)), b.sign_of(x))
 
-Reduction = Callable[[Builder, str, float, float], tuple[str, str | None, str]]
+
+# ---- reduction ------------------------------------------------------------------------------------------
+
+Reduction = Callable[[Builder, str, int, bool], tuple[str, str | None, str]]
+"""``(r, t, n)`` with ``x = n pi/k + r + t`` from (builder, x, k, half): t is an error or None, and with
+`half` ``n + 1/2`` takes the place of n. x is not negative."""
 
 
-def _double(b: Builder, x: str, periods: float, offset: float) -> tuple[str, str, str]:
-    """In double; `periods` is the number of periods in pi, 1 or 2."""
-    n, n_int = _nearest(b, x, periods, offset)
-    first, second, third = (p / periods for p in (table.PI_PARTS if b.has_fma else table.PI_PARTS_SHORT))
+def _double(b: Builder, x: str, period: int, half: bool) -> tuple[str, str, str]:
+    """In double."""
+    n, n_int = _nearest(b, x, period, half)
+    first, second, third = (p / period for p in (table.PI_PARTS if b.has_fma else table.PI_PARTS_SHORT))
     r = b.fma(n, -first, x)
     if b.has_fma:
         product, error = b.two_product(n, second)
         s = b.sub(r, product)
-        return s, b.fma(n, -third, b.sub(b.sub(b.sub(r, s), product), error)), n_int
-    product = b.mul(n, second)
-    s = b.sub(r, product)
-    low = b.sub(b.mul(n, third), b.sub(b.sub(r, s), product))
-    total = b.sub(s, low)
-    return total, b.sub(b.sub(s, total), low), n_int
+        t = b.fma(n, -third, b.sub(b.sub(b.sub(r, s), product), error))
+    else:
+        product = b.mul(n, second)
+        s = b.sub(r, product)
+        low = b.sub(b.mul(n, third), b.sub(b.sub(r, s), product))
+        r, s = s, b.sub(s, low)
+        t = b.sub(b.sub(r, s), low)
+    limit = 2.0**38 if b.has_fma else 2.0**20
+    r, t, n_int = replace_large(b, x, (s, t, n_int), limit, period, half)
+    return r, t, n_int
 
 
-def _single(b: Builder, x: str, periods: float, offset: float) -> tuple[str, None, str]:
+def _single(b: Builder, x: str, period: int, half: bool) -> tuple[str, None, str]:
     """In float with fused multiply-add, for arguments to 2**15: the first product is cancelled exactly."""
-    n, n_int = _nearest(b, x, periods, offset)
-    first, second, third = (p / periods for p in table.PI_PARTS_FLOAT)
-    return b.fma(n, -third, b.fma(n, -second, b.fma(n, -first, x))), None, n_int
+    n, n_int = _nearest(b, x, period, half)
+    for part in table.PI_PARTS_FLOAT:
+        x = b.fma(n, -part / period, x)
+    return x, None, n_int
 
 
-def _narrowed(b: Builder, x: str, periods: float, offset: float) -> tuple[str, None, str]:
+def _narrowed(b: Builder, x: str, period: int, half: bool) -> tuple[str, None, str]:
     """In double for a float argument; the remainder is rounded to float."""
     d, wide = b.widen(x)
-    n, n_int = _nearest(d, wide, periods, offset)
-    for part in table.PI_PARTS[:2] if b.has_fma else table.PI_PARTS_SHORT:
-        wide = d.fma(n, -part / periods, wide)
-    return b.narrow(wide), None, b.narrow_int(n_int)
+    r, t, n = _double(d, wide, period, half)
+    return b.narrow(d.add(r, t)), None, b.narrow_int(n)
 
 
-def _nearest(b: Builder, x: str, periods: float, offset: float) -> tuple[str, str]:
-    turns = b.mul(x, periods / math.pi)
-    n, n_int = b.round(b.sub(turns, offset) if offset else turns)
-    return (b.add(n, offset) if offset else n), n_int
+def _nearest(b: Builder, x: str, period: int, half: bool) -> tuple[str, str]:
+    """The multiple as a float, with its half, and as an integer."""
+    turns = b.mul(x, period / math.pi)
+    n, n_int = b.round(b.sub(turns, 0.5) if half else turns)
+    return (b.add(n, 0.5) if half else n), n_int
 
 
 # ---- polynomials ----------------------------------------------------------------------------------------
-
-
-def _signed(b: Builder, name: str, x: str, reduction: Reduction) -> str:
-    """The function of arguments the `reduction` is good for."""
-    if name == "tan":
-        y = _tan(b, *reduction(b, x, 2.0, 0.0))
-        return b.select(b.compare("olt", b.abs(x), 2.0**-27 if b.is_double else 2.0**-13), x, y)
-    if name == "cos":
-        r, t, n = reduction(b, x, 1.0, 0.5)
-        return b.flip(_half_period(b, r, t), b.int_op("shl", b.int_op("add", n, 1), b.bits_count - 1))
-    r, t, n = reduction(b, b.abs(x), 1.0, 0.0)  # by |x| and its sign: -0.0 survives
-    y = b.flip(_half_period(b, r, t), b.int_op("shl", n, b.bits_count - 1))
-    return b.flip(y, b.sign_of(x))
 
 
 def _half_period(b: Builder, r: str, t: str | None) -> str:
@@ -116,15 +121,14 @@ def _half_period(b: Builder, r: str, t: str | None) -> str:
 
 
 def _tan(b: Builder, r: str, t: str | None, n: str) -> str:
-    """tan(r + t), or -1/tan(r + t) for odd n, for ``|r| <= pi/4``."""
+    """tan(r + t), or -1/tan(r + t) for odd n but for its sign, for ``|r| <= pi/4``."""
     if t is not None:
         s, c = _quarter_sin(b, r, t), _quarter_cos(b, r, t)
     else:
         z = b.mul(r, r)
         s, c = b.fma(b.mul(z, r), b.polynomial(z, table.TAN_QUARTER_FLOAT), r), b.value(1.0)
     odd = b.int_compare("ne", b.int_op("and", n, 1), 0)
-    y = b.div(b.select(odd, c, s), b.select(odd, s, c))
-    return b.flip(y, b.int_op("shl", n, b.bits_count - 1))
+    return b.div(b.select(odd, c, s), b.select(odd, s, c))
 
 
 def _quarter_sin(b: Builder, r: str, t: str) -> str:
@@ -141,22 +145,3 @@ def _quarter_cos(b: Builder, r: str, t: str) -> str:
     w = b.sub(1.0, half)
     error = b.fma(b.neg(r), t, b.sub(b.sub(1.0, w), half))
     return b.add(w, b.fma(b.mul(z, z), b.polynomial(z, table.COS_QUARTER_DOUBLE), error))
-
-
-@cache
-def _huge(name: str, fma: bool) -> MathFunction:
-    """``double f(double)``: sin, cos or tan of any argument of at least 2**19; NaN for an infinite one."""
-    b = Builder("double", 1, fma)
-    r, t, quadrant = call_reduce_huge(b, "%x")
-    s, c = _quarter_sin(b, r, t), _quarter_cos(b, r, t)
-    odd = b.int_compare("ne", b.int_op("and", quadrant, 1), 0)
-    half = b.int_op("shl", b.int_op("and", quadrant, 2), 62)  # quadrants 2 and 3 change the sign of both
-    if name == "tan":
-        y = b.div(b.select(odd, c, s), b.select(odd, s, c))
-        y = b.flip(b.flip(y, b.int_op("shl", quadrant, 63)), b.sign_of("%x"))
-    elif name == "sin":
-        y = b.flip(b.flip(b.select(odd, c, s), half), b.sign_of("%x"))
-    else:
-        y = b.flip(b.flip(b.select(odd, s, c), half), b.int_op("shl", quadrant, 63))
-    y = b.select(b.compare("oeq", b.abs("%x"), math.inf), math.nan, y)
-    return define(b, f"@tj_{name}_huge_f64{b.variant}", ("%x",), y, COLD)
