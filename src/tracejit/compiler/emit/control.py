@@ -1,36 +1,19 @@
-"""Structure around nests: While, If, Fail, library calls and heap buffers, in the function they stand in.
+"""Structure around nests: While, If, Fail and library calls, in the function they stand in.
 
-A failure stores its status and leaves through the function's one exit. The byte offsets are those of the
-runtime's calling convention.
+A failure stores its status and leaves through the function's one exit.
 """
 
 from __future__ import annotations
 
-from ...core.dim import Size
 from .. import matmul
-from ..loops import Allocate, Buffer, Call, Const, Fail, Free, Grow, If, Name, Nest, While, walk
+from ..loops import Buffer, Call, Fail, If, Nest, While, walk
 from . import scalars
-from .buffers import any_lane, offset, place
+from .buffers import any_lane, place
+from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, INTERRUPTED, POLL, context, leave
 from .kernel import SCALAR, Kernel
-from .text import Value, integer, memory_kind, kind_of, vector_type
+from .text import Value, integer, kind_of, memory_kind
 
-ALLOC, FREE, WORKSPACE, CONSTANTS, FUNCTIONS, POLL, ALLOCATIONS, DETAIL = 8, 16, 24, 40, 48, 56, 64, 72
-DETAIL_COUNT = 4
-ALIGN = 64
-OUT_OF_MEMORY, INTERRUPTED = -1, -2
-POLL_EVERY, POLL_EVERY_LONG = 1024, 16
-
-
-def context(k: Kernel, kind: str, at: int) -> Value:
-    """A field of ctx."""
-    where = k.w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {at}")
-    return k.w.here(kind, 1, f"load {kind}, ptr {where.text}, align 8")
-
-
-def leave(k: Kernel, status: str) -> None:
-    """End a block that failed."""
-    k.w.do(f"store i32 {status}, ptr {k.status}, align 4")
-    k.w.branch("exit")
+POLL_EVERY, POLL_EVERY_LONG = 1024, 16  # iterations between two looks, of short and of long bodies
 
 
 # ---- conditions -----------------------------------------------------------------------------------------
@@ -214,96 +197,3 @@ def call(k: Kernel, s: Call) -> None:
 def scratch_bytes(s: Call) -> int:
     """Workspace that a call needs beyond the program's own."""
     return matmul.workspace_bytes(s.views[0].buffer.dtype.name)
-
-
-# ---- heap buffers ---------------------------------------------------------------------------------------
-
-
-def allocate(k: Kernel, s: Allocate) -> None:
-    """Room for `elements`; what is there is used again when it is large enough."""
-    reserve(k, s.buffer, k.count(s.elements), keep=False)
-
-
-def grow(k: Kernel, s: Grow) -> None:
-    needed, _, _ = offset(k, s.elements)
-    reserve(k, s.buffer, needed, keep=True)
-
-
-def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
-    w, number = k.w, k.w.fresh("")
-    room = w.here("i64", 1, f"load i64, ptr {k.rooms[b]}, align 8")
-    small = w.here("i1", 1, f"icmp slt i64 {room.text}, {needed.text}")
-    w.fork(small, f"grow{number}", f"fits{number}")
-    w.label(f"grow{number}")
-    w.enter(certain=False)
-    doubled = w.mul(room, integer(2)) if keep else room
-    elements = w.intrinsic("smax", "i64", 1, needed, doubled)
-    raw = w.mul(w.intrinsic("smax", "i64", 1, elements, integer(1)), integer(b.dtype.itemsize))
-    size = w.put("i64", 1, f"and i64 {w.add(raw, integer(ALIGN - 1)).text}, {-ALIGN}", w.add(raw, integer(ALIGN - 1)))
-    old = w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
-    new = allocated(k, size)
-    none = w.here("i1", 1, f"icmp eq ptr {new.text}, null")
-    w.fork(none, f"full{number}", f"have{number}")
-    w.label(f"full{number}")
-    leave(k, str(OUT_OF_MEMORY))
-    w.label(f"have{number}")
-    if keep:
-        copied = w.mul(w.intrinsic("smax", "i64", 1, room, integer(0)), integer(b.dtype.itemsize))
-        w.do(f"call void @tj_copy(ptr {new.text}, ptr {old.text}, i64 {copied.text})")
-        k.module.functions[COPY] = None
-    release(k, old)
-    w.do(f"store ptr {new.text}, ptr {k.cells[b]}, align 8")
-    w.do(f"store i64 {elements.text}, ptr {k.rooms[b]}, align 8")
-    w.leave()
-    w.branch(f"fits{number}")
-    w.label(f"fits{number}")
-
-
-def allocated(k: Kernel, size: Value) -> Value:
-    w = k.w
-    function = context(k, "ptr", ALLOC)
-    where = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {ALLOCATIONS}")
-    count = w.here("i64", 1, f"load i64, ptr {where.text}, align 8")
-    more = w.here("i64", 1, f"add i64 {count.text}, 1")
-    w.do(f"store i64 {more.text}, ptr {where.text}, align 8")
-    return w.here("ptr", 1, f"call ptr {function.text}(i64 {ALIGN}, i64 {size.text})")
-
-
-def release(k: Kernel, pointer: Value) -> None:
-    """Give memory back; null is none."""
-    w, number = k.w, k.w.fresh("")
-    none = w.here("i1", 1, f"icmp eq ptr {pointer.text}, null")
-    w.fork(none, f"freed{number}", f"free{number}")
-    w.label(f"free{number}")
-    function = context(k, "ptr", FREE)
-    w.do(f"call void {function.text}(ptr {pointer.text})")
-    w.branch(f"freed{number}")
-    w.label(f"freed{number}")
-
-
-def free(k: Kernel, s: Free) -> None:
-    release(k, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[s.buffer]}, align 8"))
-    k.w.do(f"store ptr null, ptr {k.cells[s.buffer]}, align 8")
-    k.w.do(f"store i64 -1, ptr {k.rooms[s.buffer]}, align 8")
-
-
-#: Copies whole blocks of 64 bytes: heap memory is allocated in them.
-COPY = """define internal void @tj_copy(ptr noalias %to, ptr noalias %from, i64 %bytes) #0 {
-entry:
-  %none = icmp sle i64 %bytes, 0
-  br i1 %none, label %done, label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %i.n, %loop ]
-  %a = getelementptr i8, ptr %from, i64 %i
-  %b = getelementptr i8, ptr %to, i64 %i
-  %v = load <8 x i64>, ptr %a, align 8
-  store <8 x i64> %v, ptr %b, align 8
-  %i.n = add nuw nsw i64 %i, 64
-  %more = icmp slt i64 %i.n, %bytes
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-
-__all__ = ["Const", "Name", "Size", "allocate", "branch", "call", "fail", "free", "grow", "loop", "vector_type"]

@@ -33,7 +33,7 @@ from ..loops import (
     walk,
 )
 from ..schedule import Schedule, Target, schedule
-from . import buffers, control, nest, reduce, scalars
+from . import buffers, context, control, memory, nest, reduce, scalars
 from .footprint import Footprint
 from .kernel import Kernel, Module
 from .text import Value, integer, kind_of, memory_kind
@@ -44,7 +44,7 @@ INLINE_MATH = 8  # calls of elementary functions from which a kernel no longer i
 WRITERS: dict[type, Callable[[Kernel, Statement], None]] = {  # type: ignore[assignment]
     Load: buffers.load, Store: buffers.store, Compute: scalars.compute, Size_: scalars.size,
     Combine: reduce.combine, Nest: nest.nest, While: control.loop, If: control.branch, Fail: control.fail,
-    Call: control.call, Allocate: control.allocate, Grow: control.grow, Free: control.free,
+    Call: control.call, Allocate: memory.allocate, Grow: memory.grow, Free: memory.free,
 }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def runs(statements: list[Statement]) -> list[list[Statement]]:
     groups: list[list[Statement]] = []
     size = MAX_RUN
     for s in statements:
-        alone = isinstance(s, (While, If)) or isinstance(s, Nest) and not is_full(s)
+        alone = is_alone(s)
         cost = sum(1 for _ in walk([s]))
         if alone or size + cost > MAX_RUN:
             groups.append([])
@@ -90,6 +90,11 @@ def runs(statements: list[Statement]) -> list[list[Statement]]:
         groups[-1].append(s)
         size = MAX_RUN if alone else size + cost
     return groups
+
+
+def is_alone(s: Statement) -> bool:
+    """Does it have loops, or branches, of its own?"""
+    return isinstance(s, (While, If)) or isinstance(s, Nest) and not is_full(s)
 
 
 def is_full(s: Nest) -> bool:
@@ -107,7 +112,7 @@ class ProgramWriter:
         self.names = {b: f"%b{p}" for p, b in enumerate(program.buffers)}
         self.kernels: list[str] = []
         self.entry = Kernel(self.module, WRITERS)
-        self.slots: dict[Name, tuple[str, str]] = {}
+        self.homes: dict[Buffer, Value] = {}
         self.moved = {b for p in self.prints for b in p.moved if b.kind != "local"}
         self.scratch = max((p.scratch for p in self.prints), default=0)
         mentions: dict[Buffer, int] = {}
@@ -176,6 +181,8 @@ class ProgramWriter:
             assert where is not None
             k.pointers[b] = where
             return
+        if where is not None and b.kind == "output":
+            self.homes[b] = where
         cell = k.cells[b] = k.w.slot("ptr")
         k.w.do(f"store ptr {'null' if where is None else where.text}, ptr {cell}, align 8")
         if self.on_heap(b):
@@ -193,19 +200,22 @@ class ProgramWriter:
             assert isinstance(b.size, int)
             return k.w.bound(k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1)), "ptr")
         if b.kind == "temp":
-            base = self.field(control.WORKSPACE)
+            base = self.field(context.WORKSPACE)
             offset = k.size(b.offset)
             return k.w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {offset.text}", base, offset)
         table, place = "%buffers", b.slot
         if b.kind == "constant":
-            table = self.field(control.CONSTANTS).text
+            table = self.field(context.CONSTANTS).text
         elif b.kind == "output":
-            place += 1 + max((x.slot for x in self.program.buffers if x.kind == "input"), default=-1)
+            place += self.first_output()
         where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table}, i64 {place}")
         return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
 
+    def first_output(self) -> int:
+        return 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
+
     def field(self, at: int) -> Value:
-        return control.context(self.entry, "ptr", at)
+        return context.context(self.entry, "ptr", at)
 
     # -- what the entry gives back --
 
@@ -214,7 +224,9 @@ class ProgramWriter:
         k = self.entry
         for p, atom in enumerate(self.program.bound):
             k.w.do(f"store i64 {k.atoms[atom].text}, ptr {self.dim(len(self.program.atoms) + p)}, align 8")
-        first = 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
+        if self.homes:
+            memory.bring_home(k, self.homes)
+        first = self.first_output()
         for b in k.cells:
             if self.on_heap(b) and b.slot >= 0:
                 pointer = k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
@@ -228,7 +240,7 @@ class ProgramWriter:
         k.w.label("exit")
         for b in k.cells:
             if self.on_heap(b):
-                control.release(k, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8"))
+                memory.release(k, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8"))
         status = k.w.here("i32", 1, "load i32, ptr %status, align 4")
         k.w.do(f"ret i32 {status.text}")
 
@@ -245,6 +257,9 @@ class KernelWriter:
         self.parameters: list[str] = []
         self.arguments: list[str] = []
         self.copied: list[tuple[Buffer, str]] = []
+        self.workspace = ""
+        self.is_straight = not any(is_alone(s) for s in group)
+        self.overlapping = overlapping([b for b in print_.buffers if b.kind == "temp"])
 
     def write(self) -> None:
         k, w = self.k, self.k.w
@@ -275,7 +290,7 @@ class KernelWriter:
             self.pass_in("ptr %ctx", "ptr %ctx")
         if self.print.scratch:
             e = self.p.entry
-            base = self.p.field(control.WORKSPACE)
+            base = self.p.field(context.WORKSPACE)
             size = e.size(self.p.program.workspace)
             last = e.w.put("i64", 1, f"add i64 {size.text}, 63", size)
             end = e.w.put("i64", 1, f"and i64 {last.text}, -64", last)
@@ -288,6 +303,8 @@ class KernelWriter:
             self.take_local(b)
         elif b in self.print.moved:
             self.take_cell(b)
+        elif self.is_straight and b.kind == "temp" and isinstance(b.offset, int):
+            self.take_place(b)
         elif b in e.cells:
             pointer = e.w.here("ptr", 1, f"load ptr, ptr {e.cells[b]}, align 8")
             self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {pointer.text}")
@@ -296,12 +313,17 @@ class KernelWriter:
             self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {e.pointers[b].text}")
             k.pointers[b] = Value(name, "ptr")
 
+    def take_place(self, b: Buffer) -> None:
+        """A temp of straight code: a constant offset from one pointer, which costs LLVM less than a parameter."""
+        if not self.workspace:
+            self.workspace = "%workspace"
+            base = self.p.field(context.WORKSPACE)
+            self.pass_in(f"ptr {self.workspace}", f"ptr {base.text}")
+        self.k.pointers[b] = self.k.w.put("ptr", 1, f"getelementptr i8, ptr {self.workspace}, i64 {b.offset}")
+
     def alone(self, b: Buffer) -> str:
         """``noalias`` unless the plan may have put another buffer of this kernel in the same memory."""
-        if b.kind != "temp":
-            return "noalias "
-        others = [x for x in self.print.buffers if x.kind == "temp" and x is not b]
-        return "noalias " if all(apart(b, x) for x in others) else ""
+        return "" if b in self.overlapping else "noalias "
 
     def take_local(self, b: Buffer) -> None:
         """A stack slot; its elements come from the entry when other kernels use them too."""
@@ -399,12 +421,19 @@ class KernelWriter:
         w.label(f"next{number}")
 
 
-def apart(a: Buffer, b: Buffer) -> bool:
-    """Are the places of two temps known to be disjoint?"""
-    if not all(isinstance(x, int) for x in (a.offset, a.size, b.offset, b.size)):
-        return False
-    first, second = sorted((a, b), key=lambda x: x.offset)  # type: ignore[arg-type, return-value]
-    return first.offset + first.size * first.dtype.itemsize <= second.offset  # type: ignore[operator, no-any-return]
+def overlapping(temps: list[Buffer]) -> set[Buffer]:
+    """The temps whose places are not known to be apart from every other's."""
+    placed = [b for b in temps if isinstance(b.offset, int) and isinstance(b.size, int)]
+    found = set(temps) if len(placed) < len(temps) else set()
+    placed.sort(key=lambda b: b.offset)  # type: ignore[arg-type, return-value]
+    reach, last = -1, None
+    for b in placed:
+        if b.offset < reach and last is not None:  # type: ignore[operator]
+            found.update((b, last))
+        end = b.offset + b.size * b.dtype.itemsize  # type: ignore[operator]
+        if end > reach:  # type: ignore[operator]
+            reach, last = end, b  # type: ignore[assignment]
+    return found
 
 
 __all__ = ["Combine", "Compute", "Emitted", "Fail", "Free", "emit", "integer"]
