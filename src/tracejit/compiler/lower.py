@@ -19,9 +19,9 @@ from ..core.trace import resize, trace
 from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
 from .builder import Builder, real_dtype
 from .liveness import Liveness
-from .loops import Allocate, Buffer, Call, Nest, Program, While
+from .loops import Allocate, Buffer, Call, Nest, Program, Store, While
 from .loops import View as Operand
-from .views import View
+from .views import View, row_major
 
 Env = dict[Value, View]
 
@@ -76,6 +76,7 @@ class OpenNest:
         self.nest = Nest(axes, [])
         self.values: dict[int, tuple[View, Any]] = {}
         self.written: dict[Any, View] = {}
+        self.size: Size | None = None
         b.block.append(self.nest)
 
     def takes(self, block: Sequence[Any], views: Sequence[View]) -> bool:
@@ -91,6 +92,23 @@ class OpenNest:
             loaded = self.values[id(same)][1] if same is not None else self.b.load(view.broadcast(self.shape), self.ix)
             found = self.values[id(view)] = (view, loaded)
         return found[1]
+
+    def keep(self, out: TensorSpec, value: Any) -> View:
+        """Store a value into a buffer of its own."""
+        b = self.b
+        if out.dtype.kind == "c":
+            view = b.empty(out)
+            b.store(view, self.ix, value)
+        else:
+            if self.size is None:
+                self.size, self.strides = out.size, row_major(out.shape)
+                self.index = View(None, self.shape, self.strides, out.dtype).index(self.ix)
+                self.kind = b.empty_kind(out)
+            view = View(b.buffer(out.dtype, self.size, self.kind), self.shape, self.strides, out.dtype)
+            b.block.append(Store(view.buffer, self.index, value.operand))
+        self.values[id(view)] = (view, value)
+        self.written[view.buffer] = view
+        return view
 
 
 class Lowering:
@@ -176,11 +194,7 @@ class Lowering:
         with b.writing(nest.nest.body):
             loaded = [nest.value(v) for v in views]
             value = b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
-            view = b.empty(out)
-            b.store(view, nest.ix, value)
-        nest.values[id(view)] = (view, value)
-        nest.written[view.buffer] = view
-        return view
+            return nest.keep(out, value)
 
     def reindexed(self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]) -> View:
         found = rule(view, out, **attrs)

@@ -6,12 +6,14 @@ everything else that shapes it, so a process that meets the same graph again com
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,19 @@ def _lowered(graph: Graph) -> tuple[Program, list[np.ndarray]]:
     return program, constants
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection: compiling makes many objects that all live until it ends."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@without_collection()
 def build(graph: Graph) -> CompiledObject:
     """Compile a graph, without looking for an earlier result."""
     program, constants = _lowered(graph)
@@ -200,7 +215,7 @@ def function_address(name: str) -> int:
     key = hashlib.sha256("\0".join((FORMAT, source, cpu.host().key, llvm.version())).encode()).hexdigest()
     made = _from_disk(diskcache.get(key))
     if made is None:
-        made = CompiledObject(llvm.compile_text(source, opt=2), Signature((), ()), entry=matmul.symbol(dtype))
+        made = CompiledObject(llvm.compile_text(source, opt=1), Signature((), ()), entry=matmul.symbol(dtype))
         diskcache.put(key, made.to_payload())
     return made.load().address
 
