@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import tracejit as tj
 from benchmarks import timing
 from benchmarks.peers import jax, jitted, njit, njit_sums, numba, special
 from benchmarks.timing import Candidate, Case
@@ -202,9 +203,35 @@ def jax_candidates() -> dict[str, Candidate]:
     }
 
 
+def tracejit_greeks(*inputs: Any) -> Any:
+    """Return price and derivatives by the five inputs, by reverse mode."""
+    price, pull = tj.vjp(lambda *a: black_scholes(*a, tj, tj.erf), *inputs)
+    return [price, *pull(tj.ones_like(price))]
+
+
+def tracejit_softmax(x: Any) -> Any:
+    """Return the softmax of every row."""
+    exponentials = tj.exp(x - tj.reduce_max(x, axis=1, keepdims=True))
+    return exponentials / tj.reduce_sum(exponentials, axis=1, keepdims=True)
+
+
 def tracejit_candidates() -> dict[str, Candidate]:
     """Return tracejit's calls by the name of the case: the one place where it enters this file."""
-    return {}
+
+    def bound(function: Any, *arguments: np.ndarray) -> Candidate:
+        compiled = tj.function(function)
+        return lambda: compiled(*arguments)
+
+    x = numbers()
+    return {
+        EXP: bound(lambda x: tj.exp(x), x),
+        SIN: bound(lambda x: tj.sin(x), x),
+        TANH: bound(lambda x: tj.tanh(x), x),
+        BLACK_SCHOLES: bound(tracejit_greeks, *options()),
+        SOFTMAX32: bound(tracejit_softmax, table(np.float32)),
+        SOFTMAX64: bound(tracejit_softmax, table(np.float64)),
+        CALL: bound(lambda x: x * 2 + 1, np.arange(4.0)),
+    }
 
 
 def cases() -> list[Case]:

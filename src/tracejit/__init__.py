@@ -87,6 +87,7 @@ from .ops.shape import (
 )
 from .ops.transcendental import (
     cos,
+    erf,
     exp,
     expm1,
     log,
