@@ -23,9 +23,9 @@ from ..core.errors import TracejitError, at, user_location
 from ..core.graph import Graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import trace
+from ..core.trace import resize_graph, trace
 from .execution import compiler
-from .signature import Call, ArgumentError, Weak, conform, describe, entry_specs, relaxed, sizes_at_entry
+from .signature import Call, ArgumentError, Weak, conform, decided, describe, entry_specs, relaxed, sizes_at_entry
 from .specialization import Specialization, converted
 from .structure import flatten, unflatten
 from .variable import Variable, tracer
@@ -231,6 +231,9 @@ class Function:
         hints = {n: s for n, s in sizes_at_entry(atoms, [s.shape for s in call.specs]).items() if s is not None}
         self._traces += 1
         traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
+        sizes = decided(traced.graph.guards, atoms)
+        if sizes:
+            traced.graph = resize_graph(traced.graph, sizes)
         return Specialization(self.__name__, traced, specs, atoms, structure[0])
 
     # ---- looking inside ---------------------------------------------------------------------------------

@@ -7,18 +7,18 @@ the program: Python numbers by type and value, Variables and other objects by id
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core.dim import Dim, Size
+from ..core.dim import Dim, Size, substitute
 from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from .structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
+from .structure import Structure, flatten, leaves_like, text, unflatten
 from .variable import Variable
 
 
@@ -148,19 +148,12 @@ def _spec_of(array: np.ndarray) -> TensorSpec:
 def conform(args: tuple, signature: Sequence[Any]) -> tuple:
     """Arguments converted to an ``input_signature``; ShapeError or DtypeError when they do not fit."""
     wanted, structure = flatten(tuple(signature))
-    given, found = flatten(tuple(args))
-    if not alike(_as_lists(found), _as_lists(structure)):
-        raise ArgumentError(f"the arguments have the structure {text(found)}, the input_signature "
-                            f"{text(structure)}{at(user_location())}")
-    return unflatten(found, [_fitted(x, s) for x, s in zip(given, wanted, strict=True)])
-
-
-def _as_lists(structure: Structure) -> Structure:
-    """Lists and tuples may stand for each other in a signature."""
-    if not isinstance(structure, Nest):
-        return LEAF
-    kind = list if structure.kind is tuple else structure.kind
-    return Nest(kind, structure.keys, tuple(_as_lists(c) for c in structure.children))
+    try:
+        given = leaves_like(structure, tuple(args))
+    except ValueError:
+        raise ArgumentError(f"the arguments have the structure {text(flatten(tuple(args))[1])}, the input_signature "
+                            f"{text(structure)}{at(user_location())}") from None
+    return unflatten(structure, [_fitted(x, s) for x, s in zip(given, wanted, strict=True)])
 
 
 def _fitted(x: Any, spec: TensorSpec) -> Any:
@@ -204,6 +197,29 @@ def entry_specs(patterns: Sequence[TensorSpec]) -> tuple[list[TensorSpec], list[
                 shape.append(size)
         specs.append(TensorSpec(shape, spec.dtype))
     return specs, atoms
+
+
+def decided(guards: Iterable[tuple[str, Size, Size]], atoms: Sequence[tuple[str, int, int]]) -> dict[str, Size]:
+    """What guards say unknown sizes are: another one or a number, by the atom's name.
+
+    With these put in, a graph says itself which axes broadcast, and equal sizes have one name.
+    """
+    unknown = {name for name, _, _ in atoms}
+    known: dict[str, Size] = {}
+    for relation, a, b in guards:
+        if relation != "==":
+            continue
+        left, right = substitute(a, known), substitute(b, known)
+        if isinstance(left, int):
+            left, right = right, left
+        name = left.atom.name if isinstance(left, Dim) and left.atom is not None else None
+        if left == right or name not in unknown or name in known:
+            continue
+        if isinstance(right, Dim) and any(atom.name == name for atom in right.atoms()):
+            continue
+        known = {k: substitute(v, {name: right}) for k, v in known.items()}
+        known[name] = right
+    return known
 
 
 def relaxed(pattern: TensorSpec, spec: TensorSpec) -> TensorSpec:
