@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.dispatch import as_tensor
+from ..core.dispatch import as_tensor, to_array
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops.shape import sizes_of
@@ -62,16 +62,22 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     """
     if limit is None:
         start, limit = 0, start
-    bounds = [as_tensor(b).array[()] for b in (start, limit, delta)]
+    bounds = [_bound(b) for b in (start, limit, delta)]
     wanted = np.result_type(*bounds) if dtype is None else np.dtype(dtype)
     if dtype is None and wanted.kind == "f" and not any(b.dtype == np.float64 for b in bounds):
         wanted = default_float()
     return constant(np.arange(*bounds, dtype=wanted))
 
 
+def _bound(x: Any) -> np.generic:
+    """A number that decides a shape, of the dtype a tensor of it has; one without a value raises."""
+    holds = x.__class__ is Tensor or hasattr(x, "__tensor__")
+    return (as_tensor(x).array if holds else to_array(x))[()]
+
+
 def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Tensor:
     """`num` numbers evenly spaced from `start` to `stop`, both included."""
-    ends = [as_tensor(b).array for b in (start, stop)]
+    ends = [_bound(b) for b in (start, stop)]
     dtype = np.result_type(*ends)
     return constant(np.linspace(*ends, int(num)).astype(dtype if dtype.kind == "f" else default_float()))
 
