@@ -78,12 +78,14 @@ _REMAINDER = f"""
   %unit = bitcast i64 %unit.bits to double"""
 
 
-PAIR = "{ double, i64 }"
+def _triple(b: Builder) -> str:
+    """Type of (remainder, its rounding error, multiple)."""
+    return f"{{ {b.type}, {b.type}, {b.integer_type} }}"
 
 
 @cache
 def _remainder(fma: bool) -> MathFunction:
-    """``{double, i64} f(x, offset, shift, period)``: remainder and multiple of a huge positive finite angle.
+    """Remainder, error and multiple of a huge positive finite angle, of (x, offset, shift, period).
 
     Of ``x 2/pi`` modulo 4 it forms 128 bits: 53 bits of mantissa times the 192 bits of 2/pi that start where
     whole multiples of four end. `offset` is subtracted from the upper 64; the period in them is
@@ -96,11 +98,14 @@ def _remainder(fma: bool) -> MathFunction:
     pi_high, pi_low = table.PI_PARTS[:2]
     product, error = b.two_product("%first", pi_high)
     error = b.fma("%first", pi_low, b.fma(b.mul("%second", 2.0**-53), pi_high, error))
-    r = b.mul(b.mul(b.add(product, error), "%unit"), "%period")
-    partial = b.emit(f"insertvalue {PAIR} poison, double {r}, 0")
-    both = b.emit(f"insertvalue {PAIR} {partial}, i64 %multiple, 1")
+    unit = b.mul("%unit", "%period")
+    r, t = (b.mul(part, unit) for part in b.fast_two_sum(product, error))
+    kind = _triple(b)
+    result = b.emit(f"insertvalue {kind} poison, double {r}, 0")
+    result = b.emit(f"insertvalue {kind} {result}, double {t}, 1")
+    result = b.emit(f"insertvalue {kind} {result}, i64 %multiple, 2")
     parameters = "double %x, i64 %offset, i64 %shift, double %period"
-    return define(b, f"@tj_remainder_f64{b.variant}", parameters, both, SMALL, PAIR)
+    return define(b, f"@tj_remainder_f64{b.variant}", parameters, result, SMALL, kind)
 
 
 @cache
@@ -109,28 +114,28 @@ def _remainders(width: int, fma: bool) -> MathFunction:
     b = Builder("double", width, fma)
     one = _remainder(fma)
     b.needs.append(one)
-    pair = f"{{ {b.type}, {b.integer_type} }}"
+    kind, single = _triple(b), _triple(Builder("double", 1))
+    fields = (("r", b.type, "double"), ("t", b.type, "double"), ("n", b.integer_type, "i64"))
+    b.lines += ["  br label %lane", "lane:", "  %i = phi i32 [ 0, %entry ], [ %i.next, %lane ]"]
+    b.lines += [f"  %{f} = phi {whole} [ poison, %entry ], [ %{f}.next, %lane ]" for f, whole, _ in fields]
     b.lines += [
-        "  br label %lane",
-        "lane:",
-        "  %i = phi i32 [ 0, %entry ], [ %next, %lane ]",
-        f"  %r = phi {b.type} [ poison, %entry ], [ %r.next, %lane ]",
-        f"  %n = phi {b.integer_type} [ poison, %entry ], [ %n.next, %lane ]",
         f"  %element = extractelement {b.type} %x, i32 %i",
-        f"  %both = call {PAIR} {one.symbol}(double %element, i64 %offset, i64 %shift, double %period)",
-        f"  %r.one = extractvalue {PAIR} %both, 0",
-        f"  %n.one = extractvalue {PAIR} %both, 1",
-        f"  %r.next = insertelement {b.type} %r, double %r.one, i32 %i",
-        f"  %n.next = insertelement {b.integer_type} %n, i64 %n.one, i32 %i",
-        "  %next = add nuw nsw i32 %i, 1",
-        f"  %end = icmp eq i32 %next, {width}",
+        f"  %all = call {single} {one.symbol}(double %element, i64 %offset, i64 %shift, double %period)",
+    ]
+    for k, (f, whole, part) in enumerate(fields):
+        b.lines.append(f"  %{f}.one = extractvalue {single} %all, {k}")
+        b.lines.append(f"  %{f}.next = insertelement {whole} %{f}, {part} %{f}.one, i32 %i")
+    b.lines += [
+        "  %i.next = add nuw nsw i32 %i, 1",
+        f"  %end = icmp eq i32 %i.next, {width}",
         "  br i1 %end, label %done, label %lane",
         "done:",
-        f"  %first = insertvalue {pair} poison, {b.type} %r.next, 0",
-        f"  %second = insertvalue {pair} %first, {b.integer_type} %n.next, 1",
     ]
+    result = "poison"
+    for k, (f, whole, _) in enumerate(fields):
+        result = b.emit(f"insertvalue {kind} {result}, {whole} %{f}.next, {k}")
     parameters = f"{b.type} %x, i64 %offset, i64 %shift, double %period"
-    return define(b, f"@tj_remainders_{b.suffix}{b.variant}", parameters, "%second", SMALL, pair)
+    return define(b, f"@tj_remainders_{b.suffix}{b.variant}", parameters, result, SMALL, kind)
 
 
 def replace_large(
@@ -144,17 +149,13 @@ def replace_large(
     large = b.compare("ogt", x, limit)
 
     def anew() -> tuple[str, str, str]:
-        function = (_remainders if b.width > 1 else lambda _, fma: _remainder(fma))(b.width, b.has_fma)
+        function = _remainders(b.width, b.has_fma) if b.width > 1 else _remainder(b.has_fma)
         b.needs.append(function)
-        pair = f"{{ {b.type}, {b.integer_type} }}"
-        angle = b.select(large, x, limit)
+        angle, kind = b.select(large, x, limit), _triple(b)
         offset, shift = (1 << 62 if half else 0), (1 if period == 1 else 2)
-        both = b.emit(
-            f"call {pair} {function.symbol}({b.type} {angle}, i64 {offset}, i64 {shift}, double {1 / period})"
-        )
-        remainder = b.emit(f"extractvalue {pair} {both}, 0")
-        infinite = b.compare("oeq", x, math.inf)
-        multiple = b.emit(f"extractvalue {pair} {both}, 1")
-        return b.select(infinite, math.nan, remainder), b.value(0.0), multiple
+        operands = f"{b.type} {angle}, i64 {offset}, i64 {shift}, double {1 / period}"
+        result = b.emit(f"call {kind} {function.symbol}({operands})")
+        remainder, error, multiple = (b.emit(f"extractvalue {kind} {result}, {k}") for k in range(3))
+        return b.select(b.compare("oeq", x, math.inf), math.nan, remainder), error, multiple
 
     return b.if_any(large, [(b.type, r), (b.type, t), (b.integer_type, n)], anew)

@@ -96,11 +96,14 @@ def _single(b: Builder, x: str, period: int, half: bool) -> tuple[str, None, str
     return x, None, n_int
 
 
-def _narrowed(b: Builder, x: str, period: int, half: bool) -> tuple[str, None, str]:
-    """In double for a float argument; the remainder is rounded to float."""
+def _narrowed(b: Builder, x: str, period: int, half: bool) -> tuple[str, str | None, str]:
+    """In double for a float argument; the remainder is rounded to float, and tan alone needs the error."""
     d, wide = b.widen(x)
     r, t, n = _double(d, wide, period, half)
-    return b.narrow(d.add(r, t)), None, b.narrow_int(n)
+    r = d.add(r, t)
+    short = b.narrow(r)
+    error = b.narrow(d.sub(r, b.widen(short)[1])) if period == 2 else None
+    return short, error, b.narrow_int(n)
 
 
 def _nearest(b: Builder, x: str, period: int, half: bool) -> tuple[str, str]:
@@ -122,13 +125,21 @@ def _half_period(b: Builder, r: str, t: str | None) -> str:
 
 def _tan(b: Builder, r: str, t: str | None, n: str) -> str:
     """tan(r + t), or -1/tan(r + t) for odd n but for its sign, for ``|r| <= pi/4``."""
-    if t is not None:
+    if b.is_double and t is not None:
         s, c = _quarter_sin(b, r, t), _quarter_cos(b, r, t)
     else:
-        z = b.mul(r, r)
-        s, c = b.fma(b.mul(z, r), b.polynomial(z, table.TAN_QUARTER_FLOAT), r), b.value(1.0)
+        s, c = _quarter_tan(b, r, t), b.value(1.0)
     odd = b.int_compare("ne", b.int_op("and", n, 1), 0)
     return b.div(b.select(odd, c, s), b.select(odd, s, c))
+
+
+def _quarter_tan(b: Builder, r: str, t: str | None) -> str:
+    """``tan(r + t)`` for ``|r| <= pi/4``, in float."""
+    z = b.mul(r, r)
+    cube, p = b.mul(z, r), b.polynomial(z, table.TAN_QUARTER_FLOAT)
+    if t is None:
+        return b.fma(cube, p, r)
+    return b.add(r, b.fma(cube, p, b.fma(t, z, t)))
 
 
 def _quarter_sin(b: Builder, r: str, t: str) -> str:
