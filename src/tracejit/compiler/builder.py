@@ -145,8 +145,14 @@ class Builder:
         return Val(name, dtype)
 
     def _integer_power(self, x: Val, y: Val) -> Val:
-        wide = np.dtype("float64")
-        return self._cast(self.compute("pow", self._cast(x, wide), self._cast(y, wide)), x.dtype)
+        """Repeated squaring over the bits of the exponent, wrapping around as NumPy does."""
+        bits = 8 * x.dtype.itemsize - (x.dtype.kind == "i")
+        one, total = self.constant(1, x.dtype), self.constant(1, x.dtype)
+        for k in range(bits):
+            digit = self.compute("and", self.compute("shr", y, self.constant(k, x.dtype)), one)
+            total = self.compute("select", self.compute("eq", digit, one), self.compute("mul", total, x), total)
+            x = self.compute("mul", x, x)
+        return total
 
     def position(self, axis: Any, dtype: np.dtype) -> Val:
         """An axis of the nest as a scalar."""
