@@ -1,0 +1,108 @@
+"""grad, value_and_grad, vjp, jvp, gradients_function: structures, nesting, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from checks.nests import values
+
+
+def test_grad():
+    assert tf.grad(lambda x: x * x)(3.0).item() == 6.0
+    f = lambda x, p, n: tf.reduce_sum(x * p["w"]) ** n + p["b"]
+    x, p = tf.constant([1.0, 2.0]), {"w": tf.constant([3.0, 4.0]), "b": 5.0}
+    assert values(tf.grad(f)(x, p, 2)) == [66.0, 88.0]
+    assert values(tf.grad(f, argnums=1)(x, p, 2)) == {"w": [22.0, 44.0], "b": 1.0}
+    assert values(tf.grad(f, argnums=(1, 0))(x, p, 1)) == [{"w": [1.0, 2.0], "b": 1.0}, [3.0, 4.0]]
+    assert values(tf.grad(f, argnums=-2)(x, p, 1)) == {"w": [1.0, 2.0], "b": 1.0}
+
+
+def test_value_and_grad_with_something_besides():
+    f = lambda x: (x * x, {"seen": x + 1.0})
+    value, g = tf.value_and_grad(lambda x: x * x)(3.0)
+    assert [value.item(), g.item()] == [9.0, 6.0]
+    (value, aux), g = tf.value_and_grad(f, has_aux=True)(3.0)
+    assert [value.item(), values(aux), g.item()] == [9.0, {"seen": 4.0}, 6.0]
+    g, aux = tf.grad(f, has_aux=True)(3.0)
+    assert [g.item(), values(aux)] == [6.0, {"seen": 4.0}]
+
+
+def test_the_same_tensor_twice_is_two_arguments():
+    x = tf.constant(3.0)
+    assert tf.grad(lambda a, b: a * b * b)(x, x).item() == 9.0
+    assert values(tf.grad(lambda a, b: a * b * b, argnums=(0, 1))(x, x)) == [9.0, 18.0]
+
+
+def test_unconnected_arguments_have_gradient_zero():
+    assert values(tf.grad(lambda a, b: a * 2.0, argnums=(0, 1))(1.0, np.ones(2))) == [2.0, [0.0, 0.0]]
+
+
+def test_nesting_with_each_other_tapes_and_functions():
+    f = lambda x: tf.sin(x) * x
+    x = tf.constant(0.5, tf.float64)
+    s, c = np.sin(0.5), np.cos(0.5)
+    third = -3 * s - 0.5 * c
+    assert tf.grad(tf.grad(tf.grad(f)))(x).item() == pytest.approx(third, rel=1e-12)
+    assert tf.function(tf.grad(tf.grad(tf.grad(f))))(x).item() == pytest.approx(third, rel=1e-12)
+    assert tf.grad(tf.function(tf.grad(tf.function(tf.grad(f)))))(x).item() == pytest.approx(third, rel=1e-12)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.grad(tf.grad(f))(x)
+    assert tape.gradient(y, x).item() == pytest.approx(third, rel=1e-12)
+    push = lambda g: lambda x: tf.jvp(g, [x], [1.0])[1]
+    assert push(push(push(f)))(x).item() == pytest.approx(third, rel=1e-12)
+    assert push(tf.grad(push(f)))(x).item() == pytest.approx(third, rel=1e-12)
+    assert tf.function(tf.grad(push(tf.grad(f))))(x).item() == pytest.approx(third, rel=1e-12)
+
+
+def test_perturbations_do_not_mix():
+    inner = lambda x: tf.jvp(lambda y: x * y, [1.0], [1.0])[1]
+    assert tf.grad(lambda x: x * inner(x))(3.0).item() == 6.0
+    assert tf.jvp(lambda x: x * inner(x), [3.0], [1.0])[1].item() == 6.0
+
+
+def test_vjp():
+    (y, z), pullback = tf.vjp(lambda a, b: (a * b, {"s": a + b}), tf.constant([1.0, 2.0]), 3.0)
+    assert [values(y), values(z)] == [[3.0, 6.0], {"s": [4.0, 5.0]}]
+    assert values(pullback(([1.0, 10.0], None))) == [[3.0, 30.0], 21.0]
+    assert values(pullback((None, {"s": [1.0, 1.0]}))) == [[1.0, 1.0], 2.0]
+    with pytest.raises(tf.ShapeError, match=r"float32\[3\].*float32\[2\]"):
+        pullback((np.ones(3, "float32"), None))
+
+
+def test_jvp():
+    y, t = tf.jvp(lambda x, p: (x * p["k"], p["k"]), [tf.constant([1.0, 2.0]), {"k": 3.0}], [[1.0, 1.0], {"k": 1.0}])
+    assert values(t) == [[4.0, 5.0], 1.0]
+    y, t = tf.jvp(lambda x, n: x**n, [2.0, 3], [1.0, None])
+    assert [y.item(), t.item()] == [8.0, 12.0]
+    with pytest.raises(ValueError, match="2 primals and 1 tangents"):
+        tf.jvp(lambda a, b: a, [1.0, 2.0], [1.0])
+
+
+def test_gradients_function():
+    sine = tf.gradients_function(tf.sin)
+    assert sine(np.pi / 2)[0].item() == pytest.approx(0.0, abs=1e-7)
+    square = lambda x: tf.sin(x) ** 2
+    derivative = lambda f: lambda x: tf.gradients_function(f)(x)[0]
+    x = np.linspace(-3.0, 3.0, 100)
+    np.testing.assert_allclose(derivative(square)(x), np.sin(2 * x), atol=1e-12)
+    np.testing.assert_allclose(derivative(derivative(square))(x), 2 * np.cos(2 * x), atol=1e-12)
+    np.testing.assert_allclose(derivative(derivative(derivative(square)))(x), -4 * np.sin(2 * x), atol=1e-12)
+    assert values(tf.gradients_function(lambda x, n: x**n)(2.0, 3)) == [12.0, None]
+    assert values(tf.gradients_function(lambda x, y: x * 2.0)(1.0, 1.0)) == [2.0, None]
+    assert values(tf.gradients_function(lambda x: x * 2.0)(np.ones(2), dy=[1.0, 5.0])) == [[2.0, 10.0]]
+    assert values(tf.gradients_function(lambda x, y: x * y, params=[1])(2.0, 3.0)) == [2.0]
+
+
+def test_errors():
+    for wrong, error, message in (
+        (lambda: tf.grad(lambda x: x)(3), TypeError, "int32"),
+        (lambda: tf.grad(lambda x: x)("text"), TypeError, "str"),
+        (lambda: tf.grad(lambda x: x)(np.ones(2)), ValueError, r"scalar.*float64\[2\]"),
+        (lambda: tf.grad(lambda x: tf.cast(x, tf.int32))(1.0), ValueError, r"int32\[\]"),
+        (lambda: tf.grad(lambda x: x, argnums=1)(1.0), ValueError, "argnums 1"),
+    ):
+        with pytest.raises(error, match=f"{message}(.|\n)*test_transforms.py"):
+            wrong()

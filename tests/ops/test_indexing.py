@@ -1,0 +1,112 @@
+"""``x[...]`` agrees with NumPy, eager, compiled and with sizes unknown; gradients land where the reads were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+A = np.arange(24.0).reshape(2, 3, 4)
+s = slice
+INDICES = [
+    0, -1, (1, 2), (0, s(None, None, -1)), (..., 1), (s(None), [0, 2]), ([0, 1], [1, 2]), ([0, 1], s(None), [1, 2]),
+    (None, 1, ..., None), (s(None), s(2, None, -2), 3), s(0, 0), np.array([[0, 1], [1, 0]]), (0, s(None), [1, 2]),
+    (s(None), [0, 1], [2, 3]), s(5, 1), (0, [True, False, True]), (s(None), s(-2, None), s(1, -1, 2)), (s(None), -1),
+    (s(None), [-1, 0]), (), ..., (1, 2, 3), (1, None, 2), np.int64(1), (s(None, None, 5),), (s(-100, 100),),
+    (s(None), None, [0, 1], [2, 3]), ([[0], [1]], [0, 2]), (s(None), s(None, None, -1), s(-1, -4, -1)),
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_agrees_with_numpy(index):
+    expected = A[index]
+    x = tf.constant(A)
+    weights = np.random.default_rng(0).normal(size=expected.shape)
+
+    def weighted(x):
+        return tf.reduce_sum(x[index] * weights)
+
+    expected_gradient = np.zeros_like(A)
+    np.add.at(expected_gradient, index, weights)
+    for f in (lambda x: x[index], tf.function(lambda x: x[index])):
+        np.testing.assert_array_equal(f(x), expected)
+    for g in (tf.grad(weighted), tf.function(tf.grad(weighted))):
+        np.testing.assert_allclose(g(x), expected_gradient, atol=1e-14)
+
+
+@pytest.mark.parametrize("index", [i for i in INDICES if i is not Ellipsis], ids=str)
+def test_agrees_with_numpy_at_sizes_unknown_while_tracing(index):
+    f = tf.function(lambda x: x[index], input_signature=[tf.TensorSpec([None, None, None], tf.float64)])
+    np.testing.assert_array_equal(f(A), A[index])
+
+
+def test_masks():
+    x = tf.constant(A)
+    np.testing.assert_array_equal(x[A > 5], A[A > 5])
+    np.testing.assert_array_equal(x[x > 5.0], A[A > 5])
+    np.testing.assert_array_equal(x[:, np.array([True, False, True])], A[:, [True, False, True]])
+    with pytest.raises(tf.SymbolicValue):
+        tf.function(lambda x: x[x > 5.0])(x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_positions_of_run_time(compiled):
+    def f(x, i, j):
+        return x[i], x[:, i, 1:], x[i, j], x[0, j], x[i, :, j], x[..., i, None], x[tf.reshape(i, (1,))]
+
+    f = tf.function(f) if compiled else f
+    for i, j in ((0, 2), (1, 0), (-1, -1)):
+        expected = (A[i], A[:, i, 1:], A[i, j], A[0, j], A[i, :, j], A[..., i, None], A[[i]])
+        for got, want in zip(f(tf.constant(A), np.int64(i), np.int32(j)), expected, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_errors_name_the_line():
+    x = tf.constant(A)
+    cases = [(2, "index 2 is out of range"), ((0, 0, 0, 0), "4 indices"), ((..., ...), "one Ellipsis"), (1.5, "float"),
+             ((0, [5]), "index 5 is out of range"), ("a", "str"), (True, "bool")]
+    for index, message in cases:
+        with pytest.raises((IndexError, TypeError), match=f"{message}(.|\n)*test_indexing.py"):
+            x[index]
+    with pytest.raises(TypeError, match="rank 0"):
+        iter(tf.constant(1.0))
+
+
+PLACES = [0, (1, 2), s(0, 1), (..., 1), (s(None), s(None, None, -1), 3), (None, 1), s(0, 0), (1, 2, 3)]
+
+
+@pytest.mark.parametrize("index", PLACES, ids=str)
+def test_changed_copies(index):
+    value = np.random.default_rng(1).normal(size=A[index].shape)
+    for v in (value, 2.5):
+        expected_set, expected_add = A.copy(), A.copy()
+        expected_set[index] = v
+        expected_add[index] += v
+        for wrap in (lambda f: f, tf.function):
+            np.testing.assert_array_equal(wrap(lambda x, v: x.at[index].set(v))(tf.constant(A), v), expected_set)
+            np.testing.assert_array_equal(wrap(lambda x, v: x.at[index].add(v))(tf.constant(A), v), expected_add)
+    assert np.asarray(tf.constant(A))[0, 0, 0] == 0.0
+
+
+def test_changed_copies_at_run_time_positions():
+    x, i = tf.constant(A), np.int64(1)
+    expected = A.copy()
+    expected[1, :, 2] = 7.0
+    f = tf.function(lambda x, i: x.at[i, :, 2].set(7.0))
+    np.testing.assert_array_equal(f(x, i), expected)
+    np.testing.assert_array_equal(tf.constant(A).at[[0, 0]].add(1.0), A + np.array([2.0, 0.0])[:, None, None])
+    np.testing.assert_array_equal(tf.constant(A).at[[0, 1]].set(np.zeros((2, 3, 4))), 0 * A)
+
+
+def test_reading_many_elements_costs_no_more_than_the_array():
+    def f(x):
+        total = 0.0
+        for i in range(8):
+            total = total + x[i] * x[i]
+        return total
+
+    x = tf.constant(np.arange(8.0))
+    assert tf.grad(f)(x).numpy().tolist() == [2.0 * i for i in range(8)]
+    names = [node.op.name for node in tf.function(tf.grad(f)).graph(x).nodes]
+    assert names.count("place") + names.count("slice_add") == 1
