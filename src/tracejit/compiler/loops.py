@@ -385,7 +385,7 @@ def _describe(statement: Statement) -> list:
 def _describe_while(loop: While) -> list:
     bound = f"until {loop.count}" if loop.count is not None else f"while {loop.test}"
     swaps = "".join(f" swap {a}/{b}" for a, b in loop.swaps)
-    tail = f" trips {loop.trips}" if loop.trips else ""
+    tail = (f" trips {loop.trips}" if loop.trips else "") + (f" binds {loop.binds}" if loop.binds else "")
     head = f"loop {loop.index} {bound}{' reverse' if loop.reverse else ''}{tail}{swaps}"
     return [head, ("test", loop.cond), ("do", loop.body)]
 

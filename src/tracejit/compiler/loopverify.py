@@ -347,8 +347,11 @@ class _Checker:
 
     def check_If(self, s: If, scope: _Scope) -> None:
         self.operand(s.test, BOOL, scope)
-        self.block(s.then, scope.inner())
+        then = scope.inner()
+        self.block(s.then, then)
         self.block(s.orelse, scope.inner())
+        if isinstance(s.test, Const) and s.test.value:  # a block that always runs: sizes bound in it stay
+            scope.atoms.update(then.atoms.maps[0])
 
     def check_Call(self, s: Call, scope: _Scope) -> None:
         self.require(s.function == "matmul", f"there is no kernel {s.function}")

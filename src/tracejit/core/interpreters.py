@@ -78,7 +78,8 @@ class Perturb(Eager):
     """Moves every floating result by -1, 0 or +1 units in the last place, at random.
 
     The spread of several runs is the program's own sensitivity to rounding: it sets the tolerance within
-    which two correct implementations may differ.
+    which two correct implementations may differ. Results that are an element of an operand stay: choosing one
+    (a maximum, a gather) rounds nothing.
     """
 
     def __init__(self, seed: int):
@@ -87,15 +88,19 @@ class Perturb(Eager):
     def seen(self, op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         if "free" in op.traits or op.name == "constant":
             return outputs
-        return tuple(Tensor(self._moved(t.array)) for t in outputs)
+        return tuple(Tensor(self._moved(t.array, inputs)) for t in outputs)
 
-    def _moved(self, array: np.ndarray) -> np.ndarray:
+    def _moved(self, array: np.ndarray, inputs: tuple[Tensor, ...]) -> np.ndarray:
         if array.dtype.kind == "c":
-            return np.asarray(self._moved(array.real) + 1j * self._moved(array.imag), array.dtype)
+            return np.asarray(self._moved(array.real, ()) + 1j * self._moved(array.imag, ()), array.dtype)
         if array.dtype.kind != "f":
             return array
+        chosen = np.zeros(array.shape, bool)
+        for t in inputs:
+            if t.dtype == array.dtype:
+                chosen |= np.isin(array, t.array)
         steps = self.random.integers(-1, 2, array.shape)
         direction = np.where(steps > 0, np.inf, -np.inf).astype(array.dtype)
         moved = np.nextafter(array, direction)
-        keep = (steps == 0) | ~np.isfinite(array) | (array == 0)
+        keep = (steps == 0) | ~np.isfinite(array) | (array == 0) | chosen
         return np.asarray(np.where(keep, array, moved), dtype=array.dtype)

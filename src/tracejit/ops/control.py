@@ -63,7 +63,7 @@ def _loop_kernel(*inputs: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
     done = 0
     while done < limit if cond is None else bool(run_graph(cond, (*carry, *captured))[0]):
         i = limit - 1 - done if attrs["reverse"] else done
-        out = run_graph(body, (np.asarray(i, np.int64), *carry, *(x[i] for x in xs), *captured))
+        out = run_graph(body, (np.asarray(i, np.int64), *carry, *(np.asarray(x[i]) for x in xs), *captured))
         carry = out[:carries]
         for rows, y in zip(stacks, out[carries:], strict=True):
             rows.append(y)

@@ -58,7 +58,7 @@ def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
 def _operators() -> dict[str, Callable[..., Any]]:
     pairs = {"add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
              "truediv": arithmetic.divide, "floordiv": arithmetic.floordiv, "mod": arithmetic.mod,
-             "pow": arithmetic.pow, "matmul": linalg.matmul, "and": compare.logical_and, "or": compare.logical_or,
+             "pow": arithmetic.pow, "matmul": linalg.dot, "and": compare.logical_and, "or": compare.logical_or,
              "xor": compare.not_equal}
     found: dict[str, Callable[..., Any]] = {}
     for name, op in pairs.items():

@@ -1,0 +1,145 @@
+"""The three levels of a whole program: kernels, loop IR, machine code; which of them diverges first, and where.
+
+Knows what the same values are from ``modes``; knows nothing of single ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.compiler import loopinterp, pipeline
+from tracejit.core.backprop import gradient_graph
+from tracejit.core.dim import Dim, evaluate
+from tracejit.core.errors import at
+from tracejit.core.graph import Graph
+from tracejit.core.pushforward import jvp_graph
+from tracejit.core.settings import settings
+from tracejit.core.text import constants, parse, to_text
+
+from . import modes
+from .derivatives import directions
+
+Arrays = list[np.ndarray]
+
+
+class Diverges(AssertionError):
+    """Two levels disagree."""
+
+
+def sizes_of(graph: Graph, arrays: Sequence[np.ndarray]) -> dict[str, int]:
+    """Size atoms of a graph's inputs, for these arrays."""
+    found = {}
+    for value, array in zip(graph.inputs, arrays, strict=True):
+        for size, n in zip(value.spec.shape, array.shape, strict=True):
+            if isinstance(size, Dim) and size.atom is not None and not size.atom.recipe:
+                found.setdefault(size.atom.name, n)
+    return found
+
+
+def by_loops(graph: Graph, arrays: Arrays) -> Arrays:
+    """Run the loop IR with its interpreter, every pass verified."""
+    program, constants = pipeline._lowered(graph)
+    given = {k: v for k, v in sizes_of(graph, arrays).items() if k in program.atoms}
+    flat, bound = loopinterp.run(program, arrays, given, constants)
+    sizes = {**given, **bound}
+    outputs = []
+    for values, v, shape in zip(flat, graph.outputs, program.output_shapes, strict=True):
+        shape = [evaluate(s, sizes) for s in shape]
+        unit = 2 if v.spec.dtype.kind == "c" else 1
+        outputs.append(values[: int(np.prod(shape)) * unit].view(v.spec.dtype).reshape(shape))
+    return outputs
+
+
+def by_machine(graph: Graph, arrays: Arrays) -> Arrays:
+    """Compile and run, twice: what a first call leaves behind must not change the second."""
+    run = pipeline.compile_graph(graph)
+    first = list(run(arrays))
+    again = run(arrays)
+    for position, (a, b) in enumerate(zip(first, again, strict=True)):
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+            raise Diverges(f"output {position} differs from one call to the next")
+    return first
+
+
+LEVELS: Mapping[str, Callable[[Graph, Arrays], Arrays]] = {"loop IR": by_loops, "machine code": by_machine}
+
+
+def assert_levels_agree(graph: Graph, arrays: Arrays, contract: bool = False) -> None:
+    """Run a graph at every level; the error names the first that diverges and the user's line."""
+    kept = [a.copy() for a in arrays]
+    for level, run in LEVELS.items():
+        with settings(contract=contract, check=True, cache=False):
+            found = run(graph, arrays)
+        wrong = difference(graph, arrays, found, level, contract)
+        if wrong:
+            raise Diverges(f"{level} differs from the kernels{at(culprit(graph, arrays, run, contract))}\n{wrong}")
+        for a, b in zip(arrays, kept, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"{level} wrote to an argument")
+
+
+def difference(graph: Graph, arrays: Arrays, found: Arrays, level: str, contract: bool) -> str:
+    """What differs from the kernels' results, or an empty string."""
+    try:
+        modes.assert_same(graph, arrays, found, level)
+    except AssertionError as error:
+        if contract and modes.is_exact(graph):  # joined roundings: judge as sums are
+            return "" if all(np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
+                             for a, b in zip(found, modes.eager(graph, arrays), strict=True)) else str(error)
+        return str(error)
+    return ""
+
+
+def culprit(graph: Graph, arrays: Arrays, run: Callable[[Graph, Arrays], Arrays], contract: bool) -> Any:
+    """Location of the first node whose value differs when every value is returned."""
+    seen = parse(to_text(graph), constants(graph))
+    origins = [(k, n.location) for k, n in enumerate(graph.nodes)]
+    for k, location in origins:
+        seen.outputs = list(seen.nodes[k].outputs)
+        seen.derived.clear()
+        try:
+            with settings(contract=contract, cache=False):
+                found = run(seen, arrays)
+            if difference(seen, arrays, found, "", contract):
+                return location
+        except Exception:
+            return location
+    return None
+
+
+# ---- derivatives of programs ---------------------------------------------------------------------
+
+
+def derived(graph: Graph, order: str) -> Graph | None:
+    """The graph of a derivative; None when nothing is differentiable."""
+    if order == "value":
+        return graph
+    wanted = tuple(v.spec.differentiable for v in graph.inputs)
+    if not any(wanted) or not any(v.spec.differentiable for v in graph.outputs):
+        return None
+    if order == "jvp":
+        return jvp_graph(graph, wanted)[0]
+    if order == "jvp of gradient":
+        inner = derived(graph, "gradient")
+        return None if inner is None else derived(inner, "jvp")
+    inner, connected = gradient_graph(graph, wanted)
+    if not inner.outputs:
+        return None
+    return derived(inner, "gradient") if order == "second" else inner
+
+
+def complete(graph: Graph, arrays: Arrays, source: Graph, order: str, seed: int = 7) -> Arrays:
+    """The program's arguments followed by random directions for the further inputs of a derivative.
+
+    Shapes of cotangents whose size only a run tells are those of the results they belong to.
+    """
+    sizes = sizes_of(source, arrays)
+    if len(arrays) < len(graph.inputs) and order != "value":
+        for value, result in zip(source.outputs, modes.eager(source, arrays), strict=True):
+            for size, n in zip(value.spec.shape, result.shape, strict=True):
+                if isinstance(size, Dim) and size.atom is not None:
+                    sizes.setdefault(size.atom.name, n)
+    further = [np.zeros([evaluate(s, sizes) for s in v.spec.shape], v.spec.dtype) for v in graph.inputs[len(arrays):]]
+    return [*arrays, *directions(further, seed)]

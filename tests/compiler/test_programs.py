@@ -1,0 +1,22 @@
+"""Whole programs and their derivatives: kernels, loop IR and machine code agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from checks.levels import assert_levels_agree, complete, derived
+from checks.programs import PROGRAMS, Program
+from tracejit.core.trace import trace
+
+CASES = [(p, order) for p in PROGRAMS.values() for order in p.orders]
+IDS = [f"{p.name}-{order}" for p, order in CASES]
+
+
+@pytest.mark.parametrize(("program", "order"), CASES, ids=IDS)
+def test_levels_agree(program: Program, order: str):
+    source = trace(program.f, program.specs, program.name).graph
+    graph = derived(source, order)
+    assert graph is not None
+    arrays = complete(graph, program.arguments(), source, order)
+    assert_levels_agree(graph, arrays)
