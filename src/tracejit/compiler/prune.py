@@ -88,6 +88,7 @@ def _loop_of(node: Node, carries: list[int], rows: list[int], captured: list[int
     inputs = [0, *(1 + k for k in carries), *(1 + c + k for k in rows), *(1 + c + m + k for k in captured)]
     new: dict[str, Any] = {**attrs, "carries": len(carries), "rows": len(rows),
                            "body": restricted(body, inputs, [*carries, *(c + k for k in ys)])}
+    new.pop("kept", None)  # said that the last ys are all the carries: differentiating it again adds them anew
     if attrs["cond"] is not None:
         new["cond"] = restricted(attrs["cond"], [*carries, *(c + k for k in captured)], [0])
     operands = (*node.inputs[:counted], *(node.inputs[counted + k] for k in carries),
