@@ -19,7 +19,7 @@ from ..core.trace import resize, trace
 from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
 from .builder import Builder, real_dtype
 from .liveness import Liveness
-from .loops import Allocate, Buffer, Call, Nest, Program, Store, While
+from .loops import Allocate, Buffer, Call, Move, Nest, Program, Store, While
 from .loops import View as Operand
 from .views import View, row_major
 
@@ -48,9 +48,11 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray
     lowering.nodes(graph, env, set())
     for slot, value in enumerate(graph.outputs):
         lowering.place_output(env[value], slot)
-    program = Program(graph.name, b.buffers, b.block, tuple(entry_atoms(graph)), tuple(lowering.bound),
-                      messages=tuple(b.messages), contract=contract,
-                      output_shapes=tuple(env[v].shape for v in graph.outputs))
+    shapes = tuple(env[v].shape for v in graph.outputs)
+    mentioned = {a.name for shape in shapes for s in shape if isinstance(s, Dim) for a in s.atoms()}
+    bound = tuple(a for a in lowering.bound if a in mentioned)  # others may be bound inside of loops, many times
+    program = Program(graph.name, b.buffers, b.block, tuple(entry_atoms(graph)), bound,
+                      messages=tuple(b.messages), contract=contract, output_shapes=shapes)
     return program, b.constants
 
 
@@ -115,7 +117,8 @@ class Lowering:
     """Lowers graphs and their regions into one builder.
 
     `known` are the size atoms that have a value so far; `sizes` maps the trip-count atoms of graphs to the program's own, which are unique; `bound` are those.
-    `swapped` are buffers whose memory loops exchange, so that none of them can be an output.
+    `swapped` are buffers whose memory loops exchange, so that none of them can be an output; `moves` are temps
+    that will be rows of a loop's stacks.
     """
 
     def __init__(self, builder: Builder, known: set[str]):
@@ -125,6 +128,7 @@ class Lowering:
         self.bound: list[str] = []
         self.swapped: set[Buffer] = set()
         self.open: OpenNest | None = None
+        self.moves: list[Move] = []
 
     # ---- one graph ---------------------------------------------------------------------------------------
 

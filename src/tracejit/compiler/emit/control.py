@@ -6,7 +6,7 @@ A failure stores its status and leaves through the function's one exit.
 from __future__ import annotations
 
 from .. import matmul
-from ..loops import Buffer, Call, Fail, If, Nest, While, walk
+from ..loops import Buffer, Call, Const, Fail, If, Nest, While, walk
 from . import scalars
 from .buffers import any_lane, place
 from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, INTERRUPTED, POLL, context, leave
@@ -20,6 +20,9 @@ POLL_EVERY, POLL_EVERY_LONG = 1024, 16  # iterations between two looks, of short
 
 
 def branch(k: Kernel, s: If) -> None:
+    if isinstance(s.test, Const):  # a block: what it defines is seen by what follows
+        k.statements(s.then if s.test.value else s.orelse)
+        return
     w, number = k.w, k.w.fresh("")
     test = k.operand(s.test)
     other = f"else{number}" if s.orelse else f"fi{number}"
@@ -30,7 +33,9 @@ def branch(k: Kernel, s: If) -> None:
         w.label(label)
         w.enter(certain=False)
         before, w.floor = w.floor, w.depth
+        known = set(k.atoms)
         k.statements(block)
+        forget(k, known)
         w.floor = before
         w.leave()
         w.branch(f"fi{number}")
@@ -84,7 +89,7 @@ def detail(k: Kernel, value: Value) -> Value:
 def loop(k: Kernel, s: While) -> None:
     """A loop tested at its head; its state is in buffers, so only the trip count is a phi."""
     w, number = k.w, k.w.fresh("")
-    before = k.vector, k.still, k.stored
+    before, known = (k.vector, k.still, k.stored), set(k.atoms)
     k.vector, k.still = SCALAR, None
     total = None if s.count is None else k.count(s.count)
     entered = w.block
@@ -112,6 +117,7 @@ def loop(k: Kernel, s: While) -> None:
     w.leave()
     w.label(f"end{number}")
     k.vector, k.still, k.stored = before
+    forget(k, known)
     counted(k, s, w.bound(trips.text, "i64"))
 
 
@@ -124,6 +130,12 @@ def position(k: Kernel, s: While, trips: Value, total: Value | None) -> Value:
     if not s.reverse or total is None:
         return trips
     return k.w.sub(k.w.sub(total, integer(1)), trips)
+
+
+def forget(k: Kernel, known: set[str]) -> None:
+    """Sizes bound inside of a loop or branch have no value after it."""
+    for atom in k.atoms.keys() - known:
+        del k.atoms[atom]
 
 
 def counted(k: Kernel, s: While, trips: Value) -> None:
