@@ -9,7 +9,7 @@ import pytest
 
 import tracejit.ops
 import tracejit.ops.operators  # noqa: F401  completes Tensor
-from checks.cases import BY_NAME, Case, all_cases, drawn_ops, resized
+from checks.cases import BY_NAME, LAYOUTS, Case, all_cases, drawn_ops, resized
 from checks.derivatives import (
     difference,
     differentiable,
@@ -132,15 +132,6 @@ def _seeds(graphs: list) -> list[Tensor]:
     """Ones for the outputs of the graph when its gradient is among `graphs`."""
     outputs = [v.spec for v in graphs[0].outputs if v.spec.differentiable] if len(graphs) > 1 else []
     return [Tensor(np.ones(s.shape, s.dtype)) for s in outputs]
-
-
-LAYOUTS = {
-    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
-    "reversed": lambda a: np.ascontiguousarray(a[..., ::-1])[..., ::-1],
-    "fortran": np.asfortranarray,
-    "swapped": lambda a: a.astype(a.dtype.newbyteorder("S")),
-    "offset": lambda a: np.concatenate([a[:1], a], axis=0)[1:] if len(a) else a.copy(),
-}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

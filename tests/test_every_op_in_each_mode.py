@@ -1,26 +1,35 @@
-"""Kernels, loop IR and machine code give the same values, for every op, its gradient and second derivative."""
+"""Kernels, loop IR and machine code give the same values: every op, its gradient, its second derivative."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import tracejit.ops
 import tracejit.ops.operators  # noqa: F401  completes Tensor
 from checks import modes
-from checks.cases import DTYPES, Case, cases_of, drawn_ops, resized
-from tracejit.compiler import loopinterp, loopverify, lower
+from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
+from tracejit.compiler import loopinterp, pipeline
 from tracejit.core.graph import Graph
 from tracejit.core.op import Op
+from tracejit.core.settings import settings
 
 
 def loops(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
-    program, constants = lower.lower(graph, contract=False)
-    loopverify.verify(program)
+    with settings(contract=False, check=True):
+        program, constants = pipeline._lowered(graph)
     flat, _ = loopinterp.run(program, arrays, {}, constants)
     return [f.view(v.spec.dtype).reshape(v.spec.shape) for f, v in zip(flat, graph.outputs, strict=True)]
 
 
-MODES = {"loops": loops}
+def compiled(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
+    with settings(contract=False, cache=False):
+        return list(pipeline.compile_graph(graph)(arrays))
+
+
+MODES = {"loops": loops, "compiled": compiled}
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 
@@ -54,3 +63,61 @@ def test_values(op: Op, dtype: str, cases: list[Case], order: int, mode: str):
         return
     arrays = modes.program_arguments(chosen, graph)
     modes.assert_same(graph, arrays, MODES[mode](graph, arrays), mode)
+
+
+@every_mode
+@pytest.mark.parametrize(("op", "dtype", "cases"), FAMILIES, ids=names)
+def test_more_elements_than_registers_hold(op: Op, dtype: str, cases: list[Case], mode: str):
+    large = [c for case in cases if "to" not in case.label for c in resized(case, 67)]
+    for order in (0, 1):
+        chosen = [c for c in large if c.active] if order else large
+        graph = modes.program(chosen, order)
+        if graph.outputs:
+            arrays = modes.program_arguments(chosen, graph)
+            modes.assert_same(graph, arrays, MODES[mode](graph, arrays), mode)
+
+
+@pytest.mark.parametrize(("op", "dtype", "cases"), FAMILIES, ids=names)
+def test_compiled_code_takes_arrays_in_any_layout(op: Op, dtype: str, cases: list[Case]):
+    graph = modes.program(cases, 0)
+    arrays = modes.program_arguments(cases, graph)
+    run = pipeline.compile_graph(graph)
+    expected = run(arrays)
+    for layout, arrange in LAYOUTS.items():
+        arranged = [arrange(a) if a.ndim else a for a in arrays]
+        for a in arranged:
+            a.flags.writeable = False
+        for found, wanted in zip(run(arranged), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted, err_msg=layout)
+
+
+# ---- special values -------------------------------------------------------------------------------------
+
+
+def _special_families() -> list[tuple[Op, str, Case]]:
+    """Element-wise ops and reductions, with each real dtype they take."""
+    return [
+        (op, dtype, cases[0]) for op, dtype, cases in FAMILIES
+        if (op.elementwise or "reduce" in op.traits) and np.dtype(dtype).kind != "c"
+    ]
+
+
+SPECIAL = _special_families()
+
+
+@every_mode
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize(("op", "dtype", "case"), SPECIAL, ids=[f"{o.name}-{d}" for o, d, _ in SPECIAL])
+def test_special_values(op: Op, dtype: str, case: Case, order: int, mode: str):
+    if op.elementwise:
+        arrays = [a[modes.in_domain(op, a, case)] for a in modes.grid(case.dtypes)]
+    else:
+        arrays = [modes.rows(case.dtype)]
+        case = replace(case, sample=replace(case.sample, attrs={"axis": 1 if op.name == "argmax" else (1,)}))
+    sized = replace(case, sample=replace(case.sample, shapes=tuple(a.shape for a in arrays)))
+    if order and not sized.active:
+        return
+    graph = modes.program([sized], order)
+    if graph.outputs:
+        arrays += [np.ones(v.spec.shape, v.spec.dtype) for v in graph.inputs[len(arrays) :]]
+        modes.assert_same(graph, arrays, MODES[mode](graph, arrays), mode)

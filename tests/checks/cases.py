@@ -25,6 +25,15 @@ BY_NAME = frozenset({"loop", "cond", "call", "custom", "read", "constant"})
 FLOATS = ("float32", "float64", "complex64", "complex128")
 DTYPES = (*FLOATS, "int32", "int64", "bool")
 
+#: Ways for the same elements to lie in memory.
+LAYOUTS = {
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "reversed": lambda a: np.ascontiguousarray(a[..., ::-1])[..., ::-1],
+    "fortran": np.asfortranarray,
+    "swapped": lambda a: a.astype(a.dtype.newbyteorder("S")),
+    "offset": lambda a: np.concatenate([a[:1], a], axis=0)[1:] if len(a) else a.copy(),
+}
+
 
 @dataclass(frozen=True)
 class Case:

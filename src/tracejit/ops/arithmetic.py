@@ -135,10 +135,20 @@ def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
     return ops.where(valid, y * ops.log(ops.where(valid, a, 1.0)), 0.0)
 
 
-@defop(kernel=np.power, partial=(_power_partial, _exponent_partial), lower=Scalar("pow"), prepare=matched,
+def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.dtype.kind in "fc" or not np.any(b < 0):
+        return np.power(a, b)
+    unit = np.where((a == 1) | (a == -1), np.power(a, b & 1), 0)
+    return np.where(b < 0, unit, np.power(a, np.maximum(b, 0)))
+
+
+@defop(kernel=_pow_kernel, partial=(_power_partial, _exponent_partial), lower=Scalar("pow"), prepare=matched,
        traits=ELEMENTWISE, samples=pairs(0.5, 2.0))
 def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a ** b``, element by element, with NumPy's special values."""
+    """``a ** b``, element by element, with NumPy's special values.
+
+    Integers to a negative power give the reciprocal, truncated: 0, and ``a`` or 1 where ``a`` is 1 or -1.
+    """
     return numbers(a, b)
 
 
