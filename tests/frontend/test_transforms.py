@@ -106,3 +106,21 @@ def test_errors():
     ):
         with pytest.raises(error, match=f"{message}(.|\n)*test_transforms.py"):
             wrong()
+
+
+def test_what_stops_gradients_does_so_in_functions_at_every_order():
+    v = tf.Variable(np.float64(2.0))
+
+    @tf.custom_gradient
+    def doubled(x):
+        return x * x, lambda g: g * 5.0 * x
+
+    def f(x):
+        v.assign(x * x)
+        return x * x * tf.stop_gradient(x * x) * v * doubled(x)
+
+    x = tf.constant(1.5, tf.float64)
+    expected = [values(g(x)) for g in (tf.grad(f), tf.grad(tf.grad(f)))]
+    compiled = tf.function(f)
+    assert [values(g(x)) for g in (tf.grad(compiled), tf.grad(tf.grad(compiled)))] == pytest.approx(expected)
+    assert values(tf.function(tf.grad(tf.grad(f)))(x)) == pytest.approx(expected[1])

@@ -106,7 +106,7 @@ def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:
         return [*ys, *(g for g in found if g is not None)]
 
     specs = [v.spec for v in graph.inputs] + [v.spec for v in graph.outputs if v.spec.differentiable]
-    return simplify(trace(both, specs, graph.name).graph), tuple(connected)
+    return simplify(trace(both, specs, graph.name).graph, final=False), tuple(connected)
 
 
 def values_to_keep(joint: Graph, inputs: int, outputs: int) -> list[Value]:

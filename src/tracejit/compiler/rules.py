@@ -48,12 +48,15 @@ class Rule:
         ``(make, node, **bound) -> Value`` or None when it does not apply; `make(op, *values, **attrs)` builds.
     fast : bool
         Changes NaN, infinities or signed zeros.
+    final : bool
+        Erases what only derivatives see: not for a graph that may still be differentiated.
     """
 
     name: str
     pattern: Pattern
     replace: Callable[..., Any]
     fast: bool = False
+    final: bool = False
 
 
 def _same_spec(make: Any, node: Any, x: Any) -> Any:
@@ -123,8 +126,8 @@ RULES: tuple[Rule, ...] = (
     Rule("transpose_none", p.transpose["x"], _identity_transpose),
     Rule("slice_whole", p.slice["x"], _whole_slice),
     Rule("identity", p.identity["x"], lambda make, node, x: x),
-    Rule("stop_gradient", p.stop_gradient["x"], lambda make, node, x: x),
-    Rule("read", p.read["now", "entry"], lambda make, node, now, entry: now),
+    Rule("stop_gradient", p.stop_gradient["x"], lambda make, node, x: x, final=True),
+    Rule("read", p.read["now", "entry"], lambda make, node, now, entry: now, final=True),
     Rule("add_zero", p.add["x", 0.0], _same_spec, fast=True),
     Rule("zero_add", p.add[0.0, "x"], _same_spec, fast=True),
     Rule("mul_zero", p.multiply["x", 0.0],
@@ -132,10 +135,10 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def by_root(fast: bool) -> dict[str, tuple[Rule, ...]]:
+def by_root(fast: bool, final: bool) -> dict[str, tuple[Rule, ...]]:
     """The rules in force, by the op at their root."""
     found: dict[str, tuple[Rule, ...]] = {}
     for rule in RULES:
-        if fast or not rule.fast:
+        if (fast or not rule.fast) and (final or not rule.final):
             found[rule.pattern.op] = (*found.get(rule.pattern.op, ()), rule)
     return found

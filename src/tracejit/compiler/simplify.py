@@ -23,11 +23,12 @@ from .rules import Pattern, Rule, by_root
 FOLDED_ELEMENTS = 16
 
 
-def simplify(graph: Graph) -> Graph:
-    """A smaller graph of the same values; remembered on the graph."""
-    key = ("simplified", settings.current().fastmath)
+def simplify(graph: Graph, final: bool = True) -> Graph:
+    """A smaller graph of the same values, and unless `final` of the same derivatives; remembered on the graph."""
+    fast = settings.current().fastmath
+    key = ("simplified", fast, final)
     if key not in graph.derived:
-        rewriter = Rewriter(graph, by_root(settings.current().fastmath))
+        rewriter = Rewriter(graph, by_root(fast, final), final)
         graph.derived[key] = prune(rewriter.run())
     return graph.derived[key]
 
@@ -41,8 +42,9 @@ class Rewriter:
         Nodes looked at and rules applied: tests assert that both grow linearly.
     """
 
-    def __init__(self, graph: Graph, rules: Mapping[str, tuple[Rule, ...]]):
+    def __init__(self, graph: Graph, rules: Mapping[str, tuple[Rule, ...]], final: bool = True):
         self.old = graph
+        self.final = final
         self.new = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
         self.rules = rules
         self.env: dict[Value, Value] = {}
@@ -67,7 +69,7 @@ class Rewriter:
 
     def node(self, node: Node, inputs: tuple[Value, ...]) -> Sequence[Value]:
         inner = node.attrs.get("graph") if node.op.name == "call" else None
-        if node.op.name == "custom":
+        if node.op.name == "custom" and self.final:
             inner = node.attrs["body"]
         if inner is not None:
             env = dict(zip(inner.inputs, inputs, strict=True))
@@ -75,7 +77,7 @@ class Rewriter:
             return [env[v] for v in inner.outputs]
         attrs: Mapping[str, Any] = node.attrs
         if node.op.runs_graphs:
-            attrs = {k: simplify(v) if isinstance(v, Graph) else v for k, v in attrs.items()}
+            attrs = {k: simplify(v, self.final) if isinstance(v, Graph) else v for k, v in attrs.items()}
             if node.op.name == "loop":
                 attrs, inputs = self.hoist(attrs, inputs)
         specs = tuple([v.spec for v in node.outputs])
