@@ -1,0 +1,102 @@
+"""Programs of unknown sizes: traced and compiled once, run at every size, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from checks.levels import assert_levels_agree, complete, derived
+from tracejit.core.dim import Assumptions, Dim
+from tracejit.core.spec import TensorSpec
+from tracejit.core.trace import trace
+
+SIZES = (0, 1, 2, 5, 37, 1000)
+n, m = Dim.of("n"), Dim.of("m")
+
+
+def scaled(x):
+    return [tf.sin(x) * 2.0 + x[:, :1], tf.reduce_sum(x * x, axis=0)]
+
+
+def column_softmax(x):
+    e = tf.exp(x - 1.0)
+    return [e / tf.reduce_sum(e, axis=1)[:, None], tf.reduce_sum(tf.tanh(x), axis=1)]
+
+
+def regression(x):
+    w = tf.constant(np.array([[0.5], [-1.0], [0.25]]))
+    h = tf.tanh(x @ w)
+    return [tf.reduce_sum(h * h), h]
+
+
+def covariance(x):
+    return [tf.transpose(x) @ x, tf.transpose(x) * 2.0]
+
+
+def flattened(x):
+    return [tf.reshape(x, (-1,)) * 2.0, tf.reshape(tf.transpose(x), (-1,)), tf.concat([x, x * 2.0], axis=0)]
+
+
+def reversed_rows(x):
+    return [x[::-1] * 2.0, tf.transpose(x[::-1, ::-1]), tf.cumsum(x, axis=0)]
+
+
+def running(x):
+    last, ys = tf.scan(lambda c, r: (tf.tanh(c + r), c * r), tf.zeros((3,), tf.float64), x)
+    return [last, ys]
+
+
+def running_backwards(x):
+    last, ys = tf.scan(lambda c, r: (c * 0.5 + r, c), tf.zeros((3,), tf.float64), x, reverse=True)
+    return [last, ys[::-1] * x]
+
+
+def carried(x):
+    return [tf.fori_loop(0, 3, lambda i, c: tf.sin(c) + x, x * 2.0)]
+
+
+def swapped(x):
+    a, b = tf.fori_loop(0, 3, lambda i, c: (c[1] * 2.0, c[0]), (x, x + 1.0))
+    return [a, b, tf.concat([a, b], axis=0)]
+
+
+def nested(x):
+    def outer(i, c):
+        return tf.fori_loop(0, 2, lambda j, d: tf.sin(d) * x, c)
+
+    return [tf.fori_loop(0, 2, outer, x)]
+
+
+def branched(x):
+    return list(tf.cond(tf.reduce_sum(x) > 0.0, lambda: (x * 2.0, tf.sin(x)), lambda: (x, x * x)))
+
+
+def updated(x):
+    y = x * 1.0
+    return [y.at[:, 1].set(x[:, 0]), y.at[:, ::-1].add(y), y]
+
+
+PROGRAMS = (scaled, column_softmax, regression, covariance, flattened, reversed_rows, running, running_backwards, carried,
+            swapped, nested, branched, updated)
+ORDERS = ("value", "gradient", "second", "jvp")
+
+
+def assert_at_every_size(f: Callable[..., Sequence[Any]], spec: TensorSpec, order: str, shapes: Sequence[tuple]):
+    hints = dict(zip(["n", "m"], shapes[2], strict=False))
+    source = trace(f, [spec], f.__name__, Assumptions(hints)).graph
+    graph = derived(source, order)
+    assert graph is not None
+    random = np.random.default_rng(0)
+    for shape in shapes:
+        arrays = complete(graph, [random.standard_normal(shape)], source, order)
+        assert_levels_agree(graph, arrays)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_one_unknown_size(f: Callable[..., Sequence[Any]], order: str):
+    assert_at_every_size(f, TensorSpec((n, 3), "float64"), order, [(k, 3) for k in SIZES])
