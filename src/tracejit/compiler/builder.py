@@ -109,8 +109,6 @@ class Builder:
             return Pair(*args)
         if op == "cast":
             return self._cast(args[0], dtype)
-        if op == "pow" and args[0].dtype.kind in "iu":
-            return self._integer_power(*args)
         argtype = args[-1].dtype
         if argtype == BOOL:
             op = ON_BOOLS.get(op, op)
@@ -143,16 +141,6 @@ class Builder:
         name = self.fresh("v")
         self.block.append(Compute(name, "cast", (x.operand,), dtype, x.dtype))
         return Val(name, dtype)
-
-    def _integer_power(self, x: Val, y: Val) -> Val:
-        """Repeated squaring over the bits of the exponent, wrapping around as NumPy does."""
-        bits = 8 * x.dtype.itemsize - (x.dtype.kind == "i")
-        one, total = self.constant(1, x.dtype), self.constant(1, x.dtype)
-        for k in range(bits):
-            digit = self.compute("and", self.compute("shr", y, self.constant(k, x.dtype)), one)
-            total = self.compute("select", self.compute("eq", digit, one), self.compute("mul", total, x), total)
-            x = self.compute("mul", x, x)
-        return total
 
     def position(self, axis: Any, dtype: np.dtype) -> Val:
         """An axis of the nest as a scalar."""
@@ -279,18 +267,49 @@ class Builder:
 
         self.each(target.shape, body)
 
-    def updated(self, view: View, overwritten: Any = None) -> View:
-        """`view`'s contents in a buffer that may be written: its own when nothing else needs it, else a copy.
+    def add_parts(self, values: Sequence[View], target: View, slices: Sequence[Any]) -> None:
+        """Add each value to its slices of `target`.
 
-        `overwritten` names slices that will be written whole, so that a copy need not fill them.
+        Where several meet, as the arms of a stencil do, one nest adds them all; the rests follow one by one.
         """
-        if view.buffer is not None and view.buffer is self.shared:
-            return view
-        if overwritten is None or any(step != 1 for _, _, step in overwritten):
-            return self.copied(view)
-        result = self.empty(TensorSpec(view.shape, view.dtype))
-        for part in _around(view.shape, overwritten):
-            self.copy(view.sliced(part), result.sliced(part))
+        common = _common_box(slices)
+        if common is None:
+            for v, s in zip(values, slices, strict=True):
+                self.add_into(v, target.sliced(s))
+            return
+        middle = target.sliced(common)
+        shifted = [v.sliced([(c - a, n, 1) for (c, n, _), (a, _, _) in zip(common, s, strict=True)])
+                   for v, s in zip(values, slices, strict=True)]
+
+        def body(ix: Sequence[Any]) -> None:
+            total = self.load(middle, ix)
+            for v in shifted:
+                total = self.compute("add", total, self.load(v, ix))
+            self.store(middle, ix, total)
+
+        self.each(middle.shape, body)
+        for v, s in zip(values, slices, strict=True):
+            inside = [(c - a, n, 1) for (c, n, _), (a, _, _) in zip(common, s, strict=True)]
+            for part in _around(v.shape, inside):
+                self.add_into(v.sliced(part), target.sliced(s).sliced(part))
+
+    def may_update(self, view: View) -> bool:
+        """May the view's own buffer be written?"""
+        return view.buffer is not None and view.buffer is self.shared
+
+    def updated(self, view: View) -> View:
+        """`view`'s contents in a buffer that may be written: its own when nothing else needs it, else a copy."""
+        return view if self.may_update(view) else self.copied(view)
+
+    def replaced(self, view: View, part: Sequence[tuple[Size, Size, int]],
+                 element: Callable[[Sequence[Any]], Any]) -> View:
+        """`view`'s contents with ``element(positions)`` at the slices `part`, written before the rest is copied."""
+        apart = not self.may_update(view) and all(step == 1 for _, _, step in part)
+        result = self.empty(TensorSpec(view.shape, view.dtype)) if apart else self.updated(view)
+        target = result.sliced(part)
+        self.each(target.shape, lambda ix: self.store(target, ix, element(ix)))
+        for box in _around(view.shape, part) if apart else ():
+            self.copy(view.sliced(box), result.sliced(box))
         return result
 
     def fold(self, out: TensorSpec, shape: Sequence[Size], axis: Sequence[int], rule: str, init: Any,
@@ -382,3 +401,17 @@ def _around(shape: Sequence[Size], slices: Sequence[tuple[Size, Size, int]]) -> 
         inside[k] = (start, size, 1)
     return parts
 
+
+
+def _common_box(slices: Sequence[Any]) -> list[tuple[int, int, int]] | None:
+    """The box all slices share, when it is most of each of them."""
+    flat = [t for s in slices for t in s]
+    if len(slices) < 2 or not flat or any(not isinstance(x, int) for t in flat for x in t) or any(t[2] != 1 for t in flat):
+        return None
+    box = []
+    for axis in zip(*slices, strict=True):
+        low, high = max(a for a, _, _ in axis), min(a + n for a, n, _ in axis)
+        box.append((low, high - low, 1))
+        if high - low < max(n for _, n, _ in axis) * 3 // 4 or high <= low:
+            return None
+    return box

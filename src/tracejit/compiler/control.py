@@ -19,7 +19,7 @@ from ..ops.control import loop_parts
 from .builder import BOOL, INT64, Builder
 from .complexes import Val
 from .liveness import Liveness
-from .loops import Allocate, Const, Free, Grow, If, Index, Statement, Store, While
+from .loops import Allocate, Const, Free, Grow, If, Index, Move, Statement, Store, While
 from .lower import STRUCTURES, Env, Lowering
 from .views import View
 
@@ -102,17 +102,36 @@ class _Loop:
         self.carries: int = node.attrs["carries"]
         self.index = self.b.fresh("n")
         self.late = False
+        self.first = 0
+        self.homes = self._homes()
+        self.whole: dict[int, View] = {}
+        self.claimed: set[Any] = set()
+
+    def _homes(self) -> dict[int, int]:
+        """Large carries whose old values are kept row by row: carry to stack.
+
+        Such a carry lives in its stack, which gets one row more: an iteration reads a row and writes the next.
+        """
+        found: dict[int, int] = {}
+        if self.attrs["length"] is None:
+            return found
+        old = {v: k for k, v in enumerate(self.body.inputs[1 : 1 + self.carries])}
+        for j, v in enumerate(self.body.outputs[self.carries :]):
+            k = old.get(v)
+            if k is not None and k not in found and self.b.empty_kind(self.low.spec(v.spec)) != "local":
+                found[k] = j
+        return found
 
     def lower(self) -> list[View]:
         limit = self._limit()
-        storage = [self._storage(k) for k in range(self.carries)]
         binds = self._bind_trips()
-        stacks = [self._stack(v.spec, limit) for v in self.node.outputs[self.carries + 1 :]]
-        first = len(self.b.buffers)
+        stacks = [self._stack(j, v.spec, limit) for j, v in enumerate(self.node.outputs[self.carries + 1 :])]
+        storage = [self._storage(k, stacks) for k in range(self.carries)]
+        self.first = len(self.b.buffers)
         with _inside(self.b) as block:
             self._grow(stacks)
             outputs = self._run_body(storage, stacks)
-            swaps = self._hand_over(outputs, storage, first)
+            swaps = self._hand_over(outputs, storage)
         cond: list[Statement] = []
         test = None
         if self.node.attrs["cond"] is not None:
@@ -122,7 +141,8 @@ class _Loop:
         trips = self.b.fresh("v")
         loop = While(self.index, limit, block, cond, test, self.node.attrs["reverse"], trips, binds, swaps)
         self.b.block.append(loop)
-        return [*storage, self._trip_count(trips), *stacks]
+        last = [self._end_row(k) if k in self.homes else view for k, view in enumerate(storage)]
+        return [*last, self._trip_count(trips), *stacks]
 
     def _limit(self) -> Any:
         """How often to run: a size, a scalar's name, or None for a condition."""
@@ -132,9 +152,12 @@ class _Loop:
         given = b.compute("max", b.scalar(self.count[0]), b.constant(0, INT64))
         return given.operand
 
-    def _storage(self, k: int) -> View:
-        """The buffer of a carry, holding its first value."""
+    def _storage(self, k: int, stacks: Sequence[View]) -> View:
+        """The memory of a carry, holding its first value."""
         b, init = self.b, self.init[k]
+        if k in self.homes:
+            b.copy(init, self._end_row(k, start=True))
+            return stacks[self.homes[k]].row(self.index)
         spec = TensorSpec(init.shape, init.dtype)
         value = self.node.inputs[len(self.count) + k]
         free = init.is_whole and init.buffer.kind == "temp" and self.life.ends(value, self.position)
@@ -145,6 +168,21 @@ class _Loop:
         view = _room(self.low, spec)
         b.copy(init, view)
         return view
+
+    def _end_row(self, k: int, start: bool = False) -> View:
+        """The row of its stack in which a carry ends, or starts."""
+        whole = self.whole[self.homes[k]]
+        row = whole.shape[0] - 1 if start == self.attrs["reverse"] else 0
+        inner = [(0, d, 1) for d in whole.shape[1:]]
+        found = whole.sliced([(row, 1, 1), *inner]).reshaped(whole.shape[1:])
+        assert found is not None
+        return found
+
+    def _rows_written(self, j: int) -> View:
+        """Row ``index`` of this is where iteration ``index`` puts the new value of the carry living in stack `j`."""
+        whole = self.whole[j]
+        first = 0 if self.attrs["reverse"] else 1
+        return whole.sliced([(first, whole.shape[0] - 1, 1), *((0, d, 1) for d in whole.shape[1:])])
 
     def _bind_trips(self) -> str | None:
         """Give the loop's own trip-count atom, if it has one, a name unique in the program."""
@@ -162,9 +200,14 @@ class _Loop:
         self.late = True
         return name
 
-    def _stack(self, spec: TensorSpec, limit: Any) -> View:
+    def _stack(self, j: int, spec: TensorSpec, limit: Any) -> View:
         """Room for the rows the body writes: all of it now when the number of rows is known, else grown."""
         spec = self.low.spec(spec)
+        if j in self.homes.values():
+            count = spec.shape[0]
+            self.whole[j] = whole = _room(self.low, spec.with_shape((count + 1, *spec.shape[1:])), "temp")
+            first = 1 if self.attrs["reverse"] else 0
+            return whole.sliced([(first, count, 1), *((0, d, 1) for d in spec.shape[1:])])
         if not self.late:
             return _room(self.low, spec, "temp")
         view = self.b.empty(spec, "heap")
@@ -191,31 +234,50 @@ class _Loop:
         rows = [x.row(self.index) for x in self.rows]
         env: Env = dict(zip(body.inputs, [counter, *storage, *rows, *self.captured], strict=True))
         old = set(body.inputs[1 : 1 + c])
-        early = [v in old for v in body.outputs[c:]]
-        for v, stack, soon in zip(body.outputs[c:], stacks, early, strict=True):
-            if soon:
+        at_home = {body.inputs[1 + k] for k in self.homes}
+        kept = list(zip(body.outputs[c:], stacks, strict=True))
+        for j, (v, stack) in enumerate(kept):
+            if v in old and j not in self.whole:
                 b.copy(env[v], stack.row(self.index))
-        held = [*body.outputs[:c], *(v for v, soon in zip(body.outputs[c:], early, strict=True) if not soon)]
-        self.low.nodes(body, env, old, held)
-        for v, stack, soon in zip(body.outputs[c:], stacks, early, strict=True):
-            if not soon:
-                b.copy(env[v], stack.row(self.index))
+        held = [*body.outputs[:c], *(v for v in body.outputs[c:] if v not in old)]
+        self.low.nodes(body, env, old - at_home, held)
+        self.claimed = {env[v].buffer for v in body.outputs[:c]}
+        for v, stack in kept:
+            if v not in old:
+                self._put(env[v], stack.row(self.index))
+        self.claimed = set()
         return [env[v] for v in body.outputs[:c]]
 
-    def _hand_over(self, outputs: list[View], storage: list[View], first: int) -> list:
-        """Bring the new carries into the carries' buffers: in place, by swapping, or by copying."""
-        own = {x for x in self.b.buffers[first:]}
-        claimed: set[Any] = set()
+    def _put(self, view: View, target: View) -> None:
+        """Bring a value of the body into a row of a stack: it is computed there when it has a temp of its own."""
+        if view.buffer is not None and view.buffer.kind == "temp" and self._is_own(view):
+            assert target.buffer is not None
+            self.claimed.add(view.buffer)
+            self.low.swapped.add(view.buffer)
+            self.low.moves.append(Move(view.buffer, target.buffer, target.index((0,) * len(target.shape))))
+        else:
+            self.b.copy(view, target)
+
+    def _is_own(self, view: View) -> bool:
+        """Is the value all there is in a buffer made in this body, which nothing else has claimed?"""
+        return (view.is_whole and view.buffer in self.b.buffers[self.first :] and view.buffer not in self.claimed
+                and view.buffer not in self.low.swapped)
+
+    def _hand_over(self, outputs: list[View], storage: list[View]) -> list:
+        """Bring the new carries into the carries' memory: in place, by swapping, or by copying."""
         swaps, copies = [], []
         fresh: list[View] = []
-        for new, old in zip(outputs, storage, strict=True):
+        for k, (new, old) in enumerate(zip(outputs, storage, strict=True)):
+            if k in self.homes:
+                self._put(new, self._rows_written(self.homes[k]).row(self.index))
+                fresh.append(old)
+                continue
             if new.buffer is old.buffer and new.is_whole and old.is_whole:
                 fresh.append(new)
                 continue
-            usable = new.is_whole and new.buffer in own and new.buffer not in claimed
-            usable = usable and new.buffer.kind in ("temp", "local") and new.buffer not in self.low.swapped
+            usable = new.buffer is not None and new.buffer.kind in ("temp", "local") and self._is_own(new)
             kept = new if usable else self.b.copied(new)
-            claimed.add(kept.buffer)
+            self.claimed.add(kept.buffer)
             fresh.append(kept)
         for new, old in zip(fresh, storage, strict=True):
             if new.buffer is old.buffer:

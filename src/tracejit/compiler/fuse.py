@@ -361,6 +361,7 @@ def _atoms(size: Any) -> Iterable[str]:
 def drop_dead(program: Program) -> None:
     """Remove stores to buffers nobody reads, then scalars nobody uses, then empty nests and unused buffers."""
     read: set[Buffer] = {b for b in program.buffers if b.slot >= 0 and b.kind in ("output", "heap")}
+    read.update(m.temp for m in program.moves)
     for s in walk(program.body):
         match s:
             case Load(_, buffer):

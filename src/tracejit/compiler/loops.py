@@ -272,12 +272,22 @@ class Fail:
 Statement = Union[Load, Compute, Size_, Store, Combine, Nest, While, If, Call, Allocate, Grow, Free, Fail]
 
 
+@dataclass(frozen=True)
+class Move:
+    """A temp that turns out to be part of `target`: its element 0 is `target`'s element `index`."""
+
+    temp: Buffer
+    target: Buffer
+    index: Index
+
+
 @dataclass
 class Program:
     """One entry point: its buffers, its statements, the names of the entry's size atoms in order.
 
     `atoms` are read from the entry's dims array; `bound` are atoms that While statements bind, written back
-    behind them. `output_shapes` are the outputs' shapes over both. Axes, scalars and buffers are named
+    behind them. `output_shapes` are the outputs' shapes over both. `moves` are temps
+    to become parts of other buffers, once nests are fused. Axes, scalars and buffers are named
     uniquely over the whole program.
     """
 
@@ -290,6 +300,7 @@ class Program:
     messages: tuple[str, ...] = ()
     contract: bool = True
     output_shapes: tuple[tuple[Size, ...], ...] = ()
+    moves: list[Move] = field(default_factory=list)
 
 
 #: Scalar operations: name -> number of arguments. Elementary functions are those of ``compiler.math``.

@@ -52,7 +52,7 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray
     mentioned = {a.name for shape in shapes for s in shape if isinstance(s, Dim) for a in s.atoms()}
     bound = tuple(a for a in lowering.bound if a in mentioned)  # others may be bound inside of loops, many times
     program = Program(graph.name, b.buffers, b.block, tuple(entry_atoms(graph)), bound,
-                      messages=tuple(b.messages), contract=contract, output_shapes=shapes)
+                      messages=tuple(b.messages), contract=contract, output_shapes=shapes, moves=lowering.moves)
     return program, b.constants
 
 

@@ -33,7 +33,7 @@ from .loops import Program, While, walk
 from .loops import to_text as program_text
 from .loopverify import verify as verify_program
 from .lower import entry_atoms, lower
-from .plan import plan
+from .plan import plan, settle
 from .rowfuse import fuse_rows
 from .schedule import Target, schedule
 from .simplify import simplify
@@ -48,7 +48,7 @@ ProgramPass = Callable[[Program], Program]
 GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify),)
 
 #: Passes on programs, in order. Contract of each: a valid program in, one with the same results out.
-PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (("fuse", fuse), ("fuse rows", fuse_rows), ("plan", plan))
+PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (("fuse", fuse), ("fuse rows", fuse_rows), ("settle", settle), ("plan", plan))
 
 
 def compile_graph(graph: Graph) -> Executable:

@@ -8,11 +8,37 @@ only at entry get places whose offsets are sizes too.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..core.dim import Dim, Size
-from .loops import Allocate, Buffer, Call, Free, Grow, Load, Program, Statement, Store, While, walk
+from .loops import Index, Allocate, Buffer, Call, Free, Grow, Load, Program, Statement, Store, While, walk
 
 ALIGN = 64
+
+
+def settle(program: Program) -> Program:
+    """Carry out the program's moves: temps become parts of their targets. In place; returns the program."""
+    moves = {m.temp: m for m in program.moves}
+    if not moves:
+        return program
+    for s in walk(program.body):
+        if isinstance(s, (Load, Store)) and s.buffer in moves:
+            move = moves[s.buffer]
+            s.buffer, s.index = move.target, _shifted(s.index, move.index)
+        elif isinstance(s, Call):
+            s.views = tuple(
+                replace(v, buffer=moves[v.buffer].target, index=_shifted(v.index, moves[v.buffer].index))
+                if v.buffer in moves else v for v in s.views)
+    program.buffers = [b for b in program.buffers if b not in moves]
+    program.moves = []
+    return program
+
+
+def _shifted(a: Index, b: Index) -> Index:
+    terms = dict(a.terms)
+    for name, factor in b.terms:
+        terms[name] = terms.get(name, 0) + factor
+    return Index(a.const + b.const, tuple(terms.items()))
 
 
 def plan(program: Program) -> Program:

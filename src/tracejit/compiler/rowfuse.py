@@ -22,6 +22,8 @@ SMALLEST_ROW = 8
 def fuse_rows(program: Program) -> Program:
     """Fuse rows in every block, in place; returns the program."""
     places = _places(program.body)
+    for move in program.moves:
+        places.setdefault(move.temp, []).append(None)
     program.body = _fuse_block(program.body, places)
     return program
 

@@ -41,6 +41,8 @@ from .loops import (
 
 MAX_UNROLLED = 32  # iterations of a nest written out
 MAX_UNROLLED_STATEMENTS = 512
+STRIP_ROWS = 16  # rows of a block in which all columns are summed, strip by strip
+WIDE_ROW = 4096  # bytes of a row from which walking down one strip costs more
 BLOCK = 16  # additions of floats in a row before their sum goes to a compensated total
 LARGE_BODY = 96  # statements from which a second copy of the body for the tail costs more than masks
 ELEMENTARY = frozenset(
@@ -117,6 +119,8 @@ class Schedule:
         Write every iteration out.
     masked : bool
         One masked loop instead of a main loop and a masked rest.
+    strips : bool
+        Sums down the rows of the innermost outer axis wait in the workspace, block of rows by block of rows.
     block : int
         Float sums go to a compensated total after so many additions; 0 for plain sums.
     gone : tuple of str
@@ -130,6 +134,7 @@ class Schedule:
     unroll: int = 1
     full: bool = False
     masked: bool = False
+    strips: bool = False
     block: int = 0
     gone: tuple[Name, ...] = ()
 
@@ -140,6 +145,8 @@ class Schedule:
             parts.append("unrolled")
         if self.vector is not None:
             parts.append(f"vector {self.vector} {self.lanes}x{self.unroll}{' masked' if self.masked else ''}")
+        if self.strips:
+            parts.append("strips")
         if self.block:
             parts.append(f"blocks of {self.block}")
         return ", ".join(parts)

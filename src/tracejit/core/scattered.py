@@ -13,28 +13,30 @@ from .tensor import Tensor
 
 
 class Scattered:
-    """A sum of pieces, each added into zeros of `spec`.
+    """`base` (zeros when None) with pieces added to some of its entries.
 
-    Pieces are ``("slice", slices, values)`` with static ``(start, stop, step)`` per axis, or
+    Pieces are ``("slice", slices, values)`` with static ``(start, size, step)`` per axis, or
     ``("gather", axis, indices, values)``, or ``("window", starts, values)`` with a rank-1 tensor of starts.
     """
 
-    __slots__ = ("spec", "pieces")
+    __slots__ = ("spec", "pieces", "base")
 
-    def __init__(self, spec: TensorSpec, pieces: tuple[tuple, ...]):
+    def __init__(self, spec: TensorSpec, pieces: tuple[tuple, ...], base: Tensor | None = None):
         self.spec = spec
         self.pieces = pieces
+        self.base = base
 
 
 def add_cotangents(a: Any, b: Any) -> Any:
-    """The sum of two cotangents, scattered as long as both are."""
-    if isinstance(a, Scattered) and isinstance(b, Scattered):
-        return Scattered(a.spec, a.pieces + b.pieces)
-    if isinstance(a, Scattered):
-        a, b = b, a
+    """The sum of two cotangents; entries stay apart from what they are added to, for others may follow."""
     if isinstance(b, Scattered):
-        return _add_pieces(a, b)
-    return ops.add(a, b)
+        a, b = b, a
+    if not isinstance(a, Scattered):
+        return ops.add(a, b)
+    more, base = (b.pieces, b.base) if isinstance(b, Scattered) else ((), b)
+    if a.base is not None:
+        base = a.base if base is None else ops.add(a.base, base)
+    return Scattered(a.spec, a.pieces + more, base)
 
 
 def dense(g: Any) -> Tensor | None:
@@ -42,32 +44,20 @@ def dense(g: Any) -> Tensor | None:
     if not isinstance(g, Scattered):
         return g
     slices = [p for p in g.pieces if p[0] == "slice"]
-    others = Scattered(g.spec, tuple(p for p in g.pieces if p[0] != "slice"))
+    total = g.base
     if slices:
-        total = ops.place(*(p[2] for p in slices), shape=g.spec.shape, slices=tuple(p[1] for p in slices))
-    else:
+        where, values = tuple(p[1] for p in slices), (p[2] for p in slices)
+        if total is None:
+            total = ops.place(*values, shape=g.spec.shape, slices=where)
+        else:
+            total = ops.slice_add(total, *values, slices=where)
+    elif total is None:
         total = ops.fill(shape=g.spec.shape, value=0.0, dtype=g.spec.dtype)
-    return _add_pieces(total, others) if others.pieces else total
-
-
-def _add_pieces(total: Tensor, scattered: Scattered) -> Tensor:
-    static = [p for p in scattered.pieces if p[0] == "slice"]
-    if len(static) == 1:
-        return _add_pieces(ops.slice_add(total, static[0][2], slices=static[0][1]), _without(scattered, static))
-    if static:
-        placed = ops.place(
-            *(p[2] for p in static), shape=scattered.spec.shape, slices=tuple(p[1] for p in static)
-        )
-        total = ops.add(total, placed)
-    for piece in scattered.pieces:
+    for piece in g.pieces:
         if piece[0] == "gather":
             _, axis, indices, values = piece
             total = ops.scatter_add(total, indices, values, axis=axis)
         elif piece[0] == "window":
             _, starts, values = piece
-            total = ops.window_add(total, values, starts)
+            total = ops.window_add(total, starts, values)
     return total
-
-
-def _without(scattered: Scattered, pieces: list[tuple]) -> Scattered:
-    return Scattered(scattered.spec, tuple(p for p in scattered.pieces if not any(p is q for q in pieces)))

@@ -66,6 +66,11 @@ class Tensor:
         return not isinstance(self._payload, np.ndarray)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes its value takes; 0 while tracing."""
+        return getattr(self._payload, "nbytes", 0)
+
+    @property
     def array(self) -> np.ndarray:
         """The ndarray of an eager tensor (not a copy: do not write to it)."""
         payload = self._payload
@@ -77,6 +82,13 @@ class Tensor:
     def value(self) -> Value:
         """The graph Value of a symbolic tensor."""
         return self._payload
+
+
+def without_value(tensor: Tensor) -> Tensor:
+    """The same tensor as records know it, by serial number and spec, without the memory of its value."""
+    shell = Tensor(None, tensor.spec)
+    shell.serial = tensor.serial
+    return shell
 
 
 def no_value(tensor: Tensor) -> Exception:

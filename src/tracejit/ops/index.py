@@ -71,8 +71,7 @@ def _place_jvp(record: Any, ts: list) -> list:
 def _place_nests(b: Any, out: TensorSpec, *values: Any, shape: Any, slices: tuple[Slices, ...]) -> Any:
     result = b.empty(out)
     b.copy(b.scalar_constant(0, out.dtype).broadcast(out.shape), result)
-    for v, s in zip(values, slices, strict=True):
-        b.add_into(v, result.sliced(s))
+    b.add_parts(values, result, slices)
     return result
 
 
@@ -104,21 +103,49 @@ def _fits(x: TensorSpec, v: TensorSpec, slices: Slices) -> TensorSpec:
     return x
 
 
-def _slice_add_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices) -> Any:
+def _slice_add_kernel(x: np.ndarray, *values: np.ndarray, slices: tuple[Slices, ...]) -> np.ndarray:
+    out = np.array(x)
+    for v, s in zip(values, slices, strict=True):
+        out[python_slices(s)] += v
+    return out
+
+
+def _slice_add_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+    g = dense(gs[0])
+    parts = (ops.slice(g, slices=s) if need else None
+             for s, need in zip(record.attrs["slices"], needs[1:], strict=True))
+    return [g if needs[0] else None, *parts]
+
+
+def _slice_add_jvp(record: Any, ts: list) -> list:
+    some = [(t, s) for t, s in zip(ts[1:], record.attrs["slices"], strict=True) if t is not None]
+    values, where = [t for t, _ in some], tuple(s for _, s in some)
+    if ts[0] is None:
+        parts = (ops.broadcast_to(v, shape=tuple(n for _, n, _ in s)) for v, s in some)
+        return [ops.place(*parts, shape=record.inputs[0].shape, slices=where)]
+    return [ops.slice_add(ts[0], *values, slices=where) if some else ts[0]]
+
+
+def _slice_add_nests(b: Any, out: TensorSpec, x: Any, *values: Any, slices: tuple[Slices, ...]) -> Any:
+    values = [v.broadcast(tuple(n for _, n, _ in s)) for v, s in zip(values, slices, strict=True)]
+    if len(slices) == 1:
+        before = x.sliced(slices[0])
+        return b.replaced(x, slices[0], lambda ix: b.compute("add", b.load(before, ix), b.load(values[0], ix)))
     result = b.updated(x)
-    target = result.sliced(slices)
-    b.add_into(v.broadcast(target.shape), target)
+    b.add_parts(values, result, slices)
     return result
 
 
-@defop(kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, True),
-       vjp=(lambda g, y, x, v, *, slices: g, lambda g, y, x, v, *, slices: ops.slice(g, slices=slices)),
-       jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_add)], lower=Nests(_slice_add_nests, updates=0),
-       traits=("window",), samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True),
-                                    sample((4,), (), slices=((0, 2, 2),))))
-def slice_add(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
-    """`x` with `v` added at static slices."""
-    return _fits(numeric(x), v, slices)
+@defop(kernel=_slice_add_kernel, vjp=Joint(_slice_add_vjp), jvp=_slice_add_jvp,
+       lower=Nests(_slice_add_nests, updates=0), traits=("window",),
+       samples=(sample((4, 5), (2, 3), slices=(_INSIDE,), complex=True), sample((4,), (), slices=(((0, 2, 2),),)),
+                sample((5, 4), (3, 3), (3, 3), slices=(((0, 3, 1), (1, 3, 1)), ((1, 3, 1), (0, 3, 1))))))
+def slice_add(x: TensorSpec, *values: TensorSpec, slices: tuple[Slices, ...]) -> TensorSpec:
+    """`x` with each value added at its static slices, which may overlap."""
+    require(len(values) == len(slices), f"{len(values)} values for {len(slices)} slices")
+    for v, s in zip(values, slices, strict=True):
+        _fits(x, v, s)
+    return x
 
 
 def _update_tangent(record: Any, ts: list, op: Any) -> Any:
@@ -129,10 +156,8 @@ def _update_tangent(record: Any, ts: list, op: Any) -> Any:
 
 
 def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices) -> Any:
-    result = b.updated(x, overwritten=slices)
-    target = result.sliced(slices)
-    b.copy(v.broadcast(target.shape), target)
-    return result
+    stretched = v.broadcast(tuple(n for _, n, _ in slices))
+    return b.replaced(x, slices, lambda ix: b.load(stretched, ix))
 
 
 @defop(kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, False),

@@ -252,6 +252,10 @@ def _result_shape(plan: Plan, inner: tuple, adjacent: bool) -> list[Size]:
 # ---- writing --------------------------------------------------------------------------------------------
 
 
+def _add_one_slice(x: Any, value: Any, slices: Any) -> Any:
+    return ops.slice_add(x, value, slices=(slices,))
+
+
 class At:
     """``t.at[index]``: the part of a tensor that ``set`` and ``add`` change, in a copy."""
 
@@ -279,7 +283,7 @@ class Place:
 
     def add(self, value: Any) -> Any:
         """The tensor with `value` added to this part; positions that repeat add up."""
-        return self._changed(value, ops.slice_add, ops.window_add)
+        return self._changed(value, _add_one_slice, ops.window_add)
 
     def _changed(self, value: Any, static: Any, dynamic: Any) -> Any:
         x, plan = self.tensor, self.plan

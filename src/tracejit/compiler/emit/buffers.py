@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...core.dim import Size
 from ..loops import Buffer, Index, Load, Store
 from .kernel import Kernel
-from .text import Value, integer, iota, kind_of, memory_kind, positions, suffix, vector_type
+from .text import Value, integer, iota, kind_of, memory_kind, suffix, vector_type
 
 
 class Place:
@@ -27,7 +27,8 @@ class Place:
 def offset(k: Kernel, index: Index) -> tuple[Value, Size, Value | None]:
     """The first lane's offset, the stride over the vector axis, and the lanes' further offsets."""
     w, axis = k.w, k.vector.axis
-    parts, stride, extra = [k.size(index.const)], 0, None
+    parts, extra = [k.size(index.const)], None
+    stride: Size = 0
     for symbol, coefficient in index.terms:
         if symbol in k.dropped:
             continue
@@ -175,7 +176,7 @@ def read_one_guarded(k: Kernel, buffer: Buffer, pointer: Value, guard: Value, ot
     """One element behind a branch: nothing is read when no lane wants it."""
     w, kind = k.w, memory_kind(kind_of(buffer.dtype))
     assert other is not None  # a guarded load has a value for when its guard is false
-    test = any_lane(k, mask_of(k, guard) if guard.lanes > 1 else guard)
+    test = any_lane(k, all_lanes(k, mask_of(k, guard)) if guard.lanes > 1 else guard)
     number, before = w.fresh(""), w.block
     default = other.text if other.lanes == 1 else "zeroinitializer"
     w.fork(test, f"read{number}", f"join{number}")
@@ -267,5 +268,3 @@ def truth(k: Kernel, value: Value) -> Value:
     zero = "0" if value.lanes == 1 else "zeroinitializer"
     return k.w.put("i1", value.lanes, f"icmp ne {value.typed}, {zero}", value)
 
-
-__all__ = ["load", "store", "read", "any_lane", "positions"]

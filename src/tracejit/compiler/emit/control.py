@@ -173,7 +173,7 @@ def swap(k: Kernel, a: Buffer, b: Buffer) -> None:
     assert isinstance(a.size, int)  # local buffers are of constant size
     kind, align = memory_kind(kind_of(a.dtype)), a.dtype.itemsize
     for p in range(a.size):
-        exchange(k, kind, *(element(k, kind, x, p) for x in (a, b)), align)
+        exchange(k, kind, element(k, kind, a, p), element(k, kind, b, p), align)
 
 
 def element(k: Kernel, kind: str, buffer: Buffer, p: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...core.dim import Dim, Size
+from ...core.dim import Dim, Size, maximum
 from ..loops import (
     Allocate,
     Buffer,
@@ -30,8 +30,8 @@ from ..loops import (
     While,
     walk,
 )
-from ..schedule import ELEMENTARY
-from .control import scratch_bytes
+from ..schedule import ELEMENTARY, Schedule
+from . import control, strips
 
 
 class Footprint:
@@ -51,8 +51,8 @@ class Footprint:
         Calls of elementary functions.
     can_fail, calls_out : bool
         May it return a status; does it need ctx?
-    scratch : int
-        Bytes of workspace library calls need.
+    scratch : int or Dim
+        Bytes of workspace that library calls and strips need.
     """
 
     def __init__(self, statements: list[Statement]):
@@ -63,7 +63,8 @@ class Footprint:
         self.defines: dict[Name, None] = {}
         self.sizes: dict[Dim, None] = {}
         self.binds: dict[str, None] = {}
-        self.elementary = self.scratch = 0
+        self.elementary = 0
+        self.scratch: Size = 0
         self.can_fail = self.calls_out = False
         for s in walk(statements):
             _NOTES[type(s)](self, s)
@@ -125,6 +126,8 @@ class Footprint:
             self.defines[axis.name] = None
             self.size(axis.size)
         self.defines.update(dict.fromkeys(a.name for a in s.accs))
+        if isinstance(s.schedule, Schedule) and s.schedule.strips:
+            self.scratch = larger(self.scratch, strips.scratch_bytes(s))
 
     def loop(self, s: While) -> None:
         self.can_fail = self.calls_out = True
@@ -143,7 +146,7 @@ class Footprint:
 
     def call(self, s: Call) -> None:
         self.calls_out = True
-        self.scratch = max(self.scratch, scratch_bytes(s))
+        self.scratch = larger(self.scratch, control.scratch_bytes(s))
         for size in s.sizes:
             self.size(size)
         for view in s.views:
@@ -181,6 +184,10 @@ _NOTES = {
     Call: Footprint.call, Allocate: Footprint.allocate, Grow: Footprint.grow, Free: Footprint.free,
     Fail: Footprint.fail,
 }  # fmt: skip
+
+
+def larger(a: Size, b: Size) -> Size:
+    return b if a == 0 else a if b == 0 else maximum(a, b)
 
 
 def atom_names(size: Size) -> tuple[str, ...]:

@@ -114,6 +114,7 @@ class ProgramWriter:
         self.entry = Kernel(self.module, WRITERS)
         self.homes: dict[Buffer, Value] = {}
         self.moved = {b for p in self.prints for b in p.moved if b.kind != "local"}
+        self.allocated = {s.buffer for s in walk(program.body) if isinstance(s, (Allocate, Grow))}
         self.scratch = max((p.scratch for p in self.prints), default=0)
         mentions: dict[Buffer, int] = {}
         for p in self.prints:
@@ -190,9 +191,7 @@ class ProgramWriter:
             k.w.do(f"store i64 -1, ptr {room}, align 8")
 
     def on_heap(self, b: Buffer) -> bool:
-        return b.kind == "heap" or b.kind == "output" and any(
-            isinstance(s, (Allocate, Grow)) and s.buffer is b for s in walk(self.program.body)
-        )
+        return b.kind == "heap" or b in self.allocated
 
     def locate(self, b: Buffer) -> Value:
         k = self.entry

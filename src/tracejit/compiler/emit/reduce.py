@@ -13,7 +13,7 @@ import numpy as np
 from ..loops import Acc, Combine, Name, Nest, Statement, walk
 from . import scalars
 from .kernel import Kernel
-from .text import Value, constant, kind_of, vector_type
+from .text import Value, constant, kind_of
 
 State = list[Value]
 
@@ -34,7 +34,8 @@ def groups(nest: Nest, block: int) -> list[Group]:
         if isinstance(s, Combine):
             rules[s.accs[0]] = (s.rule, s.accs)
     by_name = {a.name: a for a in nest.accs}
-    found, done = [], set()
+    found: list[Group] = []
+    done: set[Name] = set()
     for acc in nest.accs:
         rule, names = rules.get(acc.name, ("", (acc.name,)))
         if acc.name in done or (not rule and any(acc.name in n for _, n in rules.values())):
@@ -76,17 +77,20 @@ def merged(
     (best, at), (value, position) = old, new
     dtype = dtypes[0]
     better = scalars.apply(k, "gt" if rule == "argmax" else "lt", [value, best], dtype, dtype)
-    both, either, test = "and", "or", np.dtype(bool)
     first = None if ordered else scalars.apply(k, "lt", [position, at], dtypes[1], dtypes[1])
     if first is not None:
         tied = scalars.apply(k, "eq", [value, best], dtype, dtype)
-        better = scalars.apply(k, either, [better, scalars.apply(k, both, [tied, first], test, test)], test, test)
+        better = logic(k, "or", better, logic(k, "and", tied, first))
     if dtype.kind == "f":
         missing = scalars.compare(k, "fcmp uno", value, value)
         usable = scalars.compare(k, "fcmp ord", best, best)
-        usable = usable if first is None else scalars.apply(k, either, [usable, first], test, test)
-        better = scalars.apply(k, either, [better, scalars.apply(k, both, [missing, usable], test, test)], test, test)
+        usable = usable if first is None else logic(k, "or", usable, first)
+        better = logic(k, "or", better, logic(k, "and", missing, usable))
     return [scalars.select(k, better, value, best), scalars.select(k, better, position, at)]
+
+
+def logic(k: Kernel, op: str, a: Value, b: Value) -> Value:
+    return k.w.put("i1", a.lanes, f"{op} {a.typed}, {b.text}", a, b)
 
 
 def neutral(rule: str, acc: Acc, place: int) -> Value:
@@ -126,6 +130,7 @@ class Reduction:
     def __init__(self, k: Kernel, nest: Nest, block: int, lanes: int):
         self.k, self.accs, self.lanes = k, nest.accs, lanes
         self.groups = groups(nest, block)
+        self.names = [a.name for g in self.groups for a in g.accs]
         self.compensated = any(g.compensated for g in self.groups)
 
     def fresh(self, lanes: int) -> State:
@@ -188,22 +193,16 @@ class Reduction:
             if g.compensated:
                 errors[len(sums) - 1] = state[count]
             state = state[count + g.compensated :]
-        if errors and lanes < self.lanes:
-            sums, errors = self.lanes_summed(sums, errors, lanes)
         sums = self.narrowed(sums, lanes)
         for p, error in errors.items():
-            sums[p] = self.plain("fadd", sums[p], self.finite(error))
+            sums[p] = self.plain("fadd", sums[p], self.finite(self.summed(error, lanes)))
         return self.with_initial(sums, lanes)
 
-    def lanes_summed(self, sums: State, errors: dict[int, Value], lanes: int) -> tuple[State, dict[int, Value]]:
-        """The errors of compensated sums, over the lanes."""
-        out = {}
-        for p, error in errors.items():
-            while error.lanes > lanes:
-                half = error.lanes // 2
-                error = self.plain("fadd", self.k.w.lanes_of(error, 0, half), self.k.w.lanes_of(error, half, half))
-            out[p] = error
-        return sums, out
+    def summed(self, error: Value, lanes: int) -> Value:
+        while error.lanes > lanes:
+            half = error.lanes // 2
+            error = self.plain("fadd", self.k.w.lanes_of(error, 0, half), self.k.w.lanes_of(error, half, half))
+        return error
 
     def finite(self, error: Value) -> Value:
         """An infinite or missing error means the total is so itself."""
@@ -223,11 +222,9 @@ class Reduction:
         return result
 
 
-def holds_structure_folding(nest: Nest) -> bool:
+def folds_inside(nest: Nest) -> bool:
     """Does a structure inside the body fold into an accumulator of this nest?"""
     own, direct = {a.name for a in nest.accs}, {id(s) for s in nest.body}
     inside: list[Statement] = [s for s in walk(nest.body) if id(s) not in direct]
     return any(isinstance(s, Combine) and s.accs[0] in own for s in inside)
 
-
-__all__ = ["Reduction", "combine", "holds_structure_folding", "recall", "vector_type"]

@@ -86,10 +86,10 @@ def literal(value: float | int | bool, dtype: np.dtype) -> str:
     if kind in "iu":
         return str(int(value))
     if dtype.itemsize == 8:
-        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", value))
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     if dtype.itemsize == 4:
-        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", np.float32(value)))
-    return "0xH%04X" % int(np.float16(value).view(np.uint16))
+        return f"0x{struct.unpack('<Q', struct.pack('<d', np.float32(value)))[0]:016X}"
+    return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
 
 
 def constant(value: float | int | bool, dtype: np.dtype) -> Value:
