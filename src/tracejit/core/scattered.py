@@ -59,5 +59,5 @@ def dense(g: Any) -> Tensor | None:
             total = ops.scatter_add(total, indices, values, axis=axis)
         elif piece[0] == "window":
             _, starts, values = piece
-            total = ops.window_add(total, starts, values)
+            total = ops.window_add(total, values, starts)
     return total
