@@ -6,6 +6,7 @@ of the 2018-2020 tutorials; :func:`function` compiles them.
 
 import numpy as _np
 
+from . import random
 from .core import text as _text  # graphs print themselves
 from .core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
 from .core.op import Op, defop

@@ -2,4 +2,6 @@
 
 from . import arithmetic, compare, control, index, linalg, random, reduce, shape, transcendental
 
-__all__ = ["arithmetic", "compare", "control", "index", "linalg", "random", "reduce", "shape", "transcendental"]
+__all__ = [
+    "arithmetic", "compare", "control", "index", "linalg", "random", "reduce", "shape", "transcendental",
+]

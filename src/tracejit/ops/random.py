@@ -17,7 +17,7 @@ import numpy as np
 from ..core.dim import Size, product
 from ..core.dispatch import as_tensor
 from ..core.errors import require
-from ..core.op import defop, ops, sample
+from ..core.op import Sample, defop, ops, sample
 from ..core.spec import TensorSpec
 from .lowering import Nests
 from .shape import sizes_of
@@ -46,9 +46,10 @@ def philox(counter: Sequence[np.ndarray], key: Sequence[int]) -> list[np.ndarray
     a, b, c, d = (np.asarray(word, PAIR) for word in counter)
     k, l = key
     mask = PAIR.type(0xFFFFFFFF)
+    half, m, n = (PAIR.type(v) for v in (32, *MULTIPLIERS))
     for _ in range(ROUNDS):
-        p, q = a * PAIR.type(MULTIPLIERS[0]), c * PAIR.type(MULTIPLIERS[1])
-        a, b, c, d = (q >> PAIR.type(32)) ^ b ^ PAIR.type(k), q & mask, (p >> PAIR.type(32)) ^ d ^ PAIR.type(l), p & mask
+        p, q = a * m, c * n
+        a, b, c, d = (q >> half) ^ b ^ PAIR.type(k), q & mask, (p >> half) ^ d ^ PAIR.type(l), p & mask
         k, l = (k + WEYL[0]) & 0xFFFFFFFF, (l + WEYL[1]) & 0xFFFFFFFF
     return [word.astype(WORD) for word in (a, b, c, d)]
 
@@ -159,19 +160,19 @@ def _drawn(state: TensorSpec, shape: tuple[Size, ...], dtype: np.dtype) -> Tenso
     return TensorSpec(shape, dtype)
 
 
-_SEEDED = {"low": 0.0, "high": 9.0, "dtypes": ("int64",)}
+def _seeded(**attrs: Any) -> Sample:
+    return sample((2,), low=0.0, high=9.0, dtypes=("int64",), **attrs)
 
 
 @defop(kernel=_kernel, vjp=(None,), lower=Nests(_nests), prepare=_prepare, traits=("expensive",),
-       samples=(sample((2,), shape=(2, 5), **_SEEDED), sample((2,), shape=(), **_SEEDED)))
+       samples=(_seeded(shape=(2, 5)), _seeded(shape=())))
 def random_bits(state: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """Uniform 32-bit words, a pure function of `state`: int64 key and counter."""
     return _drawn(state, shape, WORD)
 
 
 @defop(kernel=_kernel, vjp=(None,), lower=Nests(_nests), prepare=_prepare, traits=("expensive",),
-       samples=(sample((2,), shape=(3, 3), dtype=np.dtype("float32"), **_SEEDED),
-                sample((2,), shape=(7,), dtype=np.dtype("float64"), **_SEEDED)))
+       samples=(_seeded(shape=(3, 3), dtype=np.dtype("float32")), _seeded(shape=(7,), dtype=np.dtype("float64"))))
 def random_uniform(state: TensorSpec, *, shape: tuple[Size, ...], dtype: np.dtype) -> TensorSpec:
     """Uniform floats in [0, 1), 24 random bits in float32 and 53 in float64: a pure function of `state`."""
     require(dtype in WORDS and dtype.kind == "f", f"draws float32 or float64, got {dtype.name}")
@@ -188,7 +189,8 @@ def random_normal(state: Any, shape: Any, dtype: Any) -> Any:
     n = product(shape)
     half = (n + 1) // 2
     u = random_uniform(state, shape=(2, half), dtype=np.dtype(dtype))
-    first, second = (ops.reshape(ops.slice(u, slices=((row, 1, 1), (0, half, 1))), shape=(half,)) for row in (0, 1))
+    rows = (ops.slice(u, slices=((row, 1, 1), (0, half, 1))) for row in (0, 1))
+    first, second = (ops.reshape(row, shape=(half,)) for row in rows)
     radius = ops.sqrt(-2.0 * ops.log(1.0 - first))  # 1 - u is in (0, 1]
     angle = second * (2.0 * math.pi)
     both = ops.concat(radius * ops.cos(angle), radius * ops.sin(angle), axis=0)

@@ -1,0 +1,177 @@
+"""Random numbers with a state: generators, the default one, and the functions that draw from it.
+
+The state is a Variable (key and counter), so that drawing inside of a compiled function, a loop or a tape
+works like any other assignment. The numbers come from `ops.random`; this module only moves the counter.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Size
+from ..core.dispatch import as_tensor, interpreting
+from ..core.errors import DtypeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..frontend.creation import default_float
+from ..frontend.variable import Variable
+from ..ops.index import stacked_positions
+from ..ops.random import blocks_of, normal_blocks, random_normal, random_uniform
+from ..ops.reduce import size_tensor
+from ..ops.shape import sizes_of
+
+_MASK = 0xFFFFFFFFFFFFFFFF
+_GOLDEN = 0x9E3779B97F4A7C15  # odd: spreads a global seed over all bits
+_DOUBLE = np.dtype("float64")
+
+
+def _signed(word: int) -> int:
+    """64 bits as an int64 holds them."""
+    return (word & _MASK) - (1 << 64 if word & (1 << 63) else 0)
+
+
+class Generator:
+    """A source of random numbers: Philox4x32-10 with a 64-bit key, the same numbers in every mode.
+
+    Parameters
+    ----------
+    seed : int, optional
+        The key. Without one it is taken from the operating system.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> a, b = tf.random.Generator(1), tf.random.Generator(1)
+    >>> bool(a.uniform() == b.uniform())
+    True
+    """
+
+    __slots__ = ("state",)
+
+    def __init__(self, seed: int | None = None):
+        with interpreting(None):  # also inside of a trace, whose state it is not
+            self.state = Variable(_fresh(seed), trainable=False, name="random_state")
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start again, from `seed`."""
+        self.state.assign(_fresh(seed))
+
+    def _take(self, blocks: Size) -> Tensor:
+        """The state to draw from; the counter moves on past the draw."""
+        now = self.state.current()
+        static = isinstance(blocks, int)
+        self.state.assign_add(np.array([0, blocks]) if static else stacked_positions([0, size_tensor(blocks)]))
+        return now
+
+    def uniform(self, shape: Any = (), minval: Any = 0, maxval: Any = None, dtype: Any = None) -> Tensor:
+        """Uniform numbers in [minval, maxval).
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+        minval, maxval : number
+            `maxval` is 1 for floats and must be given for integers. Rounding may give `maxval` itself.
+        dtype : dtype-like, optional
+            float32, float64 or an integer dtype; by default that of Python floats.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> tf.random.Generator(3).uniform((2, 3)).shape
+        (2, 3)
+        """
+        dtype, shape = _supported(dtype, "fiu"), sizes_of(shape)
+        wide = dtype if dtype.kind == "f" else _DOUBLE
+        if maxval is None and dtype.kind != "f":
+            raise ValueError(f"uniform integers need a maxval{at(user_location())}")
+        unit = random_uniform(self._take(blocks_of(shape, wide)), shape=shape, dtype=wide)
+        if dtype.kind == "f":
+            return minval + unit * ((1 if maxval is None else maxval) - minval)
+        span = ops.cast(as_tensor(maxval - minval), dtype=wide)
+        return minval + ops.cast(ops.floor(unit * span), dtype=dtype)
+
+    def normal(self, shape: Any = (), mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None) -> Tensor:
+        """Normally distributed numbers, by the method of Box and Muller.
+
+        Eager and compiled results agree to a few units in the last place, not bit by bit.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> tf.random.Generator(3).normal((4,), stddev=0.1).shape
+        (4,)
+        """
+        dtype, shape = _supported(dtype, "f"), sizes_of(shape)
+        standard = random_normal(self._take(normal_blocks(shape, dtype)), shape, dtype)
+        return mean + standard * stddev
+
+
+def _fresh(seed: int | None) -> np.ndarray:
+    key = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
+    return np.array([_signed(key), 0], np.int64)
+
+
+def _supported(dtype: Any, kinds: str) -> np.dtype:
+    found = default_float() if dtype is None else np.dtype(dtype)
+    if found.kind not in kinds or (found.kind == "f" and found.itemsize < 4):
+        raise DtypeError(f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {found.name}"
+                         f"{at(user_location())}")
+    return found
+
+
+# ---- the default generator ------------------------------------------------------------------------------
+
+_default = Generator()
+_global_seed = 0
+_by_seed: dict[int, Generator] = {}
+
+
+def get_global_generator() -> Generator:
+    """The generator behind :func:`uniform` and :func:`normal`."""
+    return _default
+
+
+def set_seed(seed: int) -> None:
+    """Make the numbers that follow repeatable.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.random.set_seed(7)
+    >>> a = tf.random.normal((2,))
+    >>> tf.random.set_seed(7)
+    >>> bool((a == tf.random.normal((2,))).numpy().all())
+    True
+    """
+    global _global_seed
+    _global_seed = int(seed) & _MASK
+    _default.reset(_global_seed)
+    for own, generator in _by_seed.items():
+        generator.reset(own + _global_seed * _GOLDEN)
+
+
+def _source(seed: int | None) -> Generator:
+    """The default generator, or the one that calls with this seed share."""
+    if seed is None:
+        return _default
+    if seed not in _by_seed:
+        _by_seed[seed] = Generator(seed + _global_seed * _GOLDEN)
+    return _by_seed[seed]
+
+
+def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = None, seed: int | None = None,
+            name: str | None = None) -> Tensor:
+    """Uniform numbers in [minval, maxval), see :meth:`Generator.uniform`.
+
+    Calls with a `seed` draw from a generator of their own, which starts with it and with :func:`set_seed`.
+    """
+    return _source(seed).uniform(shape, minval, maxval, dtype)
+
+
+def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None,
+           name: str | None = None) -> Tensor:
+    """Normally distributed numbers, see :meth:`Generator.normal`; `seed` as for :func:`uniform`."""
+    return _source(seed).normal(shape, mean, stddev, dtype)
