@@ -59,7 +59,7 @@ class Rule:
     final: bool = False
 
 
-def _same_spec(make: Any, node: Any, x: Any) -> Any:
+def _same_spec(make: Any, node: Any, x: Any, **others: Any) -> Any:
     return x if x.spec == node.outputs[0].spec else None
 
 

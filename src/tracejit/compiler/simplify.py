@@ -87,7 +87,7 @@ class Rewriter:
              specs: tuple[TensorSpec, ...]) -> Sequence[Value]:
         """A node, or the value that makes it unnecessary."""
         self.visits += 1
-        key = (op, inputs, tuple(attrs.items()))
+        key = (op, inputs, tuple([(k, v.hex() if v.__class__ is float else v) for k, v in attrs.items()]))  # -0.0
         if key in self.known:
             return self.known[key]
         found = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
