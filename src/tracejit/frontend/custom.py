@@ -21,7 +21,7 @@ from ..core.errors import GradientError, Location, TracejitError, at, user_locat
 from ..core.op import Joint, Op, ops
 from ..core.scattered import dense
 from ..core.spec import TensorSpec
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, without_value
 from ..core.trace import trace
 from .structure import flatten, unflatten
 from .variable import Variable, tracer
@@ -134,7 +134,8 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
     def rule(seeds: list[Tensor]) -> list[Tensor | None]:
         return _gradients(f, grad_fn, inputs, watcher.variables, seeds)
 
-    record = Record(CUSTOM, (*tensors, *keys), {"rule": rule}, outputs, user_location())
+    shells = tuple([without_value(t) for t in (*tensors, *keys)])
+    record = Record(CUSTOM, shells, {"rule": rule}, tuple(map(without_value, outputs)), user_location())
     for recorder in state.recorders:
         recorder.record(record)
     return unflatten(structure, outputs)

@@ -1,17 +1,36 @@
 """Recording: the recorder behind tapes and gradient transforms, which keeps the calls that depend on what it tracks.
 
-Knows tensors by their serial numbers only, so that nothing it tracks is kept alive by being tracked.
+Knows tensors by their serial numbers only, so that nothing it tracks is kept alive by being tracked. For reverse
+mode a record keeps the values its gradient rule uses and no others: which these are is found by tracing the
+rule, once per op and kind of arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
+from ..core.backprop import input_cotangents
 from ..core.dispatch import Record
+from ..core.errors import TracejitError
+from ..core.scattered import dense
+from ..core.tensor import Tensor, without_value
+from ..core.trace import trace
+
+#: Smaller values are not worth the time to drop them.
+SMALL = 4096
+
+_uses: dict[Hashable, tuple[bool, ...]] = {}
 
 
 class Recording:
     """Keeps the records that depend on tracked tensors, in order.
+
+    Parameters
+    ----------
+    tracked : iterable of int
+        Serial numbers to begin with.
+    reverse : bool
+        The records are for reverse mode only: values that no gradient rule uses are dropped.
 
     Attributes
     ----------
@@ -20,23 +39,65 @@ class Recording:
         Serial numbers of what is watched and of everything computed from it.
     """
 
-    __slots__ = ("records", "tracked", "__weakref__")
+    __slots__ = ("records", "tracked", "reverse", "__weakref__")
 
-    def __init__(self, tracked: Iterable[int] = ()):
+    def __init__(self, tracked: Iterable[int] = (), reverse: bool = True):
         self.records: list[Record] = []
         self.tracked = set(tracked)
+        self.reverse = reverse
 
     def record(self, record: Record) -> None:
         """Listen to one call."""
         tracked = self.tracked
-        for t in record.inputs:
+        inputs, outputs = record.inputs, record.outputs
+        for t in inputs:
             if t.serial in tracked:
                 break
         else:
             return
-        outputs = record.outputs
         if len(outputs) == 1 and outputs[0].dtype.kind not in "fc":
             return
-        self.records.append(record)
         for t in outputs:
             tracked.add(t.serial)
+        if self.reverse and (outputs[0].nbytes > SMALL or inputs[0].nbytes > SMALL or inputs[-1].nbytes > SMALL):
+            record = lean(record, tuple([t.serial in tracked for t in inputs]))
+        self.records.append(record)
+
+
+def lean(record: Record, tracked: tuple[bool, ...]) -> Record:
+    """The record with nothing but specs in place of the values that its gradient rule does not use."""
+    if record.op.runs_graphs:
+        return record
+    tensors = (*record.inputs, *record.outputs)
+    attrs = tuple(record.attrs.items())
+    key = (record.op, attrs, tracked, tuple([(t.dtype, tuple([d == 1 for d in t.shape])) for t in tensors]))
+    try:
+        uses = _uses.get(key)
+    except TypeError:  # an attribute that is not plain data
+        return record
+    if uses is None:
+        uses = _uses[key] = _used(record, tracked)
+    if all(uses):
+        return record
+    kept = tuple([t if u else without_value(t) for t, u in zip(tensors, uses, strict=True)])
+    n = len(record.inputs)
+    return Record(record.op, kept[:n], record.attrs, kept[n:], record.location)
+
+
+def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Per input and output: does the gradient rule use its value?"""
+    n, m = len(record.inputs), len(record.outputs)
+    tensors = (*record.inputs, *record.outputs)
+    needs = [t and x.spec.differentiable for t, x in zip(tracked, record.inputs, strict=True)]
+
+    def rule(*args: Tensor) -> list[Tensor]:
+        seen = Record(record.op, args[:n], record.attrs, args[n : n + m], record.location)
+        found = input_cotangents(seen, list(args[n + m :]), needs)
+        return [dense(g) for g in found if g is not None]
+
+    try:
+        graph = trace(rule, [t.spec for t in (*tensors, *record.outputs)], record.op.name).graph
+    except TracejitError:  # a rule that needs a value to decide, or that fails: let it do so when it is asked
+        return (True,) * len(tensors)
+    used = {v for node in graph.nodes for v in node.inputs} | set(graph.outputs)
+    return tuple(v in used for v in graph.inputs[: n + m])

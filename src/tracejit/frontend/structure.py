@@ -70,16 +70,22 @@ def _flatten(nest: Any, leaves: list[Any]) -> Structure:
     return Nest(kind, (), tuple([_flatten(child, leaves) for child in nest]))
 
 
+_kinds: dict[type, type | None] = {tuple: tuple, list: list, dict: dict, type(None): type(None)}
+
+
 def kind_of(nest: Any) -> type | None:
     """The class to rebuild a nest with; None for a leaf."""
     kind = nest.__class__
-    if kind is tuple or kind is list or kind is dict or nest is None:
-        return kind
-    if isinstance(nest, tuple):
-        return kind if hasattr(nest, "_fields") else tuple
-    if isinstance(nest, OrderedDict):
-        return OrderedDict
-    return next((k for k in (list, dict) if isinstance(nest, k)), None)
+    try:
+        return _kinds[kind]
+    except KeyError:
+        return _kinds.setdefault(kind, _kind_of_class(kind))
+
+
+def _kind_of_class(kind: type) -> type | None:
+    if issubclass(kind, tuple):
+        return kind if hasattr(kind, "_fields") else tuple
+    return next((k for k in (list, OrderedDict, dict) if issubclass(kind, k)), None)
 
 
 def in_order(keys: Any) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.backprop import backprop
-from ..core.dispatch import as_tensor, pausing, start_recording, state, stop_recording
+from ..core.dispatch import as_tensor, pausing, start_recording, state, stop_recording, weak_scalar
 from ..core.errors import ShapeError, at, stack_level, user_location
 from ..core.op import ops
 from ..core.scattered import add_cotangents
@@ -228,7 +228,7 @@ class GradientTape(Recording):
                 continue
             if key.serial not in self.tracked and not isinstance(leaf, Variable):
                 continue
-            g = ops.fill(shape=key.shape, value=1.0, dtype=key.dtype) if weight is None else _weight(weight, key)
+            g = _ones(key) if weight is None else _weight(weight, key)
             seeds[key.serial] = g if key.serial not in seeds else add_cotangents(seeds[key.serial], g)
         return seeds
 
@@ -238,6 +238,10 @@ def _key(leaf: Any) -> Tensor | None:
     if isinstance(leaf, Tensor):
         return leaf
     return leaf.key() if isinstance(leaf, Variable) else None
+
+
+def _ones(x: Tensor) -> Tensor:
+    return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype) if x.shape else weak_scalar(1.0, x.dtype)
 
 
 def _weight(weight: Any, target: Tensor) -> Tensor:

@@ -213,7 +213,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     leaves = flatten(list(primals))[0]
     fresh = [_fresh(x) if i in active else _as_argument(x) for i, x in enumerate(leaves)]
     seeds = {fresh[i].serial: _like(weights[i], fresh[i]) for i in active}
-    recorder = Recording(seeds)
+    recorder = Recording(seeds, reverse=False)
     with recording(recorder):
         value = f(*unflatten(structure, fresh))
     outs, out_structure = flatten(value)
