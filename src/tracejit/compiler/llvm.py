@@ -7,12 +7,14 @@ first and every such manager lives for one run. Knows nothing of graphs or of wh
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import struct
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol
 
 _LEVELS = (0, 1, 2)
@@ -84,8 +86,15 @@ def optimized(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
 
 @lru_cache(maxsize=1)
 def version() -> str:
-    """The version of LLVM in use."""
-    return ".".join(map(str, _binding().llvm_version_info))
+    """Text that changes with the LLVM in use: its library's size and time, found without loading it."""
+    found = importlib.util.find_spec("llvmlite")
+    folders = found.submodule_search_locations if found is not None else None
+    parts = []
+    for folder in folders or ():
+        for library in sorted(Path(folder, "binding").glob("*llvmlite*")):
+            stat = library.stat()
+            parts.append(f"{library.name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return ";".join(parts) or ".".join(map(str, _binding().llvm_version_info))
 
 
 @contextmanager
