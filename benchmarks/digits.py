@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from examples import digits_numpy
+from examples import digits_network, digits_numpy
 
 from benchmarks import timing
 from benchmarks.peers import jax
 from benchmarks.timing import Candidate, Case
 
 INPUTS, HIDDEN, CLASSES, BATCH = 64, 256, 10, 128
+RATE = 2e-3
 
 STEP = "digits, one training step"
 
@@ -35,7 +36,7 @@ def parameters() -> list[np.ndarray]:
 
 def numpy_candidates() -> dict[str, Candidate]:
     """Return the step of the example."""
-    network = digits_numpy.Network(parameters(), BATCH)
+    network = digits_numpy.Network(parameters(), BATCH, RATE)
     images, labels = batch()
     return {STEP: lambda: network.step(images, labels)}
 
@@ -62,7 +63,7 @@ def jax_candidates() -> dict[str, Candidate]:
         mean = beta1 * mean + (1 - beta1) * gradient
         square = beta2 * square + (1 - beta2) * gradient * gradient
         unbiased = mean / (1 - beta1**count), square / (1 - beta2**count)
-        change = digits_numpy.RATE * unbiased[0] / (jnp.sqrt(unbiased[1]) + digits_numpy.EPSILON)
+        change = RATE * unbiased[0] / (jnp.sqrt(unbiased[1]) + digits_numpy.EPSILON)
         return weight - change, mean, square
 
     return {STEP: stepping(jax.jit(step, donate_argnums=0), jnp)}
@@ -83,14 +84,20 @@ def stepping(step: Any, jnp: Any) -> Candidate:
     return calls().__next__
 
 
-def tracejit_candidates() -> dict[str, Candidate]:
-    """Return tracejit's step by the name of the case: the one place where it enters this file."""
-    return {}
+def tracejit_candidates() -> dict[str, dict[str, Candidate]]:
+    """Return the step of the example, compiled and eager: the one place where tracejit enters this file."""
+    images, labels = batch()
+    compiled = digits_network.Network(parameters(), RATE)
+    eager = digits_network.EagerNetwork(parameters(), RATE)
+    return {
+        "tracejit": {STEP: lambda: compiled.step(images, labels)},
+        "tracejit, eager": {STEP: lambda: eager.step(images, labels)},
+    }
 
 
 def cases() -> list[Case]:
     """Return what is measured."""
-    peers = {"NumPy": numpy_candidates(), "JAX": jax_candidates(), "tracejit": tracejit_candidates()}
+    peers = {"NumPy": numpy_candidates(), "JAX": jax_candidates(), **tracejit_candidates()}
     return timing.cases((STEP,), peers, unit="µs", piece="step", tolerance=1e-6)
 
 

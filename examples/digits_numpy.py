@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-RATE, BETA1, BETA2, EPSILON = 2e-3, 0.9, 0.999, 1e-8
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 def initial_parameters(inputs: int, hidden: int, outputs: int, seed: int = 0) -> list[np.ndarray]:
@@ -35,9 +35,12 @@ class Network:
         ``[w1, b1, w2, b2]`` in float32, shapes ``[i, h] [h] [h, o] [o]``; copied.
     batch : int
         The number of rows of every batch given to `step`.
+    rate : float
+        Adam's learning rate.
     """
 
-    def __init__(self, parameters: list[np.ndarray], batch: int) -> None:
+    def __init__(self, parameters: list[np.ndarray], batch: int, rate: float) -> None:
+        self.rate = rate
         self.flat = np.concatenate([a.ravel() for a in parameters])
         self.parameters = views(self.flat, parameters)
         self.flat_gradient = np.empty_like(self.flat)
@@ -103,7 +106,7 @@ class Network:
         correction = np.sqrt(1.0 - BETA2**self.count)
         scratch += float(EPSILON * correction)
         np.divide(mean, scratch, out=update)
-        update *= float(RATE * correction / (1.0 - BETA1**self.count))
+        update *= float(self.rate * correction / (1.0 - BETA1**self.count))
         self.flat -= update
 
     def predict(self, images: np.ndarray) -> np.ndarray:

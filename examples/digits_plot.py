@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 SAMPLES = 24
+WINDOW = 21
 
 
 def draw(
@@ -36,10 +37,15 @@ def draw(
 
 def draw_losses(axes: Axes, losses: Mapping[str, Sequence[float]]) -> None:
     """Draw one curve per trainer; they start from the same parameters, so they should lie on each other."""
-    styles = ["-", "--", ":", "-."]
+    styles = [("-", 6.0, 0.35), ("--", 2.4, 1.0), ("-", 1.0, 1.0)]
     for index, (name, values) in enumerate(losses.items()):
-        axes.semilogy(values, styles[index % len(styles)], linewidth=1.8 - 0.4 * index, label=name)
-    axes.set(xlabel="step", ylabel="cross-entropy of the batch", title="Training")
+        if index == 0:
+            axes.semilogy(values, color="0.5", linewidth=0.4, alpha=0.4, label="each step")
+        style, width, alpha = styles[index % len(styles)]
+        smooth = np.convolve(values, np.ones(WINDOW) / WINDOW, mode="valid")
+        steps = np.arange(len(smooth)) + WINDOW // 2
+        axes.semilogy(steps, smooth, style, linewidth=width, alpha=alpha, label=name)
+    axes.set(xlabel="step", ylabel="cross-entropy of the batch", title=f"Training, means of {WINDOW} steps")
     axes.grid(alpha=0.3)
     axes.legend()
 

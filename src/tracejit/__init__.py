@@ -36,6 +36,7 @@ from .frontend.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
 from .frontend.tape import GradientTape, UnconnectedGradients
 from .frontend.transforms import grad, gradients_function, jvp, value_and_grad, vjp
 from .frontend.variable import Variable
+from .library.drawing import draw
 from .ops.arithmetic import (
     abs,
     add,

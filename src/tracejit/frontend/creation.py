@@ -69,7 +69,7 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     return constant(np.arange(*bounds, dtype=wanted))
 
 
-def _bound(x: Any) -> np.generic:
+def _bound(x: Any) -> Any:
     """A number that decides a shape, of the dtype a tensor of it has; one without a value raises."""
     holds = x.__class__ is Tensor or hasattr(x, "__tensor__")
     return (as_tensor(x).array if holds else to_array(x))[()]

@@ -62,8 +62,8 @@ class Generator:
     def _take(self, blocks: Size) -> Tensor:
         """The state to draw from; the counter moves on past the draw."""
         now = self.state.current()
-        static = isinstance(blocks, int)
-        self.state.assign_add(np.array([0, blocks]) if static else stacked_positions([0, size_tensor(blocks)]))
+        known = isinstance(blocks, int)
+        self.state.assign_add(np.array([0, blocks]) if known else stacked_positions([0, size_tensor(blocks)]))
         return now
 
     def uniform(self, shape: Any = (), minval: Any = 0, maxval: Any = None, dtype: Any = None) -> Tensor:
