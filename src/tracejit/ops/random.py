@@ -109,8 +109,12 @@ class _Written:
             l_now = c("add", l, b.constant(step * WEYL[1] & 0xFFFFFFFF, WORD)) if step else l
             p_high, p_low = c("mulhi", words[0], m), c("mul", words[0], m)
             q_high, q_low = c("mulhi", words[2], n), c("mul", words[2], n)
-            words = [c("xor", c("xor", q_high, words[1]), k_now), q_low,
-                     c("xor", c("xor", p_high, words[3]), l_now), p_low]
+            words = [
+                c("xor", c("xor", q_high, words[1]), k_now),
+                q_low,
+                c("xor", c("xor", p_high, words[3]), l_now),
+                p_low,
+            ]
         return words
 
     def numbers(self, words: list[Any]) -> list[Any]:
@@ -119,8 +123,10 @@ class _Written:
             return words
         if self.dtype == np.float32:
             return [self.scaled(w, 8, 2.0**-24) for w in words]
-        return [self.b.compute("add", self.scaled(p, 5, 2.0**-27), self.scaled(q, 6, 2.0**-53))
-                for p, q in zip(words[::2], words[1::2], strict=True)]
+        return [
+            self.b.compute("add", self.scaled(p, 5, 2.0**-27), self.scaled(q, 6, 2.0**-53))
+            for p, q in zip(words[::2], words[1::2], strict=True)
+        ]
 
     def scaled(self, word: Any, shift: int, factor: float) -> Any:
         """The upper bits of a word times a power of two: exact."""
@@ -164,15 +170,30 @@ def _seeded(**attrs: Any) -> Sample:
     return sample((2,), low=0.0, high=9.0, dtypes=("int64",), **attrs)
 
 
-@defop(kernel=_kernel, vjp=(None,), lower=Nests(_nests), prepare=_prepare, traits=("expensive",),
-       samples=(_seeded(shape=(2, 5)), _seeded(shape=())))
+@defop(
+    kernel=_kernel,
+    vjp=(None,),
+    lower=Nests(_nests),
+    prepare=_prepare,
+    traits=("expensive",),
+    samples=(_seeded(shape=(2, 5)), _seeded(shape=())),
+)
 def random_bits(state: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """Uniform 32-bit words, a pure function of `state`: int64 key and counter."""
     return _drawn(state, shape, WORD)
 
 
-@defop(kernel=_kernel, vjp=(None,), lower=Nests(_nests), prepare=_prepare, traits=("expensive",),
-       samples=(_seeded(shape=(3, 3), dtype=np.dtype("float32")), _seeded(shape=(7,), dtype=np.dtype("float64"))))
+@defop(
+    kernel=_kernel,
+    vjp=(None,),
+    lower=Nests(_nests),
+    prepare=_prepare,
+    traits=("expensive",),
+    samples=(
+        _seeded(shape=(3, 3), dtype=np.dtype("float32")),
+        _seeded(shape=(7,), dtype=np.dtype("float64")),
+    ),
+)
 def random_uniform(state: TensorSpec, *, shape: tuple[Size, ...], dtype: np.dtype) -> TensorSpec:
     """Uniform floats in [0, 1), 24 random bits in float32 and 53 in float64: a pure function of `state`."""
     require(dtype in WORDS and dtype.kind == "f", f"draws float32 or float64, got {dtype.name}")
