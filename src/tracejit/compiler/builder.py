@@ -17,7 +17,21 @@ from ..core.graph import Constant
 from ..core.spec import TensorSpec
 from . import complexes
 from .complexes import Pair, Val, lifted
-from .loops import Acc, Axis, Buffer, Combine, Compute, Const, Fail, Index, Load, Nest, Size_, Statement, Store
+from .loops import (
+    Acc,
+    Axis,
+    Buffer,
+    Combine,
+    Compute,
+    Const,
+    Fail,
+    Index,
+    Load,
+    Nest,
+    Size_,
+    Statement,
+    Store,
+)
 from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
@@ -55,7 +69,9 @@ class Builder:
         return f"{prefix}{count}"
 
     def buffer(self, dtype: np.dtype, size: Size, kind: str, slot: int = -1) -> Buffer:
-        made = Buffer(self.fresh({"input": "x", "constant": "c", "local": "r"}.get(kind, "b")), dtype, size, kind, slot)
+        made = Buffer(
+            self.fresh({"input": "x", "constant": "c", "local": "r"}.get(kind, "b")), dtype, size, kind, slot
+        )
         self.buffers.append(made)
         return made
 
@@ -92,7 +108,9 @@ class Builder:
         """A literal scalar."""
         if dtype.kind == "c":
             number = complex(value)
-            return Pair(self.constant(number.real, real_dtype(dtype)), self.constant(number.imag, real_dtype(dtype)))
+            return Pair(
+                self.constant(number.real, real_dtype(dtype)), self.constant(number.imag, real_dtype(dtype))
+            )
         return Val(Const(np.asarray(value).astype(dtype).item(), dtype), dtype)
 
     # ---- scalars inside of a nest ------------------------------------------------------------------------
@@ -165,7 +183,9 @@ class Builder:
         index = self._index(view, ix)
         if view.dtype.kind != "c":
             return self._load(view.buffer, index)
-        return Pair(self._load(view.buffer, index), self._load(view.buffer, Index(index.const + 1, index.terms)))
+        return Pair(
+            self._load(view.buffer, index), self._load(view.buffer, Index(index.const + 1, index.terms))
+        )
 
     def _load(self, buffer: Buffer, index: Index) -> Val:
         name = self.fresh("v")
@@ -278,8 +298,10 @@ class Builder:
                 self.add_into(v, target.sliced(s))
             return
         middle = target.sliced(common)
-        shifted = [v.sliced([(c - a, n, 1) for (c, n, _), (a, _, _) in zip(common, s, strict=True)])
-                   for v, s in zip(values, slices, strict=True)]
+        shifted = [
+            v.sliced([(c - a, n, 1) for (c, n, _), (a, _, _) in zip(common, s, strict=True)])
+            for v, s in zip(values, slices, strict=True)
+        ]
 
         def body(ix: Sequence[Any]) -> None:
             total = self.load(middle, ix)
@@ -301,8 +323,9 @@ class Builder:
         """`view`'s contents in a buffer that may be written: its own when nothing else needs it, else a copy."""
         return view if self.may_update(view) else self.copied(view)
 
-    def replaced(self, view: View, part: Sequence[tuple[Size, Size, int]],
-                 element: Callable[[Sequence[Any]], Any]) -> View:
+    def replaced(
+        self, view: View, part: Sequence[tuple[Size, Size, int]], element: Callable[[Sequence[Any]], Any]
+    ) -> View:
         """`view`'s contents with ``element(positions)`` at the slices `part`, written before the rest is copied."""
         apart = not self.may_update(view) and all(step == 1 for _, _, step in part)
         result = self.empty(TensorSpec(view.shape, view.dtype)) if apart else self.updated(view)
@@ -312,8 +335,15 @@ class Builder:
             self.copy(view.sliced(box), result.sliced(box))
         return result
 
-    def fold(self, out: TensorSpec, shape: Sequence[Size], axis: Sequence[int], rule: str, init: Any,
-             element: Callable[[Sequence[Any]], Any]) -> View:
+    def fold(
+        self,
+        out: TensorSpec,
+        shape: Sequence[Size],
+        axis: Sequence[int],
+        rule: str,
+        init: Any,
+        element: Callable[[Sequence[Any]], Any],
+    ) -> View:
         """Fold ``element(positions)`` over the axes `axis` of `shape` with a Combine rule into a fresh buffer."""
         view = self.empty(out)
         axes, ix = self.axes(shape, ["reduce" if k in axis else "parallel" for k in range(len(shape))])
@@ -390,7 +420,9 @@ class Builder:
         self.block.append(Fail(test.operand, len(self.messages) - 1))
 
 
-def _around(shape: Sequence[Size], slices: Sequence[tuple[Size, Size, int]]) -> list[list[tuple[Size, Size, int]]]:
+def _around(
+    shape: Sequence[Size], slices: Sequence[tuple[Size, Size, int]]
+) -> list[list[tuple[Size, Size, int]]]:
     """Boxes that tile everything outside of `slices`."""
     parts = []
     inside: list[tuple[Size, Size, int]] = [(0, d, 1) for d in shape]
@@ -402,11 +434,15 @@ def _around(shape: Sequence[Size], slices: Sequence[tuple[Size, Size, int]]) -> 
     return parts
 
 
-
 def _common_box(slices: Sequence[Any]) -> list[tuple[int, int, int]] | None:
     """The box all slices share, when it is most of each of them."""
     flat = [t for s in slices for t in s]
-    if len(slices) < 2 or not flat or any(not isinstance(x, int) for t in flat for x in t) or any(t[2] != 1 for t in flat):
+    if (
+        len(slices) < 2
+        or not flat
+        or any(not isinstance(x, int) for t in flat for x in t)
+        or any(t[2] != 1 for t in flat)
+    ):
         return None
     box = []
     for axis in zip(*slices, strict=True):

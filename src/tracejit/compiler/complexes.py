@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .loops import Const
-
 
 class Val(NamedTuple):
     """A scalar of the loop IR with its dtype."""
@@ -47,8 +45,10 @@ def _sub(b: Any, x: Pair, y: Pair) -> Pair:
 
 def _mul(b: Any, x: Pair, y: Pair) -> Pair:
     c = b.compute
-    return Pair(c("sub", c("mul", x.re, y.re), c("mul", x.im, y.im)),
-                c("add", c("mul", x.re, y.im), c("mul", x.im, y.re)))
+    return Pair(
+        c("sub", c("mul", x.re, y.re), c("mul", x.im, y.im)),
+        c("add", c("mul", x.re, y.im), c("mul", x.im, y.re)),
+    )
 
 
 def _div(b: Any, x: Pair, y: Pair) -> Pair:
@@ -56,7 +56,12 @@ def _div(b: Any, x: Pair, y: Pair) -> Pair:
     c = b.compute
     wide = c("ge", c("abs", y.re), c("abs", y.im))
     big, small = c("select", wide, y.re, y.im), c("select", wide, y.im, y.re)
-    ratio = c("select", c("eq", small, b.constant(0.0, small.dtype)), b.constant(0.0, small.dtype), c("div", small, big))
+    ratio = c(
+        "select",
+        c("eq", small, b.constant(0.0, small.dtype)),
+        b.constant(0.0, small.dtype),
+        c("div", small, big),
+    )
     scale = c("add", big, c("mul", small, ratio))
     p, q = c("select", wide, x.re, x.im), c("select", wide, x.im, x.re)
     real = c("div", c("add", p, c("mul", q, ratio)), scale)
@@ -110,7 +115,9 @@ def _sin(b: Any, x: Pair) -> Pair:
 
 def _cos(b: Any, x: Pair) -> Pair:
     c = b.compute
-    return Pair(c("mul", c("cos", x.re), c("cosh", x.im)), c("neg", c("mul", c("sin", x.re), c("sinh", x.im))))
+    return Pair(
+        c("mul", c("cos", x.re), c("cosh", x.im)), c("neg", c("mul", c("sin", x.re), c("sinh", x.im)))
+    )
 
 
 def _tanh(b: Any, x: Pair) -> Pair:
@@ -120,7 +127,9 @@ def _tanh(b: Any, x: Pair) -> Pair:
     t, u = c("tanh", x.re), c("tan", x.im)
     tt, uu = c("mul", t, t), c("mul", u, u)
     scale = c("add", one, c("mul", tt, uu))
-    return Pair(c("div", c("mul", t, c("add", one, uu)), scale), c("div", c("mul", u, c("sub", one, tt)), scale))
+    return Pair(
+        c("div", c("mul", t, c("add", one, uu)), scale), c("div", c("mul", u, c("sub", one, tt)), scale)
+    )
 
 
 def _sigmoid(b: Any, x: Pair) -> Pair:
@@ -149,8 +158,22 @@ def _ne(b: Any, x: Pair, y: Pair) -> Val:
 
 #: Scalar operation to its rule on pairs.
 RULES: dict[str, Callable[..., Any]] = {
-    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "abs": _hypot, "exp": _exp, "log": _log,
-    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "tanh": _tanh, "sigmoid": _sigmoid, "pow": _pow, "eq": _eq, "ne": _ne,
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "neg": _neg,
+    "abs": _hypot,
+    "exp": _exp,
+    "log": _log,
+    "sqrt": _sqrt,
+    "sin": _sin,
+    "cos": _cos,
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
+    "pow": _pow,
+    "eq": _eq,
+    "ne": _ne,
     "conj": lambda b, x: Pair(x.re, b.compute("neg", x.im)),
     "real": lambda b, x: x.re,
     "imag": lambda b, x: x.im,

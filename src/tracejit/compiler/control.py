@@ -10,16 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from ..core.dim import Dim, Size, product, substitute
-from ..core.graph import Graph, Node, Value
+from ..core.dim import Dim, product
+from ..core.graph import Graph, Node
 from ..core.spec import TensorSpec
-from ..ops.control import loop_parts
+from ..ops.loop import loop_parts
 from .builder import BOOL, INT64, Builder
 from .complexes import Val
 from .liveness import Liveness
-from .loops import Allocate, Const, Free, Grow, If, Index, Move, Statement, Store, While
+from .loops import Allocate, Const, Free, Grow, If, Index, Move, Statement, While
 from .lower import STRUCTURES, Env, Lowering
 from .views import View
 
@@ -29,7 +27,9 @@ def lower_call(low: Lowering, node: Node, views: list[View], life: Liveness, pos
     return low.inline(node.attrs["graph"], views)
 
 
-def lower_custom(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+def lower_custom(
+    low: Lowering, node: Node, views: list[View], life: Liveness, position: int
+) -> Sequence[View]:
     """A function with its own gradient is its body."""
     return low.inline(node.attrs["body"], views)
 
@@ -260,8 +260,12 @@ class _Loop:
 
     def _is_own(self, view: View) -> bool:
         """Is the value all there is in a buffer made in this body, which nothing else has claimed?"""
-        return (view.is_whole and view.buffer in self.b.buffers[self.first :] and view.buffer not in self.claimed
-                and view.buffer not in self.low.swapped)
+        return (
+            view.is_whole
+            and view.buffer in self.b.buffers[self.first :]
+            and view.buffer not in self.claimed
+            and view.buffer not in self.low.swapped
+        )
 
     def _hand_over(self, outputs: list[View], storage: list[View]) -> list:
         """Bring the new carries into the carries' memory: in place, by swapping, or by copying."""

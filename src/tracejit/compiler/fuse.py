@@ -112,21 +112,28 @@ class Group:
 
     def conflicts(self, later: Group) -> bool:
         """Must `later` stay behind this statement?"""
-        return not (self.writes.isdisjoint(later.reads) and self.writes.isdisjoint(later.writes)
-                    and self.reads.isdisjoint(later.writes))
+        return not (
+            self.writes.isdisjoint(later.reads)
+            and self.writes.isdisjoint(later.writes)
+            and self.reads.isdisjoint(later.writes)
+        )
 
     def accepts(self, later: Group) -> str | None:
         """Where `later` may join: in the body, in the tail, or nowhere."""
         mine, other = self.statement, later.statement
         if not self.can_join or self.count + later.count > MAX_STATEMENTS:
             return None
-        if len(mine.axes) == len(other.axes) and all(a.size == b.size for a, b in zip(mine.axes, other.axes, strict=True)):
+        if len(mine.axes) == len(other.axes) and all(
+            a.size == b.size for a, b in zip(mine.axes, other.axes, strict=True)
+        ):
             kinds = [a.kind for a in mine.axes] == [a.kind for a in other.axes]
             if (kinds or not mine.accs or not other.accs) and self._aligned(later, "body", mine.axes):
                 return "body"
         if mine.accs and not other.accs:
             outer = [a for a in mine.axes if a.kind == "parallel"]
-            same = len(outer) == len(other.axes) and all(a.size == b.size for a, b in zip(outer, other.axes, strict=True))
+            same = len(outer) == len(other.axes) and all(
+                a.size == b.size for a, b in zip(outer, other.axes, strict=True)
+            )
             if same and self._aligned(later, "tail", outer):
                 return "tail"
         return None
@@ -146,7 +153,11 @@ class Group:
             if not isinstance(b, Buffer) or b in self.loaded[other]:
                 return False
             touched = later.touched(b, rename)
-            if touched is None or len(self.loaded[part].get(b, touched) | touched) != 1 or not _covers(touched, every):
+            if (
+                touched is None
+                or len(self.loaded[part].get(b, touched) | touched) != 1
+                or not _covers(touched, every)
+            ):
                 return False
         return True
 
@@ -172,12 +183,16 @@ class Group:
             mine.accs.extend(other.accs)
             if not self.tables["tail"].started:
                 self._restart("tail")
-            self.tables["tail"].append(mine.tail, other.tail, {k: v for k, v in renamed.items() if v in _names(mine.axes)})
+            self.tables["tail"].append(
+                mine.tail, other.tail, {k: v for k, v in renamed.items() if v in _names(mine.axes)}
+            )
         for table, more in ((self.loaded, later.loaded), (self.stored, later.stored)):
             for source in ("body", "tail"):
                 into = table[part if source == "body" else "tail"]
                 for b, keys in more[source].items():
-                    into.setdefault(b, set()).update(None if k is None else _renamed_key(k, rename) for k in keys)
+                    into.setdefault(b, set()).update(
+                        None if k is None else _renamed_key(k, rename) for k in keys
+                    )
         self.reads |= later.reads
         self.writes |= later.writes
         self.count = len(mine.body) + len(mine.tail)
@@ -204,7 +219,9 @@ class Table:
         self.known: dict[tuple, str] = {}
         self.memory: dict[Buffer, dict[tuple, Any]] = {}
 
-    def append(self, target: list[Statement], statements: Sequence[Statement], rename: dict[str, str]) -> dict[str, Any]:
+    def append(
+        self, target: list[Statement], statements: Sequence[Statement], rename: dict[str, str]
+    ) -> dict[str, Any]:
         """Add `statements`, with `rename` applied, to `target`; returns the complete renaming."""
         self.started = True
         names = self.names
@@ -372,7 +389,9 @@ def drop_dead(program: Program) -> None:
                 read.update(b for pair in s.swaps for b in pair)
     program.body = _swept(program.body, read)
     used = {b for s in walk(program.body) for b in _mentioned(s)}
-    program.buffers = [b for b in program.buffers if b in used or b.kind in ("input", "output") or b.slot >= 0]
+    program.buffers = [
+        b for b in program.buffers if b in used or b.kind in ("input", "output") or b.slot >= 0
+    ]
 
 
 def _mentioned(s: Statement) -> Iterable[Buffer]:

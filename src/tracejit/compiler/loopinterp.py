@@ -79,12 +79,32 @@ _NAMED_AS_IN_NUMPY = (
 #: unsigned ones are logical. round goes half to even; and, or, xor, not are bitwise; min, max propagate NaN.
 SCALAR: Mapping[str, Callable[..., np.ndarray]] = {
     **{name: getattr(np, name) for line in _NAMED_AS_IN_NUMPY for name in line.split()},
-    "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": _power, "mulhi": _mulhi, "min": np.minimum, "max": np.maximum,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "eq": np.equal, "ne": np.not_equal, "select": np.where, "cast": lambda x: x, "index": lambda x: x,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
-    "shl": np.left_shift, "shr": np.right_shift, "neg": np.negative, "round": np.rint,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": _power,
+    "mulhi": _mulhi,
+    "min": np.minimum,
+    "max": np.maximum,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "select": np.where,
+    "cast": lambda x: x,
+    "index": lambda x: x,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "not": np.invert,
+    "shl": np.left_shift,
+    "shr": np.right_shift,
+    "neg": np.negative,
+    "round": np.rint,
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "sigmoid": _sigmoid,
     "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
@@ -99,6 +119,7 @@ def compute(op: str, args: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
 
 
 # ---- combining ------------------------------------------------------------------------------------------
+
 
 def combine(rule: str, state: Values, values: Values) -> Values:
     """One step of a Combine. Every rule is associative, so states may be combined in any grouping."""

@@ -307,7 +307,9 @@ class Program:
 SCALAR_OPS: Mapping[str, int] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "min", "max", "pow", "atan2", "floordiv", "mod"), 2),
     **dict.fromkeys(("lt", "le", "eq", "ne", "gt", "ge", "and", "or", "xor", "shl", "shr"), 2),
-    **dict.fromkeys(("neg", "abs", "sqrt", "sign", "floor", "ceil", "round", "trunc", "not", "cast", "index"), 1),
+    **dict.fromkeys(
+        ("neg", "abs", "sqrt", "sign", "floor", "ceil", "round", "trunc", "not", "cast", "index"), 1
+    ),
     **dict.fromkeys(("exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh", "expm1", "log1p"), 1),
     **dict.fromkeys(("erf", "sigmoid", "softplus", "atan", "asin", "acos", "isnan", "bitcast"), 1),
     "select": 3,
@@ -369,11 +371,16 @@ def _describe(statement: Statement) -> list:
         case Size_(out, size):
             return [f"{out} = size {size}"]
         case Store(buffer, index, value, add, guard):
-            return [f"{buffer}[{index}] {'+=' if add else '='} {value}" + (f" if {guard}" if guard is not None else "")]
+            return [
+                f"{buffer}[{index}] {'+=' if add else '='} {value}"
+                + (f" if {guard}" if guard is not None else "")
+            ]
         case Combine(rule, accs, values):
             return [f"{', '.join(accs)} <- {rule}({', '.join(map(str, values))})"]
         case Nest(axes, body, accs, tail, schedule):
-            loops = ", ".join(f"{a.name} < {a.size}{'' if a.kind == 'parallel' else ' ' + a.kind}" for a in axes)
+            loops = ", ".join(
+                f"{a.name} < {a.size}{'' if a.kind == 'parallel' else ' ' + a.kind}" for a in axes
+            )
             state = "".join(f" {a.name} = {a.init}" for a in accs)
             plan = f" @ {schedule}" if schedule is not None else ""
             return [f"for {loops}{' with' + state if state else ''}{plan}", ("", body), ("then", tail)]
@@ -383,7 +390,9 @@ def _describe(statement: Statement) -> list:
             return [f"if {test}", ("", then), ("else", orelse)]
         case Call(function, views, sizes, accumulate):
             operands = ", ".join(f"{v.buffer}[{v.index}; {', '.join(map(str, v.strides))}]" for v in views)
-            return [f"{function}({operands}) sizes {', '.join(map(str, sizes))}{' accumulate' if accumulate else ''}"]
+            return [
+                f"{function}({operands}) sizes {', '.join(map(str, sizes))}{' accumulate' if accumulate else ''}"
+            ]
         case Allocate(buffer, elements) | Grow(buffer, elements):
             return [f"{type(statement).__name__.lower()} {buffer} to {elements}"]
         case Free(buffer):

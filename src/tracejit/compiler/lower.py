@@ -50,9 +50,20 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray
         lowering.place_output(env[value], slot)
     shapes = tuple(env[v].shape for v in graph.outputs)
     mentioned = {a.name for shape in shapes for s in shape if isinstance(s, Dim) for a in s.atoms()}
-    bound = tuple(a for a in lowering.bound if a in mentioned)  # others may be bound inside of loops, many times
-    program = Program(graph.name, b.buffers, b.block, tuple(entry_atoms(graph)), bound,
-                      messages=tuple(b.messages), contract=contract, output_shapes=shapes, moves=lowering.moves)
+    bound = tuple(
+        a for a in lowering.bound if a in mentioned
+    )  # others may be bound inside of loops, many times
+    program = Program(
+        graph.name,
+        b.buffers,
+        b.block,
+        tuple(entry_atoms(graph)),
+        bound,
+        messages=tuple(b.messages),
+        contract=contract,
+        output_shapes=shapes,
+        moves=lowering.moves,
+    )
     return program, b.constants
 
 
@@ -85,13 +96,19 @@ class OpenNest:
         """Is it still the last statement, not too long, and read only where it was just written?"""
         if not block or block[-1] is not self.nest or len(self.nest.body) > MAX_STATEMENTS:
             return False
-        return all(v.buffer not in self.written or id(v) in self.values or v == self.written[v.buffer] for v in views)
+        return all(
+            v.buffer not in self.written or id(v) in self.values or v == self.written[v.buffer] for v in views
+        )
 
     def value(self, view: View) -> Any:
         found = self.values.get(id(view))
         if found is None:
             same = self.written.get(view.buffer) if view.buffer is not None else None
-            loaded = self.values[id(same)][1] if same is not None else self.b.load(view.broadcast(self.shape), self.ix)
+            loaded = (
+                self.values[id(same)][1]
+                if same is not None
+                else self.b.load(view.broadcast(self.shape), self.ix)
+            )
             found = self.values[id(view)] = (view, loaded)
         return found[1]
 
@@ -132,7 +149,9 @@ class Lowering:
 
     # ---- one graph ---------------------------------------------------------------------------------------
 
-    def nodes(self, graph: Graph, env: Env, donatable: set[Value], held: Sequence[Value] | None = None) -> None:
+    def nodes(
+        self, graph: Graph, env: Env, donatable: set[Value], held: Sequence[Value] | None = None
+    ) -> None:
         """Lower the nodes of a graph; `env` has its inputs, those in `donatable` may be overwritten.
 
         `held` are the values read after the last node, by default the graph's outputs.
@@ -200,11 +219,15 @@ class Lowering:
             value = b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
             return nest.keep(out, value)
 
-    def reindexed(self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]) -> View:
+    def reindexed(
+        self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]
+    ) -> View:
         found = rule(view, out, **attrs)
         return found if found is not None else rule(self.b.copied(view), out, **attrs)
 
-    def reduced(self, rule: str, init: Callable[[np.dtype], Any], out: TensorSpec, view: View, axis: Any) -> View:
+    def reduced(
+        self, rule: str, init: Callable[[np.dtype], Any], out: TensorSpec, view: View, axis: Any
+    ) -> View:
         start = init(view.dtype)
         if isinstance(axis, int):
             return self.b.arg_reduce(out, view, axis, rule, start)
@@ -214,17 +237,24 @@ class Lowering:
             rule = {"max": "or", "min": "and"}[rule]
         return self.b.fold(out, view.shape, axis, rule, start, lambda ix: self.b.load(view, ix))
 
-    def donating(self, node: Node, views: list[View], life: Liveness, position: int, updates: int | None) -> list[View]:
+    def donating(
+        self, node: Node, views: list[View], life: Liveness, position: int, updates: int | None
+    ) -> list[View]:
         """Decide whether an update may take over its operand's buffer; other operands must not alias it."""
         self.b.shared = None
         if updates is None:
             return views
         target = views[updates]
-        if target.is_whole and target.buffer.kind in ("temp", "local", "heap") and (
-                life.ends(node.inputs[updates], position)):
+        if (
+            target.is_whole
+            and target.buffer.kind in ("temp", "local", "heap")
+            and (life.ends(node.inputs[updates], position))
+        ):
             self.b.shared = target.buffer
-            return [self.b.copied(v) if v.buffer is target.buffer and k != updates else v
-                    for k, v in enumerate(views)]
+            return [
+                self.b.copied(v) if v.buffer is target.buffer and k != updates else v
+                for k, v in enumerate(views)
+            ]
         return views
 
     # ---- outputs -----------------------------------------------------------------------------------------
@@ -239,8 +269,9 @@ class Lowering:
             buffer.kind, buffer.slot = ("output" if buffer.kind == "temp" else "heap"), slot
             return
         size = product(view.shape) * view.unit
-        target = View.whole(b.buffer(real_dtype(view.dtype), size, "heap" if late else "output", slot),
-                            view.shape, view.dtype)
+        target = View.whole(
+            b.buffer(real_dtype(view.dtype), size, "heap" if late else "output", slot), view.shape, view.dtype
+        )
         if late:
             self.allocate(target)
         b.copy(view, target)
@@ -263,7 +294,9 @@ def composed(node: Node, rule: Callable[..., Any]) -> Graph:
 # ---- matrix products ------------------------------------------------------------------------------------
 
 
-def lower_matmul(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+def lower_matmul(
+    low: Lowering, node: Node, views: list[View], life: Liveness, position: int
+) -> Sequence[View]:
     out = low.spec(node.outputs[0].spec)
     a, c = (v.broadcast((*out.shape[:-2], *v.shape[-2:])) for v in views)
     m, k, n = a.shape[-2], a.shape[-1], c.shape[-1]

@@ -26,8 +26,21 @@ CYCLES_PER_BYTE = 0.25
 #: Size assumed for an axis that is not known.
 USUAL_SIZE = 1000
 #: Cycles per element, where it is not 0.5.
-CYCLES = {"divide": 2.0, "sqrt": 2.0, "exp": 4.0, "log": 5.0, "sin": 5.0, "cos": 5.0, "tanh": 5.0, "sigmoid": 5.0,
-          "pow": 12.0, "erf": 6.0, "softplus": 10.0, "log1p": 5.0, "expm1": 5.0}
+CYCLES = {
+    "divide": 2.0,
+    "sqrt": 2.0,
+    "exp": 4.0,
+    "log": 5.0,
+    "sin": 5.0,
+    "cos": 5.0,
+    "tanh": 5.0,
+    "sigmoid": 5.0,
+    "pow": 12.0,
+    "erf": 6.0,
+    "softplus": 10.0,
+    "log1p": 5.0,
+    "expm1": 5.0,
+}
 #: More values than this are kept without thinking about it.
 LARGE = 6000
 
@@ -75,7 +88,10 @@ def _partition(graph: Graph) -> Partitioned:
     backward.outputs = [env[v] for v in joint.outputs[k:]]
     return Partitioned(
         restricted(forward, range(n), range(len(forward.outputs))),
-        restricted(backward, range(len(backward.inputs)), range(len(backward.outputs))), k, connected)
+        restricted(backward, range(len(backward.inputs)), range(len(backward.outputs))),
+        k,
+        connected,
+    )
 
 
 def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavailable: set[Value]) -> None:
@@ -84,8 +100,13 @@ def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavail
         if node.outputs[0] in env or any(v in unavailable or v not in env for v in node.inputs):
             unavailable.update(v for v in node.outputs if v not in env)
             continue
-        found = target.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
-                           tuple(v.spec for v in node.outputs), node.location)
+        found = target.add(
+            node.op,
+            tuple(env[v] for v in node.inputs),
+            node.attrs,
+            tuple(v.spec for v in node.outputs),
+            node.location,
+        )
         for old, new in zip(node.outputs, found, strict=True):
             env.setdefault(old, new)
 

@@ -48,7 +48,12 @@ ProgramPass = Callable[[Program], Program]
 GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify),)
 
 #: Passes on programs, in order. Contract of each: a valid program in, one with the same results out.
-PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (("fuse", fuse), ("fuse rows", fuse_rows), ("settle", settle), ("plan", plan))
+PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
+    ("fuse", fuse),
+    ("fuse rows", fuse_rows),
+    ("settle", settle),
+    ("plan", plan),
+)
 
 
 def compile_graph(graph: Graph) -> Executable:
@@ -95,8 +100,15 @@ def _from_disk(payload: bytes | None) -> CompiledObject | None:
 
 def cache_key(graph: Graph) -> str:
     """What the object code depends on, hashed."""
-    parts = (FORMAT, code_digest(), text.to_text(graph), cpu.host().key, llvm.version(),
-             str(settings.current().contract), _locations_of_checks(graph))
+    parts = (
+        FORMAT,
+        code_digest(),
+        text.to_text(graph),
+        cpu.host().key,
+        llvm.version(),
+        str(settings.current().contract),
+        _locations_of_checks(graph),
+    )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -184,8 +196,9 @@ def level(program: Program) -> int:
     return 2 if loops else 1
 
 
-def _object(graph: Graph, program: Program, emitted: Emitted, image: bytes,
-            constants: list[np.ndarray]) -> CompiledObject:
+def _object(
+    graph: Graph, program: Program, emitted: Emitted, image: bytes, constants: list[np.ndarray]
+) -> CompiledObject:
     atoms = entry_atoms(graph)
     signature = Signature(
         tuple((v.spec.dtype, v.spec.shape) for v in graph.inputs),
@@ -197,8 +210,9 @@ def _object(graph: Graph, program: Program, emitted: Emitted, image: bytes,
     table = {id(a): k for k, a in text.constants(graph).items()}
     keys = tuple(table[id(c.base if c.base is not None and id(c) not in table else c)] for c in constants)
     polls = any(isinstance(s, While) for s in walk(program.body))
-    return CompiledObject(image, signature, emitted.workspace, program.messages, polls, program.name, keys,
-                          emitted.functions)
+    return CompiledObject(
+        image, signature, emitted.workspace, program.messages, polls, program.name, keys, emitted.functions
+    )
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..core.dim import Dim, Size
-from .loops import Index, Allocate, Buffer, Call, Free, Grow, Load, Program, Statement, Store, While, walk
+from .loops import Allocate, Buffer, Call, Free, Grow, Index, Load, Program, Statement, Store, While, walk
 
 ALIGN = 64
 
@@ -28,7 +28,10 @@ def settle(program: Program) -> Program:
         elif isinstance(s, Call):
             s.views = tuple(
                 replace(v, buffer=moves[v.buffer].target, index=_shifted(v.index, moves[v.buffer].index))
-                if v.buffer in moves else v for v in s.views)
+                if v.buffer in moves
+                else v
+                for v in s.views
+            )
     program.buffers = [b for b in program.buffers if b not in moves]
     program.moves = []
     return program
@@ -109,7 +112,7 @@ def _bytes(b: Buffer) -> Size:
     """Room for a buffer, a multiple of the alignment when its size is known."""
     exact = b.size * b.dtype.itemsize
     if isinstance(exact, Dim):
-        return ((b.size + (ALIGN - 1)) * b.dtype.itemsize)
+        return (b.size + (ALIGN - 1)) * b.dtype.itemsize
     return -(-max(exact, 1) // ALIGN) * ALIGN
 
 

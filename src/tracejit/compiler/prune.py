@@ -50,8 +50,13 @@ def restricted(graph: Graph, inputs: Iterable[int], outputs: Iterable[int]) -> G
     copy = Graph(graph.name, guards=graph.guards, finished=True)
     env = {graph.inputs[i]: copy.add_input(graph.inputs[i].spec) for i in inputs}
     for node in reversed(kept):
-        found = copy.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
-                         tuple(v.spec for v in node.outputs), node.location)
+        found = copy.add(
+            node.op,
+            tuple(env[v] for v in node.inputs),
+            node.attrs,
+            tuple(v.spec for v in node.outputs),
+            node.location,
+        )
         env.update(zip(node.outputs, found, strict=True))
     copy.outputs = [env[v] for v in wanted]
     return copy
@@ -63,7 +68,9 @@ def _trim_loop(node: Node, live: set[Value]) -> Node:
     ys = [k for k in range(len(body.outputs) - c) if node.outputs[c + 1 + k] in live]
     cond = attrs["cond"]
     tested = set() if cond is None else needed_inputs(cond, cond.outputs)
-    carries = {k for k in range(c) if node.outputs[k] in live or (cond is not None and cond.inputs[k] in tested)}
+    carries = {
+        k for k in range(c) if node.outputs[k] in live or (cond is not None and cond.inputs[k] in tested)
+    }
     while True:
         used = needed_inputs(body, [*(body.outputs[k] for k in carries), *(body.outputs[c + k] for k in ys)])
         grown = carries | {k for k in range(c) if body.inputs[1 + k] in used}
@@ -71,10 +78,17 @@ def _trim_loop(node: Node, live: set[Value]) -> Node:
             break
         carries = grown
     rows = [k for k in range(m) if body.inputs[1 + c + k] in used]
-    captured = [k for k in range(len(body.inputs) - 1 - c - m)
-                if body.inputs[1 + c + m + k] in used or (cond is not None and cond.inputs[c + k] in tested)]
-    if len(carries) == c and len(rows) == m and 1 + c + m + len(captured) == len(body.inputs) and (
-            len(ys) == len(body.outputs) - c):
+    captured = [
+        k
+        for k in range(len(body.inputs) - 1 - c - m)
+        if body.inputs[1 + c + m + k] in used or (cond is not None and cond.inputs[c + k] in tested)
+    ]
+    if (
+        len(carries) == c
+        and len(rows) == m
+        and 1 + c + m + len(captured) == len(body.inputs)
+        and (len(ys) == len(body.outputs) - c)
+    ):
         return node
     if not rows and m and attrs["length"] is None and not counted and cond is None:
         rows = [0]
@@ -86,13 +100,23 @@ def _loop_of(node: Node, carries: list[int], rows: list[int], captured: list[int
     attrs, body = node.attrs, node.attrs["body"]
     c, m, counted = attrs["carries"], attrs["rows"], int(attrs["counted"])
     inputs = [0, *(1 + k for k in carries), *(1 + c + k for k in rows), *(1 + c + m + k for k in captured)]
-    new: dict[str, Any] = {**attrs, "carries": len(carries), "rows": len(rows),
-                           "body": restricted(body, inputs, [*carries, *(c + k for k in ys)])}
-    new.pop("kept", None)  # said that the last ys are all the carries: differentiating it again adds them anew
+    new: dict[str, Any] = {
+        **attrs,
+        "carries": len(carries),
+        "rows": len(rows),
+        "body": restricted(body, inputs, [*carries, *(c + k for k in ys)]),
+    }
+    new.pop(
+        "kept", None
+    )  # said that the last ys are all the carries: differentiating it again adds them anew
     if attrs["cond"] is not None:
         new["cond"] = restricted(attrs["cond"], [*carries, *(c + k for k in captured)], [0])
-    operands = (*node.inputs[:counted], *(node.inputs[counted + k] for k in carries),
-                *(node.inputs[counted + c + k] for k in rows), *(node.inputs[counted + c + m + k] for k in captured))
+    operands = (
+        *node.inputs[:counted],
+        *(node.inputs[counted + k] for k in carries),
+        *(node.inputs[counted + c + k] for k in rows),
+        *(node.inputs[counted + c + m + k] for k in captured),
+    )
     outputs = (*(node.outputs[k] for k in carries), node.outputs[c], *(node.outputs[c + 1 + k] for k in ys))
     return Node(node.op, operands, new, outputs, node.location)
 
@@ -101,11 +125,15 @@ def _trim_cond(node: Node, live: set[Value]) -> Node:
     then, orelse = node.attrs["then"], node.attrs["orelse"]
     outputs = [k for k, v in enumerate(node.outputs) if v in live]
     used = [needed_inputs(g, [g.outputs[k] for k in outputs]) for g in (then, orelse)]
-    captured = [k for k in range(len(then.inputs)) if then.inputs[k] in used[0] or orelse.inputs[k] in used[1]]
+    captured = [
+        k for k in range(len(then.inputs)) if then.inputs[k] in used[0] or orelse.inputs[k] in used[1]
+    ]
     if len(outputs) == len(node.outputs) and len(captured) == len(then.inputs):
         return node
-    attrs: Mapping[str, Any] = {"then": restricted(then, captured, outputs),
-                                "orelse": restricted(orelse, captured, outputs)}
+    attrs: Mapping[str, Any] = {
+        "then": restricted(then, captured, outputs),
+        "orelse": restricted(orelse, captured, outputs),
+    }
     operands = (node.inputs[0], *(node.inputs[1 + k] for k in captured))
     return Node(node.op, operands, attrs, tuple(node.outputs[k] for k in outputs), node.location)
 

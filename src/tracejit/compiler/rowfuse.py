@@ -90,8 +90,11 @@ class Rows:
         return rows
 
     def conflicts(self, later: Rows) -> bool:
-        return not (self.writes.isdisjoint(later.reads) and self.writes.isdisjoint(later.writes)
-                    and self.reads.isdisjoint(later.writes))
+        return not (
+            self.writes.isdisjoint(later.reads)
+            and self.writes.isdisjoint(later.writes)
+            and self.reads.isdisjoint(later.writes)
+        )
 
     def takes(self, later: Rows) -> bool:
         """Same rows, something in common, and every shared element that changes stays in its row."""

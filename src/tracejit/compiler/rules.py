@@ -65,7 +65,9 @@ def _same_spec(make: Any, node: Any, x: Any, **others: Any) -> Any:
 
 def _if_float(op: str, *order: str) -> Callable[..., Any]:
     """Build `op` of the named values, for floats only."""
-    return lambda make, node, **b: make(op, *(b[n] for n in order)) if node.outputs[0].spec.differentiable else None
+    return lambda make, node, **b: (
+        make(op, *(b[n] for n in order)) if node.outputs[0].spec.differentiable else None
+    )
 
 
 def _reshaped(make: Any, node: Any, x: Any) -> Any:
@@ -85,8 +87,10 @@ def _identity_transpose(make: Any, node: Any, x: Any) -> Any:
 
 
 def _whole_slice(make: Any, node: Any, x: Any) -> Any:
-    whole = all(start == 0 and step == 1 and size == d
-                for d, (start, size, step) in zip(x.spec.shape, node.attrs["slices"], strict=True))
+    whole = all(
+        start == 0 and step == 1 and size == d
+        for d, (start, size, step) in zip(x.spec.shape, node.attrs["slices"], strict=True)
+    )
     return x if whole else None
 
 
@@ -110,12 +114,18 @@ RULES: tuple[Rule, ...] = (
     Rule("one_mul", p.multiply[1.0, "x"], _same_spec),
     Rule("div_one", p.divide["x", 1.0], _same_spec),
     Rule("sub_zero", p.subtract["x", 0.0], _same_spec),
-    Rule("mul_minus_one", p.multiply["x", -1.0],
-         lambda make, node, x: make("negative", x) if x.spec == node.outputs[0].spec else None),
+    Rule(
+        "mul_minus_one",
+        p.multiply["x", -1.0],
+        lambda make, node, x: make("negative", x) if x.spec == node.outputs[0].spec else None,
+    ),
     Rule("add_neg", p.add["x", p.negative["y"]], _if_float("subtract", "x", "y")),
     Rule("sub_neg", p.subtract["x", p.negative["y"]], _if_float("add", "x", "y")),
     Rule("neg_times_neg", p.multiply[p.negative["x"], p.negative["y"]], _if_float("multiply", "x", "y")),
-    _power(1.0), _power(2.0), _power(3.0), _power(-1.0),
+    _power(1.0),
+    _power(2.0),
+    _power(3.0),
+    _power(-1.0),
     Rule("not_not", p.logical_not[p.logical_not["x"]], lambda make, node, x: x),
     Rule("same_choice", p.where["c", "x", "x"], _same_spec),
     Rule("reshape_reshape", p.reshape[p.reshape["x"]], _reshaped),
@@ -130,8 +140,12 @@ RULES: tuple[Rule, ...] = (
     Rule("read", p.read["now", "entry"], lambda make, node, now, entry: now, final=True),
     Rule("add_zero", p.add["x", 0.0], _same_spec, fast=True),
     Rule("zero_add", p.add[0.0, "x"], _same_spec, fast=True),
-    Rule("mul_zero", p.multiply["x", 0.0],
-         lambda make, node, x: make.filled(0.0, node.outputs[0].spec), fast=True),
+    Rule(
+        "mul_zero",
+        p.multiply["x", 0.0],
+        lambda make, node, x: make.filled(0.0, node.outputs[0].spec),
+        fast=True,
+    ),
 )
 
 

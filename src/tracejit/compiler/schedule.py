@@ -7,37 +7,12 @@ access become one loop, whatever their sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-import numpy as np
-
 from ..core.dim import Size
-from .loops import (
-    Allocate,
-    Axis,
-    Buffer,
-    Call,
-    Combine,
-    Compute,
-    Const,
-    Fail,
-    Free,
-    Grow,
-    If,
-    Index,
-    Load,
-    Name,
-    Nest,
-    Operand,
-    Program,
-    Size_,
-    Statement,
-    Store,
-    While,
-    walk,
-)
+from .accesses import Facts, live_values
+from .loops import Axis, Load, Name, Nest, Program, Store, walk
 
 MAX_UNROLLED = 32  # iterations of a nest written out
 MAX_UNROLLED_STATEMENTS = 512
@@ -45,10 +20,6 @@ STRIP_ROWS = 16  # rows of a block in which all columns are summed, strip by str
 WIDE_ROW = 4096  # bytes of a row from which walking down one strip costs more
 BLOCK = 16  # additions of floats in a row before their sum goes to a compensated total
 LARGE_BODY = 96  # statements from which a second copy of the body for the tail costs more than masks
-ELEMENTARY = frozenset(
-    "exp log sin cos tan tanh sinh cosh expm1 log1p erf sigmoid softplus atan asin acos atan2 pow floordiv mod".split()
-)
-_STRUCTURE = (Nest, While, If, Call, Allocate, Grow, Free)
 
 
 @dataclass(frozen=True)
@@ -85,7 +56,11 @@ class Target:
         have = {f[1:] for f in features.split(",") if f.startswith("+")}
         wide = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= have
         return Target(
-            64 if wide else 32 if "avx2" in have else 16, "fma" in have or "neon" in have, "avx2" in have, wide, wide
+            64 if wide else 32 if "avx2" in have else 16,
+            "fma" in have or "neon" in have,
+            "avx2" in have,
+            wide,
+            wide,
         )
 
 
@@ -139,7 +114,11 @@ class Schedule:
     gone: tuple[Name, ...] = ()
 
     def __str__(self) -> str:
-        loops = " ".join(map(str, self.lines[: self.outer])) + " |" + "".join(f" {x}" for x in self.lines[self.outer :])
+        loops = (
+            " ".join(map(str, self.lines[: self.outer]))
+            + " |"
+            + "".join(f" {x}" for x in self.lines[self.outer :])
+        )
         parts = [loops.strip()]
         if self.full:
             parts.append("unrolled")
@@ -158,124 +137,6 @@ def schedule(program: Program, target: Target) -> Program:
         if isinstance(statement, Nest) and statement.schedule is None:
             statement.schedule = plan(statement, target)
     return program
-
-
-# ---- what a nest does -----------------------------------------------------------------------------------
-
-
-class Facts:
-    """What scheduling asks of a nest, found in one walk.
-
-    Attributes
-    ----------
-    simple, simple_body : bool
-        No structure inside; none in the body.
-    indices : list of dict
-        Symbol to coefficient, of every access anywhere inside.
-    body, tail : Part
-        Work done for every index, and once per parallel index.
-    counted : set of str
-        Names used as numbers, not only in indices.
-    varies : dict
-        Scalar to a bit mask of the axes it depends on.
-    """
-
-    def __init__(self, nest: Nest):
-        self.nest = nest
-        self.bits = {a.name: 1 << p for p, a in enumerate(nest.axes)}
-        self.varies: dict[Name, int] = dict(self.bits)
-        self.simple, self.has_add = True, False
-        self.indices: list[dict[Name, Size]] = []
-        self.counted: set[Name] = set()
-        self.buffers: set[Buffer] = set()
-        self.rules: dict[Name, str] = {}
-        self.body = self.part = Part()
-        self.part.kinds.update(a.dtype for a in nest.accs)
-        self.scan(nest.body)
-        self.simple_body = self.simple
-        self.tail = self.part = Part() if nest.tail else self.body
-        self.scan(nest.tail)
-
-    @property
-    def statements(self) -> int:
-        return self.body.statements + (self.tail.statements if self.tail is not self.body else 0)
-
-    def scan(self, block: list[Statement]) -> None:
-        for s in walk(block):
-            self.part.statements += 1
-            self.note(s)
-
-    def parts(self, axis: Axis) -> tuple[Part, ...]:
-        """The parts that run once for every index of `axis`."""
-        return (self.body, self.tail) if axis.kind == "parallel" and self.tail is not self.body else (self.body,)
-
-    def note(self, s: Statement) -> None:
-        match s:
-            case Compute():
-                self.note_compute(s)
-            case Load() | Store():
-                self.note_access(s)
-            case Combine():
-                self.rules.update(dict.fromkeys(s.accs, s.rule))
-                self.simple &= all(any(a.name == name for a in self.nest.accs) for name in s.accs)
-            case Size_():
-                self.varies[s.out] = 0
-            case Fail():
-                pass
-            case _:
-                self.simple = False
-                self.note_structure(s)
-
-    def note_structure(self, s: Statement) -> None:
-        match s:
-            case Call():
-                self.indices.extend(dict(v.index.terms) for v in s.views)
-                self.buffers.update(v.buffer for v in s.views)
-            case Grow():
-                self.indices.append(dict(s.elements.terms))
-
-    def mask(self, operands: Iterable[Operand | None]) -> int:
-        found = 0
-        for operand in operands:
-            if type(operand) is str:
-                found |= self.varies.get(operand, 0)
-        return found
-
-    def note_compute(self, s: Compute) -> None:
-        self.varies[s.out] = self.mask(s.args)
-        part = self.part
-        part.computes += 1
-        part.elementary += s.op in ELEMENTARY
-        part.kinds.add(s.dtype)
-        part.kinds.add(s.argtype)
-        if s.op == "index":
-            self.counted.add(s.args[0])  # type: ignore[arg-type]
-
-    def note_access(self, s: Load | Store) -> None:
-        terms = dict(s.index.terms)
-        self.indices.append(terms)
-        self.buffers.add(s.buffer)
-        self.part.kinds.add(s.buffer.dtype)
-        loaded = self.mask(name for name in terms if name not in self.bits)
-        if loaded:
-            self.part.kinds.add(np.dtype(np.int64))
-        self.part.accesses.append((s, terms, loaded))
-        if isinstance(s, Load):
-            self.varies[s.out] = self.mask((*terms, s.guard, s.other))
-        else:
-            self.has_add |= s.add
-
-
-class Part:
-    """A body or a tail: how many statements, computations and elementary functions, the dtypes, the accesses.
-
-    An access is (statement, symbol to coefficient, mask of the axes its loaded symbols depend on).
-    """
-
-    def __init__(self) -> None:
-        self.statements = self.computes = self.elementary = 0
-        self.kinds: set[np.dtype] = set()
-        self.accesses: list[tuple[Load | Store, dict[Name, Size], int]] = []
 
 
 # ---- planning -------------------------------------------------------------------------------------------
@@ -299,10 +160,16 @@ def plan(nest: Nest, target: Target) -> Schedule:
     size = next(line.size for line in lines if line.axis == chosen.name)
     reducing = any(line.axis == chosen.name for line in lines[outer_lines:])
     lanes, unroll = width(facts, target, chosen, size, reducing, bool(block), outer_lines < len(lines))
-    if reducing and isinstance(size, int) and size <= lanes * unroll * BLOCK and len(lines) == outer_lines + 1:
+    if (
+        reducing
+        and isinstance(size, int)
+        and size <= lanes * unroll * BLOCK
+        and len(lines) == outer_lines + 1
+    ):
         block = 0
     masked = target.has_masks and facts.statements > LARGE_BODY and not reducing
-    return Schedule(lines, outer_lines, chosen.name, lanes, unroll, False, masked, block, gone)
+    strips = not reducing and waits(facts, lines, outer_lines, chosen)
+    return Schedule(lines, outer_lines, chosen.name, lanes, unroll, False, masked, strips, block, gone)
 
 
 def written_out(facts: Facts, axes: list[Axis]) -> bool:
@@ -373,6 +240,18 @@ def block_of(facts: Facts, reducing: tuple[Line, ...]) -> int:
     return BLOCK if total > BLOCK else 0
 
 
+def waits(facts: Facts, lines: tuple[Line, ...], outer: int, chosen: Axis) -> bool:
+    """Are these sums down many wide rows?"""
+    if len(lines) != outer + 1 or lines[outer - 1].axis != chosen.name or not facts.nest.accs:
+        return False
+    columns, rows = lines[outer - 1].size, lines[outer].size
+    if (isinstance(rows, int) and rows <= STRIP_ROWS) or any(a.kind == "scan" for a in facts.nest.axes):
+        return False
+    row = [s.buffer.dtype.itemsize for s, terms, _ in facts.body.accesses if lines[outer].axis in terms]
+    widest = max(row, default=0)
+    return widest > 0 and not (isinstance(columns, int) and columns * widest <= WIDE_ROW)
+
+
 # ---- the vector axis ------------------------------------------------------------------------------------
 
 
@@ -381,10 +260,10 @@ def vector_axis(facts: Facts, axes: list[Axis], target: Target) -> Axis | None:
     best, best_score = None, 0
     for p, axis in enumerate(axes):
         possible = facts.simple if axis.kind == "parallel" else facts.simple_body and axis.kind == "reduce"
-        if not possible or facts.has_add and p + 1 != len(axes) or not legal(facts, axis):
+        if not possible or (facts.has_add and p + 1 != len(axes)) or not legal(facts, axis):
             continue
         score = gain(facts, axis, register_lanes(facts, axis, target))
-        if score > best_score or score == best_score and best is not None and axis.kind == "parallel":
+        if score > best_score or (score == best_score and best is not None and axis.kind == "parallel"):
             best, best_score = axis, score
     return best
 
@@ -449,40 +328,3 @@ def width(
         while unroll > 1 and lanes * unroll > size:
             unroll //= 2
     return lanes, unroll
-
-
-def live_values(facts: Facts) -> int:
-    """How many scalars of the body are alive at once, at most."""
-    last: dict[Name, int] = {}
-    body = facts.nest.body
-    for p, s in enumerate(body):
-        for operand in operands(s):
-            last[operand] = p
-    ends = [0] * (len(body) + 1)
-    for p in last.values():
-        ends[p] += 1
-    alive = most = 0
-    for p, s in enumerate(body):
-        alive += isinstance(s, (Load, Compute)) and last.get(s.out, -1) > p
-        most = max(most, alive)
-        alive = max(0, alive - ends[p])
-    return max(most, 1)
-
-
-def operands(s: Statement) -> Iterable[Name]:
-    """Scalars a simple statement reads, other than in indices."""
-    match s:
-        case Compute():
-            found: tuple[Operand | None, ...] = s.args
-        case Load():
-            found = (s.guard, s.other)
-        case Store():
-            found = (s.value, s.guard)
-        case Combine():
-            found = s.values
-        case _:
-            found = ()
-    return (x for x in found if type(x) is str)
-
-
-__all__ = ["Const", "Index", "Line", "Schedule", "Target", "plan", "schedule"]

@@ -83,11 +83,16 @@ class Rewriter:
         specs = tuple([v.spec for v in node.outputs])
         return self.emit(node.op, inputs, attrs, specs)
 
-    def emit(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any],
-             specs: tuple[TensorSpec, ...]) -> Sequence[Value]:
+    def emit(
+        self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]
+    ) -> Sequence[Value]:
         """A node, or the value that makes it unnecessary."""
         self.visits += 1
-        key = (op, inputs, tuple([(k, v.hex() if v.__class__ is float else v) for k, v in attrs.items()]))  # -0.0
+        key = (
+            op,
+            inputs,
+            tuple([(k, v.hex() if v.__class__ is float else v) for k, v in attrs.items()]),
+        )  # -0.0
         if key in self.known:
             return self.known[key]
         found = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
@@ -102,8 +107,9 @@ class Rewriter:
 
     # ---- rules -------------------------------------------------------------------------------------------
 
-    def rewritten(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any],
-                  specs: tuple[TensorSpec, ...]) -> Sequence[Value] | None:
+    def rewritten(
+        self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]
+    ) -> Sequence[Value] | None:
         rules = self.rules.get(op.name)
         if rules is None:
             return None
@@ -146,8 +152,9 @@ class Rewriter:
             return node.attrs["value"].array.reshape(())[()]
         return None
 
-    def folded(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any],
-               specs: tuple[TensorSpec, ...]) -> Sequence[Value] | None:
+    def folded(
+        self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]
+    ) -> Sequence[Value] | None:
         """Element-wise ops of literals, computed now."""
         if not (op.elementwise and inputs and len(specs) == 1):
             return None
@@ -157,8 +164,11 @@ class Rewriter:
         arrays = [np.asarray(n, v.spec.dtype) for n, v in zip(numbers, inputs, strict=True)]
         result = np.asarray(state.quiet.run(op.kernel, *arrays, **attrs), specs[0].dtype)
         scalar = self.constant(result)
-        return (scalar,) if specs[0].shape == () else self.emit(
-            OPS["broadcast_to"], (scalar,), {"shape": specs[0].shape}, specs)
+        return (
+            (scalar,)
+            if specs[0].shape == ()
+            else self.emit(OPS["broadcast_to"], (scalar,), {"shape": specs[0].shape}, specs)
+        )
 
     def constant(self, array: np.ndarray) -> Value:
         held = Constant.of(array)
@@ -166,7 +176,9 @@ class Rewriter:
 
     # ---- loop invariants ---------------------------------------------------------------------------------
 
-    def hoist(self, attrs: Mapping[str, Any], inputs: tuple[Value, ...]) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
+    def hoist(
+        self, attrs: Mapping[str, Any], inputs: tuple[Value, ...]
+    ) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
         """Move what the body computes from its captures alone in front of the loop."""
         body: Graph = attrs["body"]
         fixed = 1 + attrs["carries"] + attrs["rows"]
@@ -175,8 +187,12 @@ class Rewriter:
         moved: dict[Value, Value] = {}
         for node in body.nodes:
             if all(v in outside for v in node.inputs) and _may_move(node):
-                found = self.emit(node.op, tuple(outside[v] for v in node.inputs), node.attrs,
-                                  tuple(v.spec for v in node.outputs))
+                found = self.emit(
+                    node.op,
+                    tuple(outside[v] for v in node.inputs),
+                    node.attrs,
+                    tuple(v.spec for v in node.outputs),
+                )
                 outside.update(zip(node.outputs, found, strict=True))
                 if node.inputs and node.op.name not in ("fill", "constant"):
                     moved.update(zip(node.outputs, found, strict=True))
@@ -184,16 +200,22 @@ class Rewriter:
             return attrs, inputs
         return self.captured(attrs, body, moved, inputs)
 
-    def captured(self, attrs: Mapping[str, Any], body: Graph, moved: Mapping[Value, Value],
-                 inputs: tuple[Value, ...]) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
+    def captured(
+        self, attrs: Mapping[str, Any], body: Graph, moved: Mapping[Value, Value], inputs: tuple[Value, ...]
+    ) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
         """The loop with `moved` values as further captures."""
         copy = Graph(body.name, guards=body.guards, finished=True)
         env = {v: copy.add_input(v.spec) for v in body.inputs}
         env.update({v: copy.add_input(v.spec) for v in moved})
         for node in body.nodes:
             if node.outputs[0] not in moved:
-                found = copy.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
-                                 tuple(v.spec for v in node.outputs), node.location)
+                found = copy.add(
+                    node.op,
+                    tuple(env[v] for v in node.inputs),
+                    node.attrs,
+                    tuple(v.spec for v in node.outputs),
+                    node.location,
+                )
                 env.update(zip(node.outputs, found, strict=True))
         copy.outputs = [env[v] for v in body.outputs]
         cond = attrs["cond"]
@@ -203,7 +225,9 @@ class Rewriter:
 
 
 def _may_move(node: Node) -> bool:
-    return not (node.op.runs_graphs or "effect" in node.op.traits or node.op.name in ("gather", "scatter_add"))
+    return not (
+        node.op.runs_graphs or "effect" in node.op.traits or node.op.name in ("gather", "scatter_add")
+    )
 
 
 def _with_inputs(graph: Graph, specs: Sequence[TensorSpec]) -> Graph:
@@ -213,8 +237,13 @@ def _with_inputs(graph: Graph, specs: Sequence[TensorSpec]) -> Graph:
     for spec in specs:
         copy.add_input(spec)
     for node in graph.nodes:
-        found = copy.add(node.op, tuple(env[v] for v in node.inputs), node.attrs,
-                         tuple(v.spec for v in node.outputs), node.location)
+        found = copy.add(
+            node.op,
+            tuple(env[v] for v in node.inputs),
+            node.attrs,
+            tuple(v.spec for v in node.outputs),
+            node.location,
+        )
         env.update(zip(node.outputs, found, strict=True))
     copy.outputs = [env[v] for v in graph.outputs]
     return copy

@@ -69,8 +69,14 @@ class View:
     @property
     def is_whole(self) -> bool:
         """Does it cover its buffer, in order?"""
-        return (self.buffer is not None and self.is_contiguous and self.const == 0 and not self.terms
-                and not self.moving and product(self.shape) * self.unit == self.buffer.size)
+        return (
+            self.buffer is not None
+            and self.is_contiguous
+            and self.const == 0
+            and not self.terms
+            and not self.moving
+            and product(self.shape) * self.unit == self.buffer.size
+        )
 
     def index(self, positions: Sequence[Any], extra: Sequence[Term] = ()) -> Index:
         """The element offset at `positions`: axis names, int64 scalar names, or ints."""
@@ -96,12 +102,16 @@ class View:
         return self.sliced([(d - 1, d, -1) if i == axis else (0, d, 1) for i, d in enumerate(self.shape)])
 
     def transposed(self, perm: Sequence[int]) -> View:
-        return replace(self, shape=tuple(self.shape[p] for p in perm), strides=tuple(self.strides[p] for p in perm))
+        return replace(
+            self, shape=tuple(self.shape[p] for p in perm), strides=tuple(self.strides[p] for p in perm)
+        )
 
     def broadcast(self, shape: Sequence[Size]) -> View:
         lead = len(shape) - len(self.shape)
-        kept = (s if d == new or d != 1 else 0
-                for d, s, new in zip(self.shape, self.strides, tuple(shape)[lead:], strict=True))
+        kept = (
+            s if d == new or d != 1 else 0
+            for d, s, new in zip(self.shape, self.strides, tuple(shape)[lead:], strict=True)
+        )
         return replace(self, shape=tuple(shape), strides=(*(0,) * lead, *kept))
 
     def reshaped(self, shape: Sequence[Size]) -> View | None:
@@ -115,8 +125,11 @@ class View:
 
     def with_axis(self, axis: int, size: Size) -> View:
         """The view with a broadcast axis inserted."""
-        return replace(self, shape=(*self.shape[:axis], size, *self.shape[axis:]),
-                       strides=(*self.strides[:axis], 0, *self.strides[axis:]))
+        return replace(
+            self,
+            shape=(*self.shape[:axis], size, *self.shape[axis:]),
+            strides=(*self.strides[:axis], 0, *self.strides[axis:]),
+        )
 
     def row(self, index: str) -> View:
         """Row `index` (a loop index) of the outermost axis."""
@@ -124,8 +137,11 @@ class View:
         return replace(self, shape=self.shape[1:], strides=self.strides[1:], terms=moved)
 
     def window(self, moving: tuple[Moving, ...], sizes: Sequence[Size]) -> View:
-        return replace(self, shape=tuple(sizes),
-                       moving=(*self.moving, *(replace(m, stride=s) for m, s in zip(moving, self.strides, strict=True))))
+        return replace(
+            self,
+            shape=tuple(sizes),
+            moving=(*self.moving, *(replace(m, stride=s) for m, s in zip(moving, self.strides, strict=True))),
+        )
 
 
 def row_major(shape: Sequence[Size], unit: Size = 1) -> tuple[Size, ...]:

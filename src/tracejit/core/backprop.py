@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .dispatch import Record, located, recording
 from .dim import Dim
+from .dispatch import Record, located, recording
 from .errors import GradientError, ShapeError, TracejitError, at
 from .graph import Graph
 from .op import Joint, ops
@@ -36,8 +36,13 @@ class Listing:
         self.records.append(record)
 
 
-def backprop(records: list[Record], cotangents: dict[int, Cotangent], sources: Sequence[int],
-             consume: bool = False, scattered: bool = False) -> list[Cotangent]:
+def backprop(
+    records: list[Record],
+    cotangents: dict[int, Cotangent],
+    sources: Sequence[int],
+    consume: bool = False,
+    scattered: bool = False,
+) -> list[Cotangent]:
     """Carry cotangents from outputs back to `sources`.
 
     Parameters
@@ -60,8 +65,10 @@ def backprop(records: list[Record], cotangents: dict[int, Cotangent], sources: S
     wanted = set(sources)
     for position in range(len(records) - 1, -1, -1):
         record = records.pop() if consume else records[position]
-        gs = [cotangents.get(t.serial) if t.serial in wanted else cotangents.pop(t.serial, None)
-              for t in record.outputs]
+        gs = [
+            cotangents.get(t.serial) if t.serial in wanted else cotangents.pop(t.serial, None)
+            for t in record.outputs
+        ]
         if all(g is None for g in gs):
             continue
         needs = [t.serial in reached and t.spec.differentiable for t in record.inputs]
@@ -83,7 +90,9 @@ def _reached(records: Iterable[Record], sources: Iterable[int]) -> set[int]:
     return reached
 
 
-def _propagate(record: Record, gs: list[Cotangent], needs: list[bool], cotangents: dict[int, Cotangent]) -> None:
+def _propagate(
+    record: Record, gs: list[Cotangent], needs: list[bool], cotangents: dict[int, Cotangent]
+) -> None:
     for t, g in zip(record.inputs, input_cotangents(record, gs, needs), strict=True):
         if g is None:
             continue
@@ -134,7 +143,9 @@ def _fit(g: Cotangent, spec: TensorSpec, record: Record) -> Cotangent:
 def sum_to(g: Tensor, spec: TensorSpec, record: Record) -> Tensor:
     """Sum over the axes that broadcasting added or stretched."""
     lead = len(g.shape) - len(spec.shape)
-    stretched = [i for i, d in enumerate(spec.shape) if d == 1 and g.shape[lead + i] != 1] if lead >= 0 else []
+    stretched = (
+        [i for i, d in enumerate(spec.shape) if d == 1 and g.shape[lead + i] != 1] if lead >= 0 else []
+    )
     axes = (*range(lead), *(lead + i for i in stretched))
     rest = [g.shape[lead + i] for i in range(len(spec.shape)) if i not in stretched]
     if lead < 0 or rest != [d for i, d in enumerate(spec.shape) if i not in stretched]:
@@ -159,8 +170,13 @@ def linearize(graph: Graph, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ..
     return outputs, listing.records
 
 
-def pull_back(graph: Graph, primals: Sequence[Tensor], seeds: Sequence[Cotangent], wanted: Sequence[bool],
-              scattered: bool = False) -> tuple[tuple[Tensor, ...], list[Cotangent]]:
+def pull_back(
+    graph: Graph,
+    primals: Sequence[Tensor],
+    seeds: Sequence[Cotangent],
+    wanted: Sequence[bool],
+    scattered: bool = False,
+) -> tuple[tuple[Tensor, ...], list[Cotangent]]:
     """Replay the graph on `primals` and carry `seeds` (one per output, or None) back to the wanted inputs.
 
     Returns the outputs and the cotangents.
@@ -175,8 +191,9 @@ def pull_back(graph: Graph, primals: Sequence[Tensor], seeds: Sequence[Cotangent
     return ys, backprop(records, cotangents, chosen, consume=True, scattered=scattered)
 
 
-def gradient_graph(graph: Graph, wanted: tuple[bool, ...] | None = None,
-                   seeded: tuple[bool, ...] | None = None) -> tuple[Graph, tuple[bool, ...]]:
+def gradient_graph(
+    graph: Graph, wanted: tuple[bool, ...] | None = None, seeded: tuple[bool, ...] | None = None
+) -> tuple[Graph, tuple[bool, ...]]:
     """The reverse-mode transform of a graph.
 
     ``graph: xs -> ys`` becomes ``(xs, cotangents of the seeded ys) -> cotangents of the wanted xs``.
@@ -203,7 +220,9 @@ def gradient_graph(graph: Graph, wanted: tuple[bool, ...] | None = None,
     return graph.derived[key]
 
 
-def _gradient_graph(graph: Graph, wanted: tuple[bool, ...], seeded: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:
+def _gradient_graph(
+    graph: Graph, wanted: tuple[bool, ...], seeded: tuple[bool, ...]
+) -> tuple[Graph, tuple[bool, ...]]:
     n = len(graph.inputs)
     connected: list[bool] = []
 

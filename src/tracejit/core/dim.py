@@ -84,7 +84,9 @@ class Dim:
         return _collect([*self.terms, *_terms(other)])
 
     def __mul__(self, other: Size) -> Size:
-        return _collect([(tuple(sorted(m + n, key=str)), a * b) for m, a in self.terms for n, b in _terms(other)])
+        return _collect(
+            [(tuple(sorted(m + n, key=str)), a * b) for m, a in self.terms for n, b in _terms(other)]
+        )
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -130,7 +132,9 @@ class Dim:
         parts = []
         for monomial, factor in self.terms:
             body = "*".join(map(str, monomial))
-            text = body if factor == 1 and body else f"-{body}" if factor == -1 and body else f"{factor}*{body}"
+            text = (
+                body if factor == 1 and body else f"-{body}" if factor == -1 and body else f"{factor}*{body}"
+            )
             parts.append(text if body else str(factor))
         return "+".join(parts).replace("+-", "-")
 

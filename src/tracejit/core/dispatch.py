@@ -25,7 +25,9 @@ class Record:
 
     __slots__ = ("op", "inputs", "attrs", "outputs", "location")
 
-    def __init__(self, op: Op, inputs: tuple, attrs: Mapping[str, Any], outputs: tuple, location: Location | None):
+    def __init__(
+        self, op: Op, inputs: tuple, attrs: Mapping[str, Any], outputs: tuple, location: Location | None
+    ):
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
@@ -36,8 +38,9 @@ class Record:
 class Interpreter(Protocol):
     """What an op call means."""
 
-    def run(self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
-            location: Location | None) -> tuple[Tensor, ...]: ...
+    def run(
+        self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
+    ) -> tuple[Tensor, ...]: ...
 
     def constant(self, array: np.ndarray) -> Tensor: ...
 
@@ -115,8 +118,9 @@ def _apply(st: State, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, An
     return outputs if op.multiple else outputs[0]
 
 
-def run_kernel(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
-               location: Location | None) -> tuple[Tensor, ...]:
+def run_kernel(
+    op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
+) -> tuple[Tensor, ...]:
     """Run the NumPy kernel, off the fast lane."""
     st = state
     arrays = [t._payload for t in inputs]
@@ -146,8 +150,9 @@ def _check(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], outputs
         raise TracejitError(f"the shape rule of {op} says {expected}, its kernel returned {got}")
 
 
-def explain(op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], error: Exception,
-            location: Location | None) -> Exception:
+def explain(
+    op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], error: Exception, location: Location | None
+) -> Exception:
     """The error to raise when an op failed: op with specs, what is wrong, where."""
     if isinstance(error, TracejitError) and getattr(error, "explained", False):
         return error
@@ -267,7 +272,9 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
         array = np.array(x, dtype=dtype, order="C")
     except (ValueError, TypeError, OverflowError) as error:
         what = _where_tensors_hide(x)
-        raise DtypeError(f"cannot make a tensor of {type(x).__name__}: {what or error}{at(user_location())}") from None
+        raise DtypeError(
+            f"cannot make a tensor of {type(x).__name__}: {what or error}{at(user_location())}"
+        ) from None
     if array.dtype.kind not in "biufc":
         raise DtypeError(
             f"cannot make a tensor of dtype {array.dtype} (from {type(x).__name__}); tensors hold numbers and "
@@ -340,9 +347,17 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
     """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
     if len(inputs) == 2:
         a, b = inputs
-        if a.__class__ is Tensor and b.__class__ in _TAKES_DTYPE and a.dtype.kind in _TAKES_DTYPE[b.__class__]:
+        if (
+            a.__class__ is Tensor
+            and b.__class__ in _TAKES_DTYPE
+            and a.dtype.kind in _TAKES_DTYPE[b.__class__]
+        ):
             return a, weak_scalar(b, a.dtype)
-        if b.__class__ is Tensor and a.__class__ in _TAKES_DTYPE and b.dtype.kind in _TAKES_DTYPE[a.__class__]:
+        if (
+            b.__class__ is Tensor
+            and a.__class__ in _TAKES_DTYPE
+            and b.dtype.kind in _TAKES_DTYPE[a.__class__]
+        ):
             return weak_scalar(a, b.dtype), b
     weak = [is_weak(x) if x.__class__ is not Tensor else False for x in inputs]
     strong = [as_tensor(x) for x, w in zip(inputs, weak, strict=True) if not w]

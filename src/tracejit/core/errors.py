@@ -82,7 +82,9 @@ def user_frame() -> FrameType | None:
 
 def user_location() -> Location | None:
     """Where the user's program is right now."""
-    frame: FrameType | None = sys._getframe(2)  # our caller is internal; on a tape this walk is most of the cost
+    frame: FrameType | None = sys._getframe(
+        2
+    )  # our caller is internal; on a tape this walk is most of the cost
     known = _internal
     while frame is not None:
         code = frame.f_code

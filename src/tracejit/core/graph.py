@@ -42,8 +42,14 @@ class Node:
 
     __slots__ = ("op", "inputs", "attrs", "outputs", "location")
 
-    def __init__(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], outputs: tuple[Value, ...],
-                 location: Location | None):
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Value, ...],
+        attrs: Mapping[str, Any],
+        outputs: tuple[Value, ...],
+        location: Location | None,
+    ):
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
@@ -104,8 +110,14 @@ class Graph:
         self.inputs.append(value)
         return value
 
-    def add(self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...],
-            location: Location | None = None) -> tuple[Value, ...]:
+    def add(
+        self,
+        op: Op,
+        inputs: tuple[Value, ...],
+        attrs: Mapping[str, Any],
+        specs: tuple[TensorSpec, ...],
+        location: Location | None = None,
+    ) -> tuple[Value, ...]:
         """Append a node; returns its output values."""
         outputs = tuple([Value(s, self) for s in specs])
         self.nodes.append(Node(op, inputs, attrs, outputs, location))
@@ -158,12 +170,16 @@ def _verify_one(graph: Graph) -> None:
     for node in graph.nodes:
         for value in node.inputs:
             if value not in known:
-                raise InvalidGraph(f"{graph.name}: {node.op} uses a value that is not defined before it\n{graph}")
+                raise InvalidGraph(
+                    f"{graph.name}: {node.op} uses a value that is not defined before it\n{graph}"
+                )
         for value in node.outputs:
             _claim(value, graph, known, node.op.name)
         for key, attr in node.attrs.items():
             if not is_canonical(attr):
-                raise InvalidGraph(f"{graph.name}: {node.op} has the attribute {key}={attr!r}, which is not data")
+                raise InvalidGraph(
+                    f"{graph.name}: {node.op} has the attribute {key}={attr!r}, which is not data"
+                )
         _verify_specs(graph, node)
     for value in graph.outputs:
         if value not in known:

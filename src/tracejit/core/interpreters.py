@@ -20,8 +20,9 @@ from .tensor import Tensor
 class Eager:
     """Runs the kernels; the base of interpreters that look on."""
 
-    def run(self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
-            location: Location | None) -> tuple[Tensor, ...]:
+    def run(
+        self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
+    ) -> tuple[Tensor, ...]:
         outputs = run_kernel(op, inputs, attrs, location)
         return outputs if op.runs_graphs else self.seen(op, inputs, outputs)
 
@@ -69,8 +70,10 @@ def _work(op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> in
         return outputs[0].array.size * inputs[0].array.shape[-1]
     if op.elementwise:
         return outputs[0].array.size
-    return max([t.array.size for t in (*inputs, *outputs)], default=1) if "window" not in op.traits else (
-        min(t.array.size for t in (*inputs, *outputs) if t.array.ndim)
+    return (
+        max([t.array.size for t in (*inputs, *outputs)], default=1)
+        if "window" not in op.traits
+        else (min(t.array.size for t in (*inputs, *outputs) if t.array.ndim))
     )
 
 

@@ -63,8 +63,14 @@ class Sample:
     complex: bool = False
 
 
-def sample(*shapes: tuple[int, ...], low: float = -2.0, high: float = 2.0, dtypes: tuple[str, ...] | None = None,
-           complex: bool = False, **attrs: Any) -> Sample:
+def sample(
+    *shapes: tuple[int, ...],
+    low: float = -2.0,
+    high: float = 2.0,
+    dtypes: tuple[str, ...] | None = None,
+    complex: bool = False,
+    **attrs: Any,
+) -> Sample:
     """Shorthand for :class:`Sample`: shapes, then the op's attributes by keyword."""
     return Sample(shapes, attrs, low, high, dtypes, complex)
 
@@ -206,7 +212,9 @@ def numeric(spec: TensorSpec) -> TensorSpec:
 def ordered(spec: TensorSpec) -> TensorSpec:
     """Shape rule of element-wise ops that need an order: complex numbers have none."""
     if spec.dtype.kind == "c":
-        raise DtypeError(f"takes real numbers, got {spec.dtype.name}, which has no order; take its abs or real part")
+        raise DtypeError(
+            f"takes real numbers, got {spec.dtype.name}, which has no order; take its abs or real part"
+        )
     return spec
 
 

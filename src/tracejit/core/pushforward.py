@@ -15,7 +15,9 @@ from .trace import trace
 Tangent = Any  # Tensor | None
 
 
-def pushforward(records: Sequence[Record], tangents: dict[int, Tangent], targets: Sequence[Tensor]) -> list[Tangent]:
+def pushforward(
+    records: Sequence[Record], tangents: dict[int, Tangent], targets: Sequence[Tensor]
+) -> list[Tangent]:
     """Carry tangents (by serial number) forward to `targets`; None where nothing connects them."""
     for record in records:
         ts = [tangents.get(t.serial) for t in record.inputs]
@@ -33,7 +35,9 @@ def output_tangents(record: Record, ts: list[Tangent]) -> list[Tangent]:
     op = record.op
     if op.jvp is not None:
         found = list(op.jvp(record, ts))
-        return [_shaped(t, y) for t, y in zip(found, record.outputs, strict=True)] if op.elementwise else found
+        return (
+            [_shaped(t, y) for t, y in zip(found, record.outputs, strict=True)] if op.elementwise else found
+        )
     if op.partial is not None:
         parts = [
             scaled_tangent(t, rule(record.outputs[0], *record.inputs, **record.attrs))
@@ -92,7 +96,9 @@ def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
             cotangents[g.serial] = conj if g.serial not in cotangents else ops.add(cotangents[g.serial], conj)
     found = backprop(listing.records, cotangents, [m.serial for m in marks])
     by_serial = {y.serial: f for y, f in zip(outputs, found, strict=True)}
-    return [None if by_serial.get(y.serial) is None else _conjugate(by_serial[y.serial]) for y in record.outputs]
+    return [
+        None if by_serial.get(y.serial) is None else _conjugate(by_serial[y.serial]) for y in record.outputs
+    ]
 
 
 def _conjugate(t: Tensor) -> Tensor:

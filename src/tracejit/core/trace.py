@@ -21,7 +21,9 @@ from .spec import TensorSpec
 from .tensor import Tensor, no_value
 
 
-@defop(kernel=lambda *, value: value.array if isinstance(value, Constant) else value, vjp=(), lower="constant")
+@defop(
+    kernel=lambda *, value: value.array if isinstance(value, Constant) else value, vjp=(), lower="constant"
+)
 def constant(*, value: Constant) -> TensorSpec:
     """A literal array."""
     return TensorSpec(value.array.shape, value.array.dtype)
@@ -88,8 +90,9 @@ class Trace:
             outer = outer.parent
         return False
 
-    def run(self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any],
-            location: Location | None) -> tuple[Tensor, ...]:
+    def run(
+        self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
+    ) -> tuple[Tensor, ...]:
         values = tuple([self.value(t) for t in inputs])
         try:
             specs = op.specs(tuple([v.spec for v in values]), attrs)
@@ -145,8 +148,12 @@ class Traced:
     held: list[Held]
 
 
-def trace(f: Callable[..., Any], specs: Sequence[TensorSpec], name: str = "f",
-          assumptions: Assumptions | None = None) -> Traced:
+def trace(
+    f: Callable[..., Any],
+    specs: Sequence[TensorSpec],
+    name: str = "f",
+    assumptions: Assumptions | None = None,
+) -> Traced:
     """Run ``f(*symbolic tensors) -> sequence of tensors`` once and return its graph."""
     outer = state.interpreter if isinstance(state.interpreter, Trace) else None
     tracer = Trace(name, outer)
@@ -248,4 +255,3 @@ def _mentions(graph: Graph, sizes: Mapping[str, Size]) -> bool:
         for v in (*graph.inputs, *from_nodes)
         for s in v.spec.shape
     ) or any(isinstance(a, Graph) and _mentions(a, sizes) for n in graph.nodes for a in n.attrs.values())
-

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..core import settings
 from ..core.graph import Graph
-from ..ops import control
+from ..ops.calls import runner, splitter
+from ..ops.regions import run_graph
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
@@ -36,7 +37,7 @@ def interpreted(graph: Graph) -> Executable:
     """Run a graph kernel by kernel; results never share memory with the arguments."""
 
     def run(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        found = control.run_graph(graph, arrays)
+        found = run_graph(graph, arrays)
         return [np.array(y) if any(np.may_share_memory(y, a) for a in arrays) else y for y in found]
 
     return run
@@ -47,5 +48,5 @@ def split(graph: Graph) -> Any:
     return importlib.import_module("tracejit.compiler.partition").partition(graph)
 
 
-control.runner[0] = executable
-control.splitter[0] = split
+runner[0] = executable
+splitter[0] = split

@@ -1,7 +1,17 @@
 """The operations: one declaration each, one file per family."""
 
-from . import arithmetic, compare, control, index, linalg, random, reduce, shape, transcendental
+from . import arithmetic, branch, calls, compare, index, linalg, loop, random, reduce, shape, transcendental
 
 __all__ = [
-    "arithmetic", "compare", "control", "index", "linalg", "random", "reduce", "shape", "transcendental",
+    "arithmetic",
+    "branch",
+    "calls",
+    "compare",
+    "index",
+    "linalg",
+    "loop",
+    "random",
+    "reduce",
+    "shape",
+    "transcendental",
 ]

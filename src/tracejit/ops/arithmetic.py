@@ -53,7 +53,9 @@ def numbers(*specs: TensorSpec) -> TensorSpec:
     return numeric(broadcast(*specs))
 
 
-def pairs(low: float = -2.0, high: float = 2.0, complex: bool = True, dtypes: tuple[str, ...] | None = None) -> tuple:
+def pairs(
+    low: float = -2.0, high: float = 2.0, complex: bool = True, dtypes: tuple[str, ...] | None = None
+) -> tuple:
     """Samples for ops of two inputs: equal shapes, broadcasting both ways, rank 0."""
     shapes = (((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (3,)))
     return tuple(sample(*s, low=low, high=high, complex=complex, dtypes=dtypes) for s in shapes)
@@ -61,7 +63,9 @@ def pairs(low: float = -2.0, high: float = 2.0, complex: bool = True, dtypes: tu
 
 def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple:
     """Samples for ops of one input, drawn from [low, high]."""
-    return sample((2, 3), low=low, high=high, complex=complex), sample((), low=low, high=high, complex=complex)
+    return sample((2, 3), low=low, high=high, complex=complex), sample(
+        (), low=low, high=high, complex=complex
+    )
 
 
 def cast_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -76,11 +80,21 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     return x.astype(dtype)
 
 
-@defop(kernel=_cast_kernel, vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),), linear=True,
-       lower=Scalar("cast"), traits=ELEMENTWISE, prepare=cast_prepare,
-       samples=(sample((2, 3), dtype=np.dtype("float64"), complex=True), sample((3,), dtype=np.dtype("int32")),
-                sample((2,), dtype=np.dtype("complex128"), complex=True), sample((2,), dtype=np.dtype("float32")),
-                sample((3,), dtype=np.dtype("bool"), complex=True)))
+@defop(
+    kernel=_cast_kernel,
+    vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),),
+    linear=True,
+    lower=Scalar("cast"),
+    traits=ELEMENTWISE,
+    prepare=cast_prepare,
+    samples=(
+        sample((2, 3), dtype=np.dtype("float64"), complex=True),
+        sample((3,), dtype=np.dtype("int32")),
+        sample((2,), dtype=np.dtype("complex128"), complex=True),
+        sample((2,), dtype=np.dtype("float32")),
+        sample((3,), dtype=np.dtype("bool"), complex=True),
+    ),
+)
 def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
     """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part."""
     return x.with_dtype(dtype)
@@ -91,36 +105,65 @@ def cast_back(g: Any, dtype: np.dtype) -> Any:
     return cast(g, dtype=dtype) if g.dtype.kind in "fc" else None
 
 
-@defop(kernel=np.add, partial=(lambda y, a, b: 1.0, lambda y, a, b: 1.0), lower=Scalar("add"),
-       prepare=matched, traits=ELEMENTWISE, samples=pairs())
+@defop(
+    kernel=np.add,
+    partial=(lambda y, a, b: 1.0, lambda y, a, b: 1.0),
+    lower=Scalar("add"),
+    prepare=matched,
+    traits=ELEMENTWISE,
+    samples=pairs(),
+)
 def add(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a + b``, element by element."""
     return broadcast(a, b)
 
 
-@defop(kernel=np.subtract, partial=(lambda y, a, b: 1.0, lambda y, a, b: -1.0), lower=Scalar("sub"),
-       prepare=matched, traits=ELEMENTWISE, samples=pairs())
+@defop(
+    kernel=np.subtract,
+    partial=(lambda y, a, b: 1.0, lambda y, a, b: -1.0),
+    lower=Scalar("sub"),
+    prepare=matched,
+    traits=ELEMENTWISE,
+    samples=pairs(),
+)
 def subtract(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a - b``, element by element."""
     return numbers(a, b)
 
 
-@defop(kernel=np.multiply, partial=(lambda y, a, b: b, lambda y, a, b: a), lower=Scalar("mul"),
-       prepare=matched, traits=ELEMENTWISE, samples=pairs())
+@defop(
+    kernel=np.multiply,
+    partial=(lambda y, a, b: b, lambda y, a, b: a),
+    lower=Scalar("mul"),
+    prepare=matched,
+    traits=ELEMENTWISE,
+    samples=pairs(),
+)
 def multiply(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a * b``, element by element."""
     return broadcast(a, b)
 
 
-@defop(kernel=np.divide, partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b), lower=Scalar("div"),
-       prepare=as_floats, traits=ELEMENTWISE, samples=pairs(0.5, 2.0))
+@defop(
+    kernel=np.divide,
+    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b),
+    lower=Scalar("div"),
+    prepare=as_floats,
+    traits=ELEMENTWISE,
+    samples=pairs(0.5, 2.0),
+)
 def divide(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a / b``, element by element; integers are divided as float64."""
     return broadcast(a, b)
 
 
-@defop(kernel=np.negative, partial=(lambda y, x: -1.0,), lower=Scalar("neg"), traits=ELEMENTWISE,
-       samples=unary(complex=True))
+@defop(
+    kernel=np.negative,
+    partial=(lambda y, x: -1.0,),
+    lower=Scalar("neg"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def negative(x: TensorSpec) -> TensorSpec:
     """``-x``, element by element."""
     return numeric(x)
@@ -142,8 +185,14 @@ def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(b < 0, unit, np.power(a, np.maximum(b, 0)))
 
 
-@defop(kernel=_pow_kernel, partial=(_power_partial, _exponent_partial), lower=Scalar("pow"), prepare=matched,
-       traits=ELEMENTWISE, samples=pairs(0.5, 2.0))
+@defop(
+    kernel=_pow_kernel,
+    partial=(_power_partial, _exponent_partial),
+    lower=Scalar("pow"),
+    prepare=matched,
+    traits=ELEMENTWISE,
+    samples=pairs(0.5, 2.0),
+)
 def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a ** b``, element by element, with NumPy's special values.
 
@@ -178,8 +227,14 @@ def _abs_vjp(g: Any, y: Any, x: Any) -> Any:
     return complex(g, 0.0) * _direction(x) if x.dtype.kind == "c" else g * _direction(x)
 
 
-@defop(kernel=np.abs, vjp=(_abs_vjp,), jvp=_abs_jvp, lower=Scalar("abs"), traits=ELEMENTWISE,
-       samples=unary(0.5, 2.0, complex=True))
+@defop(
+    kernel=np.abs,
+    vjp=(_abs_vjp,),
+    jvp=_abs_jvp,
+    lower=Scalar("abs"),
+    traits=ELEMENTWISE,
+    samples=unary(0.5, 2.0, complex=True),
+)
 def abs(x: TensorSpec) -> TensorSpec:
     """Absolute value; the derivative at 0 is 0."""
     return TensorSpec(numeric(x).shape, {"c": f"float{x.dtype.itemsize * 4}"}.get(x.dtype.kind, x.dtype))
@@ -188,11 +243,21 @@ def abs(x: TensorSpec) -> TensorSpec:
 def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
     def jvp(record: Any, ts: list) -> list:
         a, b = record.inputs
-        ta, tb = (ops.fill(shape=record.outputs[0].shape, value=0.0, dtype=a.dtype) if t is None else t for t in ts)
+        ta, tb = (
+            ops.fill(shape=record.outputs[0].shape, value=0.0, dtype=a.dtype) if t is None else t for t in ts
+        )
         return [ops.where(larger(a, b), ta, tb)]
 
-    return {"vjp": (lambda g, y, a, b: ops.where(larger(a, b), g, 0.0), lambda g, y, a, b: ops.where(larger(a, b), 0.0, g)),
-            "jvp": jvp, "prepare": matched, "traits": ELEMENTWISE, "samples": pairs(complex=False)}
+    return {
+        "vjp": (
+            lambda g, y, a, b: ops.where(larger(a, b), g, 0.0),
+            lambda g, y, a, b: ops.where(larger(a, b), 0.0, g),
+        ),
+        "jvp": jvp,
+        "prepare": matched,
+        "traits": ELEMENTWISE,
+        "samples": pairs(complex=False),
+    }
 
 
 @defop(kernel=np.maximum, lower=Scalar("max"), **_first_wins(lambda a, b: ops.less_equal(b, a)))
@@ -207,8 +272,13 @@ def minimum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     return ordered(broadcast(a, b))
 
 
-@defop(kernel=lambda x: np.square(x), partial=(lambda y, x: x + x,), lower=Compose(lambda x: x * x),
-       traits=ELEMENTWISE, samples=unary(complex=True))
+@defop(
+    kernel=lambda x: np.square(x),
+    partial=(lambda y, x: x + x,),
+    lower=Compose(lambda x: x * x),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def square(x: TensorSpec) -> TensorSpec:
     """``x * x``, element by element."""
     return numeric(x)
@@ -217,8 +287,14 @@ def square(x: TensorSpec) -> TensorSpec:
 # ---- complex numbers ------------------------------------------------------------------------------------
 
 
-@defop(kernel=np.conj, vjp=(lambda g, y, x: conj(g),), jvp=lambda record, ts: [conj(ts[0])], lower=Scalar("conj"),
-       traits=ELEMENTWISE, samples=unary(complex=True))
+@defop(
+    kernel=np.conj,
+    vjp=(lambda g, y, x: conj(g),),
+    jvp=lambda record, ts: [conj(ts[0])],
+    lower=Scalar("conj"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def conj(x: TensorSpec) -> TensorSpec:
     """Complex conjugate; real numbers are their own."""
     return numeric(x)
@@ -232,22 +308,36 @@ def _lift(g: Any, x: Any) -> Any:
     return complex(g, 0.0) if x.dtype.kind == "c" else g
 
 
-@defop(kernel=lambda x: np.array(x.real), vjp=(lambda g, y, x: _lift(g, x),), linear=True,
-       lower=Scalar("real"), traits=ELEMENTWISE, samples=unary(complex=True))
+@defop(
+    kernel=lambda x: np.array(x.real),
+    vjp=(lambda g, y, x: _lift(g, x),),
+    linear=True,
+    lower=Scalar("real"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def real(x: TensorSpec) -> TensorSpec:
     """Real part."""
     return _real_spec(x)
 
 
-@defop(kernel=lambda x: np.array(x.imag), vjp=(lambda g, y, x: complex(0.0, g) if x.dtype.kind == "c" else None,),
-       linear=True, lower=Scalar("imag"), traits=ELEMENTWISE, samples=unary(complex=True))
+@defop(
+    kernel=lambda x: np.array(x.imag),
+    vjp=(lambda g, y, x: complex(0.0, g) if x.dtype.kind == "c" else None,),
+    linear=True,
+    lower=Scalar("imag"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def imag(x: TensorSpec) -> TensorSpec:
     """Imaginary part; 0 for real numbers."""
     return _real_spec(x)
 
 
 def _complex_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape), "complex64" if a.dtype == np.float32 else "complex128")
+    out = np.empty(
+        np.broadcast_shapes(a.shape, b.shape), "complex64" if a.dtype == np.float32 else "complex128"
+    )
     out.real, out.imag = a, b
     return out
 
@@ -257,8 +347,15 @@ def _complex_jvp(record: Any, ts: list) -> list:
     return [complex(*(zero if t is None else t for t in ts))]
 
 
-@defop(kernel=_complex_kernel, vjp=(lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)), jvp=_complex_jvp,
-       lower=Scalar("complex"), prepare=as_floats, traits=ELEMENTWISE, samples=pairs(complex=False))
+@defop(
+    kernel=_complex_kernel,
+    vjp=(lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)),
+    jvp=_complex_jvp,
+    lower=Scalar("complex"),
+    prepare=as_floats,
+    traits=ELEMENTWISE,
+    samples=pairs(complex=False),
+)
 def complex(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a + 1j * b`` from two real tensors."""
     return floats(broadcast(a, b)).with_dtype("complex64" if a.dtype.itemsize == 4 else "complex128")
@@ -271,15 +368,27 @@ def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return lambda a, b: function(a, b)
 
 
-@defop(kernel=_safe(np.floor_divide), vjp=(None, None), lower=Scalar("floordiv"), prepare=matched,
-       traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
+@defop(
+    kernel=_safe(np.floor_divide),
+    vjp=(None, None),
+    lower=Scalar("floordiv"),
+    prepare=matched,
+    traits=ELEMENTWISE,
+    samples=pairs(0.5, 2.0, complex=False),
+)
 def floordiv(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a // b`` rounded down; integers divided by zero give 0. No gradient flows through it."""
     return ordered(numbers(a, b))
 
 
-@defop(kernel=_safe(np.remainder), partial=(lambda y, a, b: 1.0, lambda y, a, b: -floordiv(a, b)),
-       lower=Scalar("mod"), prepare=matched, traits=ELEMENTWISE, samples=pairs(0.5, 2.0, complex=False))
+@defop(
+    kernel=_safe(np.remainder),
+    partial=(lambda y, a, b: 1.0, lambda y, a, b: -floordiv(a, b)),
+    lower=Scalar("mod"),
+    prepare=matched,
+    traits=ELEMENTWISE,
+    samples=pairs(0.5, 2.0, complex=False),
+)
 def mod(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """``a % b`` with the sign of `b`; integers modulo zero give 0. The derivative at the jumps is that beside them."""
     return ordered(numbers(a, b))

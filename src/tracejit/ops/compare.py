@@ -76,14 +76,26 @@ def logical_or(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     return broadcast(a, b).with_dtype(BOOL)
 
 
-@defop(kernel=np.logical_not, vjp=(None,), lower=Scalar("not"), prepare=_as_bools, traits=ELEMENTWISE,
-       samples=(sample((2, 3), dtypes=("bool",)),))
+@defop(
+    kernel=np.logical_not,
+    vjp=(None,),
+    lower=Scalar("not"),
+    prepare=_as_bools,
+    traits=ELEMENTWISE,
+    samples=(sample((2, 3), dtypes=("bool",)),),
+)
 def logical_not(a: TensorSpec) -> TensorSpec:
     """The opposite."""
     return a.with_dtype(BOOL)
 
 
-@defop(kernel=np.isnan, vjp=(None,), lower=Compose(lambda a: ops.not_equal(a, a)), traits=ELEMENTWISE, samples=(sample((2, 3), complex=True),))
+@defop(
+    kernel=np.isnan,
+    vjp=(None,),
+    lower=Compose(lambda a: ops.not_equal(a, a)),
+    traits=ELEMENTWISE,
+    samples=(sample((2, 3), complex=True),),
+)
 def is_nan(a: TensorSpec) -> TensorSpec:
     """True where `a` is not a number."""
     return a.with_dtype(BOOL)
@@ -100,11 +112,18 @@ def _where_jvp(record: Any, ts: list) -> list:
     return [ops.where(record.inputs[0], *(0.0 if t is None else t for t in ts[1:]))]
 
 
-@defop(kernel=lambda c, a, b: np.where(c, a, b),
-       vjp=(None, lambda g, y, c, a, b: ops.where(c, g, 0.0), lambda g, y, c, a, b: ops.where(c, 0.0, g)),
-       jvp=_where_jvp, lower=Scalar("select"), prepare=_selected, traits=ELEMENTWISE,
-       samples=(sample((2, 3), (2, 3), (2, 3), dtypes=("bool", "float", "float"), complex=True),
-                sample((3,), (2, 1), (), dtypes=("bool", "float", "float"), complex=True)))
+@defop(
+    kernel=lambda c, a, b: np.where(c, a, b),
+    vjp=(None, lambda g, y, c, a, b: ops.where(c, g, 0.0), lambda g, y, c, a, b: ops.where(c, 0.0, g)),
+    jvp=_where_jvp,
+    lower=Scalar("select"),
+    prepare=_selected,
+    traits=ELEMENTWISE,
+    samples=(
+        sample((2, 3), (2, 3), (2, 3), dtypes=("bool", "float", "float"), complex=True),
+        sample((3,), (2, 1), (), dtypes=("bool", "float", "float"), complex=True),
+    ),
+)
 def where(condition: TensorSpec, a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """`a` where the condition holds, else `b`; the three broadcast together."""
     return TensorSpec(broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype)

@@ -34,18 +34,27 @@ def sliced(x: TensorSpec, slices: Slices) -> TensorSpec:
     for d, (start, size, step) in zip(x.shape, slices, strict=True):
         if all(isinstance(s, int) for s in (d, start, size)) and size:
             last = start + (size - 1) * step
-            require(0 <= start < d and 0 <= last < d, f"the slice {start}:{last} (step {step}) leaves size {d}")
+            require(
+                0 <= start < d and 0 <= last < d, f"the slice {start}:{last} (step {step}) leaves size {d}"
+            )
     return x.with_shape(size for _, size, _ in slices)
 
 
 _INSIDE = ((1, 2, 1), (2, 3, -1))
 
 
-@defop(kernel=lambda x, *, slices: x[python_slices(slices)],
-       vjp=(lambda g, y, x, *, slices: Scattered(x.spec, (("slice", slices, g),)),), linear=True, traits=("free",),
-       lower=Reindex(lambda v, out, *, slices: v.sliced(slices)),
-       samples=(sample((4, 5), slices=_INSIDE, complex=True), sample((4,), slices=((0, 2, 2),)),
-                sample((4,), slices=((1, 0, 1),))))
+@defop(
+    kernel=lambda x, *, slices: x[python_slices(slices)],
+    vjp=(lambda g, y, x, *, slices: Scattered(x.spec, (("slice", slices, g),)),),
+    linear=True,
+    traits=("free",),
+    lower=Reindex(lambda v, out, *, slices: v.sliced(slices)),
+    samples=(
+        sample((4, 5), slices=_INSIDE, complex=True),
+        sample((4,), slices=((0, 2, 2),)),
+        sample((4,), slices=((1, 0, 1),)),
+    ),
+)
 def slice_(x: TensorSpec, *, slices: Slices) -> TensorSpec:
     """Static slices: ``(start, size, step)`` per axis, steps may be negative."""
     return sliced(x, slices)
@@ -60,7 +69,10 @@ def _place_kernel(*values: np.ndarray, shape: tuple[int, ...], slices: tuple[Sli
 
 def _place_vjp(record: Any, gs: list, needs: list[bool]) -> list:
     g = dense(gs[0])
-    return [ops.slice(g, slices=s) if need else None for s, need in zip(record.attrs["slices"], needs, strict=True)]
+    return [
+        ops.slice(g, slices=s) if need else None
+        for s, need in zip(record.attrs["slices"], needs, strict=True)
+    ]
 
 
 def _place_jvp(record: Any, ts: list) -> list:
@@ -75,15 +87,23 @@ def _place_nests(b: Any, out: TensorSpec, *values: Any, shape: Any, slices: tupl
     return result
 
 
-@defop(kernel=_place_kernel, vjp=Joint(_place_vjp), jvp=_place_jvp, lower=Nests(_place_nests),
-       samples=(sample((2, 3), (1, 1), shape=(4, 5), slices=(_INSIDE, ((0, 1, 1), (4, 1, 1))), complex=True),))
+@defop(
+    kernel=_place_kernel,
+    vjp=Joint(_place_vjp),
+    jvp=_place_jvp,
+    lower=Nests(_place_nests),
+    samples=(sample((2, 3), (1, 1), shape=(4, 5), slices=(_INSIDE, ((0, 1, 1), (4, 1, 1))), complex=True),),
+)
 def place(*values: TensorSpec, shape: tuple[Size, ...], slices: tuple[Slices, ...]) -> TensorSpec:
     """Zeros of `shape` with each value added at its slices."""
     out = TensorSpec(shape, numeric(values[0]).dtype)
     for v, s in zip(values, slices, strict=True):
         part = sliced(out, s)
-        require(len(part.shape) == len(v.shape) and all(same(a, b) for a, b in zip(part.shape, v.shape, strict=True)),
-                f"a value of {shape_text(v.shape)} for a part of {shape_text(part.shape)}")
+        require(
+            len(part.shape) == len(v.shape)
+            and all(same(a, b) for a, b in zip(part.shape, v.shape, strict=True)),
+            f"a value of {shape_text(v.shape)} for a part of {shape_text(part.shape)}",
+        )
     return out
 
 
@@ -98,8 +118,10 @@ def _written(x: np.ndarray, where: Any, value: np.ndarray, add: bool) -> np.ndar
 
 def _fits(x: TensorSpec, v: TensorSpec, slices: Slices) -> TensorSpec:
     part = sliced(x, slices)
-    require(broadcast_shapes(part.shape, v.shape) == part.shape,
-            f"cannot write {shape_text(v.shape)} into a part of {shape_text(part.shape)}")
+    require(
+        broadcast_shapes(part.shape, v.shape) == part.shape,
+        f"cannot write {shape_text(v.shape)} into a part of {shape_text(part.shape)}",
+    )
     return x
 
 
@@ -112,8 +134,10 @@ def _slice_add_kernel(x: np.ndarray, *values: np.ndarray, slices: tuple[Slices, 
 
 def _slice_add_vjp(record: Any, gs: list, needs: list[bool]) -> list:
     g = dense(gs[0])
-    parts = (ops.slice(g, slices=s) if need else None
-             for s, need in zip(record.attrs["slices"], needs[1:], strict=True))
+    parts = (
+        ops.slice(g, slices=s) if need else None
+        for s, need in zip(record.attrs["slices"], needs[1:], strict=True)
+    )
     return [g if needs[0] else None, *parts]
 
 
@@ -130,16 +154,26 @@ def _slice_add_nests(b: Any, out: TensorSpec, x: Any, *values: Any, slices: tupl
     values = [v.broadcast(tuple(n for _, n, _ in s)) for v, s in zip(values, slices, strict=True)]
     if len(slices) == 1:
         before = x.sliced(slices[0])
-        return b.replaced(x, slices[0], lambda ix: b.compute("add", b.load(before, ix), b.load(values[0], ix)))
+        return b.replaced(
+            x, slices[0], lambda ix: b.compute("add", b.load(before, ix), b.load(values[0], ix))
+        )
     result = b.updated(x)
     b.add_parts(values, result, slices)
     return result
 
 
-@defop(kernel=_slice_add_kernel, vjp=Joint(_slice_add_vjp), jvp=_slice_add_jvp,
-       lower=Nests(_slice_add_nests, updates=0), traits=("window",),
-       samples=(sample((4, 5), (2, 3), slices=(_INSIDE,), complex=True), sample((4,), (), slices=(((0, 2, 2),),)),
-                sample((5, 4), (3, 3), (3, 3), slices=(((0, 3, 1), (1, 3, 1)), ((1, 3, 1), (0, 3, 1))))))
+@defop(
+    kernel=_slice_add_kernel,
+    vjp=Joint(_slice_add_vjp),
+    jvp=_slice_add_jvp,
+    lower=Nests(_slice_add_nests, updates=0),
+    traits=("window",),
+    samples=(
+        sample((4, 5), (2, 3), slices=(_INSIDE,), complex=True),
+        sample((4,), (), slices=(((0, 2, 2),),)),
+        sample((5, 4), (3, 3), (3, 3), slices=(((0, 3, 1), (1, 3, 1)), ((1, 3, 1), (0, 3, 1)))),
+    ),
+)
 def slice_add(x: TensorSpec, *values: TensorSpec, slices: tuple[Slices, ...]) -> TensorSpec:
     """`x` with each value added at its static slices, which may overlap."""
     require(len(values) == len(slices), f"{len(values)} values for {len(slices)} slices")
@@ -160,12 +194,17 @@ def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices)
     return b.replaced(x, slices, lambda ix: b.load(stretched, ix))
 
 
-@defop(kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, False),
-       vjp=(lambda g, y, x, v, *, slices: ops.slice_set(g, ops.cast(0.0, dtype=g.dtype), slices=slices),
-            lambda g, y, x, v, *, slices: ops.slice(g, slices=slices)),
-       jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_set)], lower=Nests(_slice_set_nests, updates=0),
-       traits=("window",), samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True),
-                                    sample((4,), (), slices=((0, 2, 2),))))
+@defop(
+    kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, False),
+    vjp=(
+        lambda g, y, x, v, *, slices: ops.slice_set(g, ops.cast(0.0, dtype=g.dtype), slices=slices),
+        lambda g, y, x, v, *, slices: ops.slice(g, slices=slices),
+    ),
+    jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_set)],
+    lower=Nests(_slice_set_nests, updates=0),
+    traits=("window",),
+    samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True), sample((4,), (), slices=((0, 2, 2),))),
+)
 def slice_set(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
     """`x` with static slices replaced by `v`."""
     return _fits(x, v, slices)
@@ -212,11 +251,18 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
     return b.map(out, lambda ix: b.load(window, ix))
 
 
-@defop(kernel=lambda x, starts, *, sizes: x[clamped(starts, x.shape, sizes)],
-       vjp=(lambda g, y, x, starts, *, sizes: Scattered(x.spec, (("window", starts, g),)), None), linear=True,
-       lower=Nests(_window_nests), prepare=_window_prepare, traits=("window",),
-       samples=(sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
-                sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4"))))
+@defop(
+    kernel=lambda x, starts, *, sizes: x[clamped(starts, x.shape, sizes)],
+    vjp=(lambda g, y, x, starts, *, sizes: Scattered(x.spec, (("window", starts, g),)), None),
+    linear=True,
+    lower=Nests(_window_nests),
+    prepare=_window_prepare,
+    traits=("window",),
+    samples=(
+        sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
+        sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4")),
+    ),
+)
 def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...]) -> TensorSpec:
     """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out."""
     require(starts.shape == (len(x.shape),), f"one start per axis: got {starts} for rank {len(x.shape)}")
@@ -239,13 +285,17 @@ def _window_write(add: bool) -> Nests:
     return Nests(rule, updates=0)
 
 
-_WINDOWS = (sample((4, 5), (2, 3), (2,), dtypes=("float", "float", "index:3"), complex=True),
-            sample((4,), (1,), (1,), dtypes=("float", "float", "index:4")))
+_WINDOWS = (
+    sample((4, 5), (2, 3), (2,), dtypes=("float", "float", "index:3"), complex=True),
+    sample((4,), (1,), (1,), dtypes=("float", "float", "index:4")),
+)
 
 
 def _window_spec(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
-    require(len(v.shape) == len(x.shape) and starts.shape == (len(x.shape),),
-            f"the update has rank {len(v.shape)} and starts {starts}, for rank {len(x.shape)}")
+    require(
+        len(v.shape) == len(x.shape) and starts.shape == (len(x.shape),),
+        f"the update has rank {len(v.shape)} and starts {starts}, for rank {len(x.shape)}",
+    )
     _inside(x, v)
     return x
 
@@ -255,19 +305,33 @@ def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
     return ops.dynamic_update_slice(g, zero, starts)
 
 
-@defop(kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, False),
-       vjp=(_no_longer_read, lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape), None),
-       jvp=lambda record, ts: [_update_tangent(record, ts, ops.dynamic_update_slice)], lower=_window_write(False),
-       prepare=_update_prepare, traits=("window",), samples=_WINDOWS)
+@defop(
+    kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, False),
+    vjp=(_no_longer_read, lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape), None),
+    jvp=lambda record, ts: [_update_tangent(record, ts, ops.dynamic_update_slice)],
+    lower=_window_write(False),
+    prepare=_update_prepare,
+    traits=("window",),
+    samples=_WINDOWS,
+)
 def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
     """`x` with the window at `starts` replaced by `v`; moved inside when it sticks out."""
     return _window_spec(x, v, starts)
 
 
-@defop(kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, True),
-       vjp=(lambda g, y, x, v, starts: g, lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape), None),
-       jvp=lambda record, ts: [_update_tangent(record, ts, ops.window_add)], lower=_window_write(True),
-       prepare=_update_prepare, traits=("window",), samples=_WINDOWS)
+@defop(
+    kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, True),
+    vjp=(
+        lambda g, y, x, v, starts: g,
+        lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape),
+        None,
+    ),
+    jvp=lambda record, ts: [_update_tangent(record, ts, ops.window_add)],
+    lower=_window_write(True),
+    prepare=_update_prepare,
+    traits=("window",),
+    samples=_WINDOWS,
+)
 def window_add(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
     """`x` with `v` added to the window at `starts`; moved inside when it sticks out."""
     return _window_spec(numeric(x), v, starts)
@@ -298,11 +362,18 @@ def _gather_nests(b: Any, out: TensorSpec, x: Any, indices: Any, *, axis: int) -
     return b.map(out, element)
 
 
-@defop(kernel=lambda x, indices, *, axis: np.take(x, indices, axis=axis), vjp=(_gather_vjp, None), linear=True,
-       lower=Nests(_gather_nests), prepare=_gather_prepare,
-       samples=(sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
-                sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
-                sample((4,), (), axis=0, dtypes=("float", "index:4"))))
+@defop(
+    kernel=lambda x, indices, *, axis: np.take(x, indices, axis=axis),
+    vjp=(_gather_vjp, None),
+    linear=True,
+    lower=Nests(_gather_nests),
+    prepare=_gather_prepare,
+    samples=(
+        sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
+        sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
+        sample((4,), (), axis=0, dtypes=("float", "index:4")),
+    ),
+)
 def gather(x: TensorSpec, indices: TensorSpec, *, axis: int) -> TensorSpec:
     """Elements of `x` along `axis` at integer `indices` (negative ones count from the end)."""
     return x.with_shape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
@@ -332,17 +403,27 @@ def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any],
     return (x, indices, ops.cast(as_tensor(inputs[2]), dtype=x.dtype)), attrs
 
 
-@defop(kernel=_scatter_kernel, lower=Nests(_scatter_nests, updates=0), prepare=_scatter_prepare,
-       vjp=(lambda g, y, x, i, v, *, axis: g, None, lambda g, y, x, i, v, *, axis: ops.gather(g, i, axis=axis)),
-       jvp=lambda record, ts: [_scatter_tangent(record, ts)], traits=("window",),
-       samples=(sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
-                sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float"))))
+@defop(
+    kernel=_scatter_kernel,
+    lower=Nests(_scatter_nests, updates=0),
+    prepare=_scatter_prepare,
+    vjp=(lambda g, y, x, i, v, *, axis: g, None, lambda g, y, x, i, v, *, axis: ops.gather(g, i, axis=axis)),
+    jvp=lambda record, ts: [_scatter_tangent(record, ts)],
+    traits=("window",),
+    samples=(
+        sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
+        sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float")),
+    ),
+)
 def scatter_add(x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int) -> TensorSpec:
     """`x` with `values` added along `axis` at `indices`; repeated indices add up."""
     numeric(x)
     expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    require(len(expected) == len(values.shape) and all(same(a, b) for a, b in zip(expected, values.shape, strict=True)),
-            f"values of {shape_text(values.shape)} where {shape_text(expected)} belong")
+    require(
+        len(expected) == len(values.shape)
+        and all(same(a, b) for a, b in zip(expected, values.shape, strict=True)),
+        f"values of {shape_text(values.shape)} where {shape_text(expected)} belong",
+    )
     return x
 
 

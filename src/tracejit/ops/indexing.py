@@ -86,7 +86,12 @@ def _entries(index: Any, rank: int) -> list[Any]:
 
 
 def _written_out(entry: Any) -> list[Any]:
-    if entry is None or entry is Ellipsis or isinstance(entry, (slice, int, np.integer)) and entry is not True:
+    if (
+        entry is None
+        or entry is Ellipsis
+        or (isinstance(entry, (slice, int, np.integer))
+        and entry is not True)
+    ):
         if entry is False:
             raise IndexError(f"a bool is not an index{at(user_location())}")
         return [entry]
@@ -100,7 +105,9 @@ def _written_out(entry: Any) -> list[Any]:
     if kind == "b":
         return list(np.nonzero(np.asarray(entry)))
     if kind not in "iu":
-        raise IndexError(f"an index is integers, slices, None, Ellipsis or bools, not {entry.dtype}{at(user_location())}")
+        raise IndexError(
+            f"an index is integers, slices, None, Ellipsis or bools, not {entry.dtype}{at(user_location())}"
+        )
     if isinstance(entry, Tensor) and not entry.is_symbolic:
         entry = np.asarray(entry)
     return [int(entry)] if isinstance(entry, np.ndarray) and entry.ndim == 0 else [entry]
@@ -118,7 +125,9 @@ def _checked(entry: Any, size: Size, shape: tuple[Size, ...]) -> Any:
         return entry
     wrong = entry[(entry < -size) | (entry >= size)]
     if wrong.size:
-        raise IndexError(f"index {wrong[0]} is out of range for the shape {shape_text(shape)}{at(user_location())}")
+        raise IndexError(
+            f"index {wrong[0]} is out of range for the shape {shape_text(shape)}{at(user_location())}"
+        )
     return np.where(entry < 0, entry + size, entry).astype(np.int64)
 
 
@@ -178,7 +187,7 @@ def _get_scalars(x: Any, plan: Plan) -> Any:
     sizes = [1 if a in plan.tensors else d for a, d in enumerate(y.shape)]
     gone = plan.dropped | set(plan.tensors)
     if len(plan.tensors) == 1:
-        (axis, position), = plan.tensors.items()
+        ((axis, position),) = plan.tensors.items()
         y = ops.gather(y, position, axis=axis)
     else:
         y = ops.dynamic_slice(y, _starts(y.shape, plan), sizes=tuple(sizes))
@@ -187,7 +196,10 @@ def _get_scalars(x: Any, plan: Plan) -> Any:
 
 def _starts(shape: tuple[Size, ...], plan: Plan) -> Any:
     """The corner of the window: rank-1 int64, 0 on the axes that are read whole."""
-    parts = [_wrapped(plan.tensors[a], d) if a in plan.tensors else as_tensor(np.int64(0)) for a, d in enumerate(shape)]
+    parts = [
+        _wrapped(plan.tensors[a], d) if a in plan.tensors else as_tensor(np.int64(0))
+        for a, d in enumerate(shape)
+    ]
     return ops.concat(*(ops.reshape(p, shape=(1,)) for p in parts), axis=0)
 
 
@@ -295,17 +307,25 @@ class Place:
         if any(s != (0, d, 1) and s[2] != 1 for s, d in zip(plan.slices, x.shape, strict=True)):
             raise IndexError(f"steps and run-time positions do not mix in .at[]{at(user_location())}")
         sizes = [1 if a in plan.tensors else s[1] for a, s in enumerate(plan.slices)]
-        starts = [_wrapped(plan.tensors[a], d) if a in plan.tensors else _size(plan.slices[a][0])
-                  for a, d in enumerate(x.shape)]
+        starts = [
+            _wrapped(plan.tensors[a], d) if a in plan.tensors else _size(plan.slices[a][0])
+            for a, d in enumerate(x.shape)
+        ]
         window = ops.broadcast_to(self._without_new(value), shape=tuple(sizes))
         return dynamic(x, window, ops.concat(*(ops.reshape(s, shape=(1,)) for s in starts), axis=0))
 
     def _without_new(self, value: Any) -> Any:
         """The value with an axis of size 1 for every axis an integer dropped, and none for new axes."""
-        shown = [a for a in self.plan.order if a not in self.plan.dropped and (a is None or a not in self.plan.tensors)]
+        shown = [
+            a
+            for a in self.plan.order
+            if a not in self.plan.dropped and (a is None or a not in self.plan.tensors)
+        ]
         lead = len(shown) - len(value.shape)
         if lead < 0:
-            raise ValueError(f"cannot write {value.spec} into a part of rank {len(shown)}{at(user_location())}")
+            raise ValueError(
+                f"cannot write {value.spec} into a part of rank {len(shown)}{at(user_location())}"
+            )
         sizes = dict(zip(shown[lead:], value.shape, strict=True))
         return _shaped(value, [sizes.get(a, 1) for a in range(len(self.plan.slices))])
 
@@ -314,7 +334,7 @@ class Place:
         x, plan = self.tensor, self.plan
         if len(plan.tensors) > 1 or plan.dropped or plan.static(x.shape) or None in plan.order:
             raise IndexError(f".at[] takes an array of positions for one axis, alone{at(user_location())}")
-        (axis, index), = plan.tensors.items()
+        ((axis, index),) = plan.tensors.items()
         index = ops.cast(as_tensor(index), dtype=INT64)
         values = ops.broadcast_to(value, shape=(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))
         if dynamic is ops.window_add:

@@ -27,17 +27,32 @@ def swapped(x: Any) -> Any:
     return ops.conj(turned) if x.dtype.kind == "c" else turned
 
 
-@defop(kernel=np.matmul, linear=True, prepare=_matrices, lower=Structure("matmul"), traits=("expensive",),
-       vjp=(lambda g, y, a, b: ops.matmul(g, swapped(b)), lambda g, y, a, b: ops.matmul(swapped(a), g)),
-       samples=(sample((2, 3), (3, 4), complex=True), sample((5, 2, 3), (3, 4)), sample((2, 1, 2, 3), (4, 3, 1)),
-                sample((1, 3), (3, 1), complex=True)))
+@defop(
+    kernel=np.matmul,
+    linear=True,
+    prepare=_matrices,
+    lower=Structure("matmul"),
+    traits=("expensive",),
+    vjp=(lambda g, y, a, b: ops.matmul(g, swapped(b)), lambda g, y, a, b: ops.matmul(swapped(a), g)),
+    samples=(
+        sample((2, 3), (3, 4), complex=True),
+        sample((5, 2, 3), (3, 4)),
+        sample((2, 1, 2, 3), (4, 3, 1)),
+        sample((1, 3), (3, 1), complex=True),
+    ),
+)
 def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes."""
     numeric(a)
-    require(len(a.shape) >= 2 and len(b.shape) >= 2,
-            f"takes matrices, got {shape_text(a.shape)} and {shape_text(b.shape)}; use tracejit.matvec or @")
-    require(same(a.shape[-1], b.shape[-2]), f"inner sizes differ: {a.shape[-1]} and {b.shape[-2]}, "
-            f"in {shape_text(a.shape)} and {shape_text(b.shape)}")
+    require(
+        len(a.shape) >= 2 and len(b.shape) >= 2,
+        f"takes matrices, got {shape_text(a.shape)} and {shape_text(b.shape)}; use tracejit.matvec or @",
+    )
+    require(
+        same(a.shape[-1], b.shape[-2]),
+        f"inner sizes differ: {a.shape[-1]} and {b.shape[-2]}, "
+        f"in {shape_text(a.shape)} and {shape_text(b.shape)}",
+    )
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return TensorSpec((*lead, a.shape[-2], b.shape[-1]), a.dtype)
 
@@ -56,4 +71,6 @@ def dot(a: Any, b: Any) -> Any:
 
 def norm(x: Any) -> Any:
     """Square root of the sum of squares of all elements."""
-    return ops.sqrt(ops.reduce_sum(ops.square(ops.abs(x) if getattr(x, "dtype", np.dtype(float)).kind == "c" else x)))
+    return ops.sqrt(
+        ops.reduce_sum(ops.square(ops.abs(x) if getattr(x, "dtype", np.dtype(float)).kind == "c" else x))
+    )

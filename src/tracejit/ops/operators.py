@@ -22,8 +22,17 @@ from .reduce import axes_of, kept
 _NUMBERS = (int, float)
 
 #: NumPy ufunc name to op name, where they differ.
-_OTHER_NAMES = {"power": "pow", "absolute": "abs", "positive": "identity", "conjugate": "conj", "rint": "round",
-                "floor_divide": "floordiv", "remainder": "mod", "true_divide": "divide", "isnan": "is_nan"}
+_OTHER_NAMES = {
+    "power": "pow",
+    "absolute": "abs",
+    "positive": "identity",
+    "conjugate": "conj",
+    "rint": "round",
+    "floor_divide": "floordiv",
+    "remainder": "mod",
+    "true_divide": "divide",
+    "isnan": "is_nan",
+}
 
 
 def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -48,7 +57,9 @@ def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., A
 
 
 def _pow(self: Any, other: Any) -> Any:
-    return arithmetic.square(self) if other.__class__ in _NUMBERS and other == 2 else arithmetic.pow(self, other)
+    return (
+        arithmetic.square(self) if other.__class__ in _NUMBERS and other == 2 else arithmetic.pow(self, other)
+    )
 
 
 def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
@@ -56,15 +67,28 @@ def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _operators() -> dict[str, Callable[..., Any]]:
-    pairs = {"add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
-             "truediv": arithmetic.divide, "floordiv": arithmetic.floordiv, "mod": arithmetic.mod,
-             "pow": arithmetic.pow, "matmul": linalg.dot, "and": compare.logical_and, "or": compare.logical_or,
-             "xor": compare.not_equal}
+    pairs = {
+        "add": arithmetic.add,
+        "sub": arithmetic.subtract,
+        "mul": arithmetic.multiply,
+        "truediv": arithmetic.divide,
+        "floordiv": arithmetic.floordiv,
+        "mod": arithmetic.mod,
+        "pow": arithmetic.pow,
+        "matmul": linalg.dot,
+        "and": compare.logical_and,
+        "or": compare.logical_or,
+        "xor": compare.not_equal,
+    }
     found: dict[str, Callable[..., Any]] = {}
     for name, op in pairs.items():
         found[f"__{name}__"], found[f"__r{name}__"] = _binary(op)
-    for name, op in {"lt": compare.less, "le": compare.less_equal, "gt": compare.greater,
-                     "ge": compare.greater_equal}.items():
+    for name, op in {
+        "lt": compare.less,
+        "le": compare.less_equal,
+        "gt": compare.greater,
+        "ge": compare.greater_equal,
+    }.items():
         found[f"__{name}__"] = _compared(op, None)
     found["__eq__"], found["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
     found["__pow__"], found["__divmod__"] = _pow, _divmod
@@ -82,7 +106,9 @@ def _item(self: Any) -> Any:
     """The one element as a Python number."""
     array = self.array
     if array.size != 1:
-        raise ValueError(f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}")
+        raise ValueError(
+            f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}"
+        )
     return array.item()
 
 
@@ -99,7 +125,9 @@ def _bool(self: Any) -> bool:
 def _index(self: Any) -> int:
     array = self.array
     if array.dtype.kind not in "iu" or array.ndim:
-        raise TypeError(f"only an integer tensor of rank 0 is an index, this one is {self.spec}{at(user_location())}")
+        raise TypeError(
+            f"only an integer tensor of rank 0 is an index, this one is {self.spec}{at(user_location())}"
+        )
     return int(array)
 
 

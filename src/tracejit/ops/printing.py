@@ -18,7 +18,11 @@ def array_text(array: np.ndarray, exact: bool) -> str:
 def tensor_str(x: Any) -> str:
     """``tf.Tensor(4.0, shape=(), dtype=float32)``."""
     about = f"shape={shape_text(x.shape)}, dtype={x.dtype.name}"
-    return f"tf.Tensor({about}, traced)" if x.is_symbolic else f"tf.Tensor({array_text(x.array, False)}, {about})"
+    return (
+        f"tf.Tensor({about}, traced)"
+        if x.is_symbolic
+        else f"tf.Tensor({array_text(x.array, False)}, {about})"
+    )
 
 
 def tensor_repr(x: Any) -> str:
@@ -31,4 +35,8 @@ def tensor_repr(x: Any) -> str:
 def variable_repr(name: str, x: Any) -> str:
     """``<tf.Variable 'x:0' shape=() dtype=float32, numpy=3.0>``."""
     about = f"'{name}' shape={shape_text(x.shape)} dtype={x.dtype.name}"
-    return f"<tf.Variable {about}>" if x.is_symbolic else f"<tf.Variable {about}, numpy={array_text(x.array, True)}>"
+    return (
+        f"<tf.Variable {about}>"
+        if x.is_symbolic
+        else f"<tf.Variable {about}, numpy={array_text(x.array, True)}>"
+    )

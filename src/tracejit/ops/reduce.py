@@ -51,9 +51,13 @@ def expand(g: Any, x: Any, axis: tuple[int, ...]) -> Any:
     return ops.broadcast_to(ops.reshape(g, shape=kept(x.shape, axis)), shape=x.shape)
 
 
-_SHAPES = (sample((2, 3), axis=(1,), complex=True), sample((2, 3), axis=(0,), complex=True),
-           sample((2, 3, 4), axis=(0, 2), complex=True), sample((4,), axis=(0,), complex=True),
-           sample((), axis=(), complex=True))
+_SHAPES = (
+    sample((2, 3), axis=(1,), complex=True),
+    sample((2, 3), axis=(0,), complex=True),
+    sample((2, 3, 4), axis=(0, 2), complex=True),
+    sample((4,), axis=(0,), complex=True),
+    sample((), axis=(), complex=True),
+)
 _REAL_SHAPES = tuple(sample(*s.shapes, **s.attrs) for s in _SHAPES)
 
 
@@ -61,8 +65,15 @@ def _sum_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
     return np.asarray(np.sum(x, axis=axis, dtype=x.dtype))
 
 
-@defop(kernel=_sum_kernel, vjp=(lambda g, y, x, *, axis: expand(g, x, axis),), linear=True,
-       lower=Reduce("add", lambda dtype: 0), prepare=_reduction, traits=("reduce", "expensive"), samples=_SHAPES)
+@defop(
+    kernel=_sum_kernel,
+    vjp=(lambda g, y, x, *, axis: expand(g, x, axis),),
+    linear=True,
+    lower=Reduce("add", lambda dtype: 0),
+    prepare=_reduction,
+    traits=("reduce", "expensive"),
+    samples=_SHAPES,
+)
 def reduce_sum(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Sum over the axes in `axis`, which are dropped; None is all of them."""
     return dropped(numeric(x), axis)
@@ -99,16 +110,30 @@ def _min_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
     return np.asarray(np.min(x, axis=axis, initial=_highest(x.dtype)))
 
 
-@defop(kernel=_max_kernel, vjp=(_share_ties,), jvp=_extreme_jvp, lower=Reduce("max", _lowest),
-       prepare=_reduction, traits=("reduce", "expensive"), samples=_REAL_SHAPES)
+@defop(
+    kernel=_max_kernel,
+    vjp=(_share_ties,),
+    jvp=_extreme_jvp,
+    lower=Reduce("max", _lowest),
+    prepare=_reduction,
+    traits=("reduce", "expensive"),
+    samples=_REAL_SHAPES,
+)
 def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Largest element over the axes in `axis`; NaN wins; -inf when there is none. Ties share the gradient."""
     require(x.dtype.kind != "c", "complex numbers have no order")
     return dropped(x, axis)
 
 
-@defop(kernel=_min_kernel, vjp=(_share_ties,), jvp=_extreme_jvp, lower=Reduce("min", _highest),
-       prepare=_reduction, traits=("reduce", "expensive"), samples=_REAL_SHAPES)
+@defop(
+    kernel=_min_kernel,
+    vjp=(_share_ties,),
+    jvp=_extreme_jvp,
+    lower=Reduce("min", _highest),
+    prepare=_reduction,
+    traits=("reduce", "expensive"),
+    samples=_REAL_SHAPES,
+)
 def reduce_min(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Smallest element over the axes in `axis`; NaN wins; inf when there is none. Ties share the gradient."""
     require(x.dtype.kind != "c", "complex numbers have no order")
@@ -127,7 +152,9 @@ def reduce_mean(x: Any, axis: Any = None) -> Any:
     x = as_tensor(x)
     axes = axes_of(axis, len(x.shape))
     count = product(x.shape[a] for a in axes)
-    return ops.reduce_sum(x, axis=axes) / (count if isinstance(count, int) else ops.cast(size_tensor(count), dtype=x.dtype))
+    return ops.reduce_sum(x, axis=axes) / (
+        count if isinstance(count, int) else ops.cast(size_tensor(count), dtype=x.dtype)
+    )
 
 
 def size_tensor(size: Size) -> Any:
@@ -135,7 +162,9 @@ def size_tensor(size: Size) -> Any:
     return ops.size_value(size=size)
 
 
-@defop(kernel=lambda *, size: np.asarray(size, dtype=np.int64), vjp=(), lower="size", samples=(sample(size=3),))
+@defop(
+    kernel=lambda *, size: np.asarray(size, dtype=np.int64), vjp=(), lower="size", samples=(sample(size=3),)
+)
 def size_value(*, size: Size) -> TensorSpec:
     """The value of a size."""
     return TensorSpec((), np.dtype(np.int64))
@@ -147,9 +176,14 @@ def _argument(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return (x,), {"axis": one_axis(int(axis), len(x.shape))}
 
 
-@defop(kernel=lambda x, *, axis: np.asarray(np.argmax(x, axis=axis), dtype=np.int64), vjp=(None,),
-       lower=Reduce("argmax", _lowest), prepare=_argument, traits=("reduce", "expensive"),
-       samples=(sample((2, 3), axis=1), sample((2, 3), axis=0), sample((5,), axis=0)))
+@defop(
+    kernel=lambda x, *, axis: np.asarray(np.argmax(x, axis=axis), dtype=np.int64),
+    vjp=(None,),
+    lower=Reduce("argmax", _lowest),
+    prepare=_argument,
+    traits=("reduce", "expensive"),
+    samples=(sample((2, 3), axis=1), sample((2, 3), axis=0), sample((5,), axis=0)),
+)
 def argmax(x: TensorSpec, *, axis: int) -> TensorSpec:
     """Position (int64) of the largest element along `axis`: the first on ties, the first NaN if there is one."""
     require(x.dtype.kind != "c", "complex numbers have no order")
@@ -176,9 +210,18 @@ def _cumsum_nests(b: Any, out: TensorSpec, x: Any, *, axis: int, reverse: bool) 
     return result
 
 
-@defop(kernel=_cumsum_kernel, vjp=(lambda g, y, x, *, axis, reverse: ops.cumsum(g, axis=axis, reverse=not reverse),),
-       linear=True, lower=Nests(_cumsum_nests), prepare=_running, traits=("expensive",),
-       samples=(sample((2, 3), axis=1, reverse=False, complex=True), sample((4, 2), axis=0, reverse=True, complex=True)))
+@defop(
+    kernel=_cumsum_kernel,
+    vjp=(lambda g, y, x, *, axis, reverse: ops.cumsum(g, axis=axis, reverse=not reverse),),
+    linear=True,
+    lower=Nests(_cumsum_nests),
+    prepare=_running,
+    traits=("expensive",),
+    samples=(
+        sample((2, 3), axis=1, reverse=False, complex=True),
+        sample((4, 2), axis=0, reverse=True, complex=True),
+    ),
+)
 def cumsum(x: TensorSpec, *, axis: int, reverse: bool) -> TensorSpec:
     """Running sums along `axis`, from the end with `reverse`."""
     return numeric(x)

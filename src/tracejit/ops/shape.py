@@ -48,13 +48,26 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     return tuple(missing if i == at else s for i, s in enumerate(shape))
 
 
-@defop(kernel=lambda x, *, shape: np.reshape(x, shape), vjp=(lambda g, y, x, *, shape: reshape(g, shape=x.shape),),
-       linear=True, prepare=_reshape_prepare, traits=FREE, lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
-       samples=(sample((2, 3), shape=(3, 2), complex=True), sample((4,), shape=(2, 1, 2)), sample((), shape=(1,))))
+@defop(
+    kernel=lambda x, *, shape: np.reshape(x, shape),
+    vjp=(lambda g, y, x, *, shape: reshape(g, shape=x.shape),),
+    linear=True,
+    prepare=_reshape_prepare,
+    traits=FREE,
+    lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
+    samples=(
+        sample((2, 3), shape=(3, 2), complex=True),
+        sample((4,), shape=(2, 1, 2)),
+        sample((), shape=(1,)),
+    ),
+)
 def reshape(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """The same elements in another shape; one size may be -1."""
-    require(same(x.size, product(shape)), f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: "
-            f"{x.size} elements against {product(shape)}")
+    require(
+        same(x.size, product(shape)),
+        f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: "
+        f"{x.size} elements against {product(shape)}",
+    )
     return x.with_shape(shape)
 
 
@@ -67,11 +80,15 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     return (x,), {"perm": perm}
 
 
-@defop(kernel=lambda x, *, perm: np.transpose(x, perm),
-       vjp=(lambda g, y, x, *, perm: transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
-       linear=True, prepare=_transpose_prepare, traits=FREE,
-       lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
-       samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))))
+@defop(
+    kernel=lambda x, *, perm: np.transpose(x, perm),
+    vjp=(lambda g, y, x, *, perm: transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
+    linear=True,
+    prepare=_transpose_prepare,
+    traits=FREE,
+    lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
+    samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
+)
 def transpose(x: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     """Axes in another order; by default reversed."""
     return x.with_shape(x.shape[p] for p in perm)
@@ -81,9 +98,15 @@ def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return inputs[:1], {"shape": sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])}
 
 
-@defop(kernel=lambda x, *, shape: np.broadcast_to(x, shape), vjp=(lambda g, y, x, *, shape: g,), linear=True,
-       prepare=_to_shape, traits=FREE, lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
-       samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))))
+@defop(
+    kernel=lambda x, *, shape: np.broadcast_to(x, shape),
+    vjp=(lambda g, y, x, *, shape: g,),
+    linear=True,
+    prepare=_to_shape,
+    traits=FREE,
+    lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
+    samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
+)
 def broadcast_to(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """Repeat axes of size 1, and add outer axes, up to `shape`."""
     lead = len(shape) - len(x.shape)
@@ -106,8 +129,11 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     """Drop axes of size 1: all of them, or those named."""
     x = as_tensor(x)
     rank = len(x.shape)
-    axes = [i for i, d in enumerate(x.shape) if d == 1] if axis is None else (
-        [one_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis)])
+    axes = (
+        [i for i, d in enumerate(x.shape) if d == 1]
+        if axis is None
+        else ([one_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis)])
+    )
     require(all(same(x.shape[a], 1) for a in axes), f"cannot squeeze axes {axes} of {shape_text(x.shape)}")
     return reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
 
@@ -138,8 +164,10 @@ def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
 
 
 def _concat_jvp(record: Any, ts: list) -> list:
-    zeros = (fill(shape=x.shape, value=0.0, dtype=x.dtype) if t is None else t
-             for x, t in zip(record.inputs, ts, strict=True))
+    zeros = (
+        fill(shape=x.shape, value=0.0, dtype=x.dtype) if t is None else t
+        for x, t in zip(record.inputs, ts, strict=True)
+    )
     return [concat(*zeros, axis=record.attrs["axis"])]
 
 
@@ -152,15 +180,21 @@ def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
     return result
 
 
-@defop(kernel=lambda *xs, axis: np.concatenate(xs, axis=axis), vjp=Joint(_concat_vjp), jvp=_concat_jvp,
-       prepare=_concat_prepare, lower=Nests(_concat_nests),
-       samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)))
+@defop(
+    kernel=lambda *xs, axis: np.concatenate(xs, axis=axis),
+    vjp=Joint(_concat_vjp),
+    jvp=_concat_jvp,
+    prepare=_concat_prepare,
+    lower=Nests(_concat_nests),
+    samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
+)
 def concat(*xs: TensorSpec, axis: int) -> TensorSpec:
     """Join tensors along an existing axis; takes a list or several arguments."""
     first = xs[0]
     for x in xs[1:]:
         fits = len(x.shape) == len(first.shape) and all(
-            i == axis or same(a, b) for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False)))
+            i == axis or same(a, b) for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False))
+        )
         require(fits, f"cannot join {shape_text(first.shape)} and {shape_text(x.shape)} along axis {axis}")
     total: Size = 0
     for x in xs:
@@ -185,8 +219,13 @@ def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dt
     return b.scalar_constant(value, dtype).broadcast(out.shape)
 
 
-@defop(kernel=_fill_kernel, vjp=(), lower=Nests(_fill_nests), traits=FREE,
-       samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),))
+@defop(
+    kernel=_fill_kernel,
+    vjp=(),
+    lower=Nests(_fill_nests),
+    traits=FREE,
+    samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),),
+)
 def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
     """A tensor with every element `value`."""
     return TensorSpec(shape, dtype)
@@ -206,8 +245,12 @@ def _iota_nests(b: Any, out: TensorSpec, *, size: Size, dtype: np.dtype) -> Any:
     return b.map(out, lambda ix: b.position(ix[0], dtype))
 
 
-@defop(kernel=lambda *, size, dtype: np.arange(size, dtype=dtype), vjp=(), lower=Nests(_iota_nests),
-       samples=(sample(size=4, dtype=np.dtype("int64")), sample(size=4, dtype=np.dtype("float64"))))
+@defop(
+    kernel=lambda *, size, dtype: np.arange(size, dtype=dtype),
+    vjp=(),
+    lower=Nests(_iota_nests),
+    samples=(sample(size=4, dtype=np.dtype("int64")), sample(size=4, dtype=np.dtype("float64"))),
+)
 def iota(*, size: Size, dtype: np.dtype) -> TensorSpec:
     """``0, 1, ... size - 1``."""
     return TensorSpec((size,), dtype)
@@ -220,14 +263,26 @@ def _same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
     return v
 
 
-@defop(kernel=lambda x: x, vjp=(lambda g, y, x: g,), linear=True, lower=Reindex(_same_view), traits=FREE,
-       samples=(sample((2,), complex=True),))
+@defop(
+    kernel=lambda x: x,
+    vjp=(lambda g, y, x: g,),
+    linear=True,
+    lower=Reindex(_same_view),
+    traits=FREE,
+    samples=(sample((2,), complex=True),),
+)
 def identity(x: TensorSpec) -> TensorSpec:
     """`x` itself, as a new tensor."""
     return x
 
 
-@defop(kernel=lambda x: x, vjp=(None,), lower=Reindex(_same_view), traits=FREE, samples=(sample((2,), complex=True),))
+@defop(
+    kernel=lambda x: x,
+    vjp=(None,),
+    lower=Reindex(_same_view),
+    traits=FREE,
+    samples=(sample((2,), complex=True),),
+)
 def stop_gradient(x: TensorSpec) -> TensorSpec:
     """`x` itself, through which no gradient flows."""
     return x

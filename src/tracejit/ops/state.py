@@ -18,8 +18,14 @@ def _jvp(record: Any, tangents: list[Any]) -> list[Any]:
     return [tangents[1]]
 
 
-@defop(kernel=lambda value, handle: value, vjp=(None, lambda g, y, value, handle: g), jvp=_jvp,
-       lower=Compose(lambda value, handle: value), traits=("free",), samples=(sample((2, 3), (2, 3), complex=True),))
+@defop(
+    kernel=lambda value, handle: value,
+    vjp=(None, lambda g, y, value, handle: g),
+    jvp=_jvp,
+    lower=Compose(lambda value, handle: value),
+    traits=("free",),
+    samples=(sample((2, 3), (2, 3), complex=True),),
+)
 def read(value: TensorSpec, handle: TensorSpec) -> TensorSpec:
     """The `value` a Variable has, as something that depends on the Variable, known by `handle`."""
     require(value == handle, f"a Variable of {handle} cannot hold {value}")

@@ -12,42 +12,73 @@ from .arithmetic import ELEMENTWISE, unary
 from .lowering import Compose, Scalar
 
 
-@defop(kernel=np.sqrt, partial=(lambda y, x: 0.5 / y,), lower=Scalar("sqrt"), traits=ELEMENTWISE,
-       samples=unary(0.5, 2.0, complex=True))
+@defop(
+    kernel=np.sqrt,
+    partial=(lambda y, x: 0.5 / y,),
+    lower=Scalar("sqrt"),
+    traits=ELEMENTWISE,
+    samples=unary(0.5, 2.0, complex=True),
+)
 def sqrt(x: TensorSpec) -> TensorSpec:
     """Square root; the derivative at 0 is infinite."""
     return floating(x)
 
 
-@defop(kernel=np.exp, partial=(lambda y, x: y,), lower=Scalar("exp"), traits=ELEMENTWISE, samples=unary(complex=True))
+@defop(
+    kernel=np.exp,
+    partial=(lambda y, x: y,),
+    lower=Scalar("exp"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def exp(x: TensorSpec) -> TensorSpec:
     """Exponential function."""
     return floating(x)
 
 
-@defop(kernel=np.log, partial=(lambda y, x: 1.0 / x,), lower=Scalar("log"), traits=ELEMENTWISE,
-       samples=unary(0.5, 3.0, complex=True))
+@defop(
+    kernel=np.log,
+    partial=(lambda y, x: 1.0 / x,),
+    lower=Scalar("log"),
+    traits=ELEMENTWISE,
+    samples=unary(0.5, 3.0, complex=True),
+)
 def log(x: TensorSpec) -> TensorSpec:
     """Natural logarithm."""
     return floating(x)
 
 
-@defop(kernel=np.sin, partial=(lambda y, x: ops.cos(x),), lower=Scalar("sin"), traits=ELEMENTWISE,
-       samples=unary(complex=True))
+@defop(
+    kernel=np.sin,
+    partial=(lambda y, x: ops.cos(x),),
+    lower=Scalar("sin"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def sin(x: TensorSpec) -> TensorSpec:
     """Sine of an angle in radians."""
     return floating(x)
 
 
-@defop(kernel=np.cos, partial=(lambda y, x: -ops.sin(x),), lower=Scalar("cos"), traits=ELEMENTWISE,
-       samples=unary(complex=True))
+@defop(
+    kernel=np.cos,
+    partial=(lambda y, x: -ops.sin(x),),
+    lower=Scalar("cos"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def cos(x: TensorSpec) -> TensorSpec:
     """Cosine of an angle in radians."""
     return floating(x)
 
 
-@defop(kernel=np.tanh, partial=(lambda y, x: 1.0 - y * y,), lower=Scalar("tanh"), traits=ELEMENTWISE,
-       samples=unary(complex=True))
+@defop(
+    kernel=np.tanh,
+    partial=(lambda y, x: 1.0 - y * y,),
+    lower=Scalar("tanh"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def tanh(x: TensorSpec) -> TensorSpec:
     """Hyperbolic tangent."""
     return floating(x)
@@ -60,21 +91,37 @@ def _sigmoid_kernel(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, 1.0, small).astype(x.dtype) / (1.0 + small)
 
 
-@defop(kernel=_sigmoid_kernel, partial=(lambda y, x: y * (1.0 - y),), lower=Scalar("sigmoid"), traits=ELEMENTWISE,
-       samples=unary(complex=True))
+@defop(
+    kernel=_sigmoid_kernel,
+    partial=(lambda y, x: y * (1.0 - y),),
+    lower=Scalar("sigmoid"),
+    traits=ELEMENTWISE,
+    samples=unary(complex=True),
+)
 def sigmoid(x: TensorSpec) -> TensorSpec:
     """``1 / (1 + exp(-x))``, without overflow for real numbers."""
     return floating(x)
 
 
-@defop(kernel=np.expm1, partial=(lambda y, x: y + 1.0,), lower=Scalar("expm1"), traits=ELEMENTWISE, samples=unary())
+@defop(
+    kernel=np.expm1,
+    partial=(lambda y, x: y + 1.0,),
+    lower=Scalar("expm1"),
+    traits=ELEMENTWISE,
+    samples=unary(),
+)
 def expm1(x: TensorSpec) -> TensorSpec:
     """``exp(x) - 1``, accurate near 0."""
     return real(x)
 
 
-@defop(kernel=np.log1p, partial=(lambda y, x: 1.0 / (x + 1.0),), lower=Scalar("log1p"), traits=ELEMENTWISE,
-       samples=unary(-0.5, 2.0))
+@defop(
+    kernel=np.log1p,
+    partial=(lambda y, x: 1.0 / (x + 1.0),),
+    lower=Scalar("log1p"),
+    traits=ELEMENTWISE,
+    samples=unary(-0.5, 2.0),
+)
 def log1p(x: TensorSpec) -> TensorSpec:
     """``log(1 + x)``, accurate near 0."""
     return real(x)
@@ -84,17 +131,26 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-@defop(kernel=_softplus, partial=(lambda y, x: ops.sigmoid(x),), lower=Scalar("softplus"), traits=ELEMENTWISE,
-       samples=unary())
+@defop(
+    kernel=_softplus,
+    partial=(lambda y, x: ops.sigmoid(x),),
+    lower=Scalar("softplus"),
+    traits=ELEMENTWISE,
+    samples=unary(),
+)
 def softplus(x: TensorSpec) -> TensorSpec:
     """``log(1 + exp(x))``, without overflow."""
     return real(x)
 
 
-@defop(kernel=lambda x: np.maximum(x, 0).astype(x.dtype), vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
-       jvp=lambda record, ts: [ops.where(ops.less(0.0, record.outputs[0]), ts[0], 0.0)],
-       lower=Compose(lambda x: ops.maximum(x, 0.0)), traits=ELEMENTWISE,
-       samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)))
+@defop(
+    kernel=lambda x: np.maximum(x, 0).astype(x.dtype),
+    vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
+    jvp=lambda record, ts: [ops.where(ops.less(0.0, record.outputs[0]), ts[0], 0.0)],
+    lower=Compose(lambda x: ops.maximum(x, 0.0)),
+    traits=ELEMENTWISE,
+    samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
+)
 def relu(x: TensorSpec) -> TensorSpec:
     """``maximum(x, 0)``, with derivative 0 at 0."""
     return real(x)
@@ -108,8 +164,13 @@ def _erf_kernel(x: np.ndarray) -> np.ndarray:
 _erf_of = np.frompyfunc(math.erf, 1, 1)
 
 
-@defop(kernel=_erf_kernel, partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),), lower=Scalar("erf"),
-       traits=ELEMENTWISE, samples=unary())
+@defop(
+    kernel=_erf_kernel,
+    partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
+    lower=Scalar("erf"),
+    traits=ELEMENTWISE,
+    samples=unary(),
+)
 def erf(x: TensorSpec) -> TensorSpec:
     """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
     return real(x)

@@ -1,0 +1,150 @@
+"""Graphs called from graphs: a compiled function inside of another program, and functions with their own gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.backprop import gradient_graph
+from ..core.dispatch import Record, apply, state
+from ..core.graph import Graph
+from ..core.op import Joint, defop, ops
+from ..core.pushforward import jvp_graph
+from ..core.scattered import add_cotangents, dense
+from ..core.spec import TensorSpec
+from ..core.tensor import Tensor
+from ..core.trace import replay
+from .lowering import Structure
+from .regions import REGION, given, run_graph, zeros_like
+
+Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]]
+
+#: How `call` runs its graph; the frontend puts the compiler here.
+runner: list[Runner] = [lambda graph: lambda arrays: run_graph(graph, arrays)]
+
+
+def _call_kernel(*arrays: np.ndarray, graph: Graph, **attrs: Any) -> tuple[np.ndarray, ...]:
+    if state.interpreter is not None:
+        return run_graph(graph, arrays)
+    return tuple(runner[0](graph)(arrays))
+
+
+#: Splits a graph into a forward that keeps values and a backward that reads them, or returns None; the
+#: frontend puts the compiler's partition here.
+splitter: list[Callable[[Graph], Any]] = [lambda graph: None]
+
+
+def _keeping_values(inputs: Sequence[Tensor], attrs: dict) -> dict:
+    """The recorded form of a call: its graph also returns what its backward reads."""
+    parts = splitter[0](attrs["graph"]) if state.interpreter is None and "backward" not in attrs else None
+    if parts is None:
+        return attrs
+    return {
+        "graph": parts.forward,
+        "backward": parts.backward,
+        "outputs": parts.outputs,
+        "connected": parts.connected,
+    }
+
+
+def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+    """Run the split backward; cotangents of some outputs only, or of kept values, take a gradient graph."""
+    attrs = record.attrs
+    k = attrs.get("outputs", 0)
+    seeded = [g is not None for g in gs]
+    if attrs.get("backward") is not None and seeded == [
+        i < k and y.spec.differentiable for i, y in enumerate(record.outputs)
+    ]:
+        found = iter(
+            apply(ops.call, (*record.outputs[k:], *given(gs)), {"graph": attrs["backward"]})
+            if any(attrs["connected"])
+            else ()
+        )
+        cotangents = [next(found) if c else None for c in attrs["connected"]]
+        return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
+    graph, connected = gradient_graph(attrs["graph"], tuple(needs), tuple(seeded))
+    found = iter(apply(ops.call, (*record.inputs, *given(gs)), {"graph": graph}))
+    flags = iter(connected)
+    return [next(found) if need and next(flags) else None for need in needs]
+
+
+def _call_jvp(record: Record, ts: list) -> list:
+    graph, connected = jvp_graph(record.attrs["graph"], tuple(t is not None for t in ts))
+    found = apply(ops.call, (*record.inputs, *(t for t in ts if t is not None)), {"graph": graph})
+    take = iter(found[len(record.outputs) :])
+    return [next(take) if c else None for c in connected]
+
+
+@defop(
+    kernel=_call_kernel,
+    vjp=Joint(_call_vjp),
+    jvp=_call_jvp,
+    recorded=_keeping_values,
+    lower=Structure("call"),
+    traits=REGION,
+)
+def call(
+    *inputs: TensorSpec,
+    graph: Graph,
+    backward: Graph | None = None,
+    outputs: int = 0,
+    connected: tuple[bool, ...] = (),
+) -> tuple[TensorSpec, ...]:
+    """Run a graph: a compiled function inside of another program.
+
+    With a `backward`, the graph returns `outputs` results and then what the backward reads, which takes those
+    and the cotangents of all differentiable results and returns the cotangents of the `connected` inputs.
+    """
+    return tuple(v.spec for v in graph.outputs)
+
+
+def _custom_kernel(
+    *arrays: np.ndarray, body: Graph, rule: Graph, outputs: int, connected: tuple[bool, ...]
+) -> tuple[np.ndarray, ...]:
+    return run_graph(body, arrays)
+
+
+def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+    """The user's rule for the outputs, plus the body's own derivative for what the rule keeps."""
+    k, attrs = record.attrs["outputs"], record.attrs
+    result: list[Any] = [None] * len(needs)
+    if any(g is not None for g in gs[:k]):
+        seeds = [
+            zeros_like(y) if g is None else dense(g)
+            for g, y in zip(gs[:k], record.outputs[:k], strict=True)
+            if y.spec.differentiable
+        ]
+        found = iter(replay(attrs["rule"], (*record.outputs[k:], *seeds)))
+        result = [next(found) if c else None for c in attrs["connected"]]
+    if any(g is not None for g in gs[k:]):
+        seeded = (False,) * k + tuple(g is not None for g in gs[k:])
+        graph, flags = gradient_graph(attrs["body"], tuple(needs), seeded)
+        found = iter(replay(graph, (*record.inputs, *given(gs[k:]))))
+        more = iter([next(found) if f else None for f in flags])
+        extra = [next(more) if need else None for need in needs]
+        result = [
+            a if b is None else b if a is None else add_cotangents(a, b)
+            for a, b in zip(result, extra, strict=True)
+        ]
+    return result
+
+
+def _no_forward(record: Record, ts: list) -> list:
+    raise LookupError(
+        "a function with a custom gradient has a vjp only; forward mode would silently ignore it"
+    )
+
+
+@defop(
+    kernel=_custom_kernel, vjp=Joint(_custom_vjp), jvp=_no_forward, lower=Structure("custom"), traits=REGION
+)
+def custom(
+    *inputs: TensorSpec, body: Graph, rule: Graph, outputs: int, connected: tuple[bool, ...]
+) -> tuple[TensorSpec, ...]:
+    """A function with its own gradient: ``body(inputs) -> (outputs, kept)``, ``rule(kept, cotangents) -> cotangents``.
+
+    `connected` says per input whether the rule returns a cotangent for it.
+    """
+    return tuple(v.spec for v in body.outputs)

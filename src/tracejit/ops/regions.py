@@ -1,0 +1,41 @@
+"""What ops that hold graphs share: running a region on arrays, zeros, and positions of flags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import interpreting, state
+from ..core.graph import Graph
+from ..core.interpreters import Eager
+from ..core.op import ops
+from ..core.scattered import dense
+from ..core.tensor import Tensor
+from ..core.trace import replay
+
+#: Traits of the ops that hold graphs.
+REGION = ("multiple", "runs_graphs", "expensive")
+
+
+def run_graph(graph: Graph, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Run a region on arrays, kernel by kernel, under the interpreter in charge if it looks on."""
+    onlooker = state.interpreter if isinstance(state.interpreter, Eager) else None
+    with interpreting(onlooker):
+        return tuple(t.array for t in replay(graph, [Tensor(a) for a in arrays]))
+
+
+def zeros_like(spec: Any) -> Tensor:
+    """Zeros of the shape and dtype of a tensor or spec."""
+    return ops.fill(shape=tuple(spec.shape), value=0.0, dtype=spec.dtype)
+
+
+def positions(flags: Sequence[bool]) -> list[int]:
+    """Where the flags are set."""
+    return [i for i, f in enumerate(flags) if f]
+
+
+def given(cotangents: Sequence[Any]) -> list[Tensor]:
+    """Those that are not None, dense."""
+    return [g for g in map(dense, cotangents) if g is not None]
