@@ -20,7 +20,6 @@ from tracejit.compiler.loops import (
     Compute,
     Const,
     Fail,
-    Free,
     Grow,
     If,
     Index,
@@ -81,14 +80,25 @@ class Native:
         return table
 
     def __call__(
-        self, inputs: Sequence[np.ndarray], sizes: Mapping[str, int] = {}, constants: Sequence[np.ndarray] = ()
+        self,
+        inputs: Sequence[np.ndarray],
+        sizes: Mapping[str, int] = {},
+        constants: Sequence[np.ndarray] = (),
     ) -> tuple[int, list[np.ndarray], dict[str, int]]:
         program, c = self.program, self.context
-        outputs = sorted((b for b in program.buffers if b.kind == "output" or b.kind == "heap" and b.slot >= 0),
-                         key=lambda b: b.slot)
-        made = [np.full(evaluate(b.size, sizes) if b.kind == "output" else 0, 7).astype(b.dtype) for b in outputs]
-        pointers = (ctypes.c_void_p * (len(inputs) + len(made) + 1))(*[a.ctypes.data for a in [*inputs, *made]])
-        dims = (ctypes.c_int64 * (len(program.atoms) + len(program.bound) + 1))(*[sizes[a] for a in program.atoms])
+        outputs = sorted(
+            (b for b in program.buffers if b.kind == "output" or (b.kind == "heap" and b.slot >= 0)),
+            key=lambda b: b.slot,
+        )
+        made = [
+            np.full(evaluate(b.size, sizes) if b.kind == "output" else 0, 7).astype(b.dtype) for b in outputs
+        ]
+        pointers = (ctypes.c_void_p * (len(inputs) + len(made) + 1))(
+            *[a.ctypes.data for a in [*inputs, *made]]
+        )
+        dims = (ctypes.c_int64 * (len(program.atoms) + len(program.bound) + 1))(
+            *[sizes[a] for a in program.atoms]
+        )
         space = np.empty(evaluate(self.emitted.workspace, sizes) + 64, np.uint8)
         c.workspace = (space.ctypes.data + 63) & -64
         consts = (ctypes.c_void_p * (len(constants) + 1))(*[a.ctypes.data for a in constants])
@@ -202,7 +212,12 @@ def test_transpose_symbolic(sizes: tuple[int, int]) -> None:
 
 
 def test_bools_bytes_and_mixed_types() -> None:
-    x, flag, z, w = given("x", F4, 37, 0), given("k", B1, 37, 1), result("z", B1, 37, 0), result("w", I8, 37, 1)
+    x, flag, z, w = (
+        given("x", F4, 37, 0),
+        given("k", B1, 37, 1),
+        result("z", B1, 37, 0),
+        result("w", I8, 37, 1),
+    )
     body = [
         Load("a", x, at(("i", 1))), Load("b", flag, at(("i", 1))),
         op("c", "lt", "a", Const(0.5, F4), dtype=B1, argtype=F4), op("d", "and", "b", "c", dtype=B1),
@@ -261,12 +276,20 @@ def test_gather_and_scatter_add(rows: int) -> None:
     d = 13
     table, idx = given("t", F8, 10 * d, 0), given("k", I8, rows, 1)
     out, total, flat = result("o", F8, rows * d, 0), result("s", F8, 10 * d, 1), result("f", F8, 10, 2)
-    gather = [Load("r", idx, at(("i", 1))), Load("v", table, at(("r", d), ("j", 1))), Store(out, at(("i", d), ("j", 1)), "v")]
+    gather = [
+        Load("r", idx, at(("i", 1))),
+        Load("v", table, at(("r", d), ("j", 1))),
+        Store(out, at(("i", d), ("j", 1)), "v"),
+    ]
     clear = [Store(total, at(("z", 1)), Const(0.0, F8))]
     clear1 = [Store(flat, at(("z1", 1)), Const(0.0, F8))]
     scatter = [Load("r2", idx, at(("i2", 1))), Load("v2", out, at(("i2", d), ("j2", 1))),
                Store(total, at(("r2", d), ("j2", 1)), "v2", add=True)]  # fmt: skip
-    single = [Load("r3", idx, at(("i3", 1))), op("h", "cast", "r3", dtype=F8, argtype=I8), Store(flat, at(("r3", 1)), "h", add=True)]
+    single = [
+        Load("r3", idx, at(("i3", 1))),
+        op("h", "cast", "r3", dtype=F8, argtype=I8),
+        Store(flat, at(("r3", 1)), "h", add=True),
+    ]
     program = Program("gather", [table, idx, out, total, flat], [
         Nest([Axis("i", rows), Axis("j", d)], gather), Nest([Axis("z", 10 * d)], clear), Nest([Axis("z1", 10)], clear1),
         Nest([Axis("i2", rows, "scan"), Axis("j2", d)], scatter), Nest([Axis("i3", rows, "scan")], single),
@@ -277,7 +300,12 @@ def test_gather_and_scatter_add(rows: int) -> None:
 
 def test_one_dimensional_gather() -> None:
     x, idx, z = given("x", F4, 50, 0), given("k", I8, 43, 1), result("z", F4, 43)
-    body = [Load("r", idx, at(("i", 1))), Load("v", x, at(("r", 1))), op("w", "exp", "v", dtype=F4), Store(z, at(("i", 1)), "w")]
+    body = [
+        Load("r", idx, at(("i", 1))),
+        Load("v", x, at(("r", 1))),
+        op("w", "exp", "v", dtype=F4),
+        Store(z, at(("i", 1)), "w"),
+    ]
     program = Program("take", [x, idx, z], [Nest([Axis("i", 43)], body)])
     agree(program, [RNG.random(50).astype(F4), RNG.integers(0, 50, 43)], tolerance=1e-6)
 
@@ -316,10 +344,18 @@ def test_comparisons(name: str, dtype: np.dtype) -> None:
     agree(binary_program(name, dtype, len(x), B1), [x, y])
 
 
-EDGES = {I4: [0, 1, -1, 5, -5, 2**31 - 1, -(2**31), 40], I8: [0, 1, -1, 7, -7, 2**63 - 1, -(2**63), 70], U1: [0, 1, 3, 255, 128, 9], U8: [0, 1, 3, 2**64 - 1, 2**63, 65]}
+EDGES = {
+    I4: [0, 1, -1, 5, -5, 2**31 - 1, -(2**31), 40],
+    I8: [0, 1, -1, 7, -7, 2**63 - 1, -(2**63), 70],
+    U1: [0, 1, 3, 255, 128, 9],
+    U8: [0, 1, 3, 2**64 - 1, 2**63, 65],
+}
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "min", "max", "floordiv", "mod", "and", "or", "xor", "shl", "shr", "pow", "mulhi"])
+@pytest.mark.parametrize(
+    "name",
+    ["add", "sub", "mul", "min", "max", "floordiv", "mod", "and", "or", "xor", "shl", "shr", "pow", "mulhi"],
+)
 @pytest.mark.parametrize("dtype", EDGES)
 def test_integer_pairs(name: str, dtype: np.dtype) -> None:
     x, y = (v.ravel() for v in np.meshgrid(*[np.array(EDGES[dtype]).astype(dtype)] * 2))
@@ -344,14 +380,22 @@ def test_unary(name: str, dtype: np.dtype) -> None:
 @pytest.mark.parametrize("source", [F8, F4, F2, I8, I4, I1, U1, U4, U8, B1])
 @pytest.mark.parametrize("target", [F8, F4, F2, I8, I4, I1, I2, U1, U4, U8, B1])
 def test_casts(source: np.dtype, target: np.dtype) -> None:
-    values = np.array([0, 1, 2.75, 100, 3, 127, 65519.99, 1.0009765, 2049.0000001] if source.kind == "f" else [0, 1, 2, 100, 255, 254])
+    values = np.array(
+        [0, 1, 2.75, 100, 3, 127, 65519.99, 1.0009765, 2049.0000001]
+        if source.kind == "f"
+        else [0, 1, 2, 100, 255, 254]
+    )
     if source.kind == "f" and target.kind != "f":
         values = np.minimum(values, np.iinfo(target).max if target.kind != "b" else 2)
     if source.kind == "f" and target.kind in "fi" and target.itemsize > 1:
         values = np.concatenate([values, -values])
     x = values.astype(source)
     xb, z = given("x", source, len(x), 0), result("z", target, len(x))
-    body = [Load("a", xb, at(("i", 1))), op("b", "cast", "a", dtype=target, argtype=source), Store(z, at(("i", 1)), "b")]
+    body = [
+        Load("a", xb, at(("i", 1))),
+        op("b", "cast", "a", dtype=target, argtype=source),
+        Store(z, at(("i", 1)), "b"),
+    ]
     program = Program("cast", [xb, z], [Nest([Axis("i", len(x))], body)])
     agree(program, [x], targets=(HOST,))
 
@@ -359,7 +403,11 @@ def test_casts(source: np.dtype, target: np.dtype) -> None:
 @pytest.mark.parametrize("count", [1, 9])
 def test_elementary_functions_inlined_and_called(count: int) -> None:
     x, z = given("x", F8, 100, 0), result("z", F8, 100)
-    body = [Load("v0", x, at(("i", 1))), *[op(f"v{p + 1}", "tanh", f"v{p}") for p in range(count)], Store(z, at(("i", 1)), f"v{count}")]
+    body = [
+        Load("v0", x, at(("i", 1))),
+        *[op(f"v{p + 1}", "tanh", f"v{p}") for p in range(count)],
+        Store(z, at(("i", 1)), f"v{count}"),
+    ]
     program = Program("tanhs", [x, z], [Nest([Axis("i", 100)], body)])
     agree(program, [RNG.random(100)], tolerance=1e-14)
     assert ("_inline" in emit(program, HOST).text) == (count == 1)
@@ -368,16 +416,27 @@ def test_elementary_functions_inlined_and_called(count: int) -> None:
 # ---- reductions -----------------------------------------------------------------------------------------
 
 
-def reduce_program(rule: str, dtype: np.dtype, rows: Size, columns: Size, axes: str, atoms: tuple[str, ...] = ()) -> Program:
+def reduce_program(
+    rule: str, dtype: np.dtype, rows: Size, columns: Size, axes: str, atoms: tuple[str, ...] = ()
+) -> Program:
     """`axes` says which of i (rows) and j (columns) are reduced."""
     init = {"add": 0, "mul": 1, "or": 0, "and": 1}.get(rule)
     if init is None:
-        init = (-np.inf if rule == "max" else np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min if rule == "max" else np.iinfo(dtype).max) if dtype.kind in "iu" else rule == "min"
+        init = (
+            (-np.inf if rule == "max" else np.inf)
+            if dtype.kind == "f"
+            else (np.iinfo(dtype).min if rule == "max" else np.iinfo(dtype).max)
+            if dtype.kind in "iu"
+            else rule == "min"
+        )
     x = given("x", dtype, rows * columns, 0)
     kept = [(("i", rows), ("j", columns))[p] for p in range(2) if "ij"[p] not in axes]
     z = result("z", dtype, kept[0][1] if kept else 1)
     nest = Nest(
-        [Axis("i", rows, "reduce" if "i" in axes else "parallel"), Axis("j", columns, "reduce" if "j" in axes else "parallel")],
+        [
+            Axis("i", rows, "reduce" if "i" in axes else "parallel"),
+            Axis("j", columns, "reduce" if "j" in axes else "parallel"),
+        ],
         [Load("a", x, at(("i", columns), ("j", 1))), Combine(rule, ("s",), ("a",))],
         [Acc("s", dtype, Const(init, dtype))],
         [Store(z, at(*[(name, 1) for name, _ in kept]), "s")],
@@ -391,18 +450,42 @@ SHAPES = [(0, 5), (1, 1), (3, 4), (7, 65), (40, 3), (130, 129), (5, 0)]
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("axes", ["i", "j", "ij"])
 @pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize(("rule", "dtype"), [("add", F4), ("add", F8), ("add", I8), ("max", F8), ("min", I4), ("or", B1)])
+@pytest.mark.parametrize(
+    ("rule", "dtype"), [("add", F4), ("add", F8), ("add", I8), ("max", F8), ("min", I4), ("or", B1)]
+)
 def test_reductions(shape: tuple[int, int], axes: str, symbolic: bool, rule: str, dtype: np.dtype) -> None:
     n, m = shape
-    program = reduce_program(rule, dtype, N, M, axes, ("n", "m")) if symbolic else reduce_program(rule, dtype, n, m, axes)
+    program = (
+        reduce_program(rule, dtype, N, M, axes, ("n", "m"))
+        if symbolic
+        else reduce_program(rule, dtype, n, m, axes)
+    )
     x = (RNG.random(n * m) < 0.1) if dtype.kind == "b" else RNG.integers(-9, 9, n * m).astype(dtype)
     agree(program, [x], {"n": n, "m": m})
 
 
-@pytest.mark.parametrize(("rule", "dtype"), [("mul", F8), ("mul", I4), ("max", F4), ("min", F8), ("and", B1), ("and", I4), ("or", U1), ("max", U1), ("max", B1), ("min", B1)])
+@pytest.mark.parametrize(
+    ("rule", "dtype"),
+    [
+        ("mul", F8),
+        ("mul", I4),
+        ("max", F4),
+        ("min", F8),
+        ("and", B1),
+        ("and", I4),
+        ("or", U1),
+        ("max", U1),
+        ("max", B1),
+        ("min", B1),
+    ],
+)
 @pytest.mark.parametrize("axes", ["i", "j", "ij"])
 def test_rules(rule: str, dtype: np.dtype, axes: str) -> None:
-    x = RNG.random(12 * 37) < 0.9 if dtype.kind == "b" else (RNG.integers(1, 5, 12 * 37) - 2 * (rule != "mul")).astype(dtype)
+    x = (
+        RNG.random(12 * 37) < 0.9
+        if dtype.kind == "b"
+        else (RNG.integers(1, 5, 12 * 37) - 2 * (rule != "mul")).astype(dtype)
+    )
     x = np.where(RNG.random(x.size) < 0.03, 2, 1).astype(dtype) if rule == "mul" else x
     agree(reduce_program(rule, dtype, 12, 37, axes), [x])
 
@@ -430,7 +513,9 @@ def test_float32_sums_stay_accurate(values: str, axes: str) -> None:
     if values == "signed":
         x -= F4.type(0.5)
     shape = {"i": (count // 3, 3), "j": (3, count // 3), "ij": (3, count // 3)}[axes]
-    _, (found,), _ = Native(reduce_program("add", F4, N, M, axes, ("n", "m")))([x], dict(zip("nm", shape, strict=True)))
+    _, (found,), _ = Native(reduce_program("add", F4, N, M, axes, ("n", "m")))(
+        [x], dict(zip("nm", shape, strict=True))
+    )
     over = {"i": 0, "j": 1, "ij": (0, 1)}[axes]
     wide = x.reshape(shape).astype(F8)
     bound = 8 * np.spacing(np.abs(wide).sum(over).astype(F4))
@@ -440,13 +525,19 @@ def test_float32_sums_stay_accurate(values: str, axes: str) -> None:
 def argmax_program(rule: str, dtype: np.dtype, rows: int, columns: int, axes: str) -> Program:
     x = given("x", dtype, rows * columns, 0)
     kept = [p for p in range(2) if "ij"[p] not in axes]
-    z, w = result("z", I8, ((rows, columns)[kept[0]] if kept else 1), 0), result("w", dtype, ((rows, columns)[kept[0]] if kept else 1), 1)
+    z, w = (
+        result("z", I8, ((rows, columns)[kept[0]] if kept else 1), 0),
+        result("w", dtype, ((rows, columns)[kept[0]] if kept else 1), 1),
+    )
     lowest = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
     highest = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
     place = [op("pi", "index", "i", dtype=I8), op("pj", "index", "j", dtype=I8), op("pm", "mul", "pi", Const(columns, I8), dtype=I8),
              op("p", "add", "pm", "pj", dtype=I8)]  # fmt: skip
     nest = Nest(
-        [Axis("i", rows, "reduce" if "i" in axes else "parallel"), Axis("j", columns, "reduce" if "j" in axes else "parallel")],
+        [
+            Axis("i", rows, "reduce" if "i" in axes else "parallel"),
+            Axis("j", columns, "reduce" if "j" in axes else "parallel"),
+        ],
         [Load("a", x, at(("i", columns), ("j", 1))), *place, Combine(rule, ("s", "at"), ("a", "p"))],
         [Acc("s", dtype, Const(lowest if rule == "argmax" else highest, dtype)), Acc("at", I8, Const(0, I8))],
         [Store(z, at(*[("ij"[p], 1) for p in kept]), "at"), Store(w, at(*[("ij"[p], 1) for p in kept]), "s")],
@@ -472,8 +563,15 @@ def test_cumulative_sum(axis: int) -> None:
     n, m = 9, 21
     x, z, t = given("x", F8, n * m, 0), result("z", F8, n * m, 0), result("t", F8, (m, n)[axis], 1)
     nest = Nest(
-        [Axis("i", n, "scan" if axis == 0 else "parallel"), Axis("j", m, "scan" if axis == 1 else "parallel")],
-        [Load("a", x, at(("i", m), ("j", 1))), Combine("add", ("s",), ("a",)), Store(z, at(("i", m), ("j", 1)), "s")],
+        [
+            Axis("i", n, "scan" if axis == 0 else "parallel"),
+            Axis("j", m, "scan" if axis == 1 else "parallel"),
+        ],
+        [
+            Load("a", x, at(("i", m), ("j", 1))),
+            Combine("add", ("s",), ("a",)),
+            Store(z, at(("i", m), ("j", 1)), "s"),
+        ],
         [Acc("s", F8, Const(0.0, F8))],
         [Store(t, at(("ji"[axis], 1)), "s")],
     )
@@ -506,7 +604,9 @@ def test_softmax_in_one_nest(shape: tuple[int, int], symbolic: bool) -> None:
 
 def test_accumulator_fed_by_an_inner_nest() -> None:
     x, z = given("x", F8, 60, 0), result("z", F8, 4)
-    inner = Nest([Axis("j", 15, "reduce")], [Load("a", x, at(("i", 15), ("j", 1))), Combine("add", ("s",), ("a",))])
+    inner = Nest(
+        [Axis("j", 15, "reduce")], [Load("a", x, at(("i", 15), ("j", 1))), Combine("add", ("s",), ("a",))]
+    )
     outer = Nest([Axis("i", 4)], [inner], [Acc("s", F8, Const(0.0, F8))], [Store(z, at(("i", 1)), "s")])
     agree(Program("fed", [x, z], [outer]), [RNG.integers(0, 9, 60).astype(F8)])
 
@@ -596,7 +696,11 @@ def collatz_program(failing: bool = False) -> Program:
     x, z = given("x", I8, 1, 0), Buffer("z", I8, Dim.of("k"), "heap", 0)
     copy, state = result("y", I8, 1, 1), local("s", I8, 1)
     even = [op("h", "shr", "v", Const(1, I8), dtype=I8), Store(state, at(), "h")]
-    odd = [op("m", "mul", "v", Const(3, I8), dtype=I8), op("p", "add", "m", Const(1, I8), dtype=I8), Store(state, at(), "p")]
+    odd = [
+        op("m", "mul", "v", Const(3, I8), dtype=I8),
+        op("p", "add", "m", Const(1, I8), dtype=I8),
+        Store(state, at(), "p"),
+    ]
     body: list = [
         Grow(z, at(("i", 1), const=1)), Load("v", state, at()), Store(z, at(("i", 1)), "v"),
         op("low", "and", "v", Const(1, I8), dtype=I8), op("even", "eq", "low", Const(0, I8), dtype=B1, argtype=I8),
@@ -648,7 +752,9 @@ def test_poll_interrupts_loops() -> None:
     body = [Load("a", s, at()), op("b", "add", "a", Const(1, I8), dtype=I8), Store(s, at(), "b")]
     cond = [Load("c", s, at()), op("more", "lt", "c", Const(1 << 60, I8), dtype=B1, argtype=I8)]
     loop = While("i", None, body, cond, "more")
-    native = Native(Program("spin", [s, z], [Store(s, at(), Const(0, I8)), loop, Load("r", s, at()), Store(z, at(), "r")]))
+    native = Native(
+        Program("spin", [s, z], [Store(s, at(), Const(0, I8)), loop, Load("r", s, at()), Store(z, at(), "r")])
+    )
     calls: list[int] = []
     poll = abi.POLL_TYPE(lambda context: calls.append(context) or int(len(calls) == 3))
     native.context.poll = ctypes.cast(poll, ctypes.c_void_p).value
@@ -671,7 +777,9 @@ def test_nested_loops_with_vector_nests_inside() -> None:
 def test_branches() -> None:
     x, z = given("x", F8, 40, 0), result("z", F8, 40)
     test = [Load("f", x, at()), op("high", "gt", "f", Const(0.5, F8), dtype=B1, argtype=F8)]
-    then = [Nest([Axis("i", 40)], [Load("a", x, at(("i", 1))), op("b", "neg", "a"), Store(z, at(("i", 1)), "b")])]
+    then = [
+        Nest([Axis("i", 40)], [Load("a", x, at(("i", 1))), op("b", "neg", "a"), Store(z, at(("i", 1)), "b")])
+    ]
     program = Program("choose", [x, z], [*test, If("high", then, [copy_nest("j", x, z, 40)])])
     for first in (0.2, 0.8):
         x0 = RNG.random(40)
@@ -707,7 +815,9 @@ def test_library_call(accumulate: bool, dtype: np.dtype) -> None:
     call = Call("matmul", (View(a, at(("g", N * 5)), (5, 1)), View(b, at(), (1, 5)), View(c, at(("g", N * M)), (M, 1))),
                 (N, 5, M), accumulate)  # fmt: skip
     clear = Nest([Axis("z", 2 * N * M)], [Store(c, at(("z", 1)), Const(1.0, dtype))])
-    program = Program("product", [a, b, c], [clear, Nest([Axis("g", 2)], [call])], ("n", "m"), workspace=N * 3)
+    program = Program(
+        "product", [a, b, c], [clear, Nest([Axis("g", 2)], [call])], ("n", "m"), workspace=N * 3
+    )
     x, y = RNG.integers(-3, 3, 2 * 6 * 5).astype(dtype), RNG.integers(-3, 3, 7 * 5).astype(dtype)
     agree(program, [x, y], {"n": 6, "m": 7}, targets=(HOST,))
     assert emit(program, HOST).functions == (f"gemm_f{8 * dtype.itemsize}",)
@@ -717,12 +827,20 @@ def test_constants_and_local_tables() -> None:
     """A small table lives in registers of one kernel and in memory between two."""
     c, x, z = Buffer("c", F4, 8, "constant", 0), given("x", F4, 8 * 9, 0), result("z", F4, 8 * 9)
     table = local("t", F4, 8)
-    fill = Nest([Axis("p", 8)], [Load("a", c, at(("p", 1))), op("b", "mul", "a", "a", dtype=F4), Store(table, at(("p", 1)), "b")])
+    fill = Nest(
+        [Axis("p", 8)],
+        [Load("a", c, at(("p", 1))), op("b", "mul", "a", "a", dtype=F4), Store(table, at(("p", 1)), "b")],
+    )
     use = Nest([Axis("i", 9), Axis("j", 8)], [
         Load("u", table, at(("j", 1))), Load("v", x, at(("i", 8), ("j", 1))), op("w", "add", "u", "v", dtype=F4),
         Store(z, at(("i", 8), ("j", 1)), "w"),
     ])  # fmt: skip
-    agree(Program("table", [c, x, z, table], [fill, use]), [RNG.random(72).astype(F4)], {}, [RNG.random(8).astype(F4)])
+    agree(
+        Program("table", [c, x, z, table], [fill, use]),
+        [RNG.random(72).astype(F4)],
+        {},
+        [RNG.random(8).astype(F4)],
+    )
 
 
 def test_sizes_with_recipes() -> None:
@@ -761,3 +879,28 @@ def test_every_optimization_level(opt: int) -> None:
     weights = np.exp(x.reshape(3, 100))
     np.testing.assert_allclose(found.reshape(3, 100), weights / weights.sum(1, keepdims=True), rtol=1e-13)
     assert status == 0
+
+
+def test_no_load_moves_in_front_of_a_failure() -> None:
+    """The row is checked inside the inner loop; reading it first would leave the table."""
+    idx, table, z = given("k", I8, 4, 0), given("t", F8, 3, 1), result("z", F8, 4 * 20)
+    body = [
+        Load("r", idx, at(("i", 1))), op("bad", "ge", "r", Const(3, I8), dtype=B1, argtype=I8), Fail("bad", 0, ("r",)),
+        Load("v", table, at(("r", 1))), op("j0", "index", "j", dtype=F8), op("w", "add", "v", "j0"),
+        Store(z, at(("i", 20), ("j", 1)), "w"),
+    ]  # fmt: skip
+    program = Program("checked", [idx, table, z], [Nest([Axis("i", 4), Axis("j", 20)], body)], messages=("",))
+    native = Native(program)
+    assert native([np.array([0, 1, 1 << 50, 2]), RNG.random(3)])[0] == 1
+    agree(program, [np.array([0, 1, 0, 2]), RNG.random(3)])
+
+
+@pytest.mark.parametrize(("rule", "dtype"), [("add", F8), ("add", F4), ("max", F4), ("or", B1), ("add", I4)])
+@pytest.mark.parametrize("shape", [(17, 700), (50, 1030), (3, 999), (0, 5), (40, 1)])
+def test_sums_down_wide_rows(rule: str, dtype: np.dtype, shape: tuple[int, int]) -> None:
+    n, m = shape
+    x = RNG.random(n * m) < 0.1 if dtype.kind == "b" else RNG.integers(-9, 9, n * m).astype(dtype)
+    program = reduce_program(rule, dtype, N, M, "i", ("n", "m"))
+    agree(program, [x], {"n": n, "m": m})
+    assert "strips" in str(loopinterp_nests(program)[0].schedule)
+    agree(reduce_program(rule, dtype, n, m, "i"), [x])

@@ -1,4 +1,4 @@
-"""Loop programs as LLVM text: explicit vectors, one function per kernel, one entry. Strings only; LLVM itself is
+"""Loop programs as LLVM text: explicit vectors, one function per kernel, one entry. Strings only; LLVM is
 not imported.
 """
 

@@ -53,8 +53,15 @@ class Accumulation:
             return self.body(names, values)
         line = self.inner[depth]
         for span in spans(self.k, self.schedule, line, feeds=True):
-            values = run(self.k, self.schedule, line, span, values,
-                         lambda var, carried: self.sequence(names, depth + 1, carried), feeds=True)
+            values = run(
+                self.k,
+                self.schedule,
+                line,
+                span,
+                values,
+                lambda var, carried: self.sequence(names, depth + 1, carried),
+                feeds=True,
+            )
         return values
 
     def in_memory(self) -> None:
@@ -83,8 +90,15 @@ class Accumulation:
             if depth + 1 == len(self.inner):
                 state = self.reduce_span(r, line, span, state)
             else:
-                state = run(self.k, self.schedule, line, span, state,
-                            lambda var, carried: self.reduce_level(r, depth + 1, carried), feeds=True)
+                state = run(
+                    self.k,
+                    self.schedule,
+                    line,
+                    span,
+                    state,
+                    lambda var, carried: self.reduce_level(r, depth + 1, carried),
+                    feeds=True,
+                )
         return state
 
     def reduce_span(self, r: Reduction, line: Line, span: Span, state: State) -> State:
@@ -104,5 +118,12 @@ class Accumulation:
         return each(self.k, whole, state, False, block)
 
     def loop(self, r: Reduction, line: Line, span: Span, values: State) -> State:
-        return run(self.k, self.schedule, line, span, values,
-                   lambda var, carried: self.body(r.names, carried), feeds=True)
+        return run(
+            self.k,
+            self.schedule,
+            line,
+            span,
+            values,
+            lambda var, carried: self.body(r.names, carried),
+            feeds=True,
+        )

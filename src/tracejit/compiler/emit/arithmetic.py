@@ -1,16 +1,16 @@
-"""Operations that take more than a few instructions, as functions of any width: Python's division and remainder
-of integers and floats, integer powers, and two exact conversions. All are free of traps and of libm.
+"""Operations of more than a few instructions, as functions of any width: Python's division and remainder of
+integers and floats, integer powers, and two exact conversions. All are free of traps and of libm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
 from ..math import MathFunction
-from .text import Value, Writer, constant, kind_of, suffix, vector_type
+from .text import TRUE, Value, Writer, constant, kind_of, suffix, vector_type
 
 INLINED = "alwaysinline nounwind willreturn memory(none)"
 CALLED = "noinline nounwind memory(none)"
@@ -80,7 +80,8 @@ def _integer_power(x: Lines, a: Value, b: Value) -> Value:
     if x.dtype.kind == "i":
         negative = x.test("icmp slt", b, zero)
         unit = x.do("or", x.test("icmp eq", a, one), x.test("icmp eq", a, x.number(-1)))
-        base = x.select(x.do("and", negative, x.do("xor", unit, x.w.splat(Value("true", "i1"), x.lanes))), zero, a)
+        other = x.do("xor", unit, x.w.splat(TRUE, x.lanes))
+        base = x.select(x.do("and", negative, other), zero, a)
         exponent = x.select(negative, x.do("or", x.do("and", b, one), x.number(2)), b)
     loop = w.open_repeat([base, exponent, one])
     square, rest, product = loop.values
@@ -102,7 +103,8 @@ def _remainder(x: Lines, a: Value, b: Value) -> Value:
     divisor = x.select(usable, bottom, infinity)
     half = x.select(usable, x.do("fmul", top, x.number(0.5)), zero)
     up = w.open_repeat([divisor])
-    scale = x.select(x.test("fcmp ole", up.values[0], half), x.do("fadd", up.values[0], up.values[0]), up.values[0])
+    (scale,) = up.values
+    scale = x.select(x.test("fcmp ole", scale, half), x.do("fadd", scale, scale), scale)
     (scale,) = w.close_repeat(up, [scale], x.any(x.test("fcmp ole", scale, half)))
     down = w.open_repeat([top, scale])
     left, scale = down.values
@@ -180,7 +182,7 @@ _BODIES: dict[str, dict[str, Callable[..., Value]]] = {
 NAMES = ("floordiv", "mod", "pow")
 
 
-@lru_cache(maxsize=None)
+@cache
 def function(name: str, dtype: np.dtype, lanes: int) -> MathFunction:
     """The function for vectors of `lanes`; its result has the type of its arguments unless it converts.
 
@@ -191,10 +193,12 @@ def function(name: str, dtype: np.dtype, lanes: int) -> MathFunction:
     """
     w = Writer()
     x = Lines(w, dtype, lanes)
-    arguments = [Value(f"%a{p}", x.kind, lanes) for p in range(1 if name in ("narrow_to_odd", "to_uint64") else 2)]
+    count = 2 if name in NAMES else 1
+    arguments = [Value(f"%a{p}", x.kind, lanes) for p in range(count)]
     result = _BODIES[name][dtype.kind](x, *arguments)
     symbol = f"@tj_{name}_{dtype.kind if dtype.kind == 'u' else ''}{suffix(x.kind, lanes)}"
-    loops = name == "pow" or dtype.kind == "f" and name in NAMES
-    head = f"define internal {vector_type(result.kind, lanes)} {symbol}({', '.join(a.typed for a in arguments)})"
+    loops = name == "pow" or (dtype.kind == "f" and name in NAMES)
+    spelled = ", ".join(a.typed for a in arguments)
+    head = f"define internal {vector_type(result.kind, lanes)} {symbol}({spelled})"
     lines = f"{head} {CALLED if loops else INLINED} {{\nentry:\n{w.text()}\n  ret {result.typed}\n}}\n"
     return MathFunction(symbol, lines, frozenset(w.declares), (), ())

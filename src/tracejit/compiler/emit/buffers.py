@@ -37,13 +37,17 @@ def offset(k: Kernel, index: Index) -> tuple[Value, Size, Value | None]:
             stride = stride + coefficient
         if value.lanes > 1:
             term = scaled(k, value, factor)
-            extra = term if extra is None else w.put("i64", term.lanes, f"add {extra.typed}, {term.text}", extra, term)
+            extra = term if extra is None else total(k, extra, term)
         else:
             parts.append(w.mul(value, factor))
-    total, *rest = sorted(parts, key=lambda v: v.level)
+    first, *rest = sorted(parts, key=lambda v: v.level)
     for part in rest:
-        total = w.add(total, part)
-    return total, stride, extra
+        first = w.add(first, part)
+    return first, stride, extra
+
+
+def total(k: Kernel, a: Value, b: Value) -> Value:
+    return k.w.put("i64", a.lanes, f"add {a.typed}, {b.text}", a, b)
 
 
 def scaled(k: Kernel, value: Value, factor: Value) -> Value:
@@ -73,7 +77,7 @@ def place(k: Kernel, buffer: Buffer, index: Index) -> Place:
         return Place(pointer, None, steps)
     if isinstance(stride, int) and stride == 0:
         return Place(pointer, None, extra)
-    return Place(pointer, None, k.w.put("i64", lanes, f"add {extra.typed}, {steps.text}", extra, steps))
+    return Place(pointer, None, total(k, extra, steps))
 
 
 # ---- masks ----------------------------------------------------------------------------------------------
@@ -125,14 +129,17 @@ def load(k: Kernel, s: Load) -> None:
     k.env[s.out] = read(k, s.buffer, s.index, guard, other)
 
 
-def read(k: Kernel, buffer: Buffer, index: Index, guard: Value | None = None, other: Value | None = None) -> Value:
+def read(
+    k: Kernel, buffer: Buffer, index: Index, guard: Value | None = None, other: Value | None = None
+) -> Value:
     """The elements of the current lanes; `other` where `guard` is false."""
     at = place(k, buffer, index)
     kind = kind_of(buffer.dtype)
     if other is not None and kind == "i1":
         other = byte(k, other)
     if guard is None or guard.text == "true":
-        value = read_one(k, buffer, at.pointer) if at.stride == 0 else read_lanes(k, buffer, at, k.vector.mask, None)
+        one = at.stride == 0
+        value = read_one(k, buffer, at.pointer) if one else read_lanes(k, buffer, at, k.vector.mask, None)
     elif at.stride == 0:
         value = read_one_guarded(k, buffer, at.pointer, guard, other)
     else:
@@ -142,7 +149,9 @@ def read(k: Kernel, buffer: Buffer, index: Index, guard: Value | None = None, ot
 
 def read_one(k: Kernel, buffer: Buffer, pointer: Value) -> Value:
     kind = memory_kind(kind_of(buffer.dtype))
-    return k.fetch(buffer, kind, 1, f"load {kind}, ptr {pointer.text}, align {buffer.dtype.itemsize}", pointer)
+    return k.fetch(
+        buffer, kind, 1, f"load {kind}, ptr {pointer.text}, align {buffer.dtype.itemsize}", pointer
+    )
 
 
 def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
@@ -151,13 +160,10 @@ def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: 
     rest = "zeroinitializer" if other is None else k.w.splat(other, lanes).text
     deps = [at.pointer] + [v for v in (mask, other) if v is not None]
     if at.stride is None:
-        where = pointers(k, kind, at)
+        where, name = pointers(k, kind, at), f"@llvm.masked.gather.{name}.v{lanes}p0"
+        k.w.declares.add(f"declare {shape} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {shape})")
         arguments = f"{where.typed}, i32 {align}, {all_lanes(k, mask).typed}, {shape} {rest}"
-        k.w.declares.add(
-            f"declare {shape} @llvm.masked.gather.{name}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {shape})"
-        )
-        call = f"call {shape} @llvm.masked.gather.{name}.v{lanes}p0({arguments})"
-        return k.fetch(buffer, kind, lanes, call, where, *deps)
+        return k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", where, *deps)
     down = at.stride == -1
     pointer = last_lane(k, kind, at.pointer) if down else at.pointer
     if mask is None:
@@ -166,9 +172,10 @@ def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: 
     mask = reverse(k, mask) if down else mask
     if down and other is not None:
         rest = reverse(k, k.w.splat(other, lanes)).text
-    k.w.declares.add(f"declare {shape} @llvm.masked.load.{name}.p0(ptr, i32, <{lanes} x i1>, {shape})")
-    call = f"call {shape} @llvm.masked.load.{name}.p0(ptr {pointer.text}, i32 {align}, {mask.typed}, {shape} {rest})"
-    value = k.fetch(buffer, kind, lanes, call, *deps)
+    name = f"@llvm.masked.load.{name}.p0"
+    k.w.declares.add(f"declare {shape} {name}(ptr, i32, <{lanes} x i1>, {shape})")
+    arguments = f"ptr {pointer.text}, i32 {align}, {mask.typed}, {shape} {rest}"
+    value = k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", *deps)
     return reverse(k, value) if down else value
 
 
@@ -230,12 +237,9 @@ def write_lanes(k: Kernel, buffer: Buffer, at: Place, value: Value, mask: Value 
     value = w.splat(value, lanes)
     kind, shape, name = value.kind, vector_type(value.kind, lanes), suffix(value.kind, lanes)
     if at.stride is None:
-        where = pointers(k, kind, at)
-        w.declares.add(
-            f"declare void @llvm.masked.scatter.{name}.v{lanes}p0({shape}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
-        )
-        arguments = f"{value.typed}, {where.typed}, i32 {align}, {all_lanes(k, mask).typed}"
-        w.do(f"call void @llvm.masked.scatter.{name}.v{lanes}p0({arguments})")
+        where, name = pointers(k, kind, at), f"@llvm.masked.scatter.{name}.v{lanes}p0"
+        w.declares.add(f"declare void {name}({shape}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+        w.do(f"call void {name}({value.typed}, {where.typed}, i32 {align}, {all_lanes(k, mask).typed})")
         return
     pointer = at.pointer
     if at.stride == -1:
@@ -244,8 +248,9 @@ def write_lanes(k: Kernel, buffer: Buffer, at: Place, value: Value, mask: Value 
     if mask is None:
         w.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
         return
-    w.declares.add(f"declare void @llvm.masked.store.{name}.p0({shape}, ptr, i32, <{lanes} x i1>)")
-    w.do(f"call void @llvm.masked.store.{name}.p0({value.typed}, ptr {pointer.text}, i32 {align}, {mask.typed})")
+    name = f"@llvm.masked.store.{name}.p0"
+    w.declares.add(f"declare void {name}({shape}, ptr, i32, <{lanes} x i1>)")
+    w.do(f"call void {name}({value.typed}, ptr {pointer.text}, i32 {align}, {mask.typed})")
 
 
 def added(k: Kernel, buffer: Buffer, old: Value, value: Value) -> Value:
@@ -267,4 +272,3 @@ def truth(k: Kernel, value: Value) -> Value:
     """A bool as registers hold it."""
     zero = "0" if value.lanes == 1 else "zeroinitializer"
     return k.w.put("i1", value.lanes, f"icmp ne {value.typed}, {zero}", value)
-

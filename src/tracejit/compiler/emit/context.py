@@ -1,4 +1,4 @@
-"""The ctx struct as generated code sees it: the byte offsets of the runtime's calling convention, and statuses."""
+"""The ctx struct as generated code sees it: byte offsets of the runtime's calling convention; statuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DETAIL_COUNT = 4
 OUT_OF_MEMORY, INTERRUPTED = -1, -2
 
 
-def context(k: Kernel, kind: str, at: int) -> Value:
+def field(k: Kernel, kind: str, at: int) -> Value:
     """A field of ctx."""
     where = k.w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {at}")
     return k.w.here(kind, 1, f"load {kind}, ptr {where.text}, align 8")

@@ -9,7 +9,7 @@ from .. import matmul
 from ..loops import Buffer, Call, Const, Fail, If, Nest, While, walk
 from . import scalars
 from .buffers import any_lane, place
-from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, INTERRUPTED, POLL, context, leave
+from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, INTERRUPTED, POLL, field, leave
 from .kernel import SCALAR, Kernel
 from .text import Value, integer, kind_of, memory_kind
 
@@ -123,7 +123,7 @@ def loop(k: Kernel, s: While) -> None:
 
 def looping(s: object) -> bool:
     """Does a statement take long: a loop, or a library call?"""
-    return isinstance(s, (While, Call)) or isinstance(s, Nest) and not getattr(s.schedule, "full", False)
+    return isinstance(s, (While, Call)) or (isinstance(s, Nest) and not getattr(s.schedule, "full", False))
 
 
 def position(k: Kernel, s: While, trips: Value, total: Value | None) -> Value:
@@ -151,7 +151,7 @@ def poll(k: Kernel, trips: Value, every: int) -> None:
     low = w.put("i64", 1, f"and i64 {trips.text}, {every - 1}", trips)
     w.fork(w.compare("eq", low, integer(every - 1)), f"look{number}", f"go{number}")
     w.label(f"look{number}")
-    function = context(k, "ptr", POLL)
+    function = field(k, "ptr", POLL)
     absent = w.here("i1", 1, f"icmp eq ptr {function.text}, null")
     w.fork(absent, f"go{number}", f"ask{number}")
     w.label(f"ask{number}")
@@ -199,7 +199,7 @@ def call(k: Kernel, s: Call) -> None:
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
     name = f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
-    table = context(k, "ptr", FUNCTIONS)
+    table = field(k, "ptr", FUNCTIONS)
     where = w.here("ptr", 1, f"getelementptr ptr, ptr {table.text}, i64 {k.module.called(name)}")
     function = w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
     spelled = ", ".join(f"{a.kind} {a.text}" for a in [*arguments, integer(int(s.accumulate))])

@@ -5,9 +5,11 @@ This is what a kernel must be given and what it gives back. It writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ...core.dim import Dim, Size, maximum
+from ..accesses import ELEMENTARY
 from ..loops import (
     Allocate,
     Buffer,
@@ -30,7 +32,7 @@ from ..loops import (
     While,
     walk,
 )
-from ..schedule import ELEMENTARY, Schedule
+from ..schedule import Schedule
 from . import control, strips
 
 
@@ -178,7 +180,7 @@ class Footprint:
         self.operand((s.test, *s.details))
 
 
-_NOTES = {
+_NOTES: dict[type, Callable[[Footprint, Any], None]] = {
     Load: Footprint.load, Compute: Footprint.compute, Size_: Footprint.value, Store: Footprint.store,
     Combine: Footprint.combine, Nest: Footprint.nest, While: Footprint.loop, If: Footprint.branch,
     Call: Footprint.call, Allocate: Footprint.allocate, Grow: Footprint.grow, Free: Footprint.free,

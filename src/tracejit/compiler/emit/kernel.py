@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..loops import Buffer, Const, Name, Operand, Statement
 from ..schedule import Target
 from . import arithmetic
 from .text import Value, Writer, constant, integer, vector_type
+
 
 @dataclass
 class Module:
@@ -91,7 +93,7 @@ class Kernel:
         The outermost scope loads may move to; `stored` are the buffers whose loads stay in place.
     """
 
-    def __init__(self, module: Module, writers: Mapping[type, Callable[[Kernel, Statement], None]]):
+    def __init__(self, module: Module, writers: Mapping[type, Callable[[Kernel, Any], None]]):
         self.module, self.writers = module, writers
         self.target, self.flags = module.target, "contract " if module.contract else ""
         self.w = Writer()
@@ -119,7 +121,7 @@ class Kernel:
     # -- operands --
 
     def operand(self, operand: Operand) -> Value:
-        if type(operand) is Const:
+        if isinstance(operand, Const):
             return constant(operand.value, operand.dtype)
         return self.env[operand]
 
@@ -185,12 +187,11 @@ class Kernel:
         self.module.include(made)
         kind = "i64" if name == "to_uint64" else args[0].kind
         shape = vector_type(kind, lanes)
-        return self.w.put(kind, lanes, f"call {shape} {made.symbol}({', '.join(a.typed for a in args)})", *args)
+        spelled = ", ".join(a.typed for a in args)
+        return self.w.put(kind, lanes, f"call {shape} {made.symbol}({spelled})", *args)
 
     def function(self, name: str, dtype: np.dtype, lanes: int) -> math.MathFunction:
         if name in math.NAMES and dtype.kind == "f":
             target = self.target
-            return math.function(
-                name, dtype, lanes, target.has_fma, inline=self.inline_math
-            )
+            return math.function(name, dtype, lanes, target.has_fma, inline=self.inline_math)
         return arithmetic.function(name, dtype, lanes)

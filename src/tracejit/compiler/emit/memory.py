@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..loops import Allocate, Buffer, Free, Grow
 from .buffers import offset
-from .context import ALLOC, ALLOCATIONS, FREE, OUT_OF_MEMORY, context, leave
+from .context import ALLOC, ALLOCATIONS, FREE, OUT_OF_MEMORY, field, leave
 from .kernel import Kernel
 from .text import Value, integer
 
@@ -34,7 +34,8 @@ def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
     doubled = w.mul(room, integer(2)) if keep else room
     elements = w.intrinsic("smax", "i64", 1, needed, doubled)
     raw = w.mul(w.intrinsic("smax", "i64", 1, elements, integer(1)), integer(b.dtype.itemsize))
-    size = w.put("i64", 1, f"and i64 {w.add(raw, integer(ALIGN - 1)).text}, {-ALIGN}", w.add(raw, integer(ALIGN - 1)))
+    reach = w.add(raw, integer(ALIGN - 1))
+    size = w.put("i64", 1, f"and i64 {reach.text}, {-ALIGN}", reach)
     old = w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
     new = allocated(k, size)
     none = w.here("i1", 1, f"icmp eq ptr {new.text}, null")
@@ -56,7 +57,7 @@ def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
 
 def allocated(k: Kernel, size: Value) -> Value:
     w = k.w
-    function = context(k, "ptr", ALLOC)
+    function = field(k, "ptr", ALLOC)
     where = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {ALLOCATIONS}")
     count = w.here("i64", 1, f"load i64, ptr {where.text}, align 8")
     more = w.here("i64", 1, f"add i64 {count.text}, 1")
@@ -70,7 +71,7 @@ def release(k: Kernel, pointer: Value) -> None:
     none = w.here("i1", 1, f"icmp eq ptr {pointer.text}, null")
     w.fork(none, f"freed{number}", f"free{number}")
     w.label(f"free{number}")
-    function = context(k, "ptr", FREE)
+    function = field(k, "ptr", FREE)
     w.do(f"call void {function.text}(ptr {pointer.text})")
     w.branch(f"freed{number}")
     w.label(f"freed{number}")

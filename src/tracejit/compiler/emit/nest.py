@@ -1,7 +1,7 @@
 """A nest as loops, or written out, as its schedule says.
 
-Loads and computations that an inner loop does not change are placed before it. How statements look inside, and
-how accumulators combine, is not known here.
+Loads that an inner loop does not change may move in front of it. How statements look inside, and how
+accumulators combine, is not known here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class NestWriter:
     # -- loops --
 
     def write_loops(self) -> None:
-        """The loops, behind a test that no outer axis is empty: then what moves out of them would have run."""
+        """The loops, behind a test that no outer axis is empty: what moves out of them would have run."""
         k, w = self.k, self.k.w
         number, test = w.fresh(""), self.none_empty()
         if test is not None:
@@ -91,11 +91,13 @@ class NestWriter:
         for line in self.outer:
             if not isinstance(line.size, int):
                 more = w.compare("sgt", self.k.size(line.size), integer(0))
-                test = more if test is None else w.put("i1", 1, f"and i1 {test.text}, {more.text}", test, more)
+                test = (
+                    more if test is None else w.put("i1", 1, f"and i1 {test.text}, {more.text}", test, more)
+                )
         return test
 
     def allow_motion(self) -> None:
-        """Loads may move to the front of the nest unless something inside changes, or checks, what they read."""
+        """Loads may move to the front of the nest unless something inside changes or checks what is read."""
         k, inside = self.k, [*walk(self.s.body), *walk(self.s.tail)]
         k.stored = {s.buffer for s in inside if isinstance(s, Store)}
         k.stored.update(s.views[2].buffer for s in inside if isinstance(s, Call))

@@ -1,4 +1,4 @@
-"""Accumulators: how two states combine, where one starts, how lanes become one value, how float sums stay exact.
+"""Accumulators: how two states combine, where one starts, how lanes become one, how float sums stay exact.
 
 Long float sums run in blocks whose sums go to a compensated total (Knuth's two-sum), so that the error does
 not grow with the length. Infinities and NaN come out as in a plain sum.
@@ -49,7 +49,7 @@ def groups(nest: Nest, block: int) -> list[Group]:
 def combine(k: Kernel, s: Combine) -> None:
     """Fold values into the accumulators; lanes that do not exist leave them alone."""
     dtypes = [k.acc_types[name] for name in s.accs]
-    old = [k.env[name] for name in s.accs] if s.accs[0] not in k.memory_accs else [recall(k, n) for n in s.accs]
+    old = [recall(k, n) if n in k.memory_accs else k.env[n] for n in s.accs]
     lanes = old[0].lanes
     values = [k.w.splat(k.operand(v), lanes) for v in s.values]
     new = merged(k, s.rule, old, values, dtypes, k.ordered)
@@ -71,7 +71,7 @@ def recall(k: Kernel, name: Name) -> Value:
 def merged(
     k: Kernel, rule: str, old: State, new: State, dtypes: list[np.dtype], ordered: bool = False
 ) -> State:
-    """The state of both. `ordered`: positions of `new` are behind those of `old`, so ties need no look at them."""
+    """The state of both. `ordered`: positions of `new` are behind those of `old`, so ties are decided."""
     if rule not in ("argmax", "argmin"):
         return [scalars.apply(k, rule, [old[0], new[0]], dtypes[0], dtypes[0])]
     (best, at), (value, position) = old, new
@@ -124,7 +124,7 @@ def _limits(dtype: np.dtype) -> tuple[float | int | bool, float | int | bool, in
 class Reduction:
     """The accumulators of one nest while its reduce loops run, in `lanes` lanes.
 
-    Between the innermost loops their state is a list of values: two for a compensated sum, one for the others.
+    Between the innermost loops their state is a list of values: two for a compensated sum, one for others.
     """
 
     def __init__(self, k: Kernel, nest: Nest, block: int, lanes: int):
@@ -136,7 +136,9 @@ class Reduction:
     def fresh(self, lanes: int) -> State:
         """Neutral accumulators, one value each."""
         return [
-            self.k.w.splat(neutral(g.rule, acc, p), lanes) for g in self.groups for p, acc in enumerate(g.accs)
+            self.k.w.splat(neutral(g.rule, acc, p), lanes)
+            for g in self.groups
+            for p, acc in enumerate(g.accs)
         ]
 
     def start(self) -> State:
@@ -165,7 +167,9 @@ class Reduction:
     def two_sum(self, total: Value, error: Value, x: Value) -> State:
         up = self.plain("fadd", total, x)
         part = self.plain("fsub", up, total)
-        lost = self.plain("fadd", self.plain("fsub", total, self.plain("fsub", up, part)), self.plain("fsub", x, part))
+        lost = self.plain(
+            "fadd", self.plain("fsub", total, self.plain("fsub", up, part)), self.plain("fsub", x, part)
+        )
         return [up, self.plain("fadd", error, lost)]
 
     def plain(self, op: str, a: Value, b: Value) -> Value:
@@ -180,7 +184,9 @@ class Reduction:
             folded: State = []
             for g in self.groups:
                 p, count = len(folded), len(g.accs)
-                folded += merged(self.k, g.rule, low[p : p + count], high[p : p + count], [a.dtype for a in g.accs])
+                folded += merged(
+                    self.k, g.rule, low[p : p + count], high[p : p + count], [a.dtype for a in g.accs]
+                )
             partial = folded
         return partial
 
@@ -201,7 +207,9 @@ class Reduction:
     def summed(self, error: Value, lanes: int) -> Value:
         while error.lanes > lanes:
             half = error.lanes // 2
-            error = self.plain("fadd", self.k.w.lanes_of(error, 0, half), self.k.w.lanes_of(error, half, half))
+            error = self.plain(
+                "fadd", self.k.w.lanes_of(error, 0, half), self.k.w.lanes_of(error, half, half)
+            )
         return error
 
     def finite(self, error: Value) -> Value:
@@ -227,4 +235,3 @@ def folds_inside(nest: Nest) -> bool:
     own, direct = {a.name for a in nest.accs}, {id(s) for s in nest.body}
     inside: list[Statement] = [s for s in walk(nest.body) if id(s) not in direct]
     return any(isinstance(s, Combine) and s.accs[0] in own for s in inside)
-

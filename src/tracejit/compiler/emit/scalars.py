@@ -7,7 +7,7 @@ around, division by zero gives 0, shifts past the width give what is left. No fa
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -74,14 +74,17 @@ _SAME = frozenset((op, kind) for op in ("floor", "ceil", "trunc", "round") for k
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def _instruction(op: str, kind: str, flags: str) -> str | None:
     text = BINARY.get((op, kind))
     return None if text is None else text.replace("{c}", flags.strip()).strip()
 
 
 def compute(k: Kernel, s: Compute) -> None:
-    k.env[s.out] = index(k, s) if s.op == "index" else apply(k, s.op, [k.operand(a) for a in s.args], s.argtype, s.dtype)
+    if s.op == "index":
+        k.env[s.out] = index(k, s)
+    else:
+        k.env[s.out] = apply(k, s.op, [k.operand(a) for a in s.args], s.argtype, s.dtype)
 
 
 def index(k: Kernel, s: Compute) -> Value:
@@ -164,7 +167,9 @@ def invert(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
 
 def absolute(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
-    return select(k, compare(k, "icmp slt", a, splat_of(k, 0, argtype, a.lanes)), negate(k, args, argtype, dtype), a)
+    return select(
+        k, compare(k, "icmp slt", a, splat_of(k, 0, argtype, a.lanes)), negate(k, args, argtype, dtype), a
+    )
 
 
 def sign(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
@@ -223,7 +228,11 @@ def called(name: str) -> Callable[[Kernel, Args, np.dtype, np.dtype], Value]:
 def bitcast(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     kind = kind_of(dtype)
-    return a if a.kind == kind else k.w.put(kind, a.lanes, f"bitcast {a.typed} to {vector_type(kind, a.lanes)}", a)
+    return (
+        a
+        if a.kind == kind
+        else k.w.put(kind, a.lanes, f"bitcast {a.typed} to {vector_type(kind, a.lanes)}", a)
+    )
 
 
 def cast(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:

@@ -1,4 +1,4 @@
-"""Loops over one line of a schedule: stretches of whole vectors and masked rests, and the lanes in force inside.
+"""Loops over one line of a schedule: whole vectors and masked rests, and the lanes in force inside.
 
 What runs inside, and what is carried from step to step, is the caller's.
 """
@@ -17,7 +17,7 @@ Body = Callable[[Value, list[Value]], list[Value]]
 
 @dataclass
 class Span:
-    """A stretch of a loop: ``range(start, stop, step)`` in `lanes` lanes, some of which do not exist if `masked`."""
+    """A stretch of a loop, ``range(start, stop, step)`` in `lanes` lanes; if `masked`, not all exist."""
 
     start: Value
     stop: Value

@@ -90,6 +90,8 @@ class Strips:
         for number, v in enumerate(r.start()):
             kind = memory_kind(v.kind)
             where = self.place(number, kind)
-            value = self.k.w.here(kind, v.lanes, f"load {vector_type(kind, v.lanes)}, ptr {where.text}, align 1")
+            value = self.k.w.here(
+                kind, v.lanes, f"load {vector_type(kind, v.lanes)}, ptr {where.text}, align 1"
+            )
             state.append(truth(self.k, value) if v.kind == "i1" else value)
         return state

@@ -1,4 +1,4 @@
-"""One LLVM function being written: values, scopes, and instructions placed as far out as their operands allow.
+"""One LLVM function being written: values, scopes, instructions placed as far out as their operands allow.
 
 A scope is a region entered from one place (the function, a loop body, a branch). Its head stays open while
 inner scopes are written, so an expression that depends on nothing inner is put there: loop invariants are
@@ -8,7 +8,7 @@ hoisted, and equal expressions shared, by construction. Knows LLVM's syntax and 
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -47,7 +47,7 @@ _BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float":
 _SHORT = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def kind_of(dtype: np.dtype) -> str:
     """LLVM's type for a scalar of `dtype` in a register."""
     if dtype.kind == "b":
@@ -66,12 +66,12 @@ def bits_of(kind: str) -> int:
     return _BITS[kind]
 
 
-@lru_cache(maxsize=None)
+@cache
 def vector_type(kind: str, lanes: int) -> str:
     return kind if lanes == 1 else f"<{lanes} x {kind}>"
 
 
-@lru_cache(maxsize=None)
+@cache
 def suffix(kind: str, lanes: int) -> str:
     """How intrinsic names spell a type: ``v8f64``."""
     short = _SHORT.get(kind, kind)
@@ -102,7 +102,7 @@ def integer(value: int, kind: str = "i64") -> Value:
     return Value(str(value), kind, 1, 0, value)
 
 
-@lru_cache(maxsize=None)
+@cache
 def iota(kind: str, lanes: int, step: int = 1) -> Value:
     """The vector 0, step, 2 step, ..."""
     if lanes == 1:
@@ -110,7 +110,7 @@ def iota(kind: str, lanes: int, step: int = 1) -> Value:
     return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
 
 
-@lru_cache(maxsize=None)
+@cache
 def positions(first: int, count: int, step: int = 1) -> str:
     """A shuffle mask naming `count` lanes from `first`."""
     return f"<{count} x i32> <{', '.join(f'i32 {first + p * step}' for p in range(count))}>"
@@ -206,7 +206,9 @@ class Writer:
         self.lines.append(f"  br i1 {test.text}, label %{then}, label %{orelse}")
 
     def text(self) -> str:
-        return "\n".join(chain.from_iterable((line,) if isinstance(line, str) else line for line in self.lines))
+        return "\n".join(
+            chain.from_iterable((line,) if isinstance(line, str) else line for line in self.lines)
+        )
 
     # -- instructions --
 
@@ -247,8 +249,12 @@ class Writer:
         """A pure intrinsic over operands and a result of one type."""
         symbol = f"@llvm.{name}.{suffix(kind, lanes)}"
         shape = vector_type(kind, lanes)
-        self.declares.add(f"declare {shape} {symbol}({', '.join(vector_type(o.kind, o.lanes) for o in operands)})")
-        return self.put(kind, lanes, f"call {shape} {symbol}({', '.join(o.typed for o in operands)})", *operands)
+        self.declares.add(
+            f"declare {shape} {symbol}({', '.join(vector_type(o.kind, o.lanes) for o in operands)})"
+        )
+        return self.put(
+            kind, lanes, f"call {shape} {symbol}({', '.join(o.typed for o in operands)})", *operands
+        )
 
     def slot(self, kind: str, count: int = 1) -> str:
         """A stack slot in the entry block."""
@@ -276,7 +282,9 @@ class Writer:
             return integer(a.number * b.number)
         if a.number == 1 or b.number == 0:
             return b
-        return a if b.number == 1 or a.number == 0 else self.put("i64", 1, f"mul i64 {a.text}, {b.text}", a, b)
+        return (
+            a if b.number == 1 or a.number == 0 else self.put("i64", 1, f"mul i64 {a.text}, {b.text}", a, b)
+        )
 
     def smallest(self, a: Value, b: Value) -> Value:
         if a.number is not None and b.number is not None:
@@ -296,7 +304,10 @@ class Writer:
             return Value(f"splat ({kind} {value.text})", kind, lanes)
         first = self.put(kind, lanes, f"insertelement {shape} poison, {kind} {value.text}, i64 0", value)
         return self.put(
-            kind, lanes, f"shufflevector {shape} {first.text}, {shape} poison, <{lanes} x i32> zeroinitializer", first
+            kind,
+            lanes,
+            f"shufflevector {shape} {first.text}, {shape} poison, <{lanes} x i32> zeroinitializer",
+            first,
         )
 
     def lanes_of(self, value: Value, first: int, count: int, step: int = 1) -> Value:
@@ -323,7 +334,9 @@ class Writer:
         self.lines.append(loop.phis)
         self.enter(certain)
         depth = self.depth
-        loop.values = [Value(f"%{loop.label}.{p}", v.kind, v.lanes, depth) for p, v in enumerate(loop.carried)]
+        loop.values = [
+            Value(f"%{loop.label}.{p}", v.kind, v.lanes, depth) for p, v in enumerate(loop.carried)
+        ]
 
     def close_repeat(self, loop: Loop, values: list[Value], more: Value) -> list[Value]:
         """End the loop: again while `more`, with `values`."""
@@ -360,7 +373,9 @@ class Writer:
     def close_loop(self, loop: Loop, values: list[Value]) -> list[Value]:
         """End a loop whose carried values are now `values`; the values they have behind it."""
         var, last = loop.var.text, self.block
-        self.fill(loop, [loop.var, *loop.values], [loop.start, *loop.carried], [Value(f"{var}.n", "i64"), *values])
+        self.fill(
+            loop, [loop.var, *loop.values], [loop.start, *loop.carried], [Value(f"{var}.n", "i64"), *values]
+        )
         self.do(f"{var}.n = add nuw nsw i64 {var}, {loop.step}")
         self.do(f"{var}.m = icmp slt i64 {var}.n, {loop.stop.text}")
         self.lines.append(f"  br i1 {var}.m, label %{loop.label}, label %{loop.label}.done")
