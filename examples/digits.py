@@ -9,6 +9,7 @@ and the compiled step as a picture, ``digits_step.html``.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import statistics
 import time
@@ -129,17 +130,18 @@ def print_row(name: str, test: float, run: Run, reference: Run) -> None:
     print(f"{name:<20} {test:>9.2%} {1e3 * run.seconds[0]:>10.2f} {1e6 * median:>10.1f} {ratio:>9.2f}")
 
 
-def draw_step(network: digits_network.Network, data: digits_data.Digits) -> Path:
-    """Draw the compiled training step; return the file."""
+def draw_step(path: Path, network: digits_network.Network, data: digits_data.Digits) -> None:
+    """Draw the compiled training step."""
     traced = network.step.get_concrete_function(data.train_images[:BATCH], data.train_labels[:BATCH])
     names = ["images", "labels", *(v.name.removesuffix(":0") for v in traced.variables())]
-    path = OUT / "digits_step.html"
     tj.draw(optimized(traced.graph), path, names)
-    return path
 
 
 def main() -> None:
     """Choose, train with every trainer, print the comparison, draw the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=OUT, help="folder for the pictures")
+    out = parser.parse_args().out
     data = digits_data.load()
     print(f"{len(data.train_images)} digits to learn from, {len(data.test_images)} held out; hidden {HIDDEN}")
     choice = choose(data)
@@ -155,11 +157,12 @@ def main() -> None:
     for name, run in runs.items():
         print_row(name, accuracy(trainers[name], data.test_images, data.test_labels), run, runs[REFERENCE])
 
-    picture = OUT / "digits.png"
+    picture, drawing = out / "digits.png", out / "digits_step.html"
     predicted = np.asarray(trainers[COMPILED].predict(data.test_images))
     losses = {name: run.losses for name, run in runs.items()}
     digits_plot.draw(picture, losses, data.test_images, data.test_labels, predicted)
-    print(f"\nwritten: {picture}\nwritten: {draw_step(trainers[COMPILED], data)}")
+    draw_step(drawing, trainers[COMPILED], data)
+    print(f"\nwritten: {picture}\nwritten: {drawing}")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Tensor
     """`num` numbers evenly spaced from `start` to `stop`, both included."""
     ends = [_bound(b) for b in (start, stop)]
     dtype = np.result_type(*ends)
-    return constant(np.linspace(*ends, int(num)).astype(dtype if dtype.kind == "f" else default_float()))
+    return constant(np.linspace(ends[0], ends[1], int(num)).astype(dtype if dtype.kind == "f" else default_float()))
 
 
 def size(x: Any, name: str | None = None) -> Tensor:
