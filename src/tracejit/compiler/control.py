@@ -18,7 +18,7 @@ from .builder import BOOL, INT64, Builder
 from .complexes import Val
 from .liveness import Liveness
 from .loops import Allocate, Const, Free, Grow, If, Index, Move, Statement, While
-from .lower import STRUCTURES, Env, Lowering
+from .nodes import Env, Lowering
 from .views import View
 
 
@@ -299,6 +299,3 @@ class _Loop:
         view = View.whole(self.b.buffer(INT64, 1, "temp"), (), INT64)
         self.b.each((), lambda ix: self.b.store(view, ix, Val(trips, INT64)))
         return view
-
-
-STRUCTURES.update({"loop": lower_loop, "cond": lower_cond, "call": lower_call, "custom": lower_custom})

@@ -269,7 +269,9 @@ class Fail:
     details: tuple[Name, ...] = ()
 
 
-Statement = Union[Load, Compute, Size_, Store, Combine, Nest, While, If, Call, Allocate, Grow, Free, Fail]
+Statement = (
+    Load | Compute | Size_ | Store | Combine | Nest | While | If | Call | Allocate | Grow | Free | Fail
+)
 
 
 @dataclass(frozen=True)

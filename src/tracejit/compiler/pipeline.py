@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
 from ..runtime.signature import Signature
-from . import control, llvm, matmul
+from . import llvm, matmul
 from .emit import Emitted, emit
 from .fuse import fuse
 from .loops import Program, While, walk
@@ -140,7 +140,7 @@ def optimized(graph: Graph) -> Graph:
         graph = run(graph)
         if settings.current().check:
             verify(graph)
-        report(2, name, start, lambda: text.to_text(graph))
+        report(2, name, start, partial(text.to_text, graph))
     return graph
 
 
@@ -150,7 +150,6 @@ def lower_graph(graph: Graph) -> Program:
 
 
 def _lowered(graph: Graph) -> tuple[Program, list[np.ndarray]]:
-    assert control.STRUCTURES
     start = time.perf_counter()
     program, constants = lower(optimized(graph), settings.current().contract)
     report(2, "lower", start, lambda: program_text(program))
@@ -159,7 +158,7 @@ def _lowered(graph: Graph) -> tuple[Program, list[np.ndarray]]:
             verify_program(program)
         start = time.perf_counter()
         program = run(program)
-        report(4, name, start, lambda: program_text(program))
+        report(4, name, start, partial(program_text, program))
     if settings.current().check:
         verify_program(program)
     return program, constants

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def _split_and_join(old: Sequence[Size], old_strides: Sequence[Size], new: Seque
                 news.append(todo.pop(0))
             else:
                 return None
-        if any(s != inner_s * inner_d for (_, s), (inner_d, inner_s) in zip(run, run[1:], strict=False)):
+        if any(s != inner_s * inner_d for (_, s), (inner_d, inner_s) in pairwise(run)):
             return None
         strides.extend(row_major(news, run[-1][1]))
     return tuple(strides) if not a else None

@@ -68,7 +68,7 @@ def is_internal(code: CodeType) -> bool:
     file = code.co_filename
     known = _internal.get(file)
     if known is None:
-        known = _internal[file] = file.startswith(PACKAGE) or file.startswith("<frozen")
+        known = _internal[file] = file.startswith((PACKAGE, "<frozen"))
     return known
 
 

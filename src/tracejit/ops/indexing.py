@@ -89,8 +89,7 @@ def _written_out(entry: Any) -> list[Any]:
     if (
         entry is None
         or entry is Ellipsis
-        or (isinstance(entry, (slice, int, np.integer))
-        and entry is not True)
+        or (isinstance(entry, (slice, int, np.integer)) and entry is not True)
     ):
         if entry is False:
             raise IndexError(f"a bool is not an index{at(user_location())}")
@@ -135,9 +134,8 @@ def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
     """A Python slice of an axis as ``(start, size, step)``; symbolic sizes record guards where they must."""
     step = 1 if s.step is None else int(s.step)
     if isinstance(size, int):
-        start, stop, _ = s.indices(size)
-        count = len(range(start, stop, step))
-        return (start if count else 0, count, step if count else 1)
+        positions = range(*s.indices(size))
+        return (positions.start, len(positions), step) if positions else (0, 0, 1)
     if step == 0:
         raise ValueError(f"slice step cannot be zero{at(user_location())}")
     if step > 0:

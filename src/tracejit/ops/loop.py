@@ -89,7 +89,7 @@ def _keeping_carries(inputs: Sequence[Tensor], attrs: dict) -> dict:
 def _loop_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     """A loop over the kept carries in the other direction, running the body's gradient graph."""
     attrs = record.attrs
-    count, init, xs, captured = loop_parts(record.inputs, attrs)
+    count, _, xs, captured = loop_parts(record.inputs, attrs)
     c, body = attrs["carries"], attrs["body"]
     outputs = record.outputs
     kept = outputs[len(outputs) - c :] if c else ()

@@ -174,7 +174,8 @@ def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray
 
 def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy functions of tensors: our op of that name, else NumPy's result on the values (no gradient)."""
-    op = OPS.get(_OTHER_NAMES.get(ufunc.__name__, ufunc.__name__))
+    name = ufunc.__name__
+    op = linalg.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
     if method == "__call__" and not kwargs and op is not None:
         try:
             return op(*inputs)

@@ -1,0 +1,302 @@
+"""Graph to loop IR: each node becomes a nest, a view, or a structure; the rule is in the op's declaration.
+
+Values are views over buffers. A node that updates a tensor takes over its buffer when nothing reads it
+afterwards. Fusing nests, dropping dead buffers and placing the rest is left to later passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import Dim, Size, product, substitute
+from ..core.errors import TracejitError, at
+from ..core.graph import Graph, Node, Value
+from ..core.spec import TensorSpec
+from ..core.trace import resize, trace
+from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
+from .builder import Builder, real_dtype
+from .liveness import Liveness
+from .loops import Allocate, Buffer, Call, Move, Nest, Store, While
+from .loops import View as Operand
+from .views import View, row_major
+
+Env = dict[Value, View]
+
+#: Lowers a node with structure: ``(lowering, node, views, liveness, position) -> views of the outputs``.
+Structures = Mapping[str, Callable[..., Sequence[View]]]
+
+#: Products of sizes up to which a matrix product is a plain nest.
+SMALL_MATMUL = 512
+
+#: Statements after which an element-wise nest is closed.
+MAX_STATEMENTS = 480
+
+
+class OpenNest:
+    """The element-wise nest at the end of a block, to which more of the same shape can be added.
+
+    Values computed or loaded in it are used directly; this does no more than `fuse` would, but sooner.
+    """
+
+    def __init__(self, b: Builder, shape: Sequence[Size]):
+        self.b, self.shape = b, tuple(shape)
+        axes, self.ix = b.axes(shape)
+        self.nest = Nest(axes, [])
+        self.values: dict[int, tuple[View, Any]] = {}
+        self.written: dict[Any, View] = {}
+        self.size: Size | None = None
+        b.block.append(self.nest)
+
+    def takes(self, block: Sequence[Any], views: Sequence[View]) -> bool:
+        """Is it still the last statement, not too long, and read only where it was just written?"""
+        if not block or block[-1] is not self.nest or len(self.nest.body) > MAX_STATEMENTS:
+            return False
+        return all(
+            v.buffer not in self.written or id(v) in self.values or v == self.written[v.buffer] for v in views
+        )
+
+    def value(self, view: View) -> Any:
+        found = self.values.get(id(view))
+        if found is None:
+            same = self.written.get(view.buffer) if view.buffer is not None else None
+            loaded = (
+                self.values[id(same)][1]
+                if same is not None
+                else self.b.load(view.broadcast(self.shape), self.ix)
+            )
+            found = self.values[id(view)] = (view, loaded)
+        return found[1]
+
+    def keep(self, out: TensorSpec, value: Any) -> View:
+        """Store a value into a buffer of its own."""
+        b = self.b
+        if out.dtype.kind == "c":
+            view = b.empty(out)
+            b.store(view, self.ix, value)
+        else:
+            if self.size is None:
+                self.size, self.strides = out.size, row_major(out.shape)
+                self.index = View(None, self.shape, self.strides, out.dtype).index(self.ix)
+                self.kind = b.empty_kind(out)
+            view = View(b.buffer(out.dtype, self.size, self.kind), self.shape, self.strides, out.dtype)
+            b.block.append(Store(view.buffer, self.index, value.operand))
+        self.values[id(view)] = (view, value)
+        self.written[view.buffer] = view
+        return view
+
+
+class Lowering:
+    """Lowers graphs and their regions into one builder.
+
+    `known` are the size atoms that have a value so far; `sizes` maps the trip-count atoms of graphs to the
+    program's own, which are unique; `bound` are those. `structures` lower the ops with structure, by name.
+    `swapped` are buffers whose memory loops exchange, so that none of them can be an output; `moves` are temps
+    that will be rows of a loop's stacks.
+    """
+
+    def __init__(self, builder: Builder, known: set[str], structures: Structures):
+        self.b = builder
+        self.known = known
+        self.structures = structures
+        self.sizes: dict[str, Size] = {}
+        self.bound: list[str] = []
+        self.swapped: set[Buffer] = set()
+        self.open: OpenNest | None = None
+        self.moves: list[Move] = []
+
+    # ---- one graph ---------------------------------------------------------------------------------------
+
+    def nodes(
+        self, graph: Graph, env: Env, donatable: set[Value], held: Sequence[Value] | None = None
+    ) -> None:
+        """Lower the nodes of a graph; `env` has its inputs, those in `donatable` may be overwritten.
+
+        `held` are the values read after the last node, by default the graph's outputs.
+        """
+        life = Liveness(graph, donatable, graph.outputs if held is None else held)
+        for position, node in enumerate(graph.nodes):
+            self.b.location = node.location
+            views = [env[v] for v in node.inputs]
+            results = self.node(node, views, life, position)
+            env.update(zip(node.outputs, results, strict=True))
+
+    def node(self, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
+        """The views of a node's outputs."""
+        lower = node.op.lower
+        if isinstance(lower, Structure):
+            return self.structures[lower.name](self, node, views, life, position)
+        if lower == "constant":
+            return [self.b.literal(node.attrs["value"])]
+        out = self.spec(node.outputs[0].spec)
+        attrs = self.attrs(node)
+        match lower:
+            case Scalar(name):
+                return [self.elementwise(name, out, views)]
+            case Reindex(rule):
+                return [self.reindexed(rule, out, views[0], attrs)]
+            case Reduce(rule, init):
+                return [self.reduced(rule, init, out, views[0], attrs["axis"])]
+            case Nests(rule, updates):
+                views = self.donating(node, views, life, position, updates)
+                result = rule(self.b, out, *views, **attrs)
+                self.b.shared = None
+                return [result]
+            case Compose(rule):
+                return self.inline(composed(node, rule), views)
+        if lower == "size":
+            return [self.b.map(out, lambda ix: self.b.size(attrs["size"]))]
+        raise TracejitError(f"the op {node.op} has no lowering{at(node.location)}")
+
+    def spec(self, spec: TensorSpec) -> TensorSpec:
+        """A spec of the graph with the program's own size atoms."""
+        if not spec.symbolic or not self.sizes:
+            return spec
+        return spec.with_shape(substitute(s, self.sizes) for s in spec.shape)
+
+    def attrs(self, node: Node) -> Mapping[str, Any]:
+        if not self.sizes:
+            return node.attrs
+        return {k: v if isinstance(v, Graph) else resize(v, self.sizes) for k, v in node.attrs.items()}
+
+    def inline(self, graph: Graph, views: Sequence[View]) -> list[View]:
+        """Lower another graph's nodes here."""
+        env: Env = dict(zip(graph.inputs, views, strict=True))
+        self.nodes(graph, env, set())
+        return [env[v] for v in graph.outputs]
+
+    # ---- kinds of lowering -------------------------------------------------------------------------------
+
+    def elementwise(self, name: str, out: TensorSpec, views: Sequence[View]) -> View:
+        """Into the nest that is being written, if it has this shape and its values line up; else a nest of its own."""
+        b, nest = self.b, self.open
+        if nest is None or nest.shape != out.shape or not nest.takes(b.block, views):
+            nest = self.open = OpenNest(b, out.shape)
+        with b.writing(nest.nest.body):
+            loaded = [nest.value(v) for v in views]
+            value = b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
+            return nest.keep(out, value)
+
+    def reindexed(
+        self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]
+    ) -> View:
+        found = rule(view, out, **attrs)
+        return found if found is not None else rule(self.b.copied(view), out, **attrs)
+
+    def reduced(
+        self, rule: str, init: Callable[[np.dtype], Any], out: TensorSpec, view: View, axis: Any
+    ) -> View:
+        start = init(view.dtype)
+        if isinstance(axis, int):
+            return self.b.arg_reduce(out, view, axis, rule, start)
+        if not axis:
+            return self.b.copied(view)
+        if view.dtype.kind == "b":
+            rule = {"max": "or", "min": "and"}[rule]
+        return self.b.fold(out, view.shape, axis, rule, start, lambda ix: self.b.load(view, ix))
+
+    def donating(
+        self, node: Node, views: list[View], life: Liveness, position: int, updates: int | None
+    ) -> list[View]:
+        """Decide whether an update may take over its operand's buffer; other operands must not alias it."""
+        self.b.shared = None
+        if updates is None:
+            return views
+        target = views[updates]
+        if (
+            target.is_whole
+            and target.buffer.kind in ("temp", "local", "heap")
+            and (life.ends(node.inputs[updates], position))
+        ):
+            self.b.shared = target.buffer
+            return [
+                self.b.copied(v) if v.buffer is target.buffer and k != updates else v
+                for k, v in enumerate(views)
+            ]
+        return views
+
+    # ---- outputs -----------------------------------------------------------------------------------------
+
+    def place_output(self, view: View, slot: int) -> None:
+        """Make `view` the output of a slot: its buffer becomes the output where it can, else it is copied."""
+        b = self.b
+        buffer = view.buffer
+        late = any(isinstance(s, Dim) and any(a.name in self.bound for a in s.atoms()) for s in view.shape)
+        free = buffer is not None and view.is_whole and buffer.slot < 0 and buffer not in self.swapped
+        if free and buffer.kind in ("temp", "heap"):
+            buffer.kind, buffer.slot = ("output" if buffer.kind == "temp" else "heap"), slot
+            return
+        size = product(view.shape) * view.unit
+        target = View.whole(
+            b.buffer(real_dtype(view.dtype), size, "heap" if late else "output", slot), view.shape, view.dtype
+        )
+        if late:
+            self.allocate(target)
+        b.copy(view, target)
+
+    def allocate(self, view: View) -> None:
+        """Room for a tensor whose size is known only at run time."""
+        self.b.block.append(Allocate(view.buffer, view.buffer.size))
+
+
+def composed(node: Node, rule: Callable[..., Any]) -> Graph:
+    """The graph of an op written with other ops."""
+    specs = tuple(v.spec for v in node.inputs)
+    key = (specs, tuple(node.attrs.items()))
+    known = node.op.__dict__.setdefault("composed", {})
+    if key not in known:
+        known[key] = trace(lambda *xs: [rule(*xs, **node.attrs)], specs, node.op.name).graph
+    return known[key]
+
+
+# ---- matrix products ------------------------------------------------------------------------------------
+
+
+def lower_matmul(
+    low: Lowering, node: Node, views: list[View], life: Liveness, position: int
+) -> Sequence[View]:
+    out = low.spec(node.outputs[0].spec)
+    a, c = (v.broadcast((*out.shape[:-2], *v.shape[-2:])) for v in views)
+    m, k, n = a.shape[-2], a.shape[-1], c.shape[-1]
+    work = product((m, k, n))
+    small = isinstance(work, int) and work <= SMALL_MATMUL
+    if small or out.dtype not in (np.float32, np.float64):
+        return [_matmul_nest(low.b, out, a, c, k)]
+    return [_matmul_calls(low, out, a, c)]
+
+
+def _matmul_nest(b: Builder, out: TensorSpec, a: View, c: View, k: Size) -> View:
+    """A product written out: multiply over (…, i, j, k), summed over k."""
+    lead, (m, n) = out.shape[:-2], out.shape[-2:]
+    rank = len(lead) + 3
+    left = a.with_axis(rank - 2, n)
+    right = c.transposed((*range(len(lead)), len(lead) + 1, len(lead))).with_axis(rank - 3, m)
+
+    def product_at(ix: Sequence[Any]) -> Any:
+        return b.compute("mul", b.load(left, ix), b.load(right, ix))
+
+    return b.fold(out, (*lead, m, n, k), (rank - 1,), "add", 0, product_at)
+
+
+def _matmul_calls(low: Lowering, out: TensorSpec, a: View, c: View) -> View:
+    """One kernel call per matrix of the batch."""
+    b = low.b
+    a, c = (b.copied(v) if v.buffer is None or v.moving else v for v in (a, c))
+    result = b.empty(out)
+    _over_batch(low, [a, c, result])
+    return result
+
+
+def _over_batch(low: Lowering, views: list[View]) -> None:
+    b = low.b
+    count = views[0].shape[0]
+    if len(views[0].shape) == 2:
+        operands = tuple(Operand(v.buffer, v.index((0, 0)), v.strides) for v in views)
+        b.block.append(Call("matmul", operands, (*views[0].shape, views[1].shape[1])))
+        return
+    index = b.fresh("n")
+    with b.writing([]) as body:
+        _over_batch(low, [v.row(index) for v in views])
+    b.block.append(While(index, count, body))
