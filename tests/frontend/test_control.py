@@ -69,8 +69,20 @@ def empty(x):
     return tf.fori_loop(3, 3, lambda i, y: y * x, carry * x) + tf.reduce_sum(ys)
 
 
-PROGRAMS = [power_by_while, growth_while_small, limited, power_by_fori, power_by_traced_bound, sums_by_scan,
-            backwards_by_scan, scan_without_rows, branch, other_branch, nested, empty]
+PROGRAMS = [
+    power_by_while,
+    growth_while_small,
+    limited,
+    power_by_fori,
+    power_by_traced_bound,
+    sums_by_scan,
+    backwards_by_scan,
+    scan_without_rows,
+    branch,
+    other_branch,
+    nested,
+    empty,
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -92,7 +104,9 @@ def test_values_and_derivatives_agree_in_all_nestings(f):
 
 def test_structures_are_kept():
     def f(x):
-        out = tf.while_loop(lambda s, n: n < 2, lambda s, n: ({"a": s["b"], "b": s["a"]}, n + 1), [{"b": x, "a": 2 * x}, 0])
+        out = tf.while_loop(
+            lambda s, n: n < 2, lambda s, n: ({"a": s["b"], "b": s["a"]}, n + 1), [{"b": x, "a": 2 * x}, 0]
+        )
         return out, tf.while_loop(lambda y: y < 8.0, lambda y: y * 2.0, x)
 
     for g in (f, tf.function(f)):
@@ -186,9 +200,13 @@ def test_errors_name_the_loop_variable_and_the_line():
     def lazy(x):
         return tf.while_loop(lambda x: x, lambda x: x, [x])  # here
 
-    cases = [(grows, "loop variable 1 .*float64.2. to float64.4."), (changes, "loop variable 0.*float64.*float32"),
-             (disagrees, r"branches of cond return \* of float64\[2\] and \* of float64\[\]"), (forgets, "pair"),
-             (lazy, "scalar bool|ambiguous")]
+    cases = [
+        (grows, "loop variable 1 .*float64.2. to float64.4."),
+        (changes, "loop variable 0.*float64.*float32"),
+        (disagrees, r"branches of cond return \* of float64\[2\] and \* of float64\[\]"),
+        (forgets, "pair"),
+        (lazy, "scalar bool|ambiguous"),
+    ]
     for f, message in cases:
         modes = (tf.function(f),) if f is disagrees else (f, tf.function(f))
         for g in modes:

@@ -64,12 +64,12 @@ def test_row_15_linear_ops_keep_nothing():
 
 def test_row_15_what_a_rule_uses_is_kept_and_no_more():
     def program(x, alive):
-        a = x * 2.0          # needs no value: the factor 2.0 is small
-        b = tf.sin(a)        # needs its input a
-        c = tf.exp(b)        # needs its output c, not b
-        d = tf.relu(c)       # needs one of both
-        e = d * c            # needs both
-        f = tf.sqrt(e + 1.0) # needs its output
+        a = x * 2.0  # needs no value: the factor 2.0 is small
+        b = tf.sin(a)  # needs its input a
+        c = tf.exp(b)  # needs its output c, not b
+        d = tf.relu(c)  # needs one of both
+        e = d * c  # needs both
+        f = tf.sqrt(e + 1.0)  # needs its output
         alive.note(a=a, b=b, c=c, d=d, e=e, f=f)
         return tf.reduce_sum(f)
 
@@ -105,7 +105,9 @@ def test_second_order_through_lean_records():
 
 
 def test_a_persistent_tape_is_freed_with_its_last_name():
-    tape, x, y, alive = recorded(lambda x, alive: (alive.note(a=(a := tf.exp(x))), tf.sin(a))[1], persistent=True)
+    tape, x, y, alive = recorded(
+        lambda x, alive: (alive.note(a=(a := tf.exp(x))), tf.sin(a))[1], persistent=True
+    )
     tape.gradient(y, x)
     assert alive.names() == {"a"}
     del tape
@@ -120,15 +122,14 @@ def test_tensors_do_not_point_to_tapes():
 
 
 def test_compiled_functions_keep_no_variables_and_no_arguments():
-    v = tf.Variable(np.ones(N))
-    f = tf.function(lambda x: tf.reduce_sum(x * v))
+    state = [tf.Variable(np.ones(N))]
+    f = tf.function(lambda x: tf.reduce_sum(x * state[0]))
     x = tf.constant(np.ones(N))
     alive = weakref.ref(x.array)
     f(x)
     del x
     assert alive() is None
-    alive = weakref.ref(v)
-    del v
+    alive = weakref.ref(state.pop())
     assert alive() is None
 
 

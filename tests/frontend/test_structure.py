@@ -14,8 +14,13 @@ Pair = namedtuple("Pair", "a b")
 
 nests = st.recursive(
     st.integers() | st.text(max_size=2),
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.builds(Pair, inner, inner)
-    | st.dictionaries(st.text(max_size=2), inner, max_size=3) | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.builds(Pair, inner, inner)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+        | st.none()
+    ),
     max_leaves=12,
 )
 
@@ -55,4 +60,7 @@ def test_none_may_stand_for_leaves_and_branches():
 
 
 def test_text():
-    assert text(flatten({"b": (1,), "a": [2, None], "c": Pair(1, 2)})[1]) == "{'a': [*, None], 'b': (*,), 'c': Pair(*, *)}"
+    assert (
+        text(flatten({"b": (1,), "a": [2, None], "c": Pair(1, 2)})[1])
+        == "{'a': [*, None], 'b': (*,), 'c': Pair(*, *)}"
+    )

@@ -73,7 +73,9 @@ def test_vjp():
 
 
 def test_jvp():
-    y, t = tf.jvp(lambda x, p: (x * p["k"], p["k"]), [tf.constant([1.0, 2.0]), {"k": 3.0}], [[1.0, 1.0], {"k": 1.0}])
+    y, t = tf.jvp(
+        lambda x, p: (x * p["k"], p["k"]), [tf.constant([1.0, 2.0]), {"k": 3.0}], [[1.0, 1.0], {"k": 1.0}]
+    )
     assert values(t) == [[4.0, 5.0], 1.0]
     y, t = tf.jvp(lambda x, n: x**n, [2.0, 3], [1.0, None])
     assert [y.item(), t.item()] == [8.0, 12.0]

@@ -10,11 +10,35 @@ import tracejit as tf
 A = np.arange(24.0).reshape(2, 3, 4)
 s = slice
 INDICES = [
-    0, -1, (1, 2), (0, s(None, None, -1)), (..., 1), (s(None), [0, 2]), ([0, 1], [1, 2]), ([0, 1], s(None), [1, 2]),
-    (None, 1, ..., None), (s(None), s(2, None, -2), 3), s(0, 0), np.array([[0, 1], [1, 0]]), (0, s(None), [1, 2]),
-    (s(None), [0, 1], [2, 3]), s(5, 1), (0, [True, False, True]), (s(None), s(-2, None), s(1, -1, 2)), (s(None), -1),
-    (s(None), [-1, 0]), (), ..., (1, 2, 3), (1, None, 2), np.int64(1), (s(None, None, 5),), (s(-100, 100),),
-    (s(None), None, [0, 1], [2, 3]), ([[0], [1]], [0, 2]), (s(None), s(None, None, -1), s(-1, -4, -1)),
+    0,
+    -1,
+    (1, 2),
+    (0, s(None, None, -1)),
+    (..., 1),
+    (s(None), [0, 2]),
+    ([0, 1], [1, 2]),
+    ([0, 1], s(None), [1, 2]),
+    (None, 1, ..., None),
+    (s(None), s(2, None, -2), 3),
+    s(0, 0),
+    np.array([[0, 1], [1, 0]]),
+    (0, s(None), [1, 2]),
+    (s(None), [0, 1], [2, 3]),
+    s(5, 1),
+    (0, [True, False, True]),
+    (s(None), s(-2, None), s(1, -1, 2)),
+    (s(None), -1),
+    (s(None), [-1, 0]),
+    (),
+    ...,
+    (1, 2, 3),
+    (1, None, 2),
+    np.int64(1),
+    (s(None, None, 5),),
+    (s(-100, 100),),
+    (s(None), None, [0, 1], [2, 3]),
+    ([[0], [1]], [0, 2]),
+    (s(None), s(None, None, -1), s(-1, -4, -1)),
 ]
 
 
@@ -64,8 +88,15 @@ def test_positions_of_run_time(compiled):
 
 def test_errors_name_the_line():
     x = tf.constant(A)
-    cases = [(2, "index 2 is out of range"), ((0, 0, 0, 0), "4 indices"), ((..., ...), "one Ellipsis"), (1.5, "float"),
-             ((0, [5]), "index 5 is out of range"), ("a", "str"), (True, "bool")]
+    cases = [
+        (2, "index 2 is out of range"),
+        ((0, 0, 0, 0), "4 indices"),
+        ((..., ...), "one Ellipsis"),
+        (1.5, "float"),
+        ((0, [5]), "index 5 is out of range"),
+        ("a", "str"),
+        (True, "bool"),
+    ]
     for index, message in cases:
         with pytest.raises((IndexError, TypeError), match=f"{message}(.|\n)*test_indexing.py"):
             x[index]
@@ -84,8 +115,12 @@ def test_changed_copies(index):
         expected_set[index] = v
         expected_add[index] += v
         for wrap in (lambda f: f, tf.function):
-            np.testing.assert_array_equal(wrap(lambda x, v: x.at[index].set(v))(tf.constant(A), v), expected_set)
-            np.testing.assert_array_equal(wrap(lambda x, v: x.at[index].add(v))(tf.constant(A), v), expected_add)
+            np.testing.assert_array_equal(
+                wrap(lambda x, v: x.at[index].set(v))(tf.constant(A), v), expected_set
+            )
+            np.testing.assert_array_equal(
+                wrap(lambda x, v: x.at[index].add(v))(tf.constant(A), v), expected_add
+            )
     assert np.asarray(tf.constant(A))[0, 0, 0] == 0.0
 
 

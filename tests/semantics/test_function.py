@@ -157,7 +157,7 @@ def test_writes_happen_together_or_not_at_all():
         w.assign(tf.gather(w, i) * x)
         return v + 0.0
 
-    with pytest.raises((tf.TracejitError, IndexError, RuntimeError), match="out of (range|bounds)"):
+    with pytest.raises((tf.TracejitError, IndexError, RuntimeError), match=r"out of (range|bounds)"):
         f(tf.constant(1.0), np.array([0, 7]))
     assert v.numpy() == 1.0 and w.numpy().tolist() == [1.0, 2.0]
 
@@ -331,7 +331,9 @@ def test_a_shape_error_names_the_line_in_a_nested_function():
     def f(a, b):
         return helper(a, b) * 2.0
 
-    with pytest.raises(ValueError, match=r"float64\[2\].*float64\[3\](.|\n)*test_function\.py(.|\n)*the line to be named"):
+    with pytest.raises(
+        ValueError, match=r"float64\[2\].*float64\[3\](.|\n)*test_function\.py(.|\n)*the line to be named"
+    ):
         f(np.ones(2), np.ones(3))
 
 
@@ -343,7 +345,7 @@ def test_what_cannot_be_an_argument():
         f(np.array([None, 1], dtype=object))
     with pytest.raises(TypeError, match="returns tensors"):
         tf.function(lambda: "text")()
-    with pytest.raises(TypeError, match="takes 1 positional argument|too many positional"):
+    with pytest.raises(TypeError, match=r"takes 1 positional argument|too many positional"):
         f(1.0, 2.0)
 
 

@@ -143,8 +143,13 @@ def test_row_41_not_differentiable(run):
     def program():
         with tf.GradientTape(persistent=True) as tape:
             tape.watch(x)
-            targets = [tf.round(x), tf.floor(x), tf.cast(x > 0.0, tf.float32), tf.cast(tf.cast(x, tf.int32), tf.float32),
-                       tf.argmax(x)]
+            targets = [
+                tf.round(x),
+                tf.floor(x),
+                tf.cast(x > 0.0, tf.float32),
+                tf.cast(tf.cast(x, tf.int32), tf.float32),
+                tf.argmax(x),
+            ]
         return [tape.gradient(t, x) for t in targets]
 
     assert run(program) == [None] * 5

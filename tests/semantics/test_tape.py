@@ -157,7 +157,9 @@ def test_row_11_released_after_one_use(run):
         with tf.GradientTape() as tape:
             y = x * x
         tape.gradient(y, x)
-        with pytest.raises(RuntimeError, match="A non-persistent GradientTape can only be used to compute one set"):
+        with pytest.raises(
+            RuntimeError, match="A non-persistent GradientTape can only be used to compute one set"
+        ):
             tape.gradient(y, x)
         return y
 
@@ -170,7 +172,7 @@ def test_row_11_memory_is_freed_by_reference_count():
         x = tf.Variable(np.zeros(1000))
         with tf.GradientTape(persistent=True) as tape:
             y = tf.sin(tf.exp(x))
-        inner = [np.asarray(r.outputs[0]) for r in tape.records if r.op.name == "exp"][0].base
+        inner = next(r.outputs[0].array for r in tape.records if r.op.name == "exp")
         alive = weakref.ref(inner)
         del inner, y
         assert alive() is not None

@@ -17,6 +17,7 @@ from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_locati
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
+from ..ops.indexing import get
 from ..ops.shape import stack
 from .regions import Region, assigned_in, check_carry, share_captures
 from .structure import LEAF, Nest, Structure, flatten, text, unflatten
@@ -25,9 +26,17 @@ from .variable import Variable, tracer
 INDEX = TensorSpec((), np.dtype(np.int64))
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any,
-               shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
-               swap_memory: bool = False, maximum_iterations: Any = None, name: str | None = None) -> Any:
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
     """Run ``loop_vars = body(*loop_vars)`` while ``cond(*loop_vars)`` holds.
 
     Parameters
@@ -73,12 +82,19 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
     return loop_vars.__class__(result) if several else result[0]
 
 
-def _eager_while(cond: Callable[..., Any], step: Callable[..., Any], structure: Structure, tensors: list[Tensor],
-                 limit: Any) -> list[Tensor]:
+def _eager_while(
+    cond: Callable[..., Any],
+    step: Callable[..., Any],
+    structure: Structure,
+    tensors: list[Tensor],
+    limit: Any,
+) -> list[Tensor]:
     done = 0
     limit = None if limit is None else int(limit)
     while (limit is None or done < limit) and bool(cond(*unflatten(structure, tensors))):
-        tensors = _checked_step("the body of while_loop", step(*unflatten(structure, tensors)), structure, tensors)
+        tensors = _checked_step(
+            "the body of while_loop", step(*unflatten(structure, tensors)), structure, tensors
+        )
         done += 1
     return tensors
 
@@ -91,8 +107,13 @@ def _checked_step(what: str, new: Any, structure: Structure, before: list[Tensor
     return tensors
 
 
-def _traced_while(cond: Callable[..., Any], step: Callable[..., Any], structure: Structure, tensors: list[Tensor],
-                  limit: Any) -> list[Tensor]:
+def _traced_while(
+    cond: Callable[..., Any],
+    step: Callable[..., Any],
+    structure: Structure,
+    tensors: list[Tensor],
+    limit: Any,
+) -> list[Tensor]:
     count = len(tensors)
     specs = [t.spec for t in tensors]
     if limit is not None:
@@ -143,14 +164,25 @@ def _children(structure: Structure) -> tuple:
 def _require_bool(what: str, region: Region) -> None:
     if region.outputs != [TensorSpec((), np.dtype(bool))]:
         given = ", ".join(map(str, region.outputs))
-        raise DtypeError(f"the condition of {what} returns {given}; it must be a scalar bool{at(user_location())}")
+        raise DtypeError(
+            f"the condition of {what} returns {given}; it must be a scalar bool{at(user_location())}"
+        )
     if region.assigned:
-        raise TracejitError(f"the condition of {what} assigns {region.assigned[0].name!r}; do it in the body"
-                            f"{at(user_location())}")
+        raise TracejitError(
+            f"the condition of {what} assigns {region.assigned[0].name!r}; do it in the body"
+            f"{at(user_location())}"
+        )
 
 
-def _loop(count: list[Tensor], carry: list[Tensor], rows: list[Tensor], variables: Sequence[Variable],
-          body: Region, test: Region | None, attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+def _loop(
+    count: list[Tensor],
+    carry: list[Tensor],
+    rows: list[Tensor],
+    variables: Sequence[Variable],
+    body: Region,
+    test: Region | None,
+    attrs: dict[str, Any],
+) -> tuple[Tensor, ...]:
     """Add a loop to the trace; returns its carries, trip count and stacks, Variables' carries apart."""
     captured = share_captures(*((body, test) if test is not None else (body,)))
     state = [v.current() for v in variables]
@@ -158,10 +190,19 @@ def _loop(count: list[Tensor], carry: list[Tensor], rows: list[Tensor], variable
         v.announce()
     _order_outputs(body, len(carry), len(state))
     _order_inputs(body, len(carry), len(rows), len(state))
-    found = apply(ops.loop, (*count, *carry, *state, *rows, *captured),
-                  {"carries": len(carry) + len(state), "rows": len(rows), "length": attrs["length"],
-                   "counted": attrs["counted"], "body": body.graph, "cond": None if test is None else test.graph,
-                   "reverse": attrs["reverse"]})
+    found = apply(
+        ops.loop,
+        (*count, *carry, *state, *rows, *captured),
+        {
+            "carries": len(carry) + len(state),
+            "rows": len(rows),
+            "length": attrs["length"],
+            "counted": attrs["counted"],
+            "body": body.graph,
+            "cond": None if test is None else test.graph,
+            "reverse": attrs["reverse"],
+        },
+    )
     n = len(carry)
     for v, value in zip(variables, found[n : n + len(state)], strict=True):
         v.store(value)
@@ -211,11 +252,15 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Tensor, Any], Any], init: 
             new = body(as_tensor(np.int64(i)), unflatten(structure, carry))
             carry = _checked_step(what, new, structure, carry)
         return unflatten(structure, carry)
-    start = as_tensor(np.int64(lower)) if isinstance(lower, int) else ops.cast(as_tensor(lower), dtype=INDEX.dtype)
+    start = (
+        as_tensor(np.int64(lower))
+        if isinstance(lower, int)
+        else ops.cast(as_tensor(lower), dtype=INDEX.dtype)
+    )
     plain = isinstance(lower, int) and lower == 0
 
     def step(i: Tensor, value: Any) -> Any:
-        return body(i if plain else i + start, value)
+        return body(i if plain else ops.add(i, start), value)
 
     specs = [t.spec for t in carry]
     region = Region(step, _indexed(structure), [INDEX, *specs], "body")
@@ -234,12 +279,21 @@ def _trips(lower: Any, upper: Any, start: Tensor) -> tuple[list[Tensor], Size | 
         return [], max(upper - lower, 0)
     if isinstance(upper, Dim) and lower == 0:
         return [], upper
-    end = ops.size_value(size=upper) if isinstance(upper, Dim) else ops.cast(as_tensor(upper), dtype=INDEX.dtype)
+    end = (
+        ops.size_value(size=upper)
+        if isinstance(upper, Dim)
+        else ops.cast(as_tensor(upper), dtype=INDEX.dtype)
+    )
     return [ops.maximum(end - start, as_tensor(np.int64(0)))], None
 
 
-def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: Any = None,
-         reverse: bool = False) -> tuple[Any, Any]:
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
     """Run ``carry, y = f(carry, x)`` over the rows ``x`` of `xs`, and stack the ``y``.
 
     Parameters
@@ -280,7 +334,9 @@ def _scan_length(rows: list[Tensor], length: Any) -> Size:
     sizes = [] if length is None else [length if isinstance(length, Dim) else int(length)]
     for row in rows:
         if not row.shape:
-            raise ShapeError(f"scan takes its steps along the first axis; {row.spec} has none{at(user_location())}")
+            raise ShapeError(
+                f"scan takes its steps along the first axis; {row.spec} has none{at(user_location())}"
+            )
         sizes.append(row.shape[0])
     if not sizes:
         raise ValueError(f"scan needs xs or a length{at(user_location())}")
@@ -295,16 +351,25 @@ def _pair(result: Any) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-def _eager_scan(f: Callable[..., Any], structure: Structure, carry: list[Tensor], row_structure: Structure,
-                rows: list[Tensor], size: int, reverse: bool) -> tuple[Any, Any]:
+def _eager_scan(
+    f: Callable[..., Any],
+    structure: Structure,
+    carry: list[Tensor],
+    row_structure: Structure,
+    rows: list[Tensor],
+    size: int,
+    reverse: bool,
+) -> tuple[Any, Any]:
     collected: list[list[Any]] = []
     y_structure: Structure | None = None
     for i in range(size - 1, -1, -1) if reverse else range(size):
-        new, y = _pair(f(unflatten(structure, carry), unflatten(row_structure, [r[i] for r in rows])))
+        new, y = _pair(f(unflatten(structure, carry), unflatten(row_structure, [get(r, i) for r in rows])))
         carry = _checked_step("the function given to scan", new, structure, carry)
         leaves, found = flatten(y)
         if y_structure is not None and found != y_structure:
-            raise ShapeError(f"scan got {text(y_structure)} and then {text(found)} to stack{at(user_location())}")
+            raise ShapeError(
+                f"scan got {text(y_structure)} and then {text(found)} to stack{at(user_location())}"
+            )
         y_structure = found
         collected.append(leaves)
     collected = collected[::-1] if reverse else collected
@@ -313,8 +378,15 @@ def _eager_scan(f: Callable[..., Any], structure: Structure, carry: list[Tensor]
     return unflatten(structure, carry), unflatten(y_structure, stacks)
 
 
-def _traced_scan(f: Callable[..., Any], structure: Structure, carry: list[Tensor], row_structure: Structure,
-                 rows: list[Tensor], size: Size, reverse: bool) -> tuple[Any, Any]:
+def _traced_scan(
+    f: Callable[..., Any],
+    structure: Structure,
+    carry: list[Tensor],
+    row_structure: Structure,
+    rows: list[Tensor],
+    size: Size,
+    reverse: bool,
+) -> tuple[Any, Any]:
     specs = [t.spec for t in carry]
     row_specs = [TensorSpec(r.shape[1:], r.dtype) for r in rows]
     whole = _indexed(Nest(tuple, (), (structure, row_structure)))
@@ -365,8 +437,10 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     specs = [t.spec for t in tensors]
 
     def branches(carried: Sequence[Variable]) -> list[Region]:
-        return [Region(f, structure, specs, name, carried, given=False)
-                for f, name in ((true_fn, "then"), (false_fn, "orelse"))]
+        return [
+            Region(f, structure, specs, name, carried, given=False)
+            for f, name in ((true_fn, "then"), (false_fn, "orelse"))
+        ]
 
     both = branches(())
     _check_branches(*both)
@@ -376,7 +450,9 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     captured = share_captures(*both)
     for v in variables:
         v.announce()
-    found = apply(ops.cond, (as_tensor(pred), *tensors, *captured), {"then": both[0].graph, "orelse": both[1].graph})
+    found = apply(
+        ops.cond, (as_tensor(pred), *tensors, *captured), {"then": both[0].graph, "orelse": both[1].graph}
+    )
     for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
         v.store(value)
     return unflatten(both[0].structure, list(found))

@@ -51,7 +51,9 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: 
     return constant(np.eye(num_rows, num_columns, dtype=dtype or default_float()))
 
 
-def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:
+def range_(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
+) -> Tensor:
     """``start, start + delta, ...`` up to but not including `limit`; with one argument from 0.
 
     Examples
@@ -79,7 +81,9 @@ def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Tensor
     """`num` numbers evenly spaced from `start` to `stop`, both included."""
     ends = [_bound(b) for b in (start, stop)]
     dtype = np.result_type(*ends)
-    return constant(np.linspace(ends[0], ends[1], int(num)).astype(dtype if dtype.kind == "f" else default_float()))
+    return constant(
+        np.linspace(ends[0], ends[1], int(num)).astype(dtype if dtype.kind == "f" else default_float())
+    )
 
 
 def size(x: Any, name: str | None = None) -> Tensor:

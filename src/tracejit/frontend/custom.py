@@ -69,7 +69,9 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             given = [x if x.__class__ is not Tensor else next(take) for x in inputs]
             result = f(*unflatten(structure, given), **kwargs)
             if result.__class__ is not tuple or len(result) != 2 or not callable(result[1]):
-                raise TypeError(f"a function with a custom gradient returns (value, grad_fn){at(user_location())}")
+                raise TypeError(
+                    f"a function with a custom gradient returns (value, grad_fn){at(user_location())}"
+                )
             return result
 
         return run(f, call, inputs)
@@ -108,13 +110,21 @@ def _rule_of(record: Record, gs: list, needs: list[bool]) -> list:
 
 
 def _no_forward(record: Record, tangents: list) -> list:
-    raise NoGradient("a function with a custom gradient has a vjp only; forward mode cannot go through it"
-                     f"{at(record.location)}")
+    raise NoGradient(
+        "a function with a custom gradient has a vjp only; forward mode cannot go through it"
+        f"{at(record.location)}"
+    )
 
 
 #: Stands in records for a function with a custom gradient; never run, never in a graph.
-CUSTOM = Op("custom_gradient", infer=lambda *specs: None, kernel=lambda *arrays: None, vjp=Joint(_rule_of),
-            jvp=_no_forward)
+CUSTOM = Op(
+    "custom_gradient",
+    infer=lambda *specs: None,
+    kernel=lambda *arrays: None,
+    partial=None,
+    vjp=Joint(_rule_of),
+    jvp=_no_forward,
+)
 
 
 def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -> Any:
@@ -141,25 +151,32 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
     return unflatten(structure, outputs)
 
 
-def _gradients(f: Callable[..., Any], grad_fn: Rule, inputs: list[Any], variables: list[Variable],
-               seeds: list[Tensor]) -> list[Tensor | None]:
+def _gradients(
+    f: Callable[..., Any], grad_fn: Rule, inputs: list[Any], variables: list[Variable], seeds: list[Tensor]
+) -> list[Tensor | None]:
     """Call the user's rule and check what it returns; gradients of the tensor inputs, then of the Variables."""
     if variables:
         if "variables" not in inspect.signature(grad_fn).parameters:
             names = ", ".join(v.name for v in variables)
-            raise TypeError(f"the gradient function of {f.__name__} must accept the keyword argument 'variables', "
-                            f"since the function uses the Variables {names}{at(_end_of(grad_fn))}")
+            raise TypeError(
+                f"the gradient function of {f.__name__} must accept the keyword argument 'variables', "
+                f"since the function uses the Variables {names}{at(_end_of(grad_fn))}"
+            )
         returned, of_variables = grad_fn(*seeds, variables=list(variables))
         more = list(of_variables)
     else:
         returned, more = grad_fn(*seeds), []
     found = _as_list(returned)
     if len(found) != len(inputs):
-        raise ValueError(f"custom_gradient function expected to return {len(inputs)} gradients, but returned "
-                         f"{len(found)} instead.{at(_end_of(grad_fn))}")
+        raise ValueError(
+            f"custom_gradient function expected to return {len(inputs)} gradients, but returned "
+            f"{len(found)} instead.{at(_end_of(grad_fn))}"
+        )
     if len(more) != len(variables):
-        raise ValueError(f"custom_gradient function expected to return {len(variables)} gradients of Variables, but "
-                         f"returned {len(more)} instead.{at(_end_of(grad_fn))}")
+        raise ValueError(
+            f"custom_gradient function expected to return {len(variables)} gradients of Variables, but "
+            f"returned {len(more)} instead.{at(_end_of(grad_fn))}"
+        )
     pairs = [(x.spec, g) for x, g in zip(inputs, found, strict=True) if x.__class__ is Tensor]
     pairs += [(v.spec, g) for v, g in zip(variables, more, strict=True)]
     return [_checked(g, spec, f, grad_fn) for spec, g in pairs]
@@ -180,9 +197,13 @@ def _checked(g: Any, spec: TensorSpec, f: Callable[..., Any], grad_fn: Rule) -> 
     if g is None or not spec.differentiable:
         return None
     g = as_tensor(g, spec.dtype)
-    if len(g.shape) != len(spec.shape) or not all(same(a, b) for a, b in zip(g.shape, spec.shape, strict=True)):
-        raise GradientError(f"the gradient rule of {f.__name__} returned {g.spec} for an argument of {spec}; a "
-                            f"gradient has the shape of its argument{at(_end_of(grad_fn))}")
+    if len(g.shape) != len(spec.shape) or not all(
+        same(a, b) for a, b in zip(g.shape, spec.shape, strict=True)
+    ):
+        raise GradientError(
+            f"the gradient rule of {f.__name__} returned {g.spec} for an argument of {spec}; a "
+            f"gradient has the shape of its argument{at(_end_of(grad_fn))}"
+        )
     return g if g.dtype == spec.dtype else ops.cast(g, dtype=spec.dtype)
 
 
@@ -214,24 +235,36 @@ def _traced(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) 
         results = [as_tensor(y) for y in leaves]
         made["variables"] = watcher.variables
         made["count"] = len(results)
-        made["rule"], kept = _traced_rule(f, grad_fn, inputs, watcher.variables, [y.spec for y in results], made)
+        made["rule"], kept = _traced_rule(
+            f, grad_fn, inputs, watcher.variables, [y.spec for y in results], made
+        )
         return [*results, *kept]
 
     traced = trace(body, [t.spec for t in tensors], f.__name__)
     if any(h.assigned for h in traced.held):
-        raise TracejitError(f"a function with a custom gradient assigns a Variable: return the new value instead"
-                            f"{at(user_location())}")
+        raise TracejitError(
+            f"a function with a custom gradient assigns a Variable: return the new value instead"
+            f"{at(user_location())}"
+        )
     own = {id(v): g for v, g in zip(made["variables"], made["connected"][len(tensors) :], strict=True)}
-    connected = (*made["connected"][: len(tensors)], *(False for _ in traced.captured),
-                 *(own.get(id(h.owner), False) for h in traced.held))
+    connected = (
+        *made["connected"][: len(tensors)],
+        *(False for _ in traced.captured),
+        *(own.get(id(h.owner), False) for h in traced.held),
+    )
     outer = (*tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
     _in_order(made["rule"], made["connected"], len(tensors), made["variables"], traced.held)
-    outputs = apply(ops.custom, outer, {"body": traced.graph, "rule": made["rule"], "outputs": made["count"],
-                                        "connected": connected})
+    outputs = apply(
+        ops.custom,
+        outer,
+        {"body": traced.graph, "rule": made["rule"], "outputs": made["count"], "connected": connected},
+    )
     return unflatten(made["structure"], outputs[: made["count"]])
 
 
-def _in_order(rule: Any, connected: list[bool], count: int, variables: list[Variable], held: list[Any]) -> None:
+def _in_order(
+    rule: Any, connected: list[bool], count: int, variables: list[Variable], held: list[Any]
+) -> None:
     """Bring the rule's gradients of Variables, in order of reading, into the order of the graph's inputs."""
     outs = iter(rule.outputs)
     per_input = [next(outs) if c else None for c in connected]
@@ -240,8 +273,14 @@ def _in_order(rule: Any, connected: list[bool], count: int, variables: list[Vari
     rule.outputs = [g for g in ordered if g is not None]
 
 
-def _traced_rule(f: Callable[..., Any], grad_fn: Rule, inputs: list[Any], variables: list[Variable],
-                 specs: list[TensorSpec], made: dict[str, Any]) -> tuple[Any, list[Tensor]]:
+def _traced_rule(
+    f: Callable[..., Any],
+    grad_fn: Rule,
+    inputs: list[Any],
+    variables: list[Variable],
+    specs: list[TensorSpec],
+    made: dict[str, Any],
+) -> tuple[Any, list[Tensor]]:
     """Trace the rule inside the trace of the body; returns its graph and the tensors it takes from the body."""
 
     def rule(*gs: Tensor) -> list[Tensor]:
@@ -259,5 +298,3 @@ def _traced_rule(f: Callable[..., Any], grad_fn: Rule, inputs: list[Any], variab
     n = len(seeded)
     traced.graph.inputs = [*traced.graph.inputs[n:], *traced.graph.inputs[:n]]
     return traced.graph, kept
-
-

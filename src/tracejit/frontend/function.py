@@ -25,7 +25,17 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
 from .execution import compiler
-from .signature import Call, ArgumentError, Weak, conform, decided, describe, entry_specs, relaxed, sizes_at_entry
+from .signature import (
+    ArgumentError,
+    Call,
+    Weak,
+    conform,
+    decided,
+    describe,
+    entry_specs,
+    relaxed,
+    sizes_at_entry,
+)
 from .specialization import Specialization, converted
 from .structure import flatten, unflatten
 from .variable import Variable, tracer
@@ -33,9 +43,14 @@ from .variable import Variable, tracer
 _MAX_REMEMBERED = 4096
 
 
-def function(f: Callable[..., Any] | None = None, input_signature: Sequence[Any] | None = None,
-             autograph: bool = True, jit_compile: bool | None = None, reduce_retracing: bool = False,
-             **accepted: Any) -> Any:
+def function(
+    f: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    **accepted: Any,
+) -> Any:
     """Compile a function: trace it once per signature and run the compiled graph.
 
     A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of
@@ -72,15 +87,19 @@ def function(f: Callable[..., Any] | None = None, input_signature: Sequence[Any]
 class Function:
     """A compiled function; made by :func:`function`."""
 
-    def __init__(self, f: Callable[..., Any], input_signature: Sequence[Any] | None = None,
-                 reduce_retracing: bool = False):
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        input_signature: Sequence[Any] | None = None,
+        reduce_retracing: bool = False,
+    ):
         self.python_function = f
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self.reduce_retracing = reduce_retracing
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.__qualname__ = getattr(f, "__qualname__", self.__name__)
         self.__doc__ = getattr(f, "__doc__", None)
-        self.__module__ = getattr(f, "__module__", None)
+        self.__module__ = getattr(f, "__module__", __name__)
         self.__wrapped__ = f
         self._arity = _plain_arity(f) if input_signature is None else None
         self._settings: Any = None
@@ -201,8 +220,9 @@ class Function:
 
     def _forget_the_dead(self) -> None:
         """Drop traces specialised on objects that no longer exist."""
-        dead = [k for k in self._specializations
-                if any(isinstance(v, Weak) and v.ref() is None for _, v in k[1])]
+        dead = [
+            k for k in self._specializations if any(isinstance(v, Weak) and v.ref() is None for _, v in k[1])
+        ]
         for key in dead:
             del self._specializations[key]
 
@@ -213,8 +233,9 @@ class Function:
             made = self._trace_once(call, patterns, None)
         return made
 
-    def _trace_once(self, call: Call, patterns: Sequence[TensorSpec],
-                    created: list[Variable] | None) -> Specialization:
+    def _trace_once(
+        self, call: Call, patterns: Sequence[TensorSpec], created: list[Variable] | None
+    ) -> Specialization:
         specs, atoms = entry_specs(patterns)
         structure: list[Any] = []
 
@@ -228,7 +249,9 @@ class Function:
             structure.append(found)
             return [converted(y) for y in leaves]
 
-        hints = {n: s for n, s in sizes_at_entry(atoms, [s.shape for s in call.specs]).items() if s is not None}
+        hints = {
+            n: s for n, s in sizes_at_entry(atoms, [s.shape for s in call.specs]).items() if s is not None
+        }
         self._traces += 1
         traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
         sizes = decided(traced.graph.guards, atoms)
@@ -330,6 +353,10 @@ def _plain_arity(f: Callable[..., Any]) -> int | None:
         inner = _plain_arity(f.f)
         return None if inner is None else inner - 1
     code = getattr(f, "__code__", None)
-    if code is None or code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+    if (
+        code is None
+        or code.co_kwonlyargcount
+        or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    ):
         return None
     return code.co_argcount

@@ -59,7 +59,9 @@ class Recording:
             return
         for t in outputs:
             tracked.add(t.serial)
-        if self.reverse and (outputs[0].nbytes > SMALL or inputs[0].nbytes > SMALL or inputs[-1].nbytes > SMALL):
+        if self.reverse and (
+            outputs[0].nbytes > SMALL or inputs[0].nbytes > SMALL or inputs[-1].nbytes > SMALL
+        ):
             record = lean(record, tuple([t.serial in tracked for t in inputs]))
         self.records.append(record)
 
@@ -93,7 +95,7 @@ def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
     def rule(*args: Tensor) -> list[Tensor]:
         seen = Record(record.op, args[:n], record.attrs, args[n : n + m], record.location)
         found = input_cotangents(seen, list(args[n + m :]), needs)
-        return [dense(g) for g in found if g is not None]
+        return [g for g in map(dense, found) if g is not None]
 
     try:
         graph = trace(rule, [t.spec for t in (*tensors, *record.outputs)], record.op.name).graph

@@ -18,7 +18,9 @@ def _reduced(function: Callable[..., Any], x: Any, axis: Any, keepdims: bool) ->
     return ops.reshape(y, shape=kept(x.shape, axes_of(axis, len(x.shape)))) if keepdims else y
 
 
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_sum(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """Sum over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
 
     Examples
@@ -30,16 +32,22 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     return _reduced(reduce.reduce_sum, input_tensor, axis, keepdims)
 
 
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_mean(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """Mean over the axes in `axis` (None: all); `keepdims` keeps them with size 1."""
     return _reduced(reduce.reduce_mean, input_tensor, axis, keepdims)
 
 
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_max(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """Largest element over the axes in `axis` (None: all); NaN wins; ties share the gradient evenly."""
     return _reduced(reduce.reduce_max, input_tensor, axis, keepdims)
 
 
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_min(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """Smallest element over the axes in `axis` (None: all); NaN wins; ties share the gradient evenly."""
     return _reduced(reduce.reduce_min, input_tensor, axis, keepdims)

@@ -34,8 +34,15 @@ class Region:
         Which it assigned.
     """
 
-    def __init__(self, f: Callable[..., Any], structure: Structure, specs: Sequence[TensorSpec], name: str,
-                 carried: Sequence[Variable] = (), given: bool = True):
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        structure: Structure,
+        specs: Sequence[TensorSpec],
+        name: str,
+        carried: Sequence[Variable] = (),
+        given: bool = True,
+    ):
         """Trace ``f(*arguments)``, where `structure` is that of the tuple of arguments.
 
         `carried` Variables are read and written as values that go round: their values at entry are the last
@@ -98,14 +105,19 @@ def assigned_in(*regions: Region) -> list[Variable]:
     return found
 
 
-def check_carry(what: str, wanted: Structure, specs: Sequence[TensorSpec], found: Structure,
-                outputs: Sequence[TensorSpec]) -> None:
+def check_carry(
+    what: str, wanted: Structure, specs: Sequence[TensorSpec], found: Structure, outputs: Sequence[TensorSpec]
+) -> None:
     """A loop's body must return what it was given; says which variable changed."""
     if not alike(wanted, found):
-        raise ShapeError(f"{what} was given {text(wanted)} and returned {text(found)}: return the same structure"
-                         f"{at(user_location())}")
+        raise ShapeError(
+            f"{what} was given {text(wanted)} and returned {text(found)}: return the same structure"
+            f"{at(user_location())}"
+        )
     for i, (before, after) in enumerate(zip(specs, outputs, strict=True)):
         if before != after:
             kind = DtypeError if before.dtype != after.dtype else ShapeError
-            raise kind(f"loop variable {i} of {what} changes from {before} to {after}: keep its shape and dtype"
-                       f"{at(user_location())}")
+            raise kind(
+                f"loop variable {i} of {what} changes from {before} to {after}: keep its shape and dtype"
+                f"{at(user_location())}"
+            )

@@ -97,8 +97,11 @@ class Call:
 
     def group(self) -> Hashable:
         """What calls have in common that differ in sizes only."""
-        return (self.structure, self.values, tuple([(i, s.dtype, len(s.shape))
-                                                    for (i, _), s in zip(self.arrays, self.specs, strict=True)]))
+        return (
+            self.structure,
+            self.values,
+            tuple([(i, s.dtype, len(s.shape)) for (i, _), s in zip(self.arrays, self.specs, strict=True)]),
+        )
 
     def ndarrays(self) -> list[np.ndarray]:
         """The inputs as arrays."""
@@ -151,8 +154,10 @@ def conform(args: tuple, signature: Sequence[Any]) -> tuple:
     try:
         given = leaves_like(structure, tuple(args))
     except ValueError:
-        raise ArgumentError(f"the arguments have the structure {text(flatten(tuple(args))[1])}, the input_signature "
-                            f"{text(structure)}{at(user_location())}") from None
+        raise ArgumentError(
+            f"the arguments have the structure {text(flatten(tuple(args))[1])}, the input_signature "
+            f"{text(structure)}{at(user_location())}"
+        ) from None
     return unflatten(structure, [_fitted(x, s) for x, s in zip(given, wanted, strict=True)])
 
 
@@ -163,20 +168,30 @@ def _fitted(x: Any, spec: TensorSpec) -> Any:
         have = x
     else:
         if not isinstance(x, (Tensor, Variable)):
-            x = np.asarray(x) if isinstance(x, np.ndarray) and x.dtype == spec.dtype else as_tensor(x, spec.dtype)
+            x = (
+                np.asarray(x)
+                if isinstance(x, np.ndarray) and x.dtype == spec.dtype
+                else as_tensor(x, spec.dtype)
+            )
         elif isinstance(x, Variable):
             x = as_tensor(x)
         have = x if isinstance(x, TensorSpec) else TensorSpec(x.shape, x.dtype)
     if have.dtype != spec.dtype:
-        raise DtypeError(f"an argument of {have} where the input_signature says {spec}; cast it{at(user_location())}")
+        raise DtypeError(
+            f"an argument of {have} where the input_signature says {spec}; cast it{at(user_location())}"
+        )
     if not admits(spec.shape, have.shape):
-        raise ShapeError(f"an argument of {have} does not fit the input_signature {spec}{at(user_location())}")
+        raise ShapeError(
+            f"an argument of {have} does not fit the input_signature {spec}{at(user_location())}"
+        )
     return x
 
 
 def admits(pattern: Sequence[Size | None], shape: Sequence[Size | None]) -> bool:
     """Does a shape fit a pattern in which None is any size?"""
-    return len(pattern) == len(shape) and all(p is None or p == s for p, s in zip(pattern, shape, strict=True))
+    return len(pattern) == len(shape) and all(
+        p is None or p == s for p, s in zip(pattern, shape, strict=True)
+    )
 
 
 # ---- unknown sizes --------------------------------------------------------------------------------------
@@ -199,7 +214,9 @@ def entry_specs(patterns: Sequence[TensorSpec]) -> tuple[list[TensorSpec], list[
     return specs, atoms
 
 
-def decided(guards: Iterable[tuple[str, Size, Size]], atoms: Sequence[tuple[str, int, int]]) -> dict[str, Size]:
+def decided(
+    guards: Iterable[tuple[str, Size, Size]], atoms: Sequence[tuple[str, int, int]]
+) -> dict[str, Size]:
     """What guards say unknown sizes are: another one or a number, by the atom's name.
 
     With these put in, a graph says itself which axes broadcast, and equal sizes have one name.
@@ -228,6 +245,6 @@ def relaxed(pattern: TensorSpec, spec: TensorSpec) -> TensorSpec:
     return TensorSpec(shape, spec.dtype)
 
 
-def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
+def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[Any]]) -> dict[str, int]:
     """The sizes that the atoms have in a call."""
     return {name: shapes[i][axis] for name, i, axis in atoms}

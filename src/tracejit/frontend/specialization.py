@@ -31,7 +31,8 @@ def converted(y: Any) -> Tensor:
         return as_tensor(y)
     except DtypeError:
         raise DtypeError(
-            f"a compiled function returns tensors, numbers and nests of them, not {type(y).__name__}{at(user_location())}"
+            f"a compiled function returns tensors, numbers and nests of them, not {type(y).__name__}"
+            f"{at(user_location())}"
         ) from None
 
 
@@ -49,8 +50,14 @@ class Specialization:
         Of the result.
     """
 
-    def __init__(self, name: str, traced: Traced, specs: Sequence[TensorSpec],
-                 atoms: Sequence[tuple[str, int, int]], structure: Structure):
+    def __init__(
+        self,
+        name: str,
+        traced: Traced,
+        specs: Sequence[TensorSpec],
+        atoms: Sequence[tuple[str, int, int]],
+        structure: Structure,
+    ):
         self.name = name
         self.graph = traced.graph
         self.input_specs = list(specs)
@@ -66,7 +73,7 @@ class Specialization:
         self._executable: Any = None
         self._settings: Any = None
 
-    def serves(self, shapes: Sequence[Sequence[int]]) -> bool:
+    def serves(self, shapes: Sequence[Sequence[Any]]) -> bool:
         """Do the assumptions about sizes hold for a call with these shapes?"""
         return not self.graph.guards or holds(self.graph.guards, sizes_at_entry(self._atoms, shapes))
 
@@ -109,7 +116,9 @@ class Specialization:
     def __call__(self, *args: Any) -> Any:
         """Call with the array arguments alone, in order."""
         if len(args) != len(self.input_specs):
-            raise TypeError(f"{self.name} takes {len(self.input_specs)} arrays, {len(args)} given{at(user_location())}")
+            raise TypeError(
+                f"{self.name} takes {len(self.input_specs)} arrays, {len(args)} given{at(user_location())}"
+            )
         tensors = [self._checked(x, spec) for x, spec in zip(args, self.input_specs, strict=True)]
         if not self.serves([t.shape for t in tensors]):
             raise ShapeError(f"{self.name} was traced for other sizes{at(user_location())}")

@@ -155,7 +155,11 @@ def leaves_like(structure: Structure, nest: Any) -> list[Any]:
     if not isinstance(structure, Nest):
         return [nest]
     kind = kind_of(nest)
-    if kind is None or len(nest) != len(structure.children) or (structure.keys and set(nest) != set(structure.keys)):
+    if (
+        kind is None
+        or len(nest) != len(structure.children)
+        or (structure.keys and set(nest) != set(structure.keys))
+    ):
         raise ValueError(f"expected a nest like {text(structure)}, got {text(flatten(nest)[1])}")
     values = [nest[k] for k in in_order(nest)] if structure.keys else list(nest)
     return [leaf for s, v in zip(structure.children, values, strict=True) for leaf in leaves_like(s, v)]

@@ -126,12 +126,17 @@ class GradientTape(Recording):
             tapes += [t for t in around if isinstance(t, GradientTape)]
         for leaf in flatten(tensor)[0]:
             if not isinstance(leaf, (Tensor, Variable)):
-                raise ValueError(f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not tf.Tensor or "
-                                 f"tf.Variable or a nest of them{at(user_location())}")
+                raise ValueError(
+                    f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not tf.Tensor or "
+                    f"tf.Variable or a nest of them{at(user_location())}"
+                )
             if leaf.dtype.kind not in "fc":
                 warnings.warn(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got "
-                    f"tf.{leaf.dtype.name}", GradientWarning, stacklevel=stack_level())
+                    f"tf.{leaf.dtype.name}",
+                    GradientWarning,
+                    stacklevel=stack_level(),
+                )
             for tape in tapes:
                 if isinstance(leaf, Variable):
                     tape._watch_variable(leaf, leaf.key())
@@ -162,8 +167,13 @@ class GradientTape(Recording):
 
     # ---- differentiating --------------------------------------------------------------------------------
 
-    def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
-                 unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ) -> Any:
         """The gradient of `target` with respect to `sources`.
 
         Parameters
@@ -192,8 +202,12 @@ class GradientTape(Recording):
         seeds = self._seeds(target, output_gradients)
         leaves, structure = flatten(sources)
         keys = [_key(leaf) for leaf in leaves]
-        connected = [k.serial for k in keys if k is not None and (k.serial in self.tracked or k.serial in seeds)]
-        found = dict(zip(connected, backprop(records, seeds, connected, consume=not self.persistent), strict=True))
+        connected = [
+            k.serial for k in keys if k is not None and (k.serial in self.tracked or k.serial in seeds)
+        ]
+        found = dict(
+            zip(connected, backprop(records, seeds, connected, consume=not self.persistent), strict=True)
+        )
         grads = [None if k is None else found.get(k.serial) for k in keys]
         if unconnected is UnconnectedGradients.ZERO:
             grads = [_zeros(leaf) if g is None else g for g, leaf in zip(grads, leaves, strict=True)]
@@ -212,7 +226,9 @@ class GradientTape(Recording):
                     "efficient than calling it outside the context (it causes the gradient ops to be recorded on the "
                     "tape, leading to increased CPU and memory usage). Only call GradientTape.gradient inside the "
                     "context if you actually want to trace the gradient in order to compute higher order derivatives.",
-                    GradientWarning, stacklevel=stack_level())
+                    GradientWarning,
+                    stacklevel=stack_level(),
+                )
             else:
                 self._stop()
         self._used = not self.persistent
@@ -250,7 +266,9 @@ def _weight(weight: Any, target: Tensor) -> Tensor:
     try:
         return g if g.shape == target.shape else ops.broadcast_to(g, shape=target.shape)
     except ShapeError:
-        raise ShapeError(f"output_gradients of {g.spec} for a target of {target.spec}{at(user_location())}") from None
+        raise ShapeError(
+            f"output_gradients of {g.spec} for a target of {target.spec}{at(user_location())}"
+        ) from None
 
 
 def _zeros(source: Any) -> Tensor:

@@ -22,7 +22,9 @@ from .structure import flatten, leaves_like, unflatten
 from .variable import Variable
 
 
-def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -56,8 +58,9 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool 
     return gradient
 
 
-def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0,
-                   has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The function that computes the value of `f` and its gradient, as a pair; see :func:`grad`."""
 
     @functools.wraps(f, updated=())
@@ -65,12 +68,14 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0,
         chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         for n in chosen:
             if not -len(args) <= n < len(args):
-                raise ValueError(f"argnums {n} for a call with {len(args)} positional arguments{at(user_location())}")
+                raise ValueError(
+                    f"argnums {n} for a call with {len(args)} positional arguments{at(user_location())}"
+                )
         chosen = tuple(n % len(args) for n in chosen)
-        args, sources, structures = _prepared(args, chosen)
+        arguments, sources, structures = _prepared(args, chosen)
         recorder = Recording([s.serial for s in sources])
         with recording(recorder):
-            result = f(*args, **kwargs)
+            result = f(*arguments, **kwargs)
         value = _scalar(result[0] if has_aux else result)
         found = _pulled(recorder, [value], [None], sources)
         found = [_zeros(s) if g is None else g for g, s in zip(found, sources, strict=True)]
@@ -105,7 +110,9 @@ def _fresh(leaf: Any) -> Tensor:
     try:
         x = as_tensor(leaf)
     except DtypeError:
-        raise DtypeError(f"cannot differentiate with respect to {type(leaf).__name__}{at(user_location())}") from None
+        raise DtypeError(
+            f"cannot differentiate with respect to {type(leaf).__name__}{at(user_location())}"
+        ) from None
     if not x.spec.differentiable:
         raise DtypeError(f"cannot differentiate with respect to {x.spec}: pass a float{at(user_location())}")
     return ops.identity(x)
@@ -114,8 +121,10 @@ def _fresh(leaf: Any) -> Tensor:
 def _scalar(value: Any) -> Tensor:
     y = as_tensor(value)
     if y.shape != () or not y.spec.differentiable:
-        raise ShapeError(f"the function to differentiate must return a float scalar, it returned {y.spec}; "
-                         f"use vjp or a tape for anything else{at(user_location())}")
+        raise ShapeError(
+            f"the function to differentiate must return a float scalar, it returned {y.spec}; "
+            f"use vjp or a tape for anything else{at(user_location())}"
+        )
     return y
 
 
@@ -127,8 +136,13 @@ def _ones(x: Tensor) -> Tensor:
     return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
 
 
-def _pulled(recorder: Recording, targets: Sequence[Tensor], weights: Sequence[Any],
-            sources: Sequence[Tensor], consume: bool = True) -> list[Tensor | None]:
+def _pulled(
+    recorder: Recording,
+    targets: Sequence[Tensor],
+    weights: Sequence[Any],
+    sources: Sequence[Tensor],
+    consume: bool = True,
+) -> list[Tensor | None]:
     """Cotangents of the sources for cotangents of the targets (None is ones)."""
     seeds: dict[int, Any] = {}
     for y, weight in zip(targets, weights, strict=True):
@@ -223,7 +237,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     return unflatten(out_structure, targets), unflatten(out_structure, found)
 
 
-def gradients_function(f: Callable[..., Any], params: Sequence[int | str] | None = None) -> Callable[..., list]:
+def gradients_function(
+    f: Callable[..., Any], params: Sequence[int | str] | None = None
+) -> Callable[..., list]:
     """The function that returns the gradients of `f`, a list with one per argument.
 
     Differentiated is the sum of the elements of the result, or their sum weighted by ``dy=``. Integer
@@ -266,5 +282,3 @@ def _is_float(x: Any) -> bool:
         return as_tensor(x).dtype.kind in "fc"
     except DtypeError:
         return False
-
-

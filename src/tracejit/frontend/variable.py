@@ -23,7 +23,6 @@ from ..ops import operators, printing
 from ..ops.state import read
 from .conversion import convert_to_tensor
 
-
 _ORDER = "buifc"  # kinds of dtype a value may be widened along
 
 
@@ -58,8 +57,9 @@ class Variable:
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]  # == is element-wise
 
-    def __init__(self, initial_value: Any, trainable: bool | None = None, *, dtype: Any = None,
-                 name: str | None = None):
+    def __init__(
+        self, initial_value: Any, trainable: bool | None = None, *, dtype: Any = None, name: str | None = None
+    ):
         now = tracer()
         if now is not None:
             _permit_creation(now, self)
@@ -75,7 +75,9 @@ class Variable:
         self.spec = tensor.spec
         self._value = Tensor(tensor.array)
         #: Stands for the Variable where tapes name tensors; has a shape and a dtype, but no memory.
-        self.handle = Tensor(np.broadcast_to(np.zeros((), self.spec.dtype), self.spec.shape), self.spec)
+        self.handle = Tensor(
+            np.broadcast_to(np.zeros((), self.spec.dtype), self._value.array.shape), self.spec
+        )
 
     # ---- reading ----------------------------------------------------------------------------------------
 
@@ -144,8 +146,9 @@ class Variable:
 
     # ---- writing ----------------------------------------------------------------------------------------
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None,
-               read_value: bool = True) -> Variable:
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
         """Replace the value. Gradients do not flow to what was assigned. Returns the Variable.
 
         The other arguments are accepted for programs written for other libraries, and ignored.
@@ -153,13 +156,15 @@ class Variable:
         self.store(self._fitting(value))
         return self
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None,
-                   read_value: bool = True) -> Variable:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
         """Add to the value."""
         return self._update(ops.add, delta)
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None,
-                   read_value: bool = True) -> Variable:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
         """Subtract from the value."""
         return self._update(ops.subtract, delta)
 
@@ -177,19 +182,25 @@ class Variable:
         mine = self.spec.dtype
         if x.dtype != mine:
             if isinstance(value, (Tensor, Variable)) or _ORDER.index(x.dtype.kind) > _ORDER.index(mine.kind):
-                raise DtypeError(f"cannot {what} {x.spec} to {self.name!r} of {self.spec}: cast it first"
-                                 f"{at(user_location())}")
+                raise DtypeError(
+                    f"cannot {what} {x.spec} to {self.name!r} of {self.spec}: cast it first"
+                    f"{at(user_location())}"
+                )
             x = as_tensor(value, mine) if not isinstance(value, np.ndarray) else ops.cast(x, dtype=mine)
         if x.shape != self.spec.shape and (what == "assign" or len(x.shape) > len(self.spec.shape)):
-            raise ShapeError(f"cannot {what} {x.spec} to {self.name!r} of shape {shape_text(self.spec.shape)}"
-                             f"{at(user_location())}")
+            raise ShapeError(
+                f"cannot {what} {x.spec} to {self.name!r} of shape {shape_text(self.spec.shape)}"
+                f"{at(user_location())}"
+            )
         return x
 
     def store(self, tensor: Tensor) -> None:
         """Make a tensor of the right shape and dtype the value from here on."""
         if tensor.shape != self.spec.shape:
-            raise ShapeError(f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
-                             f"{tensor.spec}{at(user_location())}")
+            raise ShapeError(
+                f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
+                f"{tensor.spec}{at(user_location())}"
+            )
         now = tracer()
         if now is None:
             self._value = Tensor(tensor.array)
@@ -220,8 +231,8 @@ def _restored(array: np.ndarray, trainable: bool, name: str) -> Variable:
     return Variable(array, trainable, name=name)
 
 
-def _delegated(name: str) -> Callable[..., Any]:
-    method = getattr(Tensor, name)
+def _reading(method: Any, name: str) -> Callable[..., Any]:
+    """The method of a tensor, for the tensor that is read."""
 
     def forward(self: Variable, *args: Any, **kwargs: Any) -> Any:
         return method(self.__tensor__(), *args, **kwargs)
@@ -238,11 +249,11 @@ def _delegate_to_tensor() -> None:
     for name in (*operators.operator_names(), *operators.PROTOCOLS):
         if name in own or name in inherited:
             continue
-        kind = operators.PROTOCOLS.get(name)
-        if isinstance(kind, property):
-            setattr(Variable, name, property(lambda self, get=kind.fget: get(self.__tensor__()), doc=kind.__doc__))
+        method = getattr(Tensor, name)
+        if isinstance(method, property):
+            setattr(Variable, name, property(_reading(method.fget, name), doc=method.__doc__))
         else:
-            setattr(Variable, name, _delegated(name))
+            setattr(Variable, name, _reading(method, name))
 
 
 _delegate_to_tensor()
@@ -275,6 +286,8 @@ def _evaluated(tensor: Tensor) -> Tensor:
             nodes.append(node)
             needed.update(node.inputs)
     if any(v in needed for v in graph.inputs):
-        raise CreationError(f"the initial value of a Variable depends on the function's arguments{at(user_location())}")
+        raise CreationError(
+            f"the initial value of a Variable depends on the function's arguments{at(user_location())}"
+        )
     part = Graph("initial_value", nodes=nodes[::-1], outputs=[tensor.value])
     return replay(part, ())[0]

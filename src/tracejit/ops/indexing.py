@@ -113,7 +113,7 @@ def _written_out(entry: Any) -> list[Any]:
 
 
 def _position(i: int, size: Size, shape: tuple[Size, ...]) -> Size:
-    if not -size <= i < size:  # type: ignore[operator]
+    if not -size <= i < size:
         raise IndexError(f"index {i} is out of range for the shape {shape_text(shape)}{at(user_location())}")
     return i if i >= 0 else size + i
 

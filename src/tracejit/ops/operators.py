@@ -67,7 +67,7 @@ def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _operators() -> dict[str, Callable[..., Any]]:
-    pairs = {
+    pairs: dict[str, Callable[..., Any]] = {
         "add": arithmetic.add,
         "sub": arithmetic.subtract,
         "mul": arithmetic.multiply,
