@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import DtypeError
 from .spec import TensorSpec
@@ -103,7 +103,8 @@ class Op:
     recorded : callable, optional
         ``(inputs, attrs) -> attrs``: the form to run while something records, which keeps more for the backward.
     traits : frozenset of str
-        ``elementwise`` (broadcasts, promotes), ``multiple`` (always returns a tuple), ``runs_graphs``
+        ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element),
+        ``multiple`` (always returns a tuple), ``runs_graphs``
         (its kernel calls other ops), ``effect`` (never removed or merged), ``expensive`` (never recomputed),
         ``free`` (a view: always recomputed).
     samples : tuple of Sample
@@ -163,7 +164,7 @@ class Op:
                 self.inferred[key] = found
             return found
 
-    __call__: Callable[..., Any]  # the user's door, set by core.dispatch
+    __call__: ClassVar[Callable[..., Any]]  # the user's door, set by core.dispatch
 
 
 def _find(name: str) -> Op:
