@@ -28,6 +28,7 @@ class Value:
 
     __slots__ = ("spec", "graph")
     __array_ufunc__ = None  # NumPy must refuse it, not wrap it in an object array
+    nbytes = 0  # no memory yet
 
     def __init__(self, spec: TensorSpec, graph: Graph):
         self.spec = spec

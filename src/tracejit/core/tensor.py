@@ -68,7 +68,7 @@ class Tensor:
     @property
     def nbytes(self) -> int:
         """Bytes its value takes; 0 while tracing."""
-        return getattr(self._payload, "nbytes", 0)
+        return self._payload.nbytes
 
     @property
     def array(self) -> np.ndarray:

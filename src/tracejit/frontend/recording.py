@@ -59,9 +59,7 @@ class Recording:
             return
         for t in outputs:
             tracked.add(t.serial)
-        if self.reverse and (
-            outputs[0].nbytes > SMALL or inputs[0].nbytes > SMALL or inputs[-1].nbytes > SMALL
-        ):
+        if self.reverse and (outputs[0].nbytes > SMALL or inputs[0].nbytes > SMALL):
             record = lean(record, tuple([t.serial in tracked for t in inputs]))
         self.records.append(record)
 
