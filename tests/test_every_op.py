@@ -97,7 +97,8 @@ def test_the_shape_rule_says_what_the_kernel_returns(case: Case):
         outputs = case(*map(Tensor, case.arguments()))
     for record in listing.records:
         assert record.op.specs(tuple(t.spec for t in record.inputs), record.attrs) == tuple(
-            t.spec for t in record.outputs)
+            t.spec for t in record.outputs
+        )
     traced = trace(case, case.specs).graph
     assert [v.spec for v in traced.outputs] == [y.spec for y in outputs]
 

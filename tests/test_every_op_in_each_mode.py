@@ -97,7 +97,8 @@ def test_compiled_code_takes_arrays_in_any_layout(op: Op, dtype: str, cases: lis
 def _special_families() -> list[tuple[Op, str, Case]]:
     """Element-wise ops and reductions, with each real dtype they take."""
     return [
-        (op, dtype, cases[0]) for op, dtype, cases in FAMILIES
+        (op, dtype, cases[0])
+        for op, dtype, cases in FAMILIES
         if (op.elementwise or "reduce" in op.traits) and np.dtype(dtype).kind != "c"
     ]
 

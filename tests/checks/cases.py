@@ -69,7 +69,8 @@ class Case:
         rules = self.op.partial if self.op.partial is not None else self.op.vjp
         declared = rules if isinstance(rules, tuple) and len(rules) == len(self.specs) else None
         return [
-            i for i, s in enumerate(self.specs)
+            i
+            for i, s in enumerate(self.specs)
             if s.differentiable and (declared is None or declared[i] is not None)
         ]
 

@@ -112,7 +112,9 @@ def gradient_of(case: Case, gs: Arrays) -> Function:
     def gradient(*xs: Tensor) -> list[Tensor]:
         seeds = [Tensor(g) for g in gs]
         found = pull_tensors(case, xs, seeds, case.active)
-        return [Tensor(np.zeros_like(xs[i].array)) if g is None else g
-                for i, g in zip(case.active, found, strict=True)]
+        return [
+            Tensor(np.zeros_like(xs[i].array)) if g is None else g
+            for i, g in zip(case.active, found, strict=True)
+        ]
 
     return gradient

@@ -34,17 +34,29 @@ def row_spec(x: Tensor) -> TensorSpec:
     return TensorSpec(x.shape[1:], x.dtype)
 
 
-def loop(body: Function, init: Sequence[Any], xs: Sequence[Any] = (), captured: Sequence[Any] = (), *,
-         length: Any = None, count: Any = None, cond: Function | None = None,
-         reverse: bool = False) -> tuple[Tensor, ...]:
+def loop(
+    body: Function,
+    init: Sequence[Any],
+    xs: Sequence[Any] = (),
+    captured: Sequence[Any] = (),
+    *,
+    length: Any = None,
+    count: Any = None,
+    cond: Function | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, ...]:
     """``body(i, *carries, *rows, *captured) -> carries and rows``; returns carries, trip count, rows."""
     init, xs, captured = ([as_tensor(t) for t in group] for group in (init, xs, captured))
     counts = [] if count is None else [as_tensor(np.int64(count) if isinstance(count, int) else count)]
     carried, held = [t.spec for t in init], [t.spec for t in captured]
     attrs = {
-        "carries": len(init), "rows": len(xs), "length": length, "counted": count is not None,
+        "carries": len(init),
+        "rows": len(xs),
+        "length": length,
+        "counted": count is not None,
         "body": region(body, [INDEX, *carried, *map(row_spec, xs), *held]),
-        "cond": None if cond is None else region(cond, [*carried, *held]), "reverse": reverse,
+        "cond": None if cond is None else region(cond, [*carried, *held]),
+        "reverse": reverse,
     }
     found = apply(OPS["loop"], (*counts, *init, *xs, *captured), attrs)
     return found[: 1 + len(attrs["body"].outputs)]  # a recorded loop returns what its backward needs as well
@@ -65,13 +77,18 @@ def call(f: Function, *xs: Any) -> tuple[Tensor, ...]:
     return apply(OPS["call"], tuple(tensors), {"graph": graph})[: len(graph.outputs)]
 
 
-def custom(body: Function, rule: Function, kept: int, *xs: Any,
-           connected: Sequence[bool] | None = None) -> tuple[Tensor, ...]:
+def custom(
+    body: Function, rule: Function, kept: int, *xs: Any, connected: Sequence[bool] | None = None
+) -> tuple[Tensor, ...]:
     """``body(*xs) -> (*outputs, *kept)`` with the gradient ``rule(*kept, *cotangents)``: the outputs."""
     tensors = [as_tensor(x) for x in xs]
     graph = region(body, [t.spec for t in tensors])
     specs = [v.spec for v in graph.outputs]
     outputs = len(specs) - kept
-    attrs = {"body": graph, "rule": region(rule, [*specs[outputs:], *specs[:outputs]]), "outputs": outputs,
-             "connected": tuple(connected or (True,) * len(tensors))}
+    attrs = {
+        "body": graph,
+        "rule": region(rule, [*specs[outputs:], *specs[:outputs]]),
+        "outputs": outputs,
+        "connected": tuple(connected or (True,) * len(tensors)),
+    }
     return apply(OPS["custom"], tuple(tensors), attrs)[:outputs]

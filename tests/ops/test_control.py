@@ -86,8 +86,12 @@ def counted_at_run_time(x, a):
 @program((2,), ())
 def while_it_is_small(x, a):
     """The trip count depends on the values and is known to nobody before."""
-    return loop(lambda i, x, a: (x * 1.7 + a, x * a), [x], captured=[a],
-                cond=lambda x, a: ops.less(ops.reduce_sum(x * x), 100.0))
+    return loop(
+        lambda i, x, a: (x * 1.7 + a, x * a),
+        [x],
+        captured=[a],
+        cond=lambda x, a: ops.less(ops.reduce_sum(x * x), 100.0),
+    )
 
 
 @program((2,))
@@ -277,8 +281,10 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(name: str):
 def gradient_of(f: Callable, gs: Arrays, active: list[int]) -> Callable:
     def gradient(*xs: Tensor) -> list[Tensor]:
         found = pull_tensors(as_list(f), xs, [Tensor(g) for g in gs], active)
-        return [ops.fill(shape=xs[i].shape, value=0.0, dtype=xs[i].dtype) if g is None else g
-                for i, g in zip(active, found, strict=True)]
+        return [
+            ops.fill(shape=xs[i].shape, value=0.0, dtype=xs[i].dtype) if g is None else g
+            for i, g in zip(active, found, strict=True)
+        ]
 
     return gradient
 

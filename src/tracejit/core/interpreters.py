@@ -16,6 +16,9 @@ from .errors import Location
 from .op import Op
 from .tensor import Tensor
 
+#: Element operations that an elementary function counts for.
+ELEMENTARY = 8
+
 
 class Eager:
     """Runs the kernels; the base of interpreters that look on."""
@@ -39,7 +42,8 @@ class Count(Eager):
     Attributes
     ----------
     elements : int
-        Element operations: results of arithmetic, and for contractions the products.
+        Element operations: results of arithmetic, for contractions the products, for elementary functions
+        as many as such a one takes.
     bytes : int
         Bytes of all results that are not views of an input.
     allocations : int
@@ -69,12 +73,18 @@ def _work(op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> in
     if op.name == "matmul":
         return outputs[0].array.size * inputs[0].array.shape[-1]
     if op.elementwise:
-        return outputs[0].array.size
-    return (
-        max([t.array.size for t in (*inputs, *outputs)], default=1)
-        if "window" not in op.traits
-        else (min(t.array.size for t in (*inputs, *outputs) if t.array.ndim))
-    )
+        return outputs[0].array.size * (ELEMENTARY if "elementary" in op.traits else 1)
+    if "window" in op.traits:
+        return _part(inputs, outputs)
+    return max([t.array.size for t in (*inputs, *outputs)], default=1)
+
+
+def _part(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> int:
+    """Size of the part of a tensor that is read (the result) or written (the smallest operand of its dtype)."""
+    whole, result = inputs[0], outputs[0]
+    if result.shape != whole.shape:
+        return result.array.size
+    return min(t.array.size for t in inputs if t.dtype == whole.dtype)
 
 
 class Perturb(Eager):

@@ -104,9 +104,9 @@ class Op:
         ``(inputs, attrs) -> attrs``: the form to run while something records, which keeps more for the backward.
     traits : frozenset of str
         ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element),
-        ``multiple`` (always returns a tuple), ``runs_graphs``
-        (its kernel calls other ops), ``effect`` (never removed or merged), ``expensive`` (never recomputed),
-        ``free`` (a view: always recomputed).
+        ``multiple`` (always returns a tuple), ``runs_graphs`` (its kernel calls other ops),
+        ``effect`` (never removed or merged), ``expensive`` (never recomputed), ``free`` (a view: always
+        recomputed), ``window`` (touches a part of its first input only).
     samples : tuple of Sample
         Arguments the generated tests use.
     """

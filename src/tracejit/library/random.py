@@ -117,8 +117,10 @@ def _fresh(seed: int | None) -> np.ndarray:
 def _supported(dtype: Any, kinds: str) -> np.dtype:
     found = default_float() if dtype is None else np.dtype(dtype)
     if found.kind not in kinds or (found.kind == "f" and found.itemsize < 4):
-        raise DtypeError(f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {found.name}"
-                         f"{at(user_location())}")
+        raise DtypeError(
+            f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {found.name}"
+            f"{at(user_location())}"
+        )
     return found
 
 
@@ -162,8 +164,14 @@ def _source(seed: int | None) -> Generator:
     return _by_seed[seed]
 
 
-def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = None, seed: int | None = None,
-            name: str | None = None) -> Tensor:
+def uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Uniform numbers in [minval, maxval), see :meth:`Generator.uniform`.
 
     Calls with a `seed` draw from a generator of their own, which starts with it and with :func:`set_seed`.
@@ -171,7 +179,13 @@ def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = None, 
     return _source(seed).uniform(shape, minval, maxval, dtype)
 
 
-def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None,
-           name: str | None = None) -> Tensor:
+def normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Normally distributed numbers, see :meth:`Generator.normal`; `seed` as for :func:`uniform`."""
     return _source(seed).normal(shape, mean, stddev, dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import promote
+from ..core.dispatch import as_tensor, promote
 from ..core.op import defop, numeric, ops, ordered, sample
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, broadcast_shapes
@@ -15,6 +15,7 @@ from ..core.tensor import Tensor
 from .lowering import Compose, Scalar
 
 ELEMENTWISE = ("elementwise",)
+ELEMENTARY = ("elementwise", "elementary")
 
 
 def matched(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -30,6 +31,12 @@ def matched(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
 
 def _cast(x: Tensor, dtype: np.dtype) -> Tensor:
     return cast(x, dtype=dtype)
+
+
+def converted(x: Any, dtype: np.dtype) -> Any:
+    """`x` as a tensor of `dtype`: itself when it is one already."""
+    x = as_tensor(x)
+    return x if x.dtype == dtype else cast(x, dtype=dtype)
 
 
 def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -146,7 +153,7 @@ def multiply(a: TensorSpec, b: TensorSpec) -> TensorSpec:
 
 @defop(
     kernel=np.divide,
-    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b),
+    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
     lower=Scalar("div"),
     prepare=as_floats,
     traits=ELEMENTWISE,
@@ -190,7 +197,7 @@ def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     partial=(_power_partial, _exponent_partial),
     lower=Scalar("pow"),
     prepare=matched,
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=pairs(0.5, 2.0),
 )
 def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:

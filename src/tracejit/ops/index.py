@@ -13,8 +13,11 @@ from ..core.errors import require
 from ..core.op import Joint, defop, numeric, ops, sample
 from ..core.scattered import Scattered, dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
+from .arithmetic import converted
 from .lowering import Nests, Reindex
 from .reduce import one_axis
+
+INT64 = np.dtype(np.int64)
 
 Slices = tuple[tuple[Size, Size, int], ...]  # (start, size, step) per axis
 
@@ -150,8 +153,8 @@ def _slice_add_jvp(record: Any, ts: list) -> list:
     return [ops.slice_add(ts[0], *values, slices=where) if some else ts[0]]
 
 
-def _slice_add_nests(b: Any, out: TensorSpec, x: Any, *values: Any, slices: tuple[Slices, ...]) -> Any:
-    values = [v.broadcast(tuple(n for _, n, _ in s)) for v, s in zip(values, slices, strict=True)]
+def _slice_add_nests(b: Any, out: TensorSpec, x: Any, *parts: Any, slices: tuple[Slices, ...]) -> Any:
+    values = [v.broadcast(tuple(n for _, n, _ in s)) for v, s in zip(parts, slices, strict=True)]
     if len(slices) == 1:
         before = x.sliced(slices[0])
         return b.replaced(
@@ -215,12 +218,12 @@ def slice_set(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
 
 def _starts(inputs: Sequence[Any]) -> Any:
     starts = inputs if not isinstance(inputs, (list, tuple)) else stacked_positions(inputs)
-    return ops.cast(as_tensor(starts), dtype=np.dtype(np.int64))
+    return converted(starts, INT64)
 
 
 def stacked_positions(values: Sequence[Any]) -> Any:
     """Scalar positions as one rank-1 int64 tensor."""
-    parts = [ops.reshape(ops.cast(as_tensor(v), dtype=np.dtype(np.int64)), shape=(1,)) for v in values]
+    parts = [ops.reshape(converted(v, INT64), shape=(1,)) for v in values]
     return parts[0] if len(parts) == 1 else ops.concat(*parts, axis=0)
 
 
@@ -271,7 +274,7 @@ def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...])
 
 def _update_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
-    return (x, ops.cast(as_tensor(inputs[1]), dtype=x.dtype), _starts(inputs[2])), attrs
+    return (x, converted(inputs[1], x.dtype), _starts(inputs[2])), attrs
 
 
 def _window_write(add: bool) -> Nests:
@@ -344,7 +347,7 @@ def _gather_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], 
     x, indices = as_tensor(inputs[0]), as_tensor(inputs[1])
     require(indices.dtype.kind in "iu", f"indices are integers, got {indices.dtype.name}")
     axis = inputs[2] if len(inputs) > 2 else attrs.get("axis", 0)
-    return (x, ops.cast(indices, dtype=np.dtype(np.int64))), {"axis": one_axis(int(axis), len(x.shape))}
+    return (x, converted(indices, INT64)), {"axis": one_axis(int(axis), len(x.shape))}
 
 
 def _gather_vjp(g: Any, y: Any, x: Any, indices: Any, *, axis: int) -> Any:
@@ -368,6 +371,7 @@ def _gather_nests(b: Any, out: TensorSpec, x: Any, indices: Any, *, axis: int) -
     linear=True,
     lower=Nests(_gather_nests),
     prepare=_gather_prepare,
+    traits=("window",),
     samples=(
         sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
         sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
@@ -400,7 +404,7 @@ def _scatter_nests(b: Any, out: TensorSpec, x: Any, indices: Any, values: Any, *
 
 def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     (x, indices), attrs = _gather_prepare(inputs[:2], attrs)
-    return (x, indices, ops.cast(as_tensor(inputs[2]), dtype=x.dtype)), attrs
+    return (x, indices, converted(inputs[2], x.dtype)), attrs
 
 
 @defop(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.op import defop, floating, ops, real, sample
 from ..core.spec import TensorSpec
-from .arithmetic import ELEMENTWISE, unary
+from .arithmetic import ELEMENTARY, ELEMENTWISE, unary
 from .lowering import Compose, Scalar
 
 
@@ -28,7 +28,7 @@ def sqrt(x: TensorSpec) -> TensorSpec:
     kernel=np.exp,
     partial=(lambda y, x: y,),
     lower=Scalar("exp"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(complex=True),
 )
 def exp(x: TensorSpec) -> TensorSpec:
@@ -40,7 +40,7 @@ def exp(x: TensorSpec) -> TensorSpec:
     kernel=np.log,
     partial=(lambda y, x: 1.0 / x,),
     lower=Scalar("log"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(0.5, 3.0, complex=True),
 )
 def log(x: TensorSpec) -> TensorSpec:
@@ -52,7 +52,7 @@ def log(x: TensorSpec) -> TensorSpec:
     kernel=np.sin,
     partial=(lambda y, x: ops.cos(x),),
     lower=Scalar("sin"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(complex=True),
 )
 def sin(x: TensorSpec) -> TensorSpec:
@@ -64,7 +64,7 @@ def sin(x: TensorSpec) -> TensorSpec:
     kernel=np.cos,
     partial=(lambda y, x: -ops.sin(x),),
     lower=Scalar("cos"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(complex=True),
 )
 def cos(x: TensorSpec) -> TensorSpec:
@@ -76,7 +76,7 @@ def cos(x: TensorSpec) -> TensorSpec:
     kernel=np.tanh,
     partial=(lambda y, x: 1.0 - y * y,),
     lower=Scalar("tanh"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(complex=True),
 )
 def tanh(x: TensorSpec) -> TensorSpec:
@@ -95,7 +95,7 @@ def _sigmoid_kernel(x: np.ndarray) -> np.ndarray:
     kernel=_sigmoid_kernel,
     partial=(lambda y, x: y * (1.0 - y),),
     lower=Scalar("sigmoid"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(complex=True),
 )
 def sigmoid(x: TensorSpec) -> TensorSpec:
@@ -107,7 +107,7 @@ def sigmoid(x: TensorSpec) -> TensorSpec:
     kernel=np.expm1,
     partial=(lambda y, x: y + 1.0,),
     lower=Scalar("expm1"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(),
 )
 def expm1(x: TensorSpec) -> TensorSpec:
@@ -119,7 +119,7 @@ def expm1(x: TensorSpec) -> TensorSpec:
     kernel=np.log1p,
     partial=(lambda y, x: 1.0 / (x + 1.0),),
     lower=Scalar("log1p"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(-0.5, 2.0),
 )
 def log1p(x: TensorSpec) -> TensorSpec:
@@ -135,7 +135,7 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     kernel=_softplus,
     partial=(lambda y, x: ops.sigmoid(x),),
     lower=Scalar("softplus"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(),
 )
 def softplus(x: TensorSpec) -> TensorSpec:
@@ -168,7 +168,7 @@ _erf_of = np.frompyfunc(math.erf, 1, 1)
     kernel=_erf_kernel,
     partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
     lower=Scalar("erf"),
-    traits=ELEMENTWISE,
+    traits=ELEMENTARY,
     samples=unary(),
 )
 def erf(x: TensorSpec) -> TensorSpec:
