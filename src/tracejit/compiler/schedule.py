@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ..core.dim import Size
-from .accesses import Facts, live_values
+from .accesses import Facts, Part, live_values
 from .loops import Axis, Load, Name, Nest, Program, Store, walk
 
 MAX_UNROLLED = 32  # iterations of a nest written out
@@ -290,19 +290,29 @@ def shared(facts: Facts, s: Store) -> bool:
 
 def gain(facts: Facts, axis: Axis, lanes: int) -> int:
     """Work that runs in lanes, more for consecutive accesses, less for scattered ones."""
-    bit, score = facts.bits[axis.name], 1
-    for part in facts.parts(axis):
-        score += 10 * part.elementary + min(part.computes, 4)
-        for s, terms, loaded in part.accesses:
-            step = terms.get(axis.name, 0)
-            weight = 3 if isinstance(s, Store) else 2
-            if loaded & bit or not isinstance(step, int) or step not in (0, 1, -1):
-                score -= 2 * weight - 1
-            elif step != 0:
-                score += 2 * weight
+    score = 1 + worth(facts, axis, facts.body)
+    if axis.kind == "parallel" and facts.tail is not facts.body:
+        score += worth(facts, axis, facts.tail) // 4  # it runs seldom
     if isinstance(axis.size, int) and 2 * axis.size < lanes:
         score -= 7
     return score
+
+
+def worth(facts: Facts, axis: Axis, part: Part) -> int:
+    score = 10 * part.elementary + min(part.computes, 4)
+    for s, terms, loaded in part.accesses:
+        weight = 3 if isinstance(s, Store) else 2
+        if is_scattered(facts, axis, terms, loaded):
+            score -= 2 * weight - 1
+        elif terms.get(axis.name, 0) != 0:
+            score += 2 * weight
+    return score
+
+
+def is_scattered(facts: Facts, axis: Axis, terms: dict[Name, Size], loaded: int) -> bool:
+    """Do the lanes of an access lie apart?"""
+    step = terms.get(axis.name, 0)
+    return bool(loaded & facts.bits[axis.name]) or not isinstance(step, int) or step not in (0, 1, -1)
 
 
 def register_lanes(facts: Facts, axis: Axis, target: Target) -> int:
@@ -318,7 +328,8 @@ def width(
     alive = live_values(facts)
     kept = len(facts.nest.accs) * (3 if compensated and not reducing else 1) if feeds else 0
     elementary = any(part.elementary for part in facts.parts(axis))
-    limit = 2 if elementary or not feeds else 4 if reducing else 8
+    apart = any(is_scattered(facts, axis, terms, loaded) for _, terms, loaded in facts.body.accesses)
+    limit = 2 if elementary or apart or not feeds else 4 if reducing else 8
     unroll = 1
     while unroll < limit and 2 * unroll * (alive + kept) <= target.registers:
         unroll *= 2
