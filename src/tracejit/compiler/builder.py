@@ -144,7 +144,8 @@ class Builder:
             return Pair(*(self.compute("select", args[0], p, q) for p, q in zip(x, y, strict=True)))
         return complexes.RULES[op](self, *(lifted(self, a) for a in args))
 
-    def _cast(self, x: Any, dtype: np.dtype) -> Any:
+    def _cast(self, x: Any, dtype: np.dtype | None) -> Any:
+        assert dtype is not None
         if dtype.kind == "c":
             return Pair(*(self._cast(part, real_dtype(dtype)) for part in lifted(self, x)))
         if isinstance(x, Pair):
@@ -213,7 +214,7 @@ class Builder:
         terms = []
         for start, stride in extra:
             if isinstance(start.operand, Const):
-                const = const + start.operand.value * stride
+                const = const + int(start.operand.value) * stride
             else:
                 terms.append((start.operand, stride))
         index = view.index(positions, terms)
@@ -249,7 +250,8 @@ class Builder:
 
     def axes(self, shape: Sequence[Size], kinds: Sequence[str] | None = None) -> tuple[list[Axis], list[Any]]:
         """Fresh axes for a shape and the positions to index with; an axis of size 1 is just position 0."""
-        axes, ix = [], []
+        axes: list[Axis] = []
+        ix: list[Any] = []
         for k, size in enumerate(shape):
             if size == 1:
                 ix.append(0)

@@ -213,10 +213,10 @@ class _Loop:
         view = self.b.empty(spec, "heap")
         if self.count:
             per_row = self.b.size(product(spec.shape[1:]) * view.unit)
-            count = Val(limit, INT64)
-            self.b.block.append(Allocate(view.buffer, self.b.compute("mul", count, per_row).operand))
+            rows = Val(limit, INT64)
+            self.b.block.append(Allocate(view.memory, self.b.compute("mul", rows, per_row).operand))
         else:
-            self.b.block.append(Allocate(view.buffer, 0))
+            self.b.block.append(Allocate(view.memory, 0))
         return view
 
     def _grow(self, stacks: Sequence[View]) -> None:
@@ -224,7 +224,7 @@ class _Loop:
             return
         for stack in stacks:
             row = product(stack.shape[1:]) * stack.unit
-            self.b.block.append(Grow(stack.buffer, Index(row, ((self.index, row),))))
+            self.b.block.append(Grow(stack.memory, Index(row, ((self.index, row),))))
 
     def _run_body(self, storage: Sequence[View], stacks: Sequence[View]) -> list[View]:
         """Lower the body; rows that are a carry's old value are written first, so that it may be updated."""
@@ -286,9 +286,9 @@ class _Loop:
         for new, old in zip(fresh, storage, strict=True):
             if new.buffer is old.buffer:
                 continue
-            if old.buffer.kind == "temp" and new.buffer.kind == "temp":
-                swaps.append((old.buffer, new.buffer))
-                self.low.swapped.update((old.buffer, new.buffer))
+            if old.memory.kind == "temp" and new.memory.kind == "temp":
+                swaps.append((old.memory, new.memory))
+                self.low.swapped.update((old.memory, new.memory))
             else:
                 copies.append((new, old))
         for new, old in copies:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..core.dim import Size
 from .loops import (
     Allocate,
     Axis,
@@ -224,7 +225,7 @@ class Table:
     ) -> dict[str, Any]:
         """Add `statements`, with `rename` applied, to `target`; returns the complete renaming."""
         self.started = True
-        names = self.names
+        names: dict[Any, Any] = self.names
         names.update(rename)
         for s in statements:
             match s:
@@ -266,7 +267,8 @@ class Table:
 def _renamed(index: Index, names: dict[str, Any]) -> Index:
     if not any(n in names for n, _ in index.terms):
         return index
-    const, terms = index.const, {}
+    const = index.const
+    terms: dict[str, Size] = {}
     for n, c in index.terms:
         new = names.get(n, n)
         if isinstance(new, str):
@@ -324,7 +326,7 @@ def accesses(statement: Statement) -> tuple[set, set]:
                 reads.update(a for a in args if a.__class__ is str)
                 defined.add(out)
             case Size_(out, size):
-                reads.update(("size", a.name) for a in size.atoms() if not isinstance(size, int))
+                reads.update(("size", n) for n in _atoms(size))
                 defined.add(out)
             case Store(buffer, index, value, add, guard):
                 writes.add(buffer)
@@ -335,7 +337,8 @@ def accesses(statement: Statement) -> tuple[set, set]:
             case Combine(_, _, values):
                 reads.update(v for v in values if v.__class__ is str)
             case Nest():
-                defined.update(a.name for a in (*s.axes, *s.accs))
+                defined.update(a.name for a in s.axes)
+                defined.update(a.name for a in s.accs)
                 reads.update(("size", n) for a in s.axes for n in _atoms(a.size))
             case While():
                 reads.update(x for x in (s.count, s.test) if x.__class__ is str)

@@ -82,7 +82,7 @@ class OpenNest:
                 self.index = View(None, self.shape, self.strides, out.dtype).index(self.ix)
                 self.kind = b.empty_kind(out)
             view = View(b.buffer(out.dtype, self.size, self.kind), self.shape, self.strides, out.dtype)
-            b.block.append(Store(view.buffer, self.index, value.operand))
+            b.block.append(Store(view.memory, self.index, value.operand))
         self.values[id(view)] = (view, value)
         self.written[view.buffer] = view
         return view
@@ -207,7 +207,7 @@ class Lowering:
         target = views[updates]
         if (
             target.is_whole
-            and target.buffer.kind in ("temp", "local", "heap")
+            and target.memory.kind in ("temp", "local", "heap")
             and (life.ends(node.inputs[updates], position))
         ):
             self.b.shared = target.buffer
@@ -225,7 +225,7 @@ class Lowering:
         buffer = view.buffer
         late = any(isinstance(s, Dim) and any(a.name in self.bound for a in s.atoms()) for s in view.shape)
         free = buffer is not None and view.is_whole and buffer.slot < 0 and buffer not in self.swapped
-        if free and buffer.kind in ("temp", "heap"):
+        if free and buffer is not None and buffer.kind in ("temp", "heap"):
             buffer.kind, buffer.slot = ("output" if buffer.kind == "temp" else "heap"), slot
             return
         size = product(view.shape) * view.unit
@@ -238,7 +238,7 @@ class Lowering:
 
     def allocate(self, view: View) -> None:
         """Room for a tensor whose size is known only at run time."""
-        self.b.block.append(Allocate(view.buffer, view.buffer.size))
+        self.b.block.append(Allocate(view.memory, view.memory.size))
 
 
 def composed(node: Node, rule: Callable[..., Any]) -> Graph:
@@ -293,7 +293,7 @@ def _over_batch(low: Lowering, views: list[View]) -> None:
     b = low.b
     count = views[0].shape[0]
     if len(views[0].shape) == 2:
-        operands = tuple(Operand(v.buffer, v.index((0, 0)), v.strides) for v in views)
+        operands = tuple(Operand(v.memory, v.index((0, 0)), v.strides) for v in views)
         b.block.append(Call("matmul", operands, (*views[0].shape, views[1].shape[1])))
         return
     index = b.fresh("n")

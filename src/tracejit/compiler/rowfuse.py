@@ -112,7 +112,7 @@ class Rows:
             return self.nests[0]
         row = self.nests[0].axes[0]
         body = [_inner(n, row.name) for n in self.nests]
-        result = Nest([row], body)
+        result = Nest([row], list(body))
         for b in {x for x in self.writes if isinstance(x, Buffer) and x.kind == "temp"}:
             _shrink(b, result, places)
         return result
@@ -146,13 +146,14 @@ def _own_accesses(b: Buffer, nest: Nest) -> Iterator[Index]:
 def _stays_in_row(b: Buffer, nests: Sequence[Nest]) -> bool:
     """Is the row of every access to `b` the row of the loop?"""
     found = [_span(index, nest) for nest in nests for index in _own_accesses(b, nest)]
-    if None in found:
+    spans = [s for s in found if s is not None]
+    if len(spans) < len(found):
         return False
-    steps = {step for step, _, _ in found}
+    steps = {step for step, _, _ in spans}
     if len(steps) != 1:
         return False
     step = steps.pop()
-    return all(_positive(step - (high - low)) for _, low, _ in found for _, _, high in found)
+    return all(_positive(step - (high - low)) for _, low, _ in spans for _, _, high in spans)
 
 
 def _span(index: Index, nest: Nest) -> tuple[Size, Size, Size] | None:
@@ -184,7 +185,7 @@ def _positive(size: Size) -> bool:
 
 def _shrink(b: Buffer, rows: Nest, places: dict[Buffer, list]) -> None:
     """Let a temporary used in this loop alone hold one row."""
-    own = [s for n in rows.body for s in (*n.body, *n.tail) if isinstance(s, (Load, Store)) and s.buffer is b]
+    own = [s for s in walk(rows.body) if isinstance(s, (Load, Store)) and s.buffer is b]
     if len(own) != len(places.get(b, ())) or any(p is None for p in places[b]):
         return
     row = rows.axes[0]

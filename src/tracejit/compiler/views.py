@@ -56,6 +56,12 @@ class View:
         return View(None, tuple(shape), (0,) * len(tuple(shape)), dtype, value=value)
 
     @property
+    def memory(self) -> Buffer:
+        """The buffer of a view that has one."""
+        assert self.buffer is not None, "a literal has no memory"
+        return self.buffer
+
+    @property
     def unit(self) -> int:
         return 2 if self.dtype.kind == "c" else 1
 

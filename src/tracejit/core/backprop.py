@@ -69,10 +69,10 @@ def backprop(
             cotangents.get(t.serial) if t.serial in wanted else cotangents.pop(t.serial, None)
             for t in record.outputs
         ]
-        if all(g is None for g in gs):
+        if not [g for g in gs if g is not None]:
             continue
-        needs = [t.serial in reached and t.spec.differentiable for t in record.inputs]
-        if any(needs):
+        needs = [t.serial in reached and t.dtype.kind in "fc" for t in record.inputs]
+        if True in needs:
             with located(record.location):
                 _propagate(record, gs, needs, cotangents)
     found = [cotangents.get(s) for s in sources]
@@ -96,7 +96,8 @@ def _propagate(
     for t, g in zip(record.inputs, input_cotangents(record, gs, needs), strict=True):
         if g is None:
             continue
-        g = _fit(g, t.spec, record)
+        if g.__class__ is not Tensor or g.dtype is not t.dtype or g.shape != t.shape:
+            g = _fit(g, t.spec, record)
         old = cotangents.get(t.serial)
         cotangents[t.serial] = g if old is None else add_cotangents(old, g)
 
@@ -121,7 +122,7 @@ def input_cotangents(record: Record, gs: list[Cotangent], needs: list[bool]) -> 
     ]
 
 
-def scaled(g: Tensor, partial: Any) -> Tensor:
+def scaled(g: Any, partial: Any) -> Tensor:
     """``g * conj(partial)``; the constant partials 1 and -1 cost no multiplication."""
     if partial.__class__ is float:
         return g if partial == 1.0 else ops.negative(g) if partial == -1.0 else ops.multiply(g, partial)

@@ -79,6 +79,7 @@ def _quiet_context() -> contextvars.Context:
 
 
 state = State()
+settings.CHANGED.append(lambda: state.update())
 
 
 def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
@@ -167,7 +168,7 @@ def explain(
     kind = type(error) if isinstance(error, (TracejitError, MemoryError)) else _kind(error)
     call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)})"
     worded = kind(f"{call}: {error}{at(location)}")
-    worded.explained = True  # type: ignore[union-attr]
+    setattr(worded, "explained", True)  # noqa: B010  any exception type may carry it
     return worded
 
 
@@ -235,13 +236,13 @@ class located:
 def start_recording(recorder: Recorder) -> None:
     """Let `recorder` listen until :func:`stop_recording`."""
     state.recorders = (*state.recorders, recorder)
-    state.update()
+    state.busy = True
 
 
 def stop_recording(recorder: Recorder) -> None:
     """End :func:`start_recording`."""
-    state.recorders = tuple(r for r in state.recorders if r is not recorder)
-    state.update()
+    state.recorders = tuple([r for r in state.recorders if r is not recorder])
+    state.busy = bool(state.slow or state.recorders)
 
 
 def is_tracing() -> bool:
@@ -396,4 +397,4 @@ def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     return apply(self, inputs, attrs)
 
 
-Op.__call__ = _call  # type: ignore[method-assign]
+Op.__call__ = _call

@@ -89,7 +89,7 @@ def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
         marks = list(replacement.values())
         sources = [t for t, tangent in zip(record.inputs, ts, strict=True) if tangent is not None]
         back = backprop([record], inner, [t.serial for t in sources])
-    cotangents = {}
+    cotangents: dict[int, Tensor] = {}
     for g, tangent in zip(back, [t for t in ts if t is not None], strict=True):
         if g is not None:
             conj = _conjugate(tangent)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -74,13 +74,15 @@ def _from_environment() -> Settings:
         if kind is str:
             found[name] = _checked(name, text)
         elif text.lstrip("-").isdigit():
-            found[name] = kind(int(text))
+            found[name] = bool(int(text)) if kind is bool else int(text)
         else:
             raise ValueError(f"TRACEJIT_{name.upper()} takes a number, got {text!r}")
     return Settings(**found)
 
 
 _process = _from_environment()
+#: Called after every change: what remembers a setting for speed.
+CHANGED: list[Callable[[], None]] = []
 _block: ContextVar[Settings | None] = ContextVar("tracejit_settings", default=None)
 
 
@@ -93,6 +95,12 @@ def configure(**changes: Any) -> None:
     """Change settings for the whole process; unknown names and values raise."""
     global _process
     _process = replace(_process, **{k: _checked(k, v) for k, v in changes.items()})
+    _tell()
+
+
+def _tell() -> None:
+    for listener in CHANGED:
+        listener()
 
 
 @contextlib.contextmanager
@@ -106,7 +114,9 @@ def settings(**changes: Any) -> Iterator[Settings]:
     False
     """
     token = _block.set(replace(current(), **{k: _checked(k, v) for k, v in changes.items()}))
+    _tell()
     try:
         yield current()
     finally:
         _block.reset(token)
+        _tell()

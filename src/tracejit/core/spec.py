@@ -69,7 +69,7 @@ class TensorSpec:
 _interned: dict[tuple, TensorSpec] = {}
 
 
-def _make(cls: type, shape: tuple, dtype: np.dtype) -> TensorSpec:
+def _make(cls: type[TensorSpec], shape: tuple, dtype: np.dtype) -> TensorSpec:
     shape = tuple(s if isinstance(s, Dim) or s is None else int(s) for s in shape)
     if any(isinstance(s, int) and s < 0 for s in shape):
         raise ShapeError(f"sizes are not negative, got the shape {shape}")

@@ -58,7 +58,7 @@ class Trace:
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.held: dict[int, Held] = {}
         self.constants: dict[str, Tensor] = {}
-        self.trips = parent.trips if parent is not None else _Counter()
+        self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:
         return Tensor(self.graph.add_input(spec), spec)

@@ -296,8 +296,8 @@ def square(x: TensorSpec) -> TensorSpec:
 
 @defop(
     kernel=np.conj,
-    vjp=(lambda g, y, x: conj(g),),
-    jvp=lambda record, ts: [conj(ts[0])],
+    vjp=(lambda g, y, x: ops.conj(g),),
+    jvp=lambda record, ts: [ops.conj(ts[0])],
     lower=Scalar("conj"),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
@@ -330,7 +330,7 @@ def real(x: TensorSpec) -> TensorSpec:
 
 @defop(
     kernel=lambda x: np.array(x.imag),
-    vjp=(lambda g, y, x: complex(0.0, g) if x.dtype.kind == "c" else None,),
+    vjp=(lambda g, y, x: ops.complex(0.0, g) if x.dtype.kind == "c" else None,),
     linear=True,
     lower=Scalar("imag"),
     traits=ELEMENTWISE,

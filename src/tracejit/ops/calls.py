@@ -12,12 +12,12 @@ from ..core.dispatch import Record, apply, state
 from ..core.graph import Graph
 from ..core.op import Joint, defop, ops
 from ..core.pushforward import jvp_graph
-from ..core.scattered import add_cotangents, dense
+from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay
 from .lowering import Structure
-from .regions import REGION, given, run_graph, zeros_like
+from .regions import REGION, filled, given, run_graph
 
 Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]]
 
@@ -112,9 +112,7 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     result: list[Any] = [None] * len(needs)
     if any(g is not None for g in gs[:k]):
         seeds = [
-            zeros_like(y) if g is None else dense(g)
-            for g, y in zip(gs[:k], record.outputs[:k], strict=True)
-            if y.spec.differentiable
+            filled(g, y) for g, y in zip(gs[:k], record.outputs[:k], strict=True) if y.spec.differentiable
         ]
         found = iter(replay(attrs["rule"], (*record.outputs[k:], *seeds)))
         result = [next(found) if c else None for c in attrs["connected"]]

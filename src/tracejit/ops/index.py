@@ -385,7 +385,8 @@ def gather(x: TensorSpec, indices: TensorSpec, *, axis: int) -> TensorSpec:
 
 def _scatter_kernel(x: np.ndarray, indices: np.ndarray, values: np.ndarray, *, axis: int) -> np.ndarray:
     out = np.array(x)
-    np.add.at(out, (slice(None),) * axis + (indices,), values)
+    where: Any = (slice(None),) * axis + (indices,)
+    np.add.at(out, where, values)
     return out
 
 

@@ -19,12 +19,12 @@ from ..core.errors import require
 from ..core.graph import Graph
 from ..core.op import Joint, defop, ops
 from ..core.pushforward import jvp_graph
-from ..core.scattered import add_cotangents, dense
+from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
 from ..core.trace import fresh_trip, replay, trace
 from .lowering import Structure
-from .regions import REGION, positions, run_graph, zeros_like
+from .regions import REGION, filled, given, positions, run_graph, zeros_like
 
 INDEX = TensorSpec((), np.dtype(np.int64))
 
@@ -99,13 +99,9 @@ def _loop_vjp(record: Record, gs: list, needs: list[bool]) -> list:
         body, c, len(xs), [g is not None for g in g_carry], [g is not None for g in g_ys], needs[len(count) :]
     )
     back, places = plan.backward_body()
-    seeds = [
-        zeros_like(y) if g is None else dense(g)
-        for g, y, a in zip(g_carry, outputs[:c], plan.active, strict=True)
-        if a
-    ]
+    seeds = [filled(g, y) for g, y, a in zip(g_carry, outputs[:c], plan.active, strict=True) if a]
     totals = [zeros_like(x) for x, a in zip(captured, plan.summed, strict=True) if a]
-    rows = [*kept, *xs, *(dense(g) for g in g_ys if g is not None)]
+    rows = [*kept, *xs, *given(g_ys)]
     ends = {"counted": attrs["length"] is None, "length": attrs["length"], "cond": None}
     found = apply(
         ops.loop,
@@ -183,7 +179,7 @@ class _Activity:
                 t if grads[c + self.rows + k] is None else add_cotangents(t, grads[c + self.rows + k])
                 for t, k in zip(totals, summed, strict=True)
             ]
-            return [dense(g) for g in (*back, *sums, *(grads[c + k] for k in emitted))]
+            return given([*back, *sums, *(grads[c + k] for k in emitted)])
 
         specs = [
             INDEX,

@@ -39,3 +39,9 @@ def positions(flags: Sequence[bool]) -> list[int]:
 def given(cotangents: Sequence[Any]) -> list[Tensor]:
     """Those that are not None, dense."""
     return [g for g in map(dense, cotangents) if g is not None]
+
+
+def filled(cotangent: Any, y: Tensor) -> Tensor:
+    """The cotangent of `y` as a tensor: zeros for None."""
+    g = dense(cotangent)
+    return zeros_like(y) if g is None else g

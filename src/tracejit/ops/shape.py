@@ -50,7 +50,7 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
 
 @defop(
     kernel=lambda x, *, shape: np.reshape(x, shape),
-    vjp=(lambda g, y, x, *, shape: reshape(g, shape=x.shape),),
+    vjp=(lambda g, y, x, *, shape: ops.reshape(g, shape=x.shape),),
     linear=True,
     prepare=_reshape_prepare,
     traits=FREE,
@@ -82,7 +82,7 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
 
 @defop(
     kernel=lambda x, *, perm: np.transpose(x, perm),
-    vjp=(lambda g, y, x, *, perm: transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
+    vjp=(lambda g, y, x, *, perm: ops.transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
     linear=True,
     prepare=_transpose_prepare,
     traits=FREE,
