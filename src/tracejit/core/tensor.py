@@ -84,9 +84,15 @@ class Tensor:
         return self._payload
 
 
+class _Dropped:
+    """The payload of a tensor whose value nobody will ask for."""
+
+    nbytes = 0
+
+
 def without_value(tensor: Tensor) -> Tensor:
     """The same tensor as records know it, by serial number and spec, without the memory of its value."""
-    shell = Tensor(None, tensor.spec)
+    shell = Tensor(_Dropped, tensor.spec)
     shell.serial = tensor.serial
     return shell
 
