@@ -193,5 +193,7 @@ class Kernel:
     def function(self, name: str, dtype: np.dtype, lanes: int) -> math.MathFunction:
         if name in math.NAMES and dtype.kind == "f":
             target = self.target
-            return math.function(name, dtype, lanes, target.has_fma, inline=self.inline_math)
+            return math.function(
+                name, dtype, lanes, target.has_fma, inline=self.inline_math, avx512=target.has_permute
+            )
         return arithmetic.function(name, dtype, lanes)

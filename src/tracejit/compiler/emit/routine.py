@@ -224,9 +224,7 @@ class Routine:
 def overlapping(temps: list[Buffer]) -> set[Buffer]:
     """The temps whose places are not known to be apart from every other's."""
     places = [(b.offset, b.size * b.dtype.itemsize, b) for b in temps]
-    known = [
-        (at, size, b) for at, size, b in places if isinstance(at, int) and isinstance(size, int)
-    ]
+    known = [(at, size, b) for at, size, b in places if isinstance(at, int) and isinstance(size, int)]
     found = set(temps) if len(known) < len(temps) > 1 else set()
     known.sort(key=lambda place: place[0])
     reach, last = -1, None
