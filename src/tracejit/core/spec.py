@@ -31,11 +31,12 @@ class TensorSpec:
     float32[2,3]
     """
 
-    __slots__ = ("shape", "dtype", "symbolic", "differentiable", "__weakref__")
+    __slots__ = ("shape", "dtype", "symbolic", "differentiable", "text", "__weakref__")
     shape: tuple[Size, ...]
     dtype: np.dtype
     symbolic: bool
     differentiable: bool
+    text: str  # made once: the text of a graph repeats few specs many times
 
     def __new__(cls, shape: Iterable[Size | None] = (), dtype: object = np.dtype("float32")) -> TensorSpec:
         key = (tuple(shape), dtype)
@@ -60,7 +61,7 @@ class TensorSpec:
         return TensorSpec(self.shape, dtype)
 
     def __repr__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(_size_text, self.shape))}]"
+        return self.text
 
     def __reduce__(self) -> tuple:
         return TensorSpec, (self.shape, self.dtype)
@@ -84,6 +85,7 @@ def _make(cls: type[TensorSpec], shape: tuple, dtype: np.dtype) -> TensorSpec:
         found.shape, found.dtype = shape, dtype
         found.symbolic = any(isinstance(s, Dim) for s in shape)
         found.differentiable = dtype.kind in _DIFFERENTIABLE
+        found.text = f"{dtype.name}[{','.join(map(_size_text, shape))}]"
         _interned[(shape, dtype)] = found
     return found
 
