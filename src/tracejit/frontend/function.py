@@ -101,7 +101,7 @@ class Function:
         self.__doc__ = getattr(f, "__doc__", None)
         self.__module__ = getattr(f, "__module__", __name__)
         self.__wrapped__ = f
-        self._arity = _plain_arity(f) if input_signature is None else None
+        self._arity = _plain_arity(f)
         self._settings: Any = None
         self._remembered: dict[tuple, Specialization] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
@@ -120,9 +120,12 @@ class Function:
             if kind is Tensor:
                 x = x.array
             elif kind is not np.ndarray:
-                if kind is not int and kind is not bool and kind is not str:
+                if kind is float:
+                    key += (kind, x.hex())
+                elif kind is int or kind is bool or kind is str:
+                    key += (kind, x)
+                else:
                     return self._call(args, kwargs)
-                key += (kind, x)
                 continue
             key += (x.dtype, x.shape)
             arrays.append(x)
@@ -139,7 +142,10 @@ class Function:
         found = self.specialization(call)
         if state.recorders or state.interpreter is not None:
             return found.apply(call.tensors())
-        self._remember(key, found)
+        if self.input_signature is None or [*map(id, call.leaves)] == [
+            *map(id, args)
+        ]:  # nothing was converted
+            self._remember(key, found)
         return found.run(call.ndarrays())
 
     def _remember(self, key: tuple | None, found: Specialization) -> None:
