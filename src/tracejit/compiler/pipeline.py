@@ -22,6 +22,7 @@ import numpy as np
 
 from ..core import settings, text
 from ..core.graph import Graph, verify
+from ..core.graph import walk as walk_graph
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
@@ -77,11 +78,12 @@ def compiled(graph: Graph) -> CompiledObject:
     key = cache_key(graph)
     found = _objects.get(key)
     if found is None:
-        payload = diskcache.get(key)
-        found = _from_disk(payload)
+        portable = settings.current().cache and not _foreign_ops(graph)
+        found = _from_disk(diskcache.get(key)) if portable else None
         if found is None:
             found = build(graph)
-            diskcache.put(key, found.to_payload())
+            if portable:
+                diskcache.put(key, found.to_payload())
         if len(_objects) > 4096:
             _objects.clear()
         _objects[key] = found
@@ -108,8 +110,15 @@ def cache_key(graph: Graph) -> str:
         llvm.version(),
         str(settings.current().contract),
         _locations_of_checks(graph),
+        str(_foreign_ops(graph)),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _foreign_ops(graph: Graph) -> list[int]:
+    """The ops declared outside of the package, whose code no digest covers: known within this process only."""
+    package = __name__.split(".")[0] + "."
+    return sorted({id(n.op) for _, n in walk_graph(graph) if not n.op.infer.__module__.startswith(package)})
 
 
 def _locations_of_checks(graph: Graph) -> str:
