@@ -197,7 +197,9 @@ class GradientTape(Recording):
         RuntimeError
             When a tape that is not persistent is used a second time.
         """
-        unconnected = UnconnectedGradients(unconnected_gradients)
+        zero = unconnected_gradients is not UnconnectedGradients.NONE and (
+            UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        )
         records = self._begin()
         seeds = self._seeds(target, output_gradients)
         leaves, structure = flatten(sources)
@@ -209,7 +211,7 @@ class GradientTape(Recording):
             zip(connected, backprop(records, seeds, connected, consume=not self.persistent), strict=True)
         )
         grads = [None if k is None else found.get(k.serial) for k in keys]
-        if unconnected is UnconnectedGradients.ZERO:
+        if zero:
             grads = [_zeros(leaf) if g is None else g for g, leaf in zip(grads, leaves, strict=True)]
         if not self.persistent:
             self.records, self.tracked = [], set()

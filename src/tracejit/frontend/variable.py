@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor, interpreting, pausing, state
+from ..core.dispatch import apply, as_tensor, interpreting, pausing, state
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ..core.graph import Graph
 from ..core.op import ops
@@ -83,22 +83,28 @@ class Variable:
 
     def __tensor__(self) -> Tensor:
         """Read: the value now, as something that depends on this Variable."""
-        if not state.busy:
+        st = state
+        if not st.busy:
             return self._value
+        if st.interpreter is None:
+            if not st.recorders:
+                return self._value
+            self._tell(st.recorders, self.handle)
+            return apply(read, (self._value, self.handle), {})
         now = tracer()
         if now is None:
-            if not state.recorders:
-                return self._value
-            self.announce()
+            self._tell(st.recorders, self.handle)
             return read(self._value, self.handle)
         held = now.hold(self, self.spec)
-        self.announce()
+        self._tell(st.recorders, held.entry)
         return read(held.now, held.entry) if held.assigned else held.entry
 
     def announce(self) -> None:
         """Tell the tapes that listen that this Variable is being read."""
-        key = self.key()
-        for recorder in state.recorders:
+        self._tell(state.recorders, self.key())
+
+    def _tell(self, recorders: tuple, key: Tensor) -> None:
+        for recorder in recorders:
             accessed = getattr(recorder, "accessed", None)
             if accessed is not None:
                 accessed(self, key)
