@@ -1,7 +1,8 @@
-"""An op of one's own: one declaration, and tapes, second derivatives and compiled code know it.
+"""An op of one's own: declared once, outside of the package, and at home everywhere.
 
-The op is ``logaddexp``: log(exp(a) + exp(b)) without overflow. Nothing of tracejit is edited; inside of the
-package the same declaration would stand in a file of ``tracejit/ops`` (see CONTRIBUTING.md).
+``sinc(x) = sin(πx) / (πx)`` by NumPy's kernel, with its derivative and a lowering to other ops. From the one
+declaration it runs eagerly, is differentiated to any order, traced, and compiled. CONTRIBUTING.md tells how an
+op becomes part of the package, where the registry's tests cover it.
 """
 
 from __future__ import annotations
@@ -9,56 +10,53 @@ from __future__ import annotations
 import numpy as np
 
 import tracejit as tj
-from tracejit.core.op import ops, real
-from tracejit.ops.arithmetic import broadcast, matched, pairs
+from tracejit.core.op import real
+from tracejit.ops.arithmetic import ELEMENTARY
 from tracejit.ops.lowering import Compose
 
 
-def larger_and_rest(a: tj.Tensor, b: tj.Tensor) -> tj.Tensor:
-    """The same with other ops: what machine code is made of. Equal infinities have no difference."""
-    same = ops.equal(a, b)
-    apart = ops.abs(ops.where(same, 0.0, a) - ops.where(same, 0.0, b))
-    return ops.maximum(a, b) + ops.softplus(-apart)
+def sinc_slope(y: tj.Tensor, x: tj.Tensor) -> tj.Tensor:
+    """(cos πx - sinc x) / x, by its series near 0, where the difference cancels."""
+    near, t = tj.abs(x) < 0.1, (np.pi * x) ** 2
+    far = tj.where(near, 1.0, x)
+    series = x * (np.pi**2 / -3) * (1.0 - t / 10 + t * t / 280 - t * t * t / 15120)
+    return tj.where(near, series, (tj.cos(np.pi * far) - y) / far)
 
 
-@tj.defop(
-    kernel=np.logaddexp,  # eager mode: arrays in, arrays out
-    partial=(lambda y, a, b: ops.exp(a - y), lambda y, a, b: ops.exp(b - y)),  # the derivative by each input
-    lower=Compose(larger_and_rest),
-    prepare=matched,  # numbers and arrays of mixed dtypes become tensors of one
-    traits=("elementwise", "elementary"),
-    samples=pairs(complex=False),
-)
-def logaddexp(a: tj.TensorSpec, b: tj.TensorSpec) -> tj.TensorSpec:
-    """``log(exp(a) + exp(b))``, element by element, without overflow."""
-    return real(broadcast(a, b))  # the shape rule: the inputs broadcast, and must be floats
+def sinc_by_other_ops(x: tj.Tensor) -> tj.Tensor:
+    """What the compiler makes code of."""
+    return tj.where(tj.equal(x, 0.0), 1.0, tj.sin(np.pi * x) / (np.pi * x))
 
 
-@tj.function
-def soft_maximum(x: tj.Tensor) -> tj.Tensor:
-    """The maximum of three columns, smoothed; compiled to one loop."""
-    return logaddexp(logaddexp(x[:, 0], x[:, 1]), x[:, 2])
+@tj.defop(kernel=np.sinc, partial=(sinc_slope,), lower=Compose(sinc_by_other_ops), traits=ELEMENTARY)
+def sinc(x):
+    """``sin(pi x) / (pi x)``, and 1 at 0."""
+    return real(x)
+
+
+def total(x: tj.Tensor) -> tj.Tensor:
+    """A function that uses the op like any other."""
+    return tj.reduce_sum(sinc(x) * x)
+
+
+def second(x: tj.Tensor) -> tj.Tensor:
+    """Its second derivatives: the gradient of the sum of the gradient."""
+    return tj.grad(lambda v: tj.reduce_sum(tj.grad(total)(v)))(x)
 
 
 def main() -> None:
-    """Use the op in every way there is."""
-    print("eager:         ", logaddexp(1000.0, 1000.0 + np.log(3.0)), "(exp(1000) would overflow)")
-
-    a = tj.Variable(1.0)
-    with tj.GradientTape(persistent=True) as tape:
-        first = logaddexp(a, [0.0, 1.0, 2.0])  # a broadcasts; its gradient is summed
-    print("on a tape:     ", tape.gradient(first, a))
-
-    second = tj.grad(tj.grad(lambda x: logaddexp(x, 0.0)))(0.3)
-    s = 1.0 / (1.0 + np.exp(-0.3))
-    print("twice:         ", second, f"by hand {s * (1 - s):.7f}")
-
-    x = tj.constant(np.random.default_rng(0).normal(0.0, 3.0, (1000, 3)))
-    compiled, expected = soft_maximum(x).numpy(), np.logaddexp.reduce(x.numpy(), axis=1)
-    print("compiled:       differs from NumPy by at most", f"{np.abs(compiled - expected).max():.1e}")
-
-    weights = tj.grad(lambda x: tj.reduce_sum(soft_maximum(x)))(x).numpy()
-    print("its gradient:   softmax weights, each row sums to 1:", bool(np.allclose(weights.sum(axis=1), 1.0)))
+    """Show value, gradient and second derivative, eager and compiled."""
+    x = tj.constant(np.array([-1.5, -0.05, 0.0, 0.3, 2.25]))
+    by_hand = {  # x sinc(x) is sin(πx) / π
+        "value": (total, np.sum(np.sin(np.pi * x.numpy()) / np.pi)),
+        "gradient": (tj.grad(total), np.cos(np.pi * x.numpy())),
+        "second": (second, -np.pi * np.sin(np.pi * x.numpy())),
+    }
+    for name, (f, expected) in by_hand.items():
+        eager, compiled = f(x).numpy(), tj.function(f)(x).numpy()
+        errors = [float(np.max(np.abs(found - expected))) for found in (eager, compiled)]
+        print(f"{name:<9} {np.array2string(compiled, precision=6)}")
+        print(f"{'':<9} off by {errors[0]:.1e} eagerly, {errors[1]:.1e} compiled")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,12 @@ def test_compiled_loop(tmp_path: Path):
     assert picture.read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_an_op_of_ones_own():
+    printed = run("08_add_your_own_op.py")
+    errors = re.findall(r"off by (\S+) eagerly, (\S+) compiled", printed)
+    assert len(errors) == 3 and np.max(np.array(errors, float)) < 1e-11
+
+
 @pytest.mark.slow
 def test_digits(tmp_path: Path):
     for module in ("sklearn", "matplotlib", "tqdm"):
