@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -58,7 +59,7 @@ def _attr(value: Any) -> str:
         case complex():
             return f"complex({value.real.hex()}, {value.imag.hex()})"
         case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            return json.dumps(value)
         case np.dtype():
             return f"dtype({value.name})"
         case Dim():
@@ -195,7 +196,7 @@ def _scalar(found: re.Match[str], table: Mapping[str, np.ndarray]) -> Any:
     groups = {k: v for k, v in found.groupdict().items() if v is not None}
     match groups:
         case {"str": s}:
-            return re.sub(r"\\(.)", r"\1", s[1:-1])
+            return json.loads(s)
         case {"dim": d}:
             return parse_size(d[1:-1])
         case {"dtype": d}:
