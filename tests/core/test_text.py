@@ -157,7 +157,8 @@ def test_the_text_is_the_same_in_another_process():
         "import sys; sys.path[:0] = [{0!r}, {1!r}]\n"
         "import importlib.util\n"
         "spec = importlib.util.spec_from_file_location('same', {2!r}); m = importlib.util.module_from_spec(spec)\n"
-        "spec.loader.exec_module(m); print(m.to_text(m.gradient_graph(m.trace(m.control_flow, m.SPECS, 'flow').graph)[0]))"
+        "spec.loader.exec_module(m); graph = m.trace(m.control_flow, m.SPECS, 'flow').graph\n"
+        "print(m.to_text(m.gradient_graph(graph)[0]))"
     )
     tests = Path(__file__).resolve().parents[1]
     code = code.format(str(tests.parent / "src"), str(tests), __file__)

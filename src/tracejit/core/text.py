@@ -19,6 +19,10 @@ from .op import OPS
 from .spec import TensorSpec
 
 
+#: How a value is printed that nothing defines: graphs under repair are printed too.
+UNDEFINED = "%?"
+
+
 def to_text(graph: Graph) -> str:
     """The graph as text, ending without a newline."""
     lines: list[str] = []
@@ -38,14 +42,14 @@ def _print(graph: Graph, indent: str, lines: list[str], head: str) -> None:
     for relation, a, b in graph.guards:
         lines.append(f"{indent}  guard {a} {relation} {b}")
     for node in graph.nodes:
-        operands = ", ".join(names[v] for v in node.inputs)
+        operands = ", ".join(names.get(v, UNDEFINED) for v in node.inputs)
         plain = "".join(f" {k}={_attr(v)}" for k, v in node.attrs.items() if not isinstance(v, Graph))
         lines.append(f"{indent}  {define(node.outputs)} = {node.op.name}({operands}){plain}")
         for k, v in node.attrs.items():
             if isinstance(v, Graph):
                 _print(v, indent + "    ", lines, head=k)
     state = "".join(f" {i}:{o}" for i, o in graph.state)
-    returned = ", ".join(names[v] for v in graph.outputs)
+    returned = ", ".join(names.get(v, UNDEFINED) for v in graph.outputs)
     lines.append(f"{indent}  return {returned}{' state' + state if state else ''}".rstrip())
     lines.append(f"{indent}}}")
 
