@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ import numpy as np
 from ..core.graph import Constant, Graph, Node, Value
 from ..core.spec import TensorSpec
 from .layout import Layout, Point, layout
-from .page import page
+from .page import escape, page
 
 #: Fill and line of each family of ops, and of what goes in and out.
 COLOURS = {
@@ -100,13 +98,14 @@ def draw(graph: Graph, path: str | os.PathLike[str], names: Sequence[str] = ()) 
     >>> f = tf.function(lambda x: tf.sin(x) * 2.0)
     >>> tf.draw(f.graph(tf.constant(1.0)), "f.svg", ["x"])  # doctest: +SKIP
     """
-    target = Path(path)
-    if target.suffix not in (".svg", ".html"):
-        raise ValueError(f"a drawing is written to a file ending in .svg or .html, not {target.name!r}")
+    folder, name = os.path.split(os.fspath(path))
+    if not name.endswith((".svg", ".html")):
+        raise ValueError(f"a drawing is written to a file ending in .svg or .html, not {name!r}")
     given = [*names[: len(graph.inputs)], *(f"input {k}" for k in range(len(names), len(graph.inputs)))]
     svg = to_svg(panel(graph, given, "", _results(graph, given)))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(svg if target.suffix == ".svg" else page(graph.name, svg), encoding="utf-8")
+    os.makedirs(folder or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(svg if name.endswith(".svg") else page(graph.name, svg))
 
 
 def _results(graph: Graph, names: Sequence[str]) -> list[str]:
