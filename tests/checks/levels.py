@@ -75,7 +75,9 @@ def assert_levels_agree(graph: Graph, arrays: Arrays, contract: bool = False) ->
             found = run(graph, arrays)
         wrong = difference(graph, arrays, found, level, contract)
         if wrong:
-            raise Diverges(f"{level} differs from the kernels{at(culprit(graph, arrays, run, contract))}\n{wrong}")
+            raise Diverges(
+                f"{level} differs from the kernels{at(culprit(graph, arrays, run, contract))}\n{wrong}"
+            )
         for a, b in zip(arrays, kept, strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{level} wrote to an argument")
 
@@ -86,8 +88,14 @@ def difference(graph: Graph, arrays: Arrays, found: Arrays, level: str, contract
         modes.assert_same(graph, arrays, found, level)
     except AssertionError as error:
         if contract and modes.is_exact(graph):  # joined roundings: judge as sums are
-            return "" if all(np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
-                             for a, b in zip(found, modes.eager(graph, arrays), strict=True)) else str(error)
+            return (
+                ""
+                if all(
+                    np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
+                    for a, b in zip(found, modes.eager(graph, arrays), strict=True)
+                )
+                else str(error)
+            )
         return str(error)
     return ""
 
@@ -124,7 +132,7 @@ def derived(graph: Graph, order: str) -> Graph | None:
     if order == "jvp of gradient":
         inner = derived(graph, "gradient")
         return None if inner is None else derived(inner, "jvp")
-    inner, connected = gradient_graph(graph, wanted)
+    inner, _ = gradient_graph(graph, wanted)
     if not inner.outputs:
         return None
     return derived(inner, "gradient") if order == "second" else inner
@@ -141,5 +149,8 @@ def complete(graph: Graph, arrays: Arrays, source: Graph, order: str, seed: int 
             for size, n in zip(value.spec.shape, result.shape, strict=True):
                 if isinstance(size, Dim) and size.atom is not None:
                     sizes.setdefault(size.atom.name, n)
-    further = [np.zeros([evaluate(s, sizes) for s in v.spec.shape], v.spec.dtype) for v in graph.inputs[len(arrays):]]
+    further = [
+        np.zeros([evaluate(s, sizes) for s in v.spec.shape], v.spec.dtype)
+        for v in graph.inputs[len(arrays) :]
+    ]
     return [*arrays, *directions(further, seed)]

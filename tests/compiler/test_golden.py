@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tf
 from checks.levels import derived
-from checks.programs import PROGRAMS
+from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
 from tracejit.compiler.loops import Nest, walk
 from tracejit.compiler.loops import to_text as program_text
@@ -21,9 +21,20 @@ from tracejit.core.text import to_text
 from tracejit.core.trace import trace
 
 CHOSEN = (
-    "broadcast_chain-value", "softmax-value", "softmax-gradient", "reductions_with_epilogue-value", "two_layers-gradient",
-    "negative_steps-value", "update_by_own_view-value", "updated_argument-value", "doubling-gradient", "scan_rows-gradient",
-    "large_carries_swapped-value", "branch_in_loop-value", "nested_three_deep-value", "gather_and_scatter-value",
+    "broadcast_chain-value",
+    "softmax-value",
+    "softmax-gradient",
+    "reductions_with_epilogue-value",
+    "two_layers-gradient",
+    "negative_steps-value",
+    "update_by_own_view-value",
+    "updated_argument-value",
+    "doubling-gradient",
+    "scan_rows-gradient",
+    "large_carries_swapped-value",
+    "branch_in_loop-value",
+    "nested_three_deep-value",
+    "gather_and_scatter-value",
 )
 
 
@@ -52,7 +63,9 @@ def unrolled(steps: int) -> Graph:
 
 
 def looped(steps: int) -> Graph:
-    graph = trace(lambda x: [tf.fori_loop(0, steps, lambda i, c: tf.sin(c) * x, x)], [TensorSpec((50,), "float64")]).graph
+    graph = trace(
+        lambda x: [tf.fori_loop(0, steps, lambda i, c: tf.sin(c) * x, x)], [TensorSpec((50,), "float64")]
+    ).graph
     graph = derived(graph, "second")
     assert graph is not None
     return graph

@@ -28,7 +28,9 @@ def growth(run, warm, times):
     return resident() - before
 """
 
-CALLS = HEAD + """
+CALLS = (
+    HEAD
+    + """
 @tf.function
 def f(x, n):
     y = tf.sin(x) @ x
@@ -69,8 +71,11 @@ print('calls', growth(run, 5000, 50000))
 print('grown', growth(run_grown, 2000, 20000))
 print('failing', growth(run_bad, 2000, 10000))
 """
+)
 
-COMPILATIONS = HEAD + """
+COMPILATIONS = (
+    HEAD
+    + """
 def run(times):
     for k in range(times):
         f = tf.function(lambda x: tf.sin(x) * (run.count + 1.5))
@@ -81,8 +86,11 @@ run.count = 0
 with tf.settings(cache=False):
     print('compilations', growth(run, 50, 250) / 250)
 """
+)
 
-TAPES = HEAD + """
+TAPES = (
+    HEAD
+    + """
 import weakref
 x = tf.Variable(np.ones(1000))
 
@@ -95,6 +103,7 @@ def run(times):
 
 print('tapes', growth(run, 500, 5000))
 """
+)
 
 
 def measured(code: str) -> dict[str, float]:

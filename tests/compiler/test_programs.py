@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from checks.levels import assert_levels_agree, complete, derived
-from checks.programs import PROGRAMS, Program
+from checks.loop_programs import PROGRAMS
+from checks.programs import Program
 from tracejit.core.trace import trace
 
 CASES = [(p, order) for p in PROGRAMS.values() for order in p.orders]
@@ -20,3 +20,15 @@ def test_levels_agree(program: Program, order: str):
     assert graph is not None
     arrays = complete(graph, program.arguments(), source, order)
     assert_levels_agree(graph, arrays)
+
+
+JOINED = [p for p in PROGRAMS.values() if "gradient" in p.orders][::3]
+
+
+@pytest.mark.parametrize("program", JOINED, ids=lambda p: p.name)
+def test_levels_agree_when_roundings_are_joined(program: Program):
+    source = trace(program.f, program.specs, program.name).graph
+    graph = derived(source, "gradient")
+    assert graph is not None
+    arrays = complete(graph, program.arguments(seed=3), source, "gradient")
+    assert_levels_agree(graph, arrays, contract=True)

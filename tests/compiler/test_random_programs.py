@@ -32,19 +32,33 @@ class Writer:
         return [self.random.choice(values[-2 * kept :]) for _ in range(kept)]
 
     def step(self, values: list[Any]) -> Any:
-        kinds = [self.unary, self.binary, self.binary, self.view, self.view, self.update, self.update, self.reduction,
-                 self.joined, self.choice]
+        kinds = [
+            self.unary,
+            self.binary,
+            self.binary,
+            self.view,
+            self.view,
+            self.update,
+            self.update,
+            self.reduction,
+            self.joined,
+            self.choice,
+        ]
         if self.depth < 2:
             kinds += [self.loop, self.loop, self.scan, self.branch]
         return self.random.choice(kinds)(self.random.choice(values), values)
 
     def fitting(self, x: Any, values: list[Any]) -> Any:
         """Another value that broadcasts to the shape of `x`."""
-        found = [v for v in values if v.shape in ((), x.shape) or v.shape == x.shape[len(x.shape) - len(v.shape) :]]
+        found = [
+            v for v in values if v.shape in ((), x.shape) or v.shape == x.shape[len(x.shape) - len(v.shape) :]
+        ]
         return self.random.choice(found or [x])
 
     def unary(self, x: Any, values: list[Any]) -> Any:
-        f = self.random.choice([tf.sin, tf.tanh, tf.negative, tf.square, tf.abs, lambda v: tf.sqrt(tf.abs(v) + 1.0)])
+        f = self.random.choice(
+            [tf.sin, tf.tanh, tf.negative, tf.square, tf.abs, lambda v: tf.sqrt(tf.abs(v) + 1.0)]
+        )
         return f(x)
 
     def binary(self, x: Any, values: list[Any]) -> Any:
@@ -58,7 +72,9 @@ class Writer:
 
     def slices(self, shape: tuple[int, ...]) -> tuple[slice, ...]:
         return tuple(
-            self.random.choice([slice(None), slice(None, None, -1), slice(n // 2, None), slice(None, None, 2), slice(1)])
+            self.random.choice(
+                [slice(None), slice(None, None, -1), slice(n // 2, None), slice(None, None, 2), slice(1)]
+            )
             for n in shape
         )
 
@@ -69,7 +85,9 @@ class Writer:
         if kind == 1:
             return tf.transpose(x)
         if kind == 2 and x.shape and 0 not in x.shape:
-            return tf.reshape(x, (-1,)) if self.random.random() < 0.5 else tf.reshape(tf.transpose(x), x.shape)
+            return (
+                tf.reshape(x, (-1,)) if self.random.random() < 0.5 else tf.reshape(tf.transpose(x), x.shape)
+            )
         return tf.broadcast_to(x, (2, *x.shape))[self.random.randint(0, 1)]
 
     def update(self, x: Any, values: list[Any]) -> Any:
@@ -77,7 +95,11 @@ class Writer:
             return x + 1.0
         where = self.slices(x.shape)
         base = x * 1.0 if self.random.random() < 0.5 else x
-        new = base[where][self.slices(x.shape)] if self.random.random() < 0.5 else self.fitting(base[where], values)
+        new = (
+            base[where][self.slices(x.shape)]
+            if self.random.random() < 0.5
+            else self.fitting(base[where], values)
+        )
         if new.shape != base[where].shape:
             new = tf.reduce_sum(new)
         return base.at[where].set(new) if self.random.random() < 0.5 else base.at[where].add(new)
@@ -131,7 +153,7 @@ class Writer:
 
         def step(state: Any, row: Any) -> tuple:
             writer = Writer(seed, self.depth + 1)
-            new, = self.carried(writer, [state], [row])
+            (new,) = self.carried(writer, [state], [row])
             return new, writer.random.choice([state, new, row])
 
         last, ys = tf.scan(step, x, rows, reverse=reverse)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from checks.levels import derived
-from checks.programs import PROGRAMS
+from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
 from tracejit.core.graph import Graph
 from tracejit.core.settings import settings
@@ -20,8 +20,17 @@ from tracejit.core.text import constants, parse, to_text
 from tracejit.core.trace import trace
 
 SOURCE = str(Path(__file__).parents[2] / "src")
-CHOSEN = ("two_layers", "softmax", "doubling", "scan_rows", "large_carries_swapped", "gather_and_scatter", "branch_in_loop",
-          "complex_numbers", "constants_returned")
+CHOSEN = (
+    "two_layers",
+    "softmax",
+    "doubling",
+    "scan_rows",
+    "large_carries_swapped",
+    "gather_and_scatter",
+    "branch_in_loop",
+    "complex_numbers",
+    "constants_returned",
+)
 
 IN_ANOTHER_PROCESS = """
 import hashlib, json, sys
@@ -72,7 +81,9 @@ def test_another_process_makes_the_same_object(hash_seed: str):
     graphs = [graph_of(name) for name in CHOSEN]
     with settings(cache=False):
         here = [hashlib.sha256(pipeline.build(g).image).hexdigest() for g in graphs]
-    there = json.loads(python(IN_ANOTHER_PROCESS, json.dumps([stored(g) for g in graphs]), PYTHONHASHSEED=hash_seed))
+    there = json.loads(
+        python(IN_ANOTHER_PROCESS, json.dumps([stored(g) for g in graphs]), PYTHONHASHSEED=hash_seed)
+    )
     assert dict(zip(CHOSEN, there, strict=True)) == dict(zip(CHOSEN, here, strict=True))
 
 
