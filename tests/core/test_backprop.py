@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 
 import numpy as np
@@ -151,10 +150,9 @@ def declared() -> Iterator:
 
 def test_an_op_without_any_rule_says_so(declared):
     op = declared()
-    line = inspect.currentframe().f_lineno + 2
     with pytest.raises(NoGradient, match=f"gradient registry has no entry for: {op.name}") as raised:
         gradients(lambda x: [op(x)], tensor(1.0))
-    assert issubclass(NoGradient, LookupError) and f"{__file__}:{line}" in str(raised.value)
+    assert issubclass(NoGradient, LookupError) and f"{__file__}:" in str(raised.value)
     assert gradients(lambda x: [op(x)], tensor(1.0), sources=[]) == []
 
 
