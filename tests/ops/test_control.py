@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit  # noqa: F401  completes Tensor
+from checks import levels
 from checks.derivatives import (
     Arrays,
     difference,
@@ -370,3 +371,18 @@ def test_an_own_rule_is_used():
     """The rule counts, not what the body would give: at 1000 the body's derivative is NaN."""
     (g,) = pull(lambda x: [log1pexp(x)], [np.array(1000.0)], [np.array(1.0)], [0])
     assert g == 1.0
+
+
+# ---- compiled -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["value", "gradient", "second", "jvp"])
+@every_program
+def test_loop_ir_and_machine_code_agree_with_the_kernels(name: str, order: str):
+    if order == "jvp" and name not in FORWARD:
+        return
+    xs = arguments(name)
+    graph = trace(as_list(PROGRAMS[name][0]), [TensorSpec(x.shape, x.dtype) for x in xs], name).graph
+    found = levels.derived(graph, order)
+    if found is not None:
+        levels.assert_levels_agree(found, levels.complete(found, xs, graph, order))
