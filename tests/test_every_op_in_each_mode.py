@@ -24,8 +24,8 @@ def loops(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
     return [f.view(v.spec.dtype).reshape(v.spec.shape) for f, v in zip(flat, graph.outputs, strict=True)]
 
 
-def compiled(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
-    with settings(contract=False, cache=False):
+def compiled(graph: Graph, arrays: modes.Arrays, contract: bool = False) -> modes.Arrays:
+    with settings(contract=contract, cache=False):
         return list(pipeline.compile_graph(graph)(arrays))
 
 
@@ -63,6 +63,15 @@ def test_values(op: Op, dtype: str, cases: list[Case], order: int, mode: str):
         return
     arrays = modes.program_arguments(chosen, graph)
     modes.assert_same(graph, arrays, MODES[mode](graph, arrays), mode)
+
+
+@pytest.mark.parametrize(("op", "dtype", "cases"), FAMILIES, ids=names)
+def test_contracted_gradients(op: Op, dtype: str, cases: list[Case]):
+    chosen = [c for c in cases if c.active]
+    graph = modes.program(chosen, 1)
+    if graph.outputs:
+        arrays = modes.program_arguments(chosen, graph)
+        modes.assert_same(graph, arrays, compiled(graph, arrays, contract=True), "contracted", contracted=True)
 
 
 @every_mode
