@@ -55,7 +55,9 @@ def _of_angle(b: Builder, name: str, x: str, reduction: Reduction) -> str:
     a, highest = b.abs(x), b.bits_count - 1
     if name == "cos":
         r, t, n = reduction(b, a, 1, True)
-        return b.flip(_half_period(b, r, t), b.int_op("shl", b.int_op("add", n, 1), highest))
+        y = b.flip(_half_period(b, r, t), b.int_op("shl", b.int_op("add", n, 1), highest))
+        # below this the cosine rounds to 1, which the polynomial around pi/2 may miss by its last bit
+        return b.select(b.compare("olt", a, 2.0**-27 if b.is_double else 2.0**-12), 1.0, y)
     r, t, n = reduction(b, a, 1 if name == "sin" else 2, False)
     y = _half_period(b, r, t) if name == "sin" else _tan(b, r, t, n)
     return b.flip(b.flip(y, b.int_op("shl", n, highest)), b.sign_of(x))
