@@ -9,7 +9,7 @@ import pytest
 
 import tracejit.ops
 import tracejit.ops.operators  # noqa: F401  completes Tensor
-from checks.cases import BY_NAME, LAYOUTS, Case, all_cases, drawn_ops, resized
+from checks.cases import BY_NAME, LAYOUTS, Case, all_cases, drawn_ops, refused_cases, resized
 from checks.derivatives import (
     difference,
     differentiable,
@@ -24,6 +24,7 @@ from checks.derivatives import (
 )
 from tracejit.core.backprop import Listing, gradient_graph
 from tracejit.core.dispatch import recording
+from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.graph import verify
 from tracejit.core.op import OPS, Joint, Op
 from tracejit.core.tensor import Tensor
@@ -101,6 +102,12 @@ def test_the_shape_rule_says_what_the_kernel_returns(case: Case):
         )
     traced = trace(case, case.specs).graph
     assert [v.spec for v in traced.outputs] == [y.spec for y in outputs]
+
+
+@pytest.mark.parametrize("case", refused_cases(), ids=str)
+def test_what_the_shape_rule_refuses_is_refused_eagerly_too(case: Case):
+    with pytest.raises((DtypeError, ShapeError), match=case.op.name):
+        case(*map(Tensor, case.arguments()))
 
 
 @every_case

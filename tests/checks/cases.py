@@ -136,6 +136,17 @@ def all_cases(dtypes: Sequence[str] = DTYPES) -> list[Case]:
     return [c for op in drawn_ops() for c in cases_of(op, dtypes)]
 
 
+def refused_cases() -> list[Case]:
+    """Samples with dtypes that the shape rule does not accept."""
+    found = []
+    for op in drawn_ops():
+        for position, s in enumerate(op.samples):
+            names = s.dtypes or ("float",) * len(s.shapes)
+            cases = [Case(op, s, np.dtype(d), str(position)) for d in DTYPES if "float" in names]
+            found += [c for c in cases if not c.legal()]
+    return found
+
+
 def drawn_ops() -> list[Op]:
     """The ops whose arguments are drawn from samples."""
     return [op for name, op in OPS.items() if name not in BY_NAME]

@@ -129,6 +129,7 @@ class Op:
         self.__name__ = self.name
         self.__doc__ = self.doc
         self.inferred: dict[tuple, Any] = {}
+        self.admitted: set[int] = set()  # numbers of the dtypes of a first input that the shape rule accepted
         self.elementwise = "elementwise" in self.traits
         self.multiple = "multiple" in self.traits
         self.runs_graphs = "runs_graphs" in self.traits
