@@ -146,7 +146,7 @@ def test_bad_index_of_a_compiled_gather(index: list[int]):
 
     good = np.array([0, -1])
     np.testing.assert_array_equal(f(Y, good).numpy(), 2.0 * Y[good])
-    with pytest.raises((IndexError, RuntimeError), match="out of range") as caught:
+    with pytest.raises(IndexError, match="out of range") as caught:
         f(Y, np.array(index))
     assert line_of(f.python_function, "# here") in str(caught.value)
     np.testing.assert_array_equal(f(Y, good).numpy(), 2.0 * Y[good])
@@ -161,7 +161,7 @@ def test_bad_index_in_a_loop_leaves_nothing_behind():
         return tf.while_loop(lambda i, c: i < n, lambda i, c: body(i, (i, c)), (np.int64(0), 0.0 * x[0]))[1]
 
     for _ in range(50):
-        with pytest.raises((IndexError, RuntimeError), match="out of range") as caught:
+        with pytest.raises(IndexError, match="out of range") as caught:
             f(np.arange(5.0), np.int64(9))
     assert f"{__file__}:" in str(caught.value)
     assert float(f(np.arange(5.0), np.int64(5))) == 10.0

@@ -54,7 +54,7 @@ class Builder:
         self.block: list[Statement] = []
         self.buffers: list[Buffer] = []
         self.constants: list[np.ndarray] = []
-        self.messages: list[str] = []
+        self.messages: list[tuple[str, str]] = []
         self.depth = 0
         self.location: Location | None = None
         self.escaping: set[Buffer] = set()  # heap buffers that outlive the block they were made in
@@ -414,11 +414,11 @@ class Builder:
             if axes:
                 self.store(flag, (), Val(acc.name, BOOL))
         self.block.append(Nest(axes, body, [acc] if axes else [], tail))
-        self.fail(self.scalar(flag), f"an index is out of range for an axis of size {size}")
+        self.fail(self.scalar(flag), "IndexError", f"an index is out of range for an axis of size {size}")
 
-    def fail(self, test: Val, message: str) -> None:
-        """Return an error with `message` and the user's line when `test` holds."""
-        self.messages.append(f"{message}{at(self.location)}")
+    def fail(self, test: Val, kind: str, message: str) -> None:
+        """Raise the builtin exception `kind` with `message` and the user's line when `test` holds."""
+        self.messages.append((kind, f"{message}{at(self.location)}"))
         self.block.append(Fail(test.operand, len(self.messages) - 1))
 
 

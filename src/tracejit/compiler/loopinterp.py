@@ -343,7 +343,8 @@ class _Machine:
     def do_Fail(self, s: Fail) -> None:
         if self.value(s.test):
             details = tuple(self.value(d).item() for d in s.details)
-            raise ProgramFailure(s.code, self.program.messages[s.code], details)
+            message = self.program.messages[s.code]
+            raise ProgramFailure(s.code, message if isinstance(message, str) else message[1], details)
 
     def do_Call(self, s: Call) -> None:
         m, k, n = (self.size(size) for size in s.sizes)

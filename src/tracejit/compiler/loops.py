@@ -288,7 +288,7 @@ class Program:
     """One entry point: its buffers, its statements, the names of the entry's size atoms in order.
 
     `atoms` are read from the entry's dims array; `bound` are atoms that While statements bind, written back
-    behind them. `output_shapes` are the outputs' shapes over both. `moves` are temps
+    behind them. `messages` are texts, alone or behind the name of a builtin exception. `output_shapes` are the outputs' shapes over both. `moves` are temps
     to become parts of other buffers, once nests are fused. Axes, scalars and buffers are named
     uniquely over the whole program.
     """
@@ -299,7 +299,7 @@ class Program:
     atoms: tuple[str, ...] = ()
     bound: tuple[str, ...] = ()
     workspace: Size = 0
-    messages: tuple[str, ...] = ()
+    messages: tuple[str | tuple[str, str], ...] = ()
     contract: bool = True
     output_shapes: tuple[tuple[Size, ...], ...] = ()
     moves: list[Move] = field(default_factory=list)

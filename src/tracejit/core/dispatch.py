@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import settings
-from .errors import DtypeError, Location, ShapeError, TracejitError, at, user_location
+from .errors import DtypeError, Location, OutOfRange, ShapeError, TracejitError, at, user_location
 from .op import Op
 from .tensor import Tensor, no_value
 
@@ -185,7 +185,9 @@ def explain(
 def _kind(error: Exception) -> type[Exception]:
     if isinstance(error, TypeError):
         return DtypeError
-    return ShapeError if isinstance(error, (ValueError, IndexError)) else TracejitError
+    if isinstance(error, IndexError):
+        return OutOfRange
+    return ShapeError if isinstance(error, ValueError) else TracejitError
 
 
 def _attrs_text(attrs: Mapping[str, Any]) -> str:

@@ -22,6 +22,10 @@ class DtypeError(TracejitError, TypeError):
     """dtypes that do not fit the op."""
 
 
+class OutOfRange(TracejitError, IndexError):
+    """An index outside of the axis it is for."""
+
+
 class LeakedTensor(TracejitError):
     """A tensor of a finished trace was used outside of it."""
 

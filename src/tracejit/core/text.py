@@ -18,7 +18,6 @@ from .graph import PRINTERS, Constant, Graph, Value, walk
 from .op import OPS
 from .spec import TensorSpec
 
-
 #: How a value is printed that nothing defines: graphs under repair are printed too.
 UNDEFINED = "%?"
 
