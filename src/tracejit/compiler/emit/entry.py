@@ -48,6 +48,7 @@ class Entry:
                 self.mentions[b] = self.mentions.get(b, 0) + 1
         self.common = {b for b, count in self.mentions.items() if count > 1 and b.kind == "local"}
         self.needed = behind(prints)
+        self.workspace: Value | None = None
 
     def open(self) -> None:
         self.k.status = "%status"
@@ -82,11 +83,11 @@ class Entry:
 
     def find(self, b: Buffer) -> None:
         k = self.k
-        where = None if self.on_heap(b) else self.locate(b)
         if b not in self.moved:
-            assert where is not None
-            k.pointers[b] = where
+            if b.kind != "temp":  # these are found when a group asks for them: most take them from one pointer
+                k.pointers[b] = self.locate(b)
             return
+        where = None if self.on_heap(b) else self.locate(b)
         if where is not None and b.kind == "output":
             self.homes[b] = where
         cell = k.cells[b] = k.w.slot("ptr")
@@ -94,6 +95,18 @@ class Entry:
         if self.on_heap(b):
             room = k.rooms[b] = k.w.slot("i64")
             k.w.do(f"store i64 -1, ptr {room}, align 8")
+
+    def pointer(self, b: Buffer) -> Value:
+        """Where a buffer that does not move starts."""
+        if b not in self.k.pointers:
+            self.k.pointers[b] = self.locate(b)
+        return self.k.pointers[b]
+
+    def base(self) -> Value:
+        """Where the workspace starts."""
+        if self.workspace is None:
+            self.workspace = self.field(context.WORKSPACE)
+        return self.workspace
 
     def on_heap(self, b: Buffer) -> bool:
         return b.kind == "heap" or b in self.allocated
@@ -104,8 +117,7 @@ class Entry:
             assert isinstance(b.size, int)
             return k.w.bound(k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1)), "ptr")
         if b.kind == "temp":
-            base = self.field(context.WORKSPACE)
-            offset = k.size(b.offset)
+            base, offset = self.base(), k.size(b.offset)
             return k.w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {offset.text}", base, offset)
         table, place = "%buffers", b.slot
         if b.kind == "constant":
@@ -123,7 +135,7 @@ class Entry:
 
     def work(self) -> Value:
         """Workspace behind that of the program."""
-        w, base, size = self.k.w, self.field(context.WORKSPACE), self.k.size(self.program.workspace)
+        w, base, size = self.k.w, self.base(), self.k.size(self.program.workspace)
         last = w.add(size, integer(63))
         end = w.put("i64", 1, f"and i64 {last.text}, -64", last)
         return w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {end.text}", base, end)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from ..loops import Buffer, If, Nest, Statement, While, walk
 from ..schedule import Schedule
-from . import context
 from .entry import Entry
 from .footprint import Footprint
 from .kernel import Kernel
 from .text import Value, kind_of, memory_kind
 
 MAX_RUN = 512  # statements in one function of scalar code
+MAX_POINTERS = 32  # temps that a function of loops takes as pointers of their own
 INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
 
 
@@ -55,8 +55,9 @@ class Routine:
         self.arguments: list[str] = []
         self.copied: list[tuple[Buffer, str]] = []
         self.workspace = ""
-        self.is_straight = not any(is_alone(s) for s in group)
-        self.overlapping = overlapping([b for b in print_.buffers if b.kind == "temp"])
+        temps = [b for b in print_.buffers if b.kind == "temp"]
+        self.from_one = len(temps) > MAX_POINTERS or not any(is_alone(s) for s in group)
+        self.overlapping = overlapping(temps)
 
     def write(self) -> str:
         """The function's text; its call is in the entry."""
@@ -97,22 +98,22 @@ class Routine:
             self.take_local(b)
         elif b in self.print.moved:
             self.take_cell(b)
-        elif self.is_straight and b.kind == "temp" and isinstance(b.offset, int) and b not in e.cells:
+        elif self.from_one and b.kind == "temp" and isinstance(b.offset, int) and b not in e.cells:
             self.take_place(b)
         elif b in e.cells:
             pointer = e.w.here("ptr", 1, f"load ptr, ptr {e.cells[b]}, align 8")
             self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {pointer.text}")
             k.pointers[b] = Value(name, "ptr")
         else:
-            self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {e.pointers[b].text}")
+            self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {self.entry.pointer(b).text}")
             k.pointers[b] = Value(name, "ptr")
 
     def take_place(self, b: Buffer) -> None:
-        """A temp of straight code: a constant offset from one pointer costs LLVM less than a parameter."""
+        """A temp of straight code, or one of many: a constant offset from one pointer costs LLVM less than a
+        parameter; only a loop gains from knowing that its buffers are apart."""
         if not self.workspace:
             self.workspace = "%workspace"
-            base = self.entry.field(context.WORKSPACE)
-            self.pass_in(f"ptr {self.workspace}", f"ptr {base.text}")
+            self.pass_in(f"ptr {self.workspace}", f"ptr {self.entry.base().text}")
         self.k.pointers[b] = self.k.w.put("ptr", 1, f"getelementptr i8, ptr {self.workspace}, i64 {b.offset}")
 
     def alone(self, b: Buffer) -> str:

@@ -83,7 +83,7 @@ def spans(k: Kernel, plan: Schedule, line: Line, feeds: bool = False) -> list[Sp
         return [Span(zero, size, 1, k.vector.lanes, may_skip=feeds and size.number is None)]
     lanes, wide = plan.lanes, plan.lanes * plan.unroll
     if plan.masked:
-        return [Span(zero, size, lanes, lanes, True)]
+        return [Span(zero, size, lanes, lanes, size.number is None or size.number % lanes != 0)]
     if size.number is None:
         whole = k.w.put("i64", 1, f"and i64 {size.text}, {-wide}", size)
         rest = Span(whole, size, lanes, lanes, True, may_skip=True)
