@@ -22,7 +22,7 @@ def chain(x, w):
 
 
 def looped(x, w):
-    body = lambda i, c: ops.tanh(ops.matmul(c, w))  # noqa: E731
+    body = lambda i, c: ops.tanh(ops.matmul(c, w))
     return [tf.fori_loop(0, 3, body, x)]
 
 
