@@ -226,7 +226,14 @@ class Builder:
         return self.compute("min", low, self.size(moving.room))
 
     def positions(self, starts: View, shape: Sequence[Size], sizes: Sequence[Size]) -> tuple[Moving, ...]:
-        """Offsets of a window of `sizes` in `shape`, read from `starts` when the program runs."""
+        """Offsets of a window of `sizes` in `shape`, read from `starts` when the program runs.
+
+        Where it is known only then whether the window fits, the program fails if it does not.
+        """
+        for d, n in zip(shape, sizes, strict=True):
+            if not isinstance(d - n, int):
+                larger = self.compute("lt", self.size(d), self.size(n))
+                self.fail(larger, "ValueError", f"a window of {n} elements in an axis of size {d}")
         return tuple(Moving(starts, k, d - n, 0) for k, (d, n) in enumerate(zip(shape, sizes, strict=True)))
 
     def wrapped(self, index: Val, size: Size) -> Val:

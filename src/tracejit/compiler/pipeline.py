@@ -121,9 +121,13 @@ def _foreign_ops(graph: Graph) -> list[int]:
     return sorted({id(n.op) for _, n in walk_graph(graph) if not n.op.infer.__module__.startswith(package)})
 
 
+#: Ops whose machine code may fail, with a message that names the user's line.
+CHECKED = frozenset({"gather", "scatter_add", "dynamic_slice", "dynamic_update_slice", "window_add"})
+
+
 def _locations_of_checks(graph: Graph) -> str:
     """User lines that end up in messages of the object."""
-    return ";".join(str(n.location) for n in graph.nodes if n.op.name in ("gather", "scatter_add"))
+    return ";".join(str(n.location) for _, n in walk_graph(graph) if n.op.name in CHECKED)
 
 
 @lru_cache(maxsize=1)

@@ -229,6 +229,8 @@ def stacked_positions(values: Sequence[Any]) -> Any:
 
 def clamped(starts: np.ndarray, shape: Sequence[int], sizes: Sequence[int]) -> tuple[slice, ...]:
     """Windows moved inside the array, as kernels index them."""
+    if any(n > d for n, d in zip(sizes, shape, strict=True)):
+        raise ValueError(f"a window of {shape_text(sizes)} in an array of {shape_text(shape)}")
     at = [int(min(max(s, 0), d - n)) for s, d, n in zip(starts, shape, sizes, strict=True)]
     return tuple(slice(a, a + n) for a, n in zip(at, sizes, strict=True))
 
