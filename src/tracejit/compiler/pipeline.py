@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core import settings, text
+from ..core.dim import product
 from ..core.graph import Graph, verify
 from ..core.graph import walk as walk_graph
 from ..runtime import cpu, diskcache
@@ -30,7 +31,7 @@ from ..runtime.signature import Signature
 from . import llvm, matmul
 from .emit import Emitted, emit
 from .fuse import fuse
-from .loops import Program, While, walk
+from .loops import Nest, Program, While, walk
 from .loops import to_text as program_text
 from .loopverify import verify as verify_program
 from .lower import entry_atoms, lower
@@ -202,10 +203,24 @@ def build(graph: Graph) -> CompiledObject:
     return _object(graph, program, emitted, image, constants)
 
 
+#: Statements from which a program of tiny nests is worth less of LLVM's effort than compiling it costs.
+LONG = 1500
+#: Points of a nest that is tiny: it runs for nanoseconds.
+TINY = 64
+
+
 def level(program: Program) -> int:
-    """LLVM's effort: sequential loops gain from the full pipeline, straight vector code does not."""
-    loops = sum(isinstance(s, While) for s in walk(program.body))
-    return 2 if loops else 1
+    """LLVM's effort: all of it for sequential loops, the least for long programs that do little per statement."""
+    statements = list(walk(program.body))
+    if any(isinstance(s, While) for s in statements):
+        return 2
+    tiny = all(_points(s) <= TINY for s in statements if isinstance(s, Nest))
+    return 0 if tiny and len(statements) > LONG else 1
+
+
+def _points(nest: Nest) -> float:
+    size = product(a.size for a in nest.axes)
+    return size if isinstance(size, int) else float("inf")
 
 
 def _object(
