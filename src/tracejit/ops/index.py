@@ -386,6 +386,9 @@ def gather(x: TensorSpec, indices: TensorSpec, *, axis: int) -> TensorSpec:
 
 
 def _scatter_kernel(x: np.ndarray, indices: np.ndarray, values: np.ndarray, *, axis: int) -> np.ndarray:
+    expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    if values.shape != expected:  # NumPy would broadcast
+        raise ValueError(f"values of {shape_text(values.shape)} where {shape_text(expected)} belong")
     out = np.array(x)
     where: Any = (slice(None),) * axis + (indices,)
     np.add.at(out, where, values)
