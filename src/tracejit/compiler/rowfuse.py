@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.dim import Size, product
 from .fuse import accesses
-from .loops import Axis, Buffer, If, Index, Load, Nest, Program, Statement, Store, While, blocks, walk
+from .loops import Axis, Buffer, Compute, If, Index, Load, Nest, Program, Statement, Store, While, blocks, walk
 
 WINDOW = 8
 SMALLEST_ROW = 8
@@ -34,7 +34,7 @@ def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
     for s in walk(list(statements)):
         if isinstance(s, (Load, Store)):
             found.setdefault(s.buffer, []).append(s)
-        elif not isinstance(s, (Nest, While, If)):
+        elif not isinstance(s, (Nest, While, If, Compute)):  # arithmetic, most of all, mentions no buffer
             for b in (x for group in accesses(s) for x in group if isinstance(x, Buffer)):
                 found.setdefault(b, []).append(None)
         elif isinstance(s, While):
