@@ -136,6 +136,26 @@ def test_nodes_know_their_line():
     assert graph.nodes[0].location.file == __file__
 
 
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda x: ops.matmul(x, x), "takes matrices, got"),
+        (lambda x: ops.scatter_add(x, np.array([0, 1]), np.array([2.0]), axis=0), "values of .* belong"),
+        (lambda x: ops.dynamic_slice(x, np.array([0]), sizes=(4,)), "a window of"),
+        (lambda x: ops.argmax(ops.slice(x, slices=((0, 0, 1),)), axis=0), "an axis without elements"),
+        (lambda x: ops.reshape(x, shape=(2, 2)), "cannot reshape"),
+        (lambda x: ops.broadcast_to(x, shape=(2,)), "cannot broadcast"),
+        (lambda x: ops.concat(x, ops.reshape(x, shape=(1, 3)), axis=0), "cannot join"),
+    ],
+)
+def test_shapes_are_refused_eagerly_as_in_a_trace(f, message: str):
+    for x in (np.ones(3), np.zeros(3)):  # the second time its dtype has been seen
+        with pytest.raises(ShapeError, match=message):
+            f(Tensor(x))
+    with pytest.raises(ShapeError, match=message):
+        trace(lambda x: [f(x)], [FLOAT])
+
+
 # ---- sizes ----------------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,12 @@ def _matrices(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return matched(inputs[:2], {})[0], {}
 
 
+def _matmul_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.ndim < 2 or b.ndim < 2:  # NumPy would take vectors
+        raise ValueError("takes matrices")
+    return np.matmul(a, b)
+
+
 def swapped(x: Any) -> Any:
     """The last two axes exchanged; complex numbers conjugated, as the derivative of a product needs."""
     rank = len(x.shape)
@@ -28,7 +34,7 @@ def swapped(x: Any) -> Any:
 
 
 @defop(
-    kernel=np.matmul,
+    kernel=_matmul_kernel,
     linear=True,
     prepare=_matrices,
     lower=Structure("matmul"),
