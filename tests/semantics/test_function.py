@@ -313,7 +313,7 @@ def test_leaked_tensors():
 
 
 def test_the_truth_value_of_a_traced_tensor():
-    @tf.function
+    @tf.function(autograph=False)
     def f(x):
         if x > 0:  # the line to be named
             return x

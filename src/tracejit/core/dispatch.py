@@ -329,7 +329,7 @@ def _python_kind(x: Any) -> type | None:
     for kind in (bool, int, float, complex):
         if x.__class__ is kind:
             return kind
-    return None
+    return getattr(x, "weak_kind", None)
 
 
 def is_weak(x: Any) -> bool:
@@ -379,7 +379,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
         dtype = np.result_type(*whole)
         if dtype.kind == "f":  # int32 with float32 of two literals: the float's own width
             dtype = max((d for d in whole if d.kind == "f"), key=lambda d: d.itemsize)
-        return tuple(as_tensor(x, dtype) for x in inputs)
+        return tuple(_weak_tensor(x, dtype) for x in inputs)
     dtypes = [t.dtype for t in strong]
     dtype = np.result_type(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
     if len(set(dtypes)) > 1 and settings.current().dtype_promotion == "strict":
@@ -389,8 +389,13 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             f"{at(user_location())}"
         )
     found = iter(strong)
-    same = [as_tensor(x, dtype) if w else next(found) for x, w in zip(inputs, weak, strict=True)]
+    same = [_weak_tensor(x, dtype) if w else next(found) for x, w in zip(inputs, weak, strict=True)]
     return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
+
+
+def _weak_tensor(x: Any, dtype: np.dtype) -> Tensor:
+    """A Python number, a list of them, or what stands for one in a trace, as a tensor of `dtype`."""
+    return x.as_dtype(dtype) if hasattr(x, "weak_kind") else as_tensor(x, dtype)
 
 
 def _weak_example(x: Any) -> Any:

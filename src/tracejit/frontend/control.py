@@ -136,7 +136,7 @@ def _traced_while(
     if carried:
         body, test = trace_body(carried), Region(holds, structure, specs, "cond", carried)
         del test.graph.outputs[1:]
-    found = _loop([], tensors, [], carried, body, test, {"length": None, "counted": False, "reverse": False})
+    found = add_loop([], tensors, [], carried, body, test, {"length": None, "counted": False, "reverse": False})
     return list(found[:count])
 
 
@@ -174,7 +174,7 @@ def _require_bool(what: str, region: Region) -> None:
         )
 
 
-def _loop(
+def add_loop(
     count: list[Tensor],
     carry: list[Tensor],
     rows: list[Tensor],
@@ -270,7 +270,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Tensor, Any], Any], init: 
         region = Region(step, _indexed(structure), [INDEX, *specs], "body", variables)
     count, length = _trips(lower, upper, start)
     attrs = {"length": length, "counted": bool(count), "reverse": False}
-    return unflatten(structure, list(_loop(count, carry, [], variables, region, None, attrs)[: len(carry)]))
+    return unflatten(structure, list(add_loop(count, carry, [], variables, region, None, attrs)[: len(carry)]))
 
 
 def _trips(lower: Any, upper: Any, start: Tensor) -> tuple[list[Tensor], Size | None]:
@@ -404,7 +404,7 @@ def _traced_scan(
     if variables:
         body = trace_body(variables)
     attrs = {"length": size, "counted": False, "reverse": reverse}
-    found = _loop([], carry, rows, variables, body, None, attrs)
+    found = add_loop([], carry, rows, variables, body, None, attrs)
     n = len(carry)
     return unflatten(structure, found[:n]), unflatten(y_structure, found[n + 1 :])
 

@@ -19,11 +19,13 @@ from ..core import settings
 from ..core.backprop import gradient_graph
 from ..core.dim import Assumptions
 from ..core.dispatch import as_tensor, state
-from ..core.errors import TracejitError, at, user_location
+from ..core.errors import SymbolicValue, TracejitError, at, user_location
 from ..core.graph import Graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
+from .autograph import operators as autograph
+from .autograph.calls import converted_source, explained
 from .execution import compiler
 from .signature import (
     ArgumentError,
@@ -62,7 +64,10 @@ def function(
         Without it, ``function(...)`` returns a decorator.
     input_signature : sequence of TensorSpec, optional
         One per argument; a size None stands for any size, and one trace serves them all.
-    autograph, jit_compile : optional
+    autograph : bool
+        Let Python's own ``if``, ``while``, ``for``, ``and``, ``or``, ``not`` … work on traced tensors, in `f` and in
+        what it calls. Where conditions are Python values they stay Python.
+    jit_compile : optional
         Accepted for programs written for other libraries; everything is compiled.
     reduce_retracing : bool
         Let sizes that differ between calls become unknown sizes instead of tracing for each.
@@ -80,8 +85,8 @@ def function(
     if unknown:
         raise TypeError(f"function() got an unexpected argument {unknown[0]!r}")
     if f is None:
-        return lambda g: Function(g, input_signature, reduce_retracing)
-    return Function(f, input_signature, reduce_retracing)
+        return lambda g: Function(g, input_signature, reduce_retracing, autograph)
+    return Function(f, input_signature, reduce_retracing, autograph)
 
 
 class Function:
@@ -92,8 +97,10 @@ class Function:
         f: Callable[..., Any],
         input_signature: Sequence[Any] | None = None,
         reduce_retracing: bool = False,
+        autograph: bool = True,
     ):
         self.python_function = f
+        self.autograph = autograph
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self.reduce_retracing = reduce_retracing
         self.__name__ = getattr(f, "__name__", type(f).__name__)
@@ -164,8 +171,20 @@ class Function:
         leaves, structure = flatten((args, kwargs))
         tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
         args, kwargs = unflatten(structure, tensors)
-        leaves, structure = flatten(self.python_function(*args, **kwargs))
+        leaves, structure = flatten(self._run(args, kwargs))
         return unflatten(structure, [converted(y) for y in leaves])
+
+    def _run(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run the Python function; in a trace with its control flow converted."""
+        f = self.python_function
+        if not self.autograph or tracer() is None:
+            return f(*args, **kwargs)
+        f = f.bound() if isinstance(f, Method) else f
+        try:
+            return autograph.callee(f)(*args, **kwargs)
+        except SymbolicValue as error:
+            explained(f, error)
+            raise
 
     # ---- signatures and traces --------------------------------------------------------------------------
 
@@ -251,7 +270,7 @@ class Function:
             if created is not None:
                 now.created = created  # type: ignore[attr-defined]
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
-            leaves, found = flatten(self.python_function(*args, **kwargs))
+            leaves, found = flatten(self._run(args, kwargs))
             structure.append(found)
             return [converted(y) for y in leaves]
 
@@ -276,6 +295,11 @@ class Function:
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
         return self.specialization(self._described(args, kwargs))
+
+    def autograph_source(self) -> str:
+        """The function as it is traced: what its control flow became, as Python text."""
+        f = self.python_function
+        return converted_source(f.f if isinstance(f, Method) else f)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The traced graph for these arguments."""
@@ -309,7 +333,9 @@ class Function:
     def _bind(self, instance: Any) -> Any:
         key, table = id(instance), self._bound
         ref = weakref.ref(instance, lambda _: table.pop(key, None))
-        method = Function(Method(self.python_function, ref), self.input_signature, self.reduce_retracing)
+        method = Function(
+            Method(self.python_function, ref), self.input_signature, self.reduce_retracing, self.autograph
+        )
         table[key] = (ref, method)
         return table[key]
 
@@ -330,11 +356,15 @@ class Method:
         whole = inspect.signature(self.f)
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def bound(self) -> Callable[..., Any]:
+        """The bound method, as long as its object exists."""
         instance = self.instance()
         if instance is None:
             raise TracejitError(f"{self.__qualname__}: the object it belongs to no longer exists")
-        return self.f(instance, *args, **kwargs)
+        return self.f.__get__(instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.bound()(*args, **kwargs)
 
 
 class BoundFunction:

@@ -1,0 +1,244 @@
+"""Branches on a condition that is known only when the compiled function runs: both sides are traced.
+
+Values are compared leaf by leaf: what is the same on both sides stays as it is, numbers become outputs of one
+`cond`, anything else is undefined afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.dispatch import apply, as_tensor
+from ...core.errors import ShapeError, at, user_location
+from ...core.graph import Constant, Graph, Value
+from ...core.op import ops
+from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
+from ...core.trace import constant
+from ..regions import Region, assigned_in, share_captures
+from ..structure import Nest, Structure, alike, flatten, text, unflatten
+from ..variable import Variable
+from .lists import Growing
+from .state import Places, fresh
+from .values import (
+    GENERATED,
+    UNSET,
+    Kind,
+    Undefined,
+    different,
+    held,
+    is_number,
+    is_undefined,
+    joined,
+    number_kind,
+    plain,
+    same_object,
+)
+
+NO_ARGUMENTS = Nest(tuple, (), ())
+BOOL = TensorSpec((), np.dtype(bool))
+
+
+def truth(x: Any) -> Tensor:
+    """The truth value of a traced number, as a scalar bool tensor."""
+    t = as_tensor(x)
+    if any(d != 1 for d in t.shape):
+        raise ValueError(
+            f"the truth value of {t.spec} is ambiguous: use tracejit.reduce_any or tracejit.reduce_all"
+            f"{at(user_location())}"
+        )
+    if t.shape:
+        t = ops.reshape(t, shape=())
+    return t if t.dtype == BOOL.dtype else ops.not_equal(t, 0)
+
+
+def branch(
+    pred: Any, then: Callable[[], None], orelse: Callable[[], None] | None, places: Places, scratch: Places
+) -> None:
+    """Run one of two bodies that change `places`; what they do to `scratch` is forgotten."""
+    before, kept = places.get(), scratch.get()
+
+    def side(body: Callable[[], None] | None) -> Callable[[], list[Any]]:
+        def run() -> list[Any]:
+            places.set([fresh(v) for v in before])
+            scratch.set([fresh(v) for v in kept])
+            if body is not None:
+                body()
+            return places.get()
+
+        return run
+
+    try:
+        after = select(pred, side(then), side(orelse), places.names, "`if`")
+    except BaseException:
+        places.set(before)
+        raise
+    finally:
+        scratch.set(kept)
+    places.set(after)
+
+
+def select(
+    pred: Any, then: Callable[[], list[Any]], orelse: Callable[[], list[Any]], names: Sequence[str], what: str
+) -> list[Any]:
+    """The values of ``then()`` where `pred` holds, else those of ``orelse()``."""
+    condition = truth(pred)
+    sides = [_Side(then, "then", ()), _Side(orelse, "orelse", ())]
+    variables = assigned_in(*(s.region for s in sides))
+    if variables:
+        sides = [_Side(then, "then", variables), _Side(orelse, "orelse", variables)]
+    plan = _Plan(sides)
+    values = [
+        plan.merged(name, a, b, what)
+        for name, a, b in zip(names, sides[0].values, sides[1].values, strict=True)
+    ]
+    for side, outputs in zip(sides, plan.outputs, strict=True):
+        state = side.region.graph.outputs[len(side.numbers) :]
+        side.region.graph.outputs = [*outputs, *state]
+    if not plan.kinds and not variables:
+        return [v() for v in values]
+    captured = share_captures(*(s.region for s in sides))
+    for v in variables:
+        v.announce()
+    graphs = {"then": sides[0].region.graph, "orelse": sides[1].region.graph}
+    plan.results = apply(ops.cond, (condition, *captured), graphs)
+    for variable, value in zip(variables, plan.results[len(plan.kinds) :], strict=True):
+        variable.store(value)
+    return [v() for v in values]
+
+
+class _Side:
+    """One branch, traced.
+
+    Attributes
+    ----------
+    values : list
+        What it returned.
+    numbers : dict
+        Serial number of the position among the leaves to the graph's value.
+    """
+
+    def __init__(self, run: Callable[[], list[Any]], name: str, carried: Sequence[Variable]):
+        self.values: list[Any] = []
+        self.numbers: list[Any] = []
+
+        def body() -> list[Tensor]:
+            self.values = run()
+            self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
+            return [plain(x) for x in self.numbers]
+
+        self.region = Region(body, NO_ARGUMENTS, [], name, carried, given=False)
+        self.at = {id(x): k for k, x in enumerate(self.numbers)}
+
+    def output(self, leaf: Any, kind: Kind) -> Value:
+        """The graph's value for a leaf, of the type wanted."""
+        graph = self.region.graph
+        if leaf is None:
+            array = np.zeros(tuple(kind.spec.shape), kind.spec.dtype)
+            return graph.add(constant, (), {"value": Constant.of(array)}, (kind.spec,))[0]
+        return _cast(graph, graph.outputs[self.at[id(leaf)]], kind.spec)
+
+
+def _cast(graph: Graph, value: Value, spec: TensorSpec) -> Value:
+    if value.spec.dtype == spec.dtype:
+        return value
+    return graph.add(ops.cast, (value,), {"dtype": spec.dtype}, (value.spec.with_dtype(spec.dtype),))[0]
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """The leaves of a value; a list that grows shows its new items."""
+    return flatten(value.items if value.__class__ is Growing else value)[0]
+
+
+class _Plan:
+    """What the branch returns: how each variable is put together from outputs and from what stays."""
+
+    def __init__(self, sides: Sequence[_Side]):
+        self.sides = sides
+        self.kinds: list[Kind] = []
+        self.outputs: tuple[list[Value], list[Value]] = ([], [])
+        self.results: Sequence[Tensor] = ()
+
+    def merged(self, name: str, a: Any, b: Any, what: str) -> Callable[[], Any]:
+        """How to make the value of a variable once the branch has run."""
+        if is_undefined(a) and is_undefined(b):
+            return lambda: a
+        if is_undefined(a) or is_undefined(b):
+            if name.startswith(GENERATED):
+                return self._placeholder(b if is_undefined(a) else a, is_undefined(a))
+            reason = (
+                f"is set in one branch only of the {what}{at(user_location())}\n  set it in both, or before"
+            )
+            return lambda: Undefined(name, reason)
+        grows = a.__class__ is Growing and b.__class__ is Growing
+        left, structure = flatten(a.items if grows else a)
+        right, other = flatten(b.items if grows else b)
+        if not alike(structure, other):
+            raise ShapeError(self._unlike(name, structure, other, grows, what))
+        makers = [self._leaf(name, x, y, what) for x, y in zip(left, right, strict=True)]
+        if grows:
+            return lambda: _grown(a, unflatten(structure, [m() for m in makers]))
+        return lambda: unflatten(structure, [m() for m in makers])
+
+    def _unlike(self, name: str, a: Structure, b: Structure, grows: bool, what: str) -> str:
+        if grows:
+            return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+        return (
+            f"{different(name, 'the ' + what)} is {text(a)} in one branch and {text(b)} in the other; "
+            f"they must agree in structure{at(user_location())}"
+        )
+
+    def _leaf(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
+        if same_object(x, y):
+            return lambda: x
+        if is_number(x) and is_number(y):
+            message = f"{different(name, 'the ' + what)} differs between the branches"
+            try:
+                kind = joined(number_kind(x), number_kind(y), message)
+            except (ShapeError, TypeError) as error:
+                raise type(error)(
+                    f"{error}; make them agree in shape and dtype{at(user_location())}"
+                ) from None
+            return self._output(x, y, kind)
+        reason = (
+            f"is {_shown(x)} in one branch and {_shown(y)} in the other, and the condition is known only when the "
+            f"compiled function runs{at(user_location())}"
+        )
+        return lambda: Undefined(name, reason)
+
+    def _output(self, x: Any, y: Any, kind: Kind) -> Callable[[], Any]:
+        k = len(self.kinds)
+        self.kinds.append(kind)
+        for side, leaf, outputs in zip(self.sides, (x, y), self.outputs, strict=True):
+            outputs.append(side.output(leaf, kind))
+        return lambda: held(self.results[k], kind)
+
+    def _placeholder(self, value: Any, left: bool) -> Callable[[], Any]:
+        """A generated variable set on one side: on the other nobody reads it, any number will do."""
+        leaves, structure = flatten(value)
+        pairs = [(None, x) if left else (x, None) for x in leaves]
+        makers = [
+            self._output(*pair, number_kind(x)) if is_number(x) and _is_static(x) else (lambda x=x: x)
+            for pair, x in zip(pairs, leaves, strict=True)
+        ]
+        return lambda: unflatten(structure, [m() for m in makers])
+
+
+def _is_static(x: Any) -> bool:
+    return not number_kind(x).spec.symbolic
+
+
+def _shown(x: Any) -> str:
+    return "a number" if is_number(x) else repr(x)
+
+
+def _grown(model: Growing, items: list[Any]) -> Growing:
+    made = model.copy()
+    made.items = items
+    return made
+
+
+__all__ = ["BOOL", "UNSET", "branch", "leaves_of", "select", "truth"]

@@ -1,0 +1,81 @@
+"""Builtins that mean something else where tensors are traced: what converted functions call in their place."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ...core.dispatch import as_tensor
+from ...core.op import ops
+from ...ops.reduce import reduce_max, reduce_min
+from ...ops.shape import stack
+from .. import creation
+from .iteration import enumerate_of, range_of, tensor_range, zip_of
+from .lists import Stacked
+from .values import traced
+from .weak import WIDE, Weak
+
+
+def _number(kind: type) -> Callable[..., Any]:
+    """``int(x)`` and the like: of a traced tensor a number that is known at run time."""
+
+    def converted(*args: Any) -> Any:
+        if len(args) != 1 or not traced(args[0]):
+            return kind(*args)
+        x = args[0]
+        if x.__class__ is Weak and x.weak_kind is kind:
+            return x
+        t = as_tensor(x)
+        if any(d != 1 for d in t.shape):
+            return kind(x)  # raises what Python raises
+        t = ops.reshape(t, shape=()) if t.shape else t
+        return Weak(
+            ops.not_equal(t, 0) if kind is bool and t.dtype.kind != "b" else ops.cast(t, dtype=WIDE[kind])
+        )
+
+    return converted
+
+
+def _extreme(python: Callable[..., Any], pair: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or not any(traced(a) for a in args):
+            return python(*args, **kwargs)
+        if len(args) == 1:
+            return reduce(as_tensor(args[0]), axis=0)
+        return functools.reduce(lambda a, b: ops_of(pair)(b, a), args)
+
+    return converted
+
+
+def ops_of(name: str) -> Any:
+    """The op of a name."""
+    return getattr(ops, name)
+
+
+def _stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+    if values.__class__ is Stacked:
+        rows = values.__tensor__()
+        return rows if axis == 0 else ops.transpose(rows, _moved(len(rows.shape), axis))
+    return stack(values, axis)
+
+
+def _moved(rank: int, axis: int) -> tuple[int, ...]:
+    rest = list(range(1, rank))
+    rest.insert(axis % rank, 0)
+    return tuple(rest)
+
+
+REPLACED: dict[Any, Callable[..., Any]] = {
+    builtins.range: range_of,
+    builtins.enumerate: enumerate_of,
+    builtins.zip: zip_of,
+    builtins.int: _number(int),
+    builtins.float: _number(float),
+    builtins.bool: _number(bool),
+    builtins.max: _extreme(max, "maximum", reduce_max),
+    builtins.min: _extreme(min, "minimum", reduce_min),
+    creation.range_: tensor_range(creation.range_),
+    stack: _stack,
+}

@@ -1,0 +1,292 @@
+"""Conversion at run time: every call in a converted function converts what it calls, if that is the user's code.
+
+Results are kept per code object, weakly. NumPy, the standard library, installed packages and this package stay
+as they are; functions of this package that were made from the user's (``value_and_grad(f)``) are remade from
+the converted ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import inspect
+import os
+import site
+import sysconfig
+import weakref
+from collections.abc import Callable
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ...core.errors import PACKAGE, SymbolicValue, is_internal
+from ...core.op import Op
+from .builtins import REPLACED
+from .jumps import Unsupported
+from .syntax import Definition, MissingSource, definition
+from .transform import rewritten
+
+_FACTORY = "_ag_factory"
+
+#: The module of that name, which imports this one and says so when it is loaded.
+operators: list[ModuleType] = []
+
+
+class Conversion:
+    """What a code object became: new code, or a reason to leave it as it is.
+
+    Attributes
+    ----------
+    code : code object or None
+    tree : syntax tree or None
+    reason : str
+        Why there is no code; empty when nothing had to change.
+    """
+
+    __slots__ = ("code", "tree", "reason")
+
+    def __init__(self, code: CodeType | None, tree: Definition | None, reason: str = ""):
+        self.code, self.tree, self.reason = code, tree, reason
+
+
+_conversions: dict[int, tuple[weakref.ref, Conversion]] = {}
+_AS_IT_IS = Conversion(None, None)
+
+
+def callee(f: Any) -> Any:
+    """What to call in place of `f`."""
+    kind = f.__class__
+    if kind is FunctionType:
+        return _of_function(f)
+    if kind is Op:
+        return f
+    if kind is BuiltinFunctionType or kind is type:
+        return REPLACED.get(f, f)
+    if kind is MethodType:
+        inner = f.__func__
+        made = callee(inner) if inner.__class__ is FunctionType else inner
+        return f if made is inner else MethodType(made, f.__self__)
+    if kind is functools.partial:
+        made = callee(f.func)
+        return f if made is f.func else functools.partial(made, *f.args, **f.keywords)
+    call = getattr(kind, "__call__", None)
+    if call.__class__ is FunctionType and not is_internal(call.__code__):
+        made = _of_function(call)
+        return f if made is call else MethodType(made, f)
+    return f
+
+
+convert = callee
+
+
+def _of_function(f: FunctionType) -> Any:
+    code = f.__code__
+    found = _conversions.get(id(code))
+    if found is not None and found[0]() is code:
+        conversion = found[1]
+    elif is_internal(code):
+        return _of_ours(f)
+    else:
+        conversion = _remember(code, _converted(f))
+    if conversion.code is None:
+        return f
+    return _function(f, conversion.code)
+
+
+def _function(f: FunctionType, code: CodeType) -> FunctionType:
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    cells["_ag"] = CellType(operators[0])
+    made = FunctionType(
+        code, f.__globals__, f.__name__, f.__defaults__, tuple([cells[n] for n in code.co_freevars])
+    )
+    made.__kwdefaults__ = f.__kwdefaults__
+    made.__qualname__, made.__doc__, made.__module__ = f.__qualname__, f.__doc__, f.__module__
+    return made
+
+
+def _remember(code: CodeType, conversion: Conversion) -> Conversion:
+    key = id(code)
+    _conversions[key] = (weakref.ref(code, lambda _: _conversions.pop(key, None)), conversion)
+    return conversion
+
+
+# ---- functions of this package --------------------------------------------------------------------------
+
+
+def _of_ours(f: FunctionType) -> Any:
+    """A function of this package, with the user's functions in its closure or arguments converted."""
+    replaced = _replaced(f)
+    if replaced is not None:
+        return replaced
+    if f.__closure__:
+        cells = [_converted_cell(c) for c in f.__closure__]
+        if all(a is b for a, b in zip(cells, f.__closure__, strict=True)):
+            return f
+        made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
+        made.__kwdefaults__ = f.__kwdefaults__
+        return made
+    if not _takes_functions(f.__code__):
+        return f
+
+    def with_converted_arguments(*args: Any, **kwargs: Any) -> Any:
+        return f(*[_argument(a) for a in args], **{k: _argument(v) for k, v in kwargs.items()})
+
+    return with_converted_arguments
+
+
+def _replaced(f: Any) -> Any:
+    return REPLACED.get(f)
+
+
+def _takes_functions(code: CodeType) -> bool:
+    file = code.co_filename[len(PACKAGE) :]
+    return file.startswith(("frontend", "library")) and not file.endswith(("function.py", "creation.py"))
+
+
+def _argument(x: Any) -> Any:
+    return callee(x) if x.__class__ in (FunctionType, MethodType, functools.partial) else x
+
+
+def _converted_cell(cell: CellType) -> CellType:
+    try:
+        inside = cell.cell_contents
+    except ValueError:
+        return cell
+    made = _argument(inside)
+    return cell if made is inside else CellType(made)
+
+
+# ---- the user's functions -------------------------------------------------------------------------------
+
+
+def _library_paths() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    found = [
+        paths["stdlib"],
+        paths["platstdlib"],
+        paths["purelib"],
+        paths["platlib"],
+        site.getusersitepackages(),
+    ]
+    return tuple({os.path.join(p, "") for p in found})
+
+
+_LIBRARIES = _library_paths()
+
+
+def _converted(f: FunctionType) -> Conversion:
+    code = f.__code__
+    if code.co_filename.startswith(_LIBRARIES) or code.co_filename.startswith("<frozen"):
+        return _AS_IT_IS
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return _AS_IT_IS
+    try:
+        node = definition(f)
+        if not _needed(node, f.__globals__):
+            return _AS_IT_IS
+        return _compiled(rewritten(node, code.co_freevars, _class_name(f)), f)
+    except (MissingSource, Unsupported) as error:
+        return Conversion(None, None, str(error))
+
+
+def _needed(node: Definition, names: dict[str, Any]) -> bool:
+    """Is there control flow, or a call of anything but functions of this package and NumPy?"""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    for n in (n for part in body for n in ast.walk(part)):
+        if isinstance(n, (ast.If, ast.While, ast.For, ast.BoolOp, ast.IfExp, ast.Assert, ast.Lambda)):
+            return True
+        if isinstance(n, (ast.FunctionDef, ast.Not, ast.ListComp)):
+            return True
+        if isinstance(n, ast.Compare) and len(n.ops) > 1:
+            return True
+        if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load):
+            return True
+        if isinstance(n, ast.Call) and not _is_module_call(n, names):
+            return True
+    return False
+
+
+def _is_module_call(node: ast.Call, names: dict[str, Any]) -> bool:
+    f: ast.expr = node.func
+    while isinstance(f, ast.Attribute):
+        f = f.value
+    module = names.get(f.id) if isinstance(f, ast.Name) and f is not node.func else None
+    plain = not any(isinstance(a, ast.Name) and a.id in names for a in node.args)  # no function is passed
+    return (
+        inspect.ismodule(module) and module.__name__.split(".")[0] in ("tracejit", "numpy", "math") and plain
+    )
+
+
+def _class_name(f: FunctionType) -> str | None:
+    around = f.__qualname__.split(".")[:-1]
+    return around[-1] if around and around[-1] != "<locals>" else None
+
+
+def _compiled(node: Definition, f: FunctionType) -> Conversion:
+    """Compile the tree in a function that binds the free names, and take the code out of it."""
+    tree = copy.deepcopy(node)
+    inner: ast.stmt = ast.Return(tree) if isinstance(tree, ast.Lambda) else tree
+    class_name = _class_name(f)
+    if class_name is not None:
+        inner = ast.ClassDef(
+            class_name, [], [], [inner] if not isinstance(tree, ast.Lambda) else [ast.Expr(tree)], []
+        )
+    free = [ast.arg(n) for n in ("_ag", *f.__code__.co_freevars) if n != "__class__"]
+    factory = ast.FunctionDef(
+        _FACTORY, ast.arguments([], free, None, [], [], None, []), [inner], [], None, None
+    )
+    module = ast.fix_missing_locations(ast.copy_location(factory, node))
+    made = compile(ast.Module([module], []), f.__code__.co_filename, "exec", dont_inherit=True)  # type: ignore[list-item]
+    code = _find(made, f.__code__.co_name)
+    _mark(code)
+    return Conversion(code.replace(co_qualname=f.__code__.co_qualname), node)
+
+
+def _find(code: CodeType, name: str) -> CodeType:
+    """The code of the function, inside that of the factory and perhaps of a class."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    for c in inner:
+        if c.co_name == name and c.co_name != _FACTORY and c.co_flags & inspect.CO_OPTIMIZED:
+            return c
+    return _find(inner[0], name)
+
+
+def _mark(code: CodeType) -> None:
+    """Functions defined inside are converted already."""
+    for c in code.co_consts:
+        if isinstance(c, CodeType) and c.co_flags & inspect.CO_OPTIMIZED:
+            _remember(c, _AS_IT_IS)
+            _mark(c)
+
+
+def converted_source(f: Callable[..., Any]) -> str:
+    """What a function became, as Python text."""
+    f = f.__func__ if isinstance(f, MethodType) else f
+    if not isinstance(f, FunctionType):
+        return ""
+    callee(f)
+    found = _conversions.get(id(f.__code__))
+    if found is None or found[1].tree is None:
+        reason = f"  # left as it is: {found[1].reason}\n" if found is not None and found[1].reason else ""
+        try:
+            return reason + ast.unparse(definition(f))
+        except MissingSource:
+            return reason
+    return ast.unparse(found[1].tree)
+
+
+def unconverted_reason(f: Any) -> str:
+    """Why the control flow of `f` stays Python's; empty when it does not."""
+    f = f.__func__ if isinstance(f, MethodType) else f
+    found = _conversions.get(id(getattr(f, "__code__", None)))
+    return "" if found is None else found[1].reason
+
+
+def explained(f: Callable[..., Any], error: SymbolicValue) -> None:
+    """Add to an error that a value was asked of a traced tensor why the source was not converted."""
+    reason = unconverted_reason(f)
+    if reason:
+        error.add_note(
+            f"{reason}, so its if, while and for were traced as they are: define it in a file, or use tracejit.cond "
+            "and tracejit.while_loop"
+        )

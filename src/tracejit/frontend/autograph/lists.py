@@ -1,0 +1,100 @@
+"""Lists that are built in compiled loops: regular ones become tensors, one row per item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.dispatch import as_tensor
+from ...core.errors import TracejitError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...ops.indexing import get
+from ...ops.shape import stack
+
+
+class Growing:
+    """A list inside the body of a compiled loop: it can be appended to, and its last item read.
+
+    Parameters
+    ----------
+    last : value or None
+        The last item at the start of the iteration, where it is known.
+    """
+
+    __slots__ = ("items", "last", "read")
+
+    def __init__(self, last: Any = None):
+        self.items: list[Any] = []
+        self.last = last
+        self.read = False
+
+    def copy(self) -> Growing:
+        """The same list, to be changed apart from this one."""
+        made = Growing(self.last)
+        made.items = list(self.items)
+        return made
+
+    def append(self, item: Any) -> None:
+        """Add an item."""
+        self.items.append(item)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == -1 and self.items:
+            return self.items[-1]
+        if index == -1 and self.last is not None:
+            self.read = True
+            return self.last
+        raise self._refused()
+
+    def _refused(self) -> TracejitError:
+        return TracejitError(
+            "a list that a compiled loop appends to can only be appended to inside of the loop; "
+            f"keep what the next iteration reads in a variable of its own{at(user_location())}"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__tensor__":
+            raise AttributeError(name)
+        raise self._refused()
+
+    def __len__(self) -> int:
+        raise self._refused()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._refused()
+
+
+class Stacked:
+    """A list that a compiled loop has built: items that were there before, then one per row of a tensor.
+
+    Behaves as the tensor of all items wherever one is wanted.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, before: list[Any], rows: Tensor):
+        self.parts: list[Tensor] = [*([stack(before)] if before else []), rows]
+
+    @property
+    def is_symbolic(self) -> bool:
+        """It has no value while tracing."""
+        return self.parts[0].is_symbolic
+
+    def __tensor__(self) -> Tensor:
+        if len(self.parts) > 1:
+            self.parts = [ops.concat(*self.parts, axis=0)]
+        return self.parts[0]
+
+    def append(self, item: Any) -> None:
+        """Add an item."""
+        self.parts.append(ops.expand_dims(as_tensor(item), 0))
+
+    def __getitem__(self, index: Any) -> Any:
+        return get(self.__tensor__(), index)
+
+    def __len__(self) -> int:
+        return len(self.__tensor__())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.__tensor__())

@@ -1,0 +1,379 @@
+"""Loops whose length is known only when the compiled function runs, or that go over tensors: one `loop` op.
+
+Which variables go round, and of what type, is a fixed point: Python numbers start as weak numbers and take the
+type the body gives them, then the body is traced again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.dispatch import as_tensor
+from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ..control import INDEX, add_loop
+from ..regions import Region, assigned_in
+from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
+from ..variable import Variable
+from .branches import truth
+from .lists import Growing, Stacked
+from .state import Places, fresh
+from .values import (
+    GENERATED,
+    UNSET,
+    Kind,
+    Undefined,
+    coerced,
+    different,
+    held,
+    is_number,
+    is_undefined,
+    joined,
+    number_kind,
+    plain,
+    same_object,
+    traced,
+)
+
+_MAX_ATTEMPTS = 8
+
+
+@dataclass
+class Steps:
+    """How often a loop runs, and what its body is given.
+
+    Attributes
+    ----------
+    body : callable
+        ``body(i, rows)`` runs one iteration: `i` is the number of iterations done.
+    test : callable, optional
+        Whether to go on, asked before each iteration; ``test(i)``.
+    rows : list of Tensor
+        Scanned along their first axis.
+    count : Tensor, optional
+        Number of iterations, where it is known only at run time.
+    length : size, optional
+        Number of iterations, where it is a size.
+    surely_runs : bool
+        There is at least one iteration.
+    what : str
+        How messages name it.
+    """
+
+    body: Callable[[Tensor, Sequence[Tensor]], None]
+    test: Callable[[Tensor], Any] | None = None
+    rows: list[Tensor] = field(default_factory=list)
+    count: Tensor | None = None
+    length: Any = None
+    surely_runs: bool = False
+    what: str = "loop"
+
+
+class _Name:
+    """One variable of a loop: its value before, and which of its leaves go round."""
+
+    def __init__(self, name: str, before: Any, grows: bool, what: str):
+        self.name, self.what = name, what
+        self.grows = grows and before.__class__ is list
+        self.nested = grows and before.__class__ is Growing
+        self.before = before
+        self.unset = is_undefined(before)
+        self.placeholder = False
+        self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
+        self.kinds: list[Kind | None] = [number_kind(x) if is_number(x) else None for x in self.leaves]
+        self.fixed = [False] * len(self.leaves)
+        self.last: list[Kind] | None = None
+        if self.grows:
+            self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
+        self.rows: list[Kind] = []
+        self.row_structures: list[Structure] = []
+
+    # ---- in the body ------------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        return sum(k is not None for k in self.kinds)
+
+    def value(self, carried: Sequence[Tensor]) -> Any:
+        """What the variable holds at the start of an iteration."""
+        if self.grows:
+            last = None
+            if self.before:
+                last = unflatten(
+                    flatten(self.before[-1])[1], [held(t, k) for t, k in zip(carried, self.given())]
+                )
+            return Growing(last)
+        if self.unset and not self.placeholder:
+            return self.before
+        take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
+        return fresh(
+            unflatten(
+                self.structure,
+                [next(take) if k is not None else x for x, k in zip(self.leaves, self.kinds, strict=True)],
+            )
+        )
+
+    def given(self) -> list[Kind]:
+        """The types of the leaves that go round."""
+        return [k for k in self.kinds if k is not None]
+
+    def initial(self) -> list[Tensor]:
+        """The values that go round first."""
+        if self.unset:
+            return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in self.given()]
+        return [coerced(x, k) for x, k in zip(self.leaves, self.kinds, strict=True) if k is not None]
+
+    # ---- after the body ---------------------------------------------------------------------------------
+
+    def learn(self, value: Any, surely_runs: bool) -> bool:
+        """Compare with the value at the end of an iteration; True when a type has changed."""
+        if self.grows:
+            return self._learn_list(value)
+        if self.nested and (value.__class__ is not Growing or value.items):
+            raise TracejitError(
+                f"the list {self.name!r} grows in a loop inside of the loop that builds it: "
+                f"build the inner rows in a list of their own{at(user_location())}"
+            )
+        if is_undefined(value):
+            return False
+        leaves, structure = flatten(value)
+        if self.unset and not self.placeholder:
+            if not (surely_runs or self.name.startswith(GENERATED)):
+                return False
+            self.placeholder = True
+            self.leaves, self.structure = leaves, structure
+            self.kinds = [number_kind(x) if is_number(x) else None for x in leaves]
+            return True
+        if not alike(structure, self.structure):
+            raise ShapeError(
+                f"{different(self.name, 'the ' + self.what)} changes from {text(self.structure)} to "
+                f"{text(structure)} in an iteration: keep its structure{at(user_location())}"
+            )
+        found = [self._learn_leaf(k, x, surely_runs) for k, x in enumerate(leaves)]
+        return any(found)
+
+    def _learn_leaf(self, k: int, x: Any, surely_runs: bool) -> bool:
+        known = self.kinds[k]
+        if known is None:
+            if not same_object(x, self.leaves[k]):
+                raise TracejitError(
+                    f"{different(self.name, 'the ' + self.what)} changes from {self.leaves[k]!r} to {x!r}; "
+                    f"what a compiled loop changes must be numbers and tensors{at(user_location())}"
+                )
+            return False
+        if not is_number(x):
+            x = x.__tensor__() if isinstance(x, Variable) else x
+        if not is_number(x):
+            raise TracejitError(
+                f"{different(self.name, 'the ' + self.what)} changes from {known} to {x!r}{at(user_location())}"
+            )
+        kind = number_kind(x)
+        message = f"{different(self.name, 'the ' + self.what)} changes from {known} to {kind} in an iteration"
+        try:
+            new = joined(known, kind, message, broadcast=surely_runs)
+        except (ShapeError, TypeError):
+            error = ShapeError if known.spec.dtype == kind.spec.dtype or known.weak else TypeError
+            hint = "start with a tensor of that shape" if known.weak else "keep its shape and dtype"
+            raise error(f"{message}: {hint}{at(user_location())}") from None
+        if new.spec.shape == known.spec.shape and not known.weak and new.spec.dtype != known.spec.dtype:
+            new = known  # a Python number is assigned to a tensor
+        self.kinds[k] = new
+        return new != known
+
+    def _learn_list(self, value: Any) -> bool:
+        if value.__class__ is not Growing:
+            raise TracejitError(
+                f"the list {self.name!r} is assigned in a loop that appends to it{at(user_location())}"
+            )
+        self.row_structures = [flatten(item)[1] for item in value.items]
+        if not self.before or not value.items or self.kinds:
+            return False
+        leaves, structure = flatten(value.items[-1])
+        first, before = flatten(self.before[-1])
+        if structure != before or not all(is_number(x) for x in (*leaves, *first)):
+            return False
+        self.leaves = first
+        self.kinds = [number_kind(x) for x in leaves]
+        return True
+
+    def outputs(self, value: Any) -> list[Tensor]:
+        """The tensors that go round, at the end of an iteration."""
+        if self.grows:
+            leaves = flatten(value.items[-1])[0] if value.items and self.kinds else []
+            return [coerced(x, k) for x, k in zip(leaves, self.given(), strict=False)]
+        if is_undefined(value) or not self.given():
+            return []
+        leaves = flatten(value)[0]
+        return [coerced(_read(x), k) for x, k in zip(leaves, self.kinds, strict=True) if k is not None]
+
+    def appended(self, value: Any) -> list[Tensor]:
+        """The rows that this iteration adds to a list."""
+        if not self.grows:
+            return []
+        if len(value.items) > 1:
+            raise TracejitError(
+                f"the list {self.name!r} grows by {len(value.items)} items per iteration: append one, a tuple or a "
+                f"stacked tensor{at(user_location())}"
+            )
+        return [as_tensor(x) for item in value.items for x in flatten(item)[0]]
+
+    # ---- after the loop ---------------------------------------------------------------------------------
+
+    def result(self, final: Sequence[Tensor], rows: Sequence[Tensor]) -> Any:
+        """What the variable holds after the loop."""
+        if self.grows:
+            return self._built(rows)
+        if self.unset and not self.placeholder:
+            reason = (
+                f"is set only inside of the {self.what}, which may run zero times{at(user_location())}\n"
+                "  give it a value before"
+            )
+            return (
+                UNSET
+                if self.before is UNSET and self.name.startswith(GENERATED)
+                else Undefined(self.name, reason)
+            )
+        return self.value(final)
+
+    def _built(self, rows: Sequence[Tensor]) -> Any:
+        if not self.row_structures:
+            return self.before
+        structure = self.row_structures[0]
+        before = [flatten(item)[0] for item in self.before]
+        stacked = [Stacked([b[k] for b in before], r) for k, r in enumerate(rows)]
+        return unflatten(structure, stacked) if structure is not LEAF else stacked[0]
+
+
+def _read(x: Any) -> Any:
+    return x.__tensor__() if isinstance(x, Variable) else x
+
+
+def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
+    """Trace the loop and give `places` their values after it."""
+    before = places.get()
+    names = [_Name(n, v, n in lists, steps.what) for n, v in zip(places.names, before, strict=True)]
+    try:
+        after = _Tracing(steps, places, names).run()
+    except BaseException:
+        places.set(before)
+        raise
+    places.set(after)
+
+
+class _Tracing:
+    def __init__(self, steps: Steps, places: Places, names: list[_Name]):
+        self.steps, self.places, self.names = steps, places, names
+        self.changed = False
+        self.values: list[Any] = []
+
+    def start(self, carried: Sequence[Tensor]) -> None:
+        """Give the variables their values at the start of an iteration."""
+        values, k = [], 0
+        for n in self.names:
+            values.append(n.value(carried[k : k + n.count()]))
+            k += n.count()
+        self.places.set(values)
+
+    def step(self, i: Tensor, pair: tuple) -> list[Tensor]:
+        """One iteration; the carried tensors, then the rows of lists."""
+        carried, rows = pair
+        self.start(carried)
+        self.steps.body(i, rows)
+        values = self.places.get()
+        found = [n.learn(v, self.steps.surely_runs) for n, v in zip(self.names, values, strict=True)]
+        self.changed = any(found)
+        if self.changed:
+            return []
+        self.values = values
+        new = [t for n, v in zip(self.names, values, strict=True) for t in n.outputs(v)]
+        return [*new, *(t for n, v in zip(self.names, values, strict=True) for t in n.appended(v))]
+
+    def holds(self, *carried: Tensor) -> Tensor:
+        assert self.steps.test is not None
+        own = carried[:-1] if self.counting else carried
+        self.start(own)
+        answer = self.steps.test(carried[-1]) if self.counting else self.steps.test(as_tensor(0))
+        return truth(answer) if traced(answer) else as_tensor(bool(answer))
+
+    @property
+    def counting(self) -> bool:
+        """Does the test ask how many iterations are done? Then the number goes round."""
+        return self.steps.test is not None and (self.steps.count is not None or self.steps.length is not None)
+
+    def body(self, carried: Sequence[Variable]) -> Region:
+        for _ in range(_MAX_ATTEMPTS):
+            specs = [k.spec for n in self.names for k in n.given()]
+            row_specs = [r.spec.with_shape(r.shape[1:]) for r in self.steps.rows]
+            leaves = [Nest(tuple, (), (LEAF,) * len(s)) for s in (specs, row_specs)]
+            structure = Nest(tuple, (), (LEAF, Nest(tuple, (), tuple(leaves))))
+            step = self.step
+            if self.counting:
+                specs, step = [*specs, INDEX], self.counted
+                leaves[0] = Nest(tuple, (), (LEAF,) * len(specs))
+                structure = Nest(tuple, (), (LEAF, Nest(tuple, (), tuple(leaves))))
+            region = Region(step, structure, [INDEX, *specs, *row_specs], "body", carried)
+            if not self.changed:
+                return region
+        raise TracejitError(
+            f"the types of the variables of a {self.steps.what} do not settle{at(user_location())}"
+        )
+
+    def counted(self, i: Tensor, pair: tuple) -> list[Tensor]:
+        """An iteration of a loop whose counter goes round."""
+        carried, rows = pair
+        found = self.step(carried[-1], (carried[:-1], rows))
+        if self.changed:
+            return found
+        n = sum(m.count() for m in self.names)
+        return [*found[:n], ops.add(carried[-1], as_tensor(1, INDEX.dtype)), *found[n:]]
+
+    def run(self) -> list[Any]:
+        steps = self.steps
+        body = self.body(())
+        test = self.test(())
+        variables = assigned_in(body)
+        if variables:
+            body, test = self.body(variables), self.test(variables)
+            if test is not None:
+                del test.graph.outputs[1:]
+        initial = [t for n in self.names for t in n.initial()]
+        if self.counting:
+            initial.append(as_tensor(0, INDEX.dtype))
+        counted = steps.count is not None and test is None
+        attrs = {"length": steps.length if test is None else None, "counted": counted, "reverse": False}
+        found = add_loop(
+            [steps.count] if counted and steps.count is not None else [],
+            initial,
+            steps.rows,
+            variables,
+            body,
+            test,
+            attrs,
+        )
+        return self.results(found[: len(initial)], found[len(initial) + 1 :])
+
+    def test(self, carried: Sequence[Variable]) -> Region | None:
+        if self.steps.test is None:
+            return None
+        specs = [k.spec for n in self.names for k in n.given()] + [INDEX] * self.counting
+        structure = Nest(tuple, (), (LEAF,) * len(specs))
+        found = Region(self.holds, structure, specs, "cond", carried)
+        if not carried and found.assigned:
+            raise TracejitError(
+                f"the condition of a {self.steps.what} assigns {found.assigned[0].name!r}; do it in the body"
+                f"{at(user_location())}"
+            )
+        return found
+
+    def results(self, carried: Sequence[Tensor], rows: Sequence[Tensor]) -> list[Any]:
+        values, k, r = [], 0, 0
+        for n, value in zip(self.names, self.values, strict=True):
+            more = len(flatten(value.items)[0]) if n.grows else 0
+            values.append(n.result(carried[k : k + n.count()], rows[r : r + more]))
+            k, r = k + n.count(), r + more
+        return values
+
+
+__all__ = ["Steps", "plain", "run_loop"]

@@ -1,0 +1,126 @@
+"""The variables that a branch or loop hands on: closure cells of its body, module globals, attributes of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import CellType, FunctionType
+from typing import Any, Protocol
+
+from ..structure import flatten, unflatten
+from .lists import Growing
+from .values import UNSET
+
+
+class Place(Protocol):
+    """Something that holds a value; `UNSET` stands for none."""
+
+    name: str
+
+    def get(self) -> Any: ...
+
+    def set(self, value: Any) -> None: ...
+
+
+class Cell:
+    """A local name that nested functions share."""
+
+    __slots__ = ("name", "cell")
+
+    def __init__(self, name: str, cell: CellType):
+        self.name, self.cell = name, cell
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNSET
+
+    def set(self, value: Any) -> None:
+        if value is not UNSET:
+            self.cell.cell_contents = value
+        elif self.get() is not UNSET:
+            del self.cell.cell_contents
+
+
+class GlobalName:
+    """A name of the module."""
+
+    __slots__ = ("name", "names")
+
+    def __init__(self, name: str, names: dict[str, Any]):
+        self.name, self.names = name, names
+
+    def get(self) -> Any:
+        return self.names.get(self.name, UNSET)
+
+    def set(self, value: Any) -> None:
+        if value is UNSET:
+            self.names.pop(self.name, None)
+        else:
+            self.names[self.name] = value
+
+
+class AttributePlace:
+    """An attribute of an object; the object is the one its expression gives at the start."""
+
+    __slots__ = ("name", "owner", "attribute")
+
+    def __init__(self, name: str, owner: Callable[[], Any], attribute: str):
+        self.name, self.attribute = name, attribute
+        try:
+            self.owner = owner()
+        except (NameError, AttributeError):
+            self.owner = None  # made inside: nothing to hand on
+
+    def get(self) -> Any:
+        try:
+            return getattr(self.owner, self.attribute, UNSET)
+        except ValueError:
+            return UNSET
+
+    def set(self, value: Any) -> None:
+        if self.owner is None:
+            return
+        if value is not UNSET:
+            setattr(self.owner, self.attribute, value)
+        elif self.get() is not UNSET:
+            delattr(self.owner, self.attribute)
+
+
+class Places:
+    """Several places, read and written together."""
+
+    def __init__(
+        self,
+        functions: Sequence[FunctionType | None],
+        names: Sequence[str],
+        attributes: Sequence[AttributePlace],
+    ):
+        cells: dict[str, CellType] = {}
+        names_of_module: dict[str, Any] = {}
+        for f in functions:
+            if f is not None:
+                cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+                names_of_module = f.__globals__
+        found: list[Place] = [
+            Cell(n, cells[n]) if n in cells else GlobalName(n, names_of_module) for n in names
+        ]
+        self.places: list[Place] = [*found, *(a for a in attributes if a.owner is not None)]
+        self.names = [p.name for p in self.places]
+
+    def get(self) -> list[Any]:
+        return [p.get() for p in self.places]
+
+    def set(self, values: Sequence[Any]) -> None:
+        for place, value in zip(self.places, values, strict=True):
+            place.set(value)
+
+
+def fresh(value: Any) -> Any:
+    """A copy of the lists and dicts of a value, so that changing them in a trace does not change the original."""
+    if value.__class__ is Growing:
+        return value.copy()
+    if value.__class__ in (list, dict, tuple):
+        leaves, structure = flatten(value)
+        return unflatten(structure, leaves)
+    return value

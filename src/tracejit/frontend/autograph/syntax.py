@@ -1,0 +1,151 @@
+"""From a function to the syntax tree of its definition, with the file's own line and column numbers.
+
+Definitions are read through `linecache`, so notebooks and doctests work; lambdas that share a line are told
+apart by the columns of their code. Knows nothing of what the tree is wanted for.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import inspect
+import linecache
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+
+Definition = ast.FunctionDef | ast.Lambda
+
+
+class MissingSource(Exception):
+    """There is no source for a function, or what is there is another program."""
+
+
+def definition(f: FunctionType) -> Definition:
+    """The tree of the ``def`` or ``lambda`` that made `f`; MissingSource where it cannot be found."""
+    code = f.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, f.__globals__)
+    if len(lines) < code.co_firstlineno:
+        raise MissingSource(f"the source of {f.__qualname__} is not available")
+    node = _lambda(code, lines) if code.co_name == "<lambda>" else _def(code, lines)
+    if node is None or not _same_parameters(node.args, code):
+        raise MissingSource(f"the source of {f.__qualname__} has changed since it was loaded")
+    return node
+
+
+def _def(code: CodeType, lines: list[str]) -> ast.FunctionDef | None:
+    first = code.co_firstlineno
+    try:
+        block = inspect.getblock(lines[first - 1 :])
+        indented = block[0][:1].isspace()
+        tree = ast.parse(("if 1:\n" if indented else "") + "".join(block))  # the columns stay as they are
+    except (SyntaxError, IndentationError):
+        return None
+    ast.increment_lineno(tree, first - 2 if indented else first - 1)
+    body = tree.body[0].body if indented else tree.body  # type: ignore[attr-defined]
+    found = body[0] if body else None
+    return found if isinstance(found, ast.FunctionDef) and found.name == code.co_name else None
+
+
+def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda | None:
+    try:
+        tree = _parsed("".join(lines))
+    except SyntaxError:
+        return None
+    places = [p for p in _positions(code) if p != (code.co_firstlineno, 0)]
+    fitting = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and _same_parameters(node.args, code)
+        and (all(_covers(node.body, p) for p in places) if places else node.lineno == code.co_firstlineno)
+    ]
+    found = max(fitting, key=lambda n: (n.lineno, n.col_offset), default=None)
+    return copy.deepcopy(found)  # the tree of the file is shared
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _positions(code: CodeType) -> Iterator[tuple[int, int]]:
+    for line, _, column, _ in code.co_positions():
+        if line is not None and column is not None:
+            yield line, column
+
+
+def _covers(node: ast.expr, place: tuple[int, int]) -> bool:
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return (node.lineno, node.col_offset) <= place < (node.end_lineno, node.end_col_offset)
+
+
+def _same_parameters(arguments: ast.arguments, code: CodeType) -> bool:
+    names = parameters(arguments)
+    return tuple(_unmangled(n) for n in code.co_varnames[: len(names)]) == tuple(_unmangled(n) for n in names)
+
+
+def _unmangled(name: str) -> str:
+    """``_C__x`` and ``__x`` are one name inside the class C."""
+    return name[name.index("__", 1) :] if name.startswith("_") and "__" in name[1:] else name
+
+
+def parameters(arguments: ast.arguments) -> list[str]:
+    """Names of the parameters in the order a code object lists them."""
+    listed = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    starred = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    return [a.arg for a in (*listed, *starred)]
+
+
+# ---- making trees ---------------------------------------------------------------------------------------
+
+
+def load(name: str) -> ast.Name:
+    """The name, read."""
+    return ast.Name(name, ast.Load())
+
+
+def store(name: str) -> ast.Name:
+    """The name, assigned."""
+    return ast.Name(name, ast.Store())
+
+
+def assign(name: str, value: ast.expr) -> ast.Assign:
+    """``name = value``."""
+    return ast.Assign([store(name)], value)
+
+
+def negated(test: ast.expr) -> ast.expr:
+    """``not test``."""
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def any_of(names: list[str]) -> ast.expr:
+    """``a or b or …``."""
+    return load(names[0]) if len(names) == 1 else ast.BoolOp(ast.Or(), [load(n) for n in names])
+
+
+def no_arguments(*names: str) -> ast.arguments:
+    """Parameters of a generated function: none, or plain ones."""
+    return ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+
+
+def thunk(body: ast.expr) -> ast.Lambda:
+    """``lambda: body``."""
+    return ast.Lambda(no_arguments(), body)
+
+
+def texts(names: list[str]) -> ast.Tuple:
+    """A tuple of string literals."""
+    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
+
+
+def at_line_of(node: ast.AST, model: ast.AST) -> ast.AST:
+    """Give every new node below the line and columns of `model`; those that have theirs keep them."""
+    position = {k: getattr(model, k) for k in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+    for child in ast.walk(node):
+        if "lineno" in child._attributes and getattr(child, "lineno", None) is None:
+            for key, value in position.items():
+                setattr(child, key, value)
+    return node

@@ -1,0 +1,337 @@
+"""The rewriting of a function: statements become calls of `operators`, their bodies nested functions.
+
+Local names that a body assigns become cells, which the operators read and write through the nested function's
+closure; names that no other statement reads stay local to the body. Positions in the file are kept.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from .effects import Effects, always_python, dotted, own_nodes
+from .expressions import OPERATORS, Expressions, operator
+from .jumps import Unsupported, lower_jumps
+from .liveness import Liveness
+from .syntax import (
+    Definition,
+    assign,
+    at_line_of,
+    load,
+    no_arguments,
+    parameters,
+    store,
+    texts,
+    thunk,
+)
+
+
+@dataclass
+class _Scope:
+    """A function of the result: which names are its own, and which of them inner functions assign."""
+
+    owned: set[str]
+    shared: set[str] = field(default_factory=set)
+
+
+@dataclass
+class _Unit:
+    """A function of the source while it is rewritten."""
+
+    live: Liveness
+    assignable: set[str]
+    globals: set[str]
+
+
+def rewritten(node: Definition, free: Collection[str], class_name: str | None) -> Definition:
+    """The definition with its control flow as operators; Unsupported where Python's own form must stay."""
+    return _Transformer(set(free), class_name).definition(node)
+
+
+class _Transformer(Expressions):
+    def __init__(self, free: set[str], class_name: str | None):
+        super().__init__()
+        self.free = free
+        self.class_name = class_name
+        self.scopes: list[_Scope] = []
+        self.units: list[_Unit] = []
+
+    # ---- functions --------------------------------------------------------------------------------------
+
+    def definition(self, node: Definition) -> Definition:
+        if isinstance(node, ast.Lambda):
+            if suspends(node):
+                raise Unsupported("generators stay plain Python")
+            self.first_parameters.append((parameters(node.args) or [""])[0])
+            node.body = self.visit(node.body)
+            return node
+        self._function(node)
+        node.decorator_list, node.returns = [], None
+        _strip(node.args)
+        return node
+
+    def _function(self, node: ast.FunctionDef) -> None:
+        if suspends(node):
+            raise Unsupported("generators stay plain Python")
+        lower_jumps(node)
+        declared: dict[type, set[str]] = {ast.Nonlocal: set(), ast.Global: set()}
+        for n in own_nodes(*node.body):
+            if isinstance(n, (ast.Nonlocal, ast.Global)):
+                declared[type(n)].update(n.names)
+        given = parameters(node.args)
+        outliving = declared[ast.Nonlocal] | declared[ast.Global]
+        owned = (Effects.of(node.body).bound | set(given)) - outliving
+        for name in declared[ast.Nonlocal]:
+            self._share(name)
+        live = Liveness(node.body, outliving)
+        self.units.append(_Unit(live, owned | outliving, declared[ast.Global]))
+        self.scopes.append(_Scope(owned))
+        self.first_parameters.append((given or [""])[0])
+        body = self.block(node.body)
+        self.first_parameters.pop()
+        scope = self.scopes.pop()
+        self.units.pop()
+        own = [_declared(n) for n in sorted(scope.shared - set(given))]
+        node.body = [at_line_of(d, node.body[0]) for d in own] + body  # type: ignore[operator]
+
+    def _share(self, name: str) -> None:
+        """An inner function assigns this name: the function that owns it must bind it."""
+        for scope in reversed(self.scopes):
+            if name in scope.owned:
+                scope.shared.add(name)
+                return
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        node.args = self.visit(node.args)
+        if not suspends(node):
+            self._function(node)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        node.args = self.visit(node.args)
+        self.first_parameters.append((parameters(node.args) or [""])[0])
+        if not suspends(node):
+            node.body = self.visit(node.body)
+        self.first_parameters.pop()
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+    visit_AsyncFunctionDef = visit_ClassDef  # type: ignore[assignment]
+
+    # ---- statements -------------------------------------------------------------------------------------
+
+    def block(self, stmts: Sequence[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for s in stmts:
+            made = self.visit(s)
+            out += made if isinstance(made, list) else [made]
+        return out
+
+    @property
+    def live(self) -> Liveness:
+        return self.units[-1].live
+
+    def _nested(
+        self, name: str, body: list[ast.stmt], assigned: set[str], outer: set[str], *given: str
+    ) -> ast.FunctionDef:
+        """A function of no name but `given` for the body; names in `outer` stay those of the functions around."""
+        shared = sorted(assigned & outer)
+        everywhere = [n for n in shared if n in self.units[-1].globals]
+        around = [n for n in shared if n not in everywhere]
+        for n in around:
+            self._share(n)
+        self.scopes.append(_Scope(assigned - outer))
+        inner = self.block(body)
+        scope = self.scopes.pop()
+        head: list[ast.stmt] = [_declared(n) for n in sorted(scope.shared)]
+        head += [ast.Nonlocal(around)] if around else []
+        head += [ast.Global(everywhere)] if everywhere else []
+        made = ast.FunctionDef(name, no_arguments(*given), [*head, *inner], [], None, None)
+        return at_line_of(made, body[0])  # type: ignore[return-value]
+
+    def _written(self, effects: Effects) -> set[str]:
+        return effects.writes & self.units[-1].assignable
+
+    def visit_If(self, s: ast.If) -> list[ast.stmt]:
+        if always_python(s.test):
+            s.test, s.body, s.orelse = self.visit(s.test), self.block(s.body), self.block(s.orelse)
+            return [s]
+        after = self.live.after[s]
+        parts = [Effects.of(s.body), Effects.of(s.orelse)]
+        written = [self._written(e) for e in parts]
+        state = (written[0] | written[1]) & (after | self.live.always)
+        before = self.live.block(s.body, after) | self.live.block(s.orelse, after)
+        scratch = ((written[0] | written[1]) - state) & before
+        line = s.lineno
+        names = (f"_ag_then_{line}", f"_ag_else_{line}")
+        test = self.visit(s.test)
+        branches = [self._nested(names[0], s.body, written[0], state | scratch)]
+        if s.orelse:
+            branches.append(self._nested(names[1], s.orelse, written[1], state | scratch))
+        arguments = [
+            test,
+            load(names[0]),
+            load(names[1]) if s.orelse else ast.Constant(None),
+            texts(self._mangled(state)),
+        ]
+        call = operator("if_stmt", *arguments)
+        _keyword(call, "scratch", texts(self._mangled(scratch)) if scratch else None)
+        _keyword(call, "attributes", self._attributes(parts, written[0] | written[1]))
+        return [*branches, _statement(call, s)]
+
+    def visit_While(self, s: ast.While) -> list[ast.stmt]:
+        effects = Effects.of(s.body)
+        written = self._written(effects)
+        state = written & (self.live.after[s] | self.live.always)
+        names = (f"_ag_test_{s.lineno}", f"_ag_body_{s.lineno}")
+        answer = at_line_of(ast.Return(s.test), s.test)
+        test = self._nested(names[0], [answer], set(), set())  # type: ignore[list-item]
+        body = self._nested(names[1], s.body, written, state)
+        call = operator("while_stmt", load(names[0]), load(names[1]), texts(self._mangled(state)))
+        self._more(call, effects, written, state)
+        return [test, body, _statement(call, s)]
+
+    def visit_For(self, s: ast.For) -> list[ast.stmt]:
+        effects = Effects.of(s.body, s.target)
+        written = self._written(effects)
+        state = written & (self.live.after[s] | self.live.always)
+        item, name = "_ag_item", f"_ag_body_{s.lineno}"
+        taking = at_line_of(ast.Assign([s.target], load(item)), s.target)
+        iterated = self.visit(s.iter)
+        body = self._nested(name, [taking, *s.body], written, state, item)  # type: ignore[list-item]
+        call = operator("for_stmt", iterated, load(name), texts(self._mangled(state)))
+        going = getattr(s, "going", None)
+        _keyword(call, "going", thunk(self.visit(going)) if going is not None else None)
+        self._more(call, effects, written, state)
+        return [body, _statement(call, s)]
+
+    def _more(self, call: ast.Call, effects: Effects, written: set[str], state: set[str]) -> None:
+        attributes = self._attributes([effects], written)
+        _keyword(call, "attributes", attributes)
+        known = {*state, *(t for t in effects.attributes if attributes is not None)}
+        lists = sorted(effects.appended & known)
+        _keyword(call, "lists", texts(self._mangled(lists)) if lists else None)
+
+    def _attributes(self, parts: list[Effects], written: set[str]) -> ast.Tuple | None:
+        """``_ag.attribute("self.x", lambda: self, "x")`` for every attribute that is assigned."""
+        made: dict[str, ast.expr] = {}
+        for effects in parts:
+            for text, node in effects.attributes.items():
+                if text.split(".")[0] not in effects.bound and text.split(".")[0] not in written:
+                    owner = ast.parse(text.rsplit(".", 1)[0], mode="eval").body
+                    name = ast.Constant(self._mangle(node.attr))
+                    made[text] = operator("attribute", ast.Constant(text), thunk(_unplaced(owner)), name)
+        return ast.Tuple([made[t] for t in sorted(made)], ast.Load()) if made else None
+
+    def _mangle(self, name: str) -> str:
+        """A private name of a class as its code has it."""
+        private = name.startswith("__") and not name.endswith("__") and self.class_name is not None
+        return f"_{str(self.class_name).lstrip('_')}{name}" if private else name
+
+    def _mangled(self, names: Collection[str]) -> list[str]:
+        return [self._mangle(n) for n in sorted(names)]
+
+    def visit_Return(self, s: ast.Return) -> ast.Return:
+        if isinstance(s.value, ast.Name):
+            s.value = at_line_of(operator("defined", s.value), s)  # type: ignore[assignment]
+        elif s.value is not None:
+            s.value = self.visit(s.value)
+        return s
+
+    def visit_Assert(self, s: ast.Assert) -> ast.stmt:
+        message = thunk(self.visit(s.msg)) if s.msg is not None else ast.Constant(None)
+        return _statement(operator("assert_stmt", self.visit(s.test), message), s)
+
+    def visit_Assign(self, s: ast.Assign) -> ast.stmt:
+        s.value = self.visit(s.value)
+        s.targets = [self.visit(t) for t in s.targets]
+        if len(s.targets) > 1 or not isinstance(s.targets[0], ast.Subscript):
+            return s
+        target = s.targets[0]
+        return self._changed(s, target, "set_item", [s.value], [])
+
+    def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
+        s.value = self.visit(s.value)
+        s.target = self.visit(s.target)
+        if not isinstance(s.target, ast.Subscript):
+            return s
+        how = ast.Constant(OPERATORS[type(s.op)])
+        return self._changed(s, s.target, "update_item", [], [how, s.value])
+
+    def _changed(
+        self, s: ast.stmt, target: ast.Subscript, what: str, first: list[ast.expr], last: list[ast.expr]
+    ) -> ast.stmt:
+        """``x[i] = v`` as ``x = set_item(v, x, i)``: tensors are replaced by changed ones."""
+        base, index = target.value, index_value(target.slice)
+        if isinstance(base, ast.Name) and base.id in self.units[-1].assignable:
+            call = operator(what, *first, base, index, *last)
+            return at_line_of(assign(base.id, call), s)  # type: ignore[return-value]
+        if isinstance(base, ast.Attribute) and dotted(base):
+            name = ast.Constant(self._mangle(base.attr))
+            return _statement(operator(f"{what}_of", *first, base.value, name, index, *last), s)
+        return s
+
+
+def suspends(node: ast.AST) -> bool:
+    """Is it a generator or a coroutine?"""
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(node))
+
+
+def index_value(node: ast.expr) -> ast.expr:
+    """What stands in brackets, as an expression: slices are written as calls."""
+    if isinstance(node, ast.Slice):
+        bounds = [b if b is not None else ast.Constant(None) for b in (node.lower, node.upper, node.step)]
+        return at_line_of(operator("slice", *bounds), node)  # type: ignore[return-value]
+    if isinstance(node, ast.Tuple):
+        return ast.copy_location(ast.Tuple([index_value(e) for e in node.elts], ast.Load()), node)
+    return node
+
+
+def _declared(name: str) -> ast.AnnAssign:
+    """``name: ...``, which makes a name local and does nothing else."""
+    return ast.AnnAssign(store(name), ast.Constant(...), None, 1)
+
+
+def _keyword(call: ast.Call, name: str, value: ast.expr | None) -> None:
+    if value is not None:
+        call.keywords.append(ast.keyword(name, value))
+
+
+def _statement(call: ast.expr, model: ast.stmt) -> ast.stmt:
+    """The call as a statement at the line of `model`'s head."""
+    made = ast.Expr(call)
+    line = getattr(model, "test", None) or getattr(model, "iter", None) or model
+    at_line_of(made, line)
+    return made
+
+
+def _unplaced(node: ast.expr) -> ast.expr:
+    """A tree without positions: it takes those of where it is put."""
+    for n in ast.walk(node):
+        for key in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+            if hasattr(n, key):
+                delattr(n, key)
+    return node
+
+
+def _strip(arguments: ast.arguments) -> None:
+    """Defaults and annotations were evaluated when the function was defined."""
+    arguments.defaults = [at_line_of(ast.Constant(None), d) for d in arguments.defaults]  # type: ignore[misc]
+    arguments.kw_defaults = [
+        None if d is None else at_line_of(ast.Constant(None), d)  # type: ignore[misc]
+        for d in arguments.kw_defaults
+    ]
+    everyone = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]
+    for a in everyone:
+        if a is not None:
+            a.annotation = None
