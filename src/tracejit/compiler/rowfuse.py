@@ -13,7 +13,21 @@ from typing import Any
 
 from ..core.dim import Size, product
 from .fuse import accesses
-from .loops import Axis, Buffer, Compute, If, Index, Load, Nest, Program, Statement, Store, While, blocks, walk
+from .loops import (
+    Axis,
+    Buffer,
+    Compute,
+    If,
+    Index,
+    Load,
+    Nest,
+    Program,
+    Statement,
+    Store,
+    While,
+    blocks,
+    walk,
+)
 
 WINDOW = 8
 SMALLEST_ROW = 8
