@@ -14,6 +14,7 @@ from .core.settings import configure, settings
 from .core.spec import TensorSpec
 from .core.tensor import Tensor
 from .frontend import config
+from .frontend.choices import associative_scan, case, map_fn, switch_case
 from .frontend.config import set_default_dtype
 from .frontend.control import cond, fori_loop, scan, while_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
