@@ -32,6 +32,7 @@ from .loops import (
     Store,
     While,
     blocks,
+    buffers_of,
     walk,
 )
 
@@ -391,21 +392,10 @@ def drop_dead(program: Program) -> None:
             case While():
                 read.update(b for pair in s.swaps for b in pair)
     program.body = _swept(program.body, read)
-    used = {b for s in walk(program.body) for b in _mentioned(s)}
+    used = {b for s in walk(program.body) for b in buffers_of(s)}
     program.buffers = [
         b for b in program.buffers if b in used or b.kind in ("input", "output") or b.slot >= 0
     ]
-
-
-def _mentioned(s: Statement) -> Iterable[Buffer]:
-    match s:
-        case Load() | Store() | Allocate() | Grow() | Free():
-            return (s.buffer,)
-        case Call():
-            return (v.buffer for v in s.views)
-        case While():
-            return (b for pair in s.swaps for b in pair)
-    return ()
 
 
 def _swept(statements: list[Statement], read: set[Buffer]) -> list[Statement]:

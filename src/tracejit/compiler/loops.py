@@ -7,7 +7,7 @@ scheduler and the emitter read this file and nothing else of the compiler above 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -288,9 +288,9 @@ class Program:
     """One entry point: its buffers, its statements, the names of the entry's size atoms in order.
 
     `atoms` are read from the entry's dims array; `bound` are atoms that While statements bind, written back
-    behind them. `messages` are texts, alone or behind the name of a builtin exception. `output_shapes` are the outputs' shapes over both. `moves` are temps
-    to become parts of other buffers, once nests are fused. Axes, scalars and buffers are named
-    uniquely over the whole program.
+    behind them. `output_shapes` are the outputs' shapes over both. `messages` are texts, alone or behind the
+    name of a builtin exception. `moves` are temps to become parts of other buffers, once nests are fused. Axes,
+    scalars and buffers are named uniquely over the whole program.
     """
 
     name: str
@@ -342,6 +342,18 @@ def blocks(statement: Statement) -> tuple[list[Statement], ...]:
             return (statement.cond, statement.body)
         case If():
             return (statement.then, statement.orelse)
+    return ()
+
+
+def buffers_of(s: Statement) -> Iterable[Buffer]:
+    """The buffers a statement itself reads or writes, its contents apart."""
+    match s:
+        case Load() | Store() | Allocate() | Grow() | Free():
+            return (s.buffer,)
+        case Call():
+            return (v.buffer for v in s.views)
+        case While():
+            return (b for pair in s.swaps for b in pair)
     return ()
 
 

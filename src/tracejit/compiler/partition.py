@@ -100,15 +100,9 @@ def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavail
         if node.outputs[0] in env or any(v in unavailable or v not in env for v in node.inputs):
             unavailable.update(v for v in node.outputs if v not in env)
             continue
-        found = target.add(
-            node.op,
-            tuple(env[v] for v in node.inputs),
-            node.attrs,
-            tuple(v.spec for v in node.outputs),
-            node.location,
-        )
-        for old, new in zip(node.outputs, found, strict=True):
-            env.setdefault(old, new)
+        kept = {v: env[v] for v in node.outputs if v in env}
+        target.add_copy(node, env)
+        env.update(kept)
 
 
 def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:

@@ -7,11 +7,10 @@ only at entry get places whose offsets are sizes too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from ..core.dim import Dim, Size
-from .loops import Allocate, Buffer, Call, Free, Grow, Index, Load, Program, Statement, Store, While, walk
+from .loops import Buffer, Call, Index, Load, Program, Store, While, buffers_of, walk
 
 ALIGN = 64
 
@@ -50,7 +49,7 @@ def plan(program: Program) -> Program:
     last: dict[Buffer, int] = {}
     for position, statement in enumerate(program.body):
         for s in walk([statement]):
-            for b in _mentioned(s):
+            for b in buffers_of(s):
                 if b.kind == "temp":
                     first.setdefault(b, position)
                     last[b] = position
@@ -114,14 +113,3 @@ def _bytes(b: Buffer) -> Size:
     if isinstance(exact, Dim):
         return (b.size + (ALIGN - 1)) * b.dtype.itemsize
     return -(-max(exact, 1) // ALIGN) * ALIGN
-
-
-def _mentioned(s: Statement) -> Iterable[Buffer]:
-    match s:
-        case Load() | Store() | Allocate() | Grow() | Free():
-            return (s.buffer,)
-        case Call():
-            return (v.buffer for v in s.views)
-        case While():
-            return (b for pair in s.swaps for b in pair)
-    return ()

@@ -50,14 +50,7 @@ def restricted(graph: Graph, inputs: Iterable[int], outputs: Iterable[int]) -> G
     copy = Graph(graph.name, guards=graph.guards, finished=True)
     env = {graph.inputs[i]: copy.add_input(graph.inputs[i].spec) for i in inputs}
     for node in reversed(kept):
-        found = copy.add(
-            node.op,
-            tuple(env[v] for v in node.inputs),
-            node.attrs,
-            tuple(v.spec for v in node.outputs),
-            node.location,
-        )
-        env.update(zip(node.outputs, found, strict=True))
+        copy.add_copy(node, env)
     copy.outputs = [env[v] for v in wanted]
     return copy
 

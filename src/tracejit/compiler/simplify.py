@@ -209,14 +209,7 @@ class Rewriter:
         env.update({v: copy.add_input(v.spec) for v in moved})
         for node in body.nodes:
             if node.outputs[0] not in moved:
-                found = copy.add(
-                    node.op,
-                    tuple(env[v] for v in node.inputs),
-                    node.attrs,
-                    tuple(v.spec for v in node.outputs),
-                    node.location,
-                )
-                env.update(zip(node.outputs, found, strict=True))
+                copy.add_copy(node, env)
         copy.outputs = [env[v] for v in body.outputs]
         cond = attrs["cond"]
         if cond is not None:
@@ -237,14 +230,7 @@ def _with_inputs(graph: Graph, specs: Sequence[TensorSpec]) -> Graph:
     for spec in specs:
         copy.add_input(spec)
     for node in graph.nodes:
-        found = copy.add(
-            node.op,
-            tuple(env[v] for v in node.inputs),
-            node.attrs,
-            tuple(v.spec for v in node.outputs),
-            node.location,
-        )
-        env.update(zip(node.outputs, found, strict=True))
+        copy.add_copy(node, env)
     copy.outputs = [env[v] for v in graph.outputs]
     return copy
 

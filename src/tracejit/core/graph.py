@@ -124,6 +124,13 @@ class Graph:
         self.nodes.append(Node(op, inputs, attrs, outputs, location))
         return outputs
 
+    def add_copy(self, node: Node, env: dict[Value, Value]) -> tuple[Value, ...]:
+        """Append a copy of another graph's node; `env` maps that graph's values to this one's, and grows."""
+        inputs = tuple([env[v] for v in node.inputs])
+        outputs = self.add(node.op, inputs, node.attrs, tuple([v.spec for v in node.outputs]), node.location)
+        env.update(zip(node.outputs, outputs, strict=True))
+        return outputs
+
     def __str__(self) -> str:
         return str(_printer(self))
 

@@ -73,14 +73,7 @@ def _keeping_carries(inputs: Sequence[Tensor], attrs: dict) -> dict:
         kept = Graph(body.name, guards=body.guards, finished=True)
         env = {v: kept.add_input(v.spec) for v in body.inputs}
         for node in body.nodes:
-            outputs = kept.add(
-                node.op,
-                tuple(env[v] for v in node.inputs),
-                node.attrs,
-                tuple(v.spec for v in node.outputs),
-                node.location,
-            )
-            env.update(zip(node.outputs, outputs, strict=True))
+            kept.add_copy(node, env)
         kept.outputs = [*(env[v] for v in body.outputs), *(env[v] for v in body.inputs[1 : 1 + carries])]
         body.derived["kept"] = kept
     return {**attrs, "body": body.derived["kept"], "kept": True}
