@@ -63,13 +63,14 @@ def compile_graph(graph: Graph) -> Executable:
     found = graph.derived.get(("executable", settings.current().contract))
     if found is None:
         with _lock:
-            found = compiled(graph).load(*_links(graph))
+            made = compiled(graph)
+            found = made.load(*_links(graph, made))
             graph.derived["executable", settings.current().contract] = found
     return found
 
 
-def _links(graph: Graph) -> tuple[list[np.ndarray], list[int]]:
-    made = compiled(graph)
+def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list[int]]:
+    """The constants and the library kernels that the object code names."""
     table = text.constants(graph)
     return [table[k] for k in made.constants], [function_address(name) for name in made.functions]
 
