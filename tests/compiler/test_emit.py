@@ -219,3 +219,25 @@ def test_every_optimization_level(opt: int) -> None:
     weights = np.exp(x.reshape(3, 100))
     np.testing.assert_allclose(found.reshape(3, 100), weights / weights.sum(1, keepdims=True), rtol=1e-13)
     assert status == 0
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+@pytest.mark.parametrize("size", [1, 9, 40])
+@pytest.mark.parametrize("dtype", [F8, F4, B1])
+def test_lanes_a_few_elements_apart(step: int, size: int, dtype: np.dtype) -> None:
+    """The last element read or written is the last of its buffer."""
+    x, y, z = given("x", dtype, (N - 1) * step + 1, 0), given("y", dtype, N, 1), result("z", dtype, N * step)
+    body = [
+        Load("a", x, at(("i", step))),
+        op("g0", "index", "i", dtype=I8),
+        op("g", "ne", "g0", Const(1, I8), dtype=B1, argtype=I8),
+        Load("c", x, at(("i", step)), "g", Const(1, dtype)),
+        Load("b", y, at(("i", 1))),
+        op("d", "max", "a", "b", dtype=dtype),
+        op("e", "min", "d", "c", dtype=dtype),
+        Store(z, at(("i", step), const=step - 1), "e", guard="g"),
+    ]
+    clear = Nest([Axis("k", N * step)], [Store(z, at(("k", 1)), Const(0, dtype))])
+    program = Program("apart", [x, y, z], [clear, Nest([Axis("i", N)], body)], ("n",))
+    inputs = [RNG.integers(0, 2, count).astype(dtype) for count in ((size - 1) * step + 1, size)]
+    agree(program, inputs, {"n": size})

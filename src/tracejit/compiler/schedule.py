@@ -304,7 +304,7 @@ def worth(facts: Facts, axis: Axis, part: Part) -> int:
         weight = 3 if isinstance(s, Store) else 2
         if is_scattered(facts, axis, terms, loaded):
             score -= 2 * weight - 1
-        elif terms.get(axis.name, 0) != 0:
+        elif terms.get(axis.name, 0) in (1, -1):
             score += 2 * weight
     return score
 
@@ -312,7 +312,7 @@ def worth(facts: Facts, axis: Axis, part: Part) -> int:
 def is_scattered(facts: Facts, axis: Axis, terms: dict[Name, Size], loaded: int) -> bool:
     """Do the lanes of an access lie apart?"""
     step = terms.get(axis.name, 0)
-    return bool(loaded & facts.bits[axis.name]) or not isinstance(step, int) or step not in (0, 1, -1)
+    return bool(loaded & facts.bits[axis.name]) or step not in (0, 1, -1, 2, 3, 4)
 
 
 def register_lanes(facts: Facts, axis: Axis, target: Target) -> int:

@@ -11,11 +11,14 @@ from ..loops import Buffer, Index, Load, Store
 from .kernel import Kernel
 from .text import Value, integer, iota, kind_of, memory_kind, suffix, vector_type
 
+STEPS = (2, 3, 4)  # distances between lanes up to which one wide access beats many
+
 
 class Place:
     """An access: `pointer` of the first lane, and how the others follow.
 
-    `stride` is 0 (one element for all lanes), 1, -1, or None: then `offsets` are in elements from `pointer`.
+    `stride` is 0 (one element for all lanes), 1, -1, a small step that a wide access strides over, or None: then
+    `offsets` are in elements from `pointer`.
     """
 
     __slots__ = ("pointer", "stride", "offsets")
@@ -66,7 +69,8 @@ def place(k: Kernel, buffer: Buffer, index: Index) -> Place:
         pointer = base
     else:
         pointer = k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {first.text}", base, first)
-    if extra is None and isinstance(stride, int) and stride in (0, 1, -1):
+    steps_over = k.target.has_masks and stride in STEPS
+    if extra is None and isinstance(stride, int) and (stride in (0, 1, -1) or steps_over):
         return Place(pointer, stride, None)
     lanes = k.vector.lanes
     if isinstance(stride, int):
@@ -164,6 +168,8 @@ def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: 
         k.w.declares.add(f"declare {shape} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {shape})")
         arguments = f"{where.typed}, i32 {align}, {all_lanes(k, mask).typed}, {shape} {rest}"
         return k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", where, *deps)
+    if at.stride > 1:
+        return read_apart(k, buffer, at, mask, other)
     down = at.stride == -1
     pointer = last_lane(k, kind, at.pointer) if down else at.pointer
     if mask is None:
@@ -177,6 +183,41 @@ def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: 
     arguments = f"ptr {pointer.text}, i32 {align}, {mask.typed}, {shape} {rest}"
     value = k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", *deps)
     return reverse(k, value) if down else value
+
+
+def read_apart(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
+    """Lanes a few elements apart: one wide load that touches only those, then a shuffle."""
+    kind, lanes, step = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, at.stride
+    assert step is not None
+    shape, touched = vector_type(kind, lanes * step), spread_mask(k, mask, step)
+    name = f"@llvm.masked.load.{suffix(kind, lanes * step)}.p0"
+    k.w.declares.add(f"declare {shape} {name}(ptr, i32, <{lanes * step} x i1>, {shape})")
+    arguments = (
+        f"ptr {at.pointer.text}, i32 {buffer.dtype.itemsize}, {touched.typed}, {shape} zeroinitializer"
+    )
+    wide = k.fetch(buffer, kind, lanes * step, f"call {shape} {name}({arguments})", at.pointer, touched)
+    value = k.w.lanes_of(wide, 0, lanes, step)
+    if other is None or mask is None:
+        return value
+    other = k.w.splat(other, lanes)
+    return k.w.put(kind, lanes, f"select {mask.typed}, {value.typed}, {other.typed}", mask, value, other)
+
+
+def spread_mask(k: Kernel, mask: Value | None, step: int) -> Value:
+    """The lanes' mask for an access `step` times as wide."""
+    lanes = k.vector.lanes
+    if mask is None:
+        bits = ("true" if p % step == 0 else "false" for p in range(lanes * step))
+        return Value(f"<{', '.join(f'i1 {bit}' for bit in bits)}>", "i1", lanes * step)
+    return spread(k, mask, step, "zeroinitializer", lanes)
+
+
+def spread(k: Kernel, value: Value, step: int, rest: str, filler: int | str) -> Value:
+    """A vector `step` times as long, with lane p of `value` at place ``p * step``."""
+    lanes, shape = value.lanes, vector_type(value.kind, value.lanes)
+    places = ", ".join(f"i32 {filler if p % step else p // step}" for p in range(lanes * step))
+    text = f"shufflevector {value.typed}, {shape} {rest}, <{lanes * step} x i32> <{places}>"
+    return k.w.put(value.kind, lanes * step, text, value)
 
 
 def read_one_guarded(k: Kernel, buffer: Buffer, pointer: Value, guard: Value, other: Value | None) -> Value:
@@ -241,6 +282,9 @@ def write_lanes(k: Kernel, buffer: Buffer, at: Place, value: Value, mask: Value 
         w.declares.add(f"declare void {name}({shape}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
         w.do(f"call void {name}({value.typed}, {where.typed}, i32 {align}, {all_lanes(k, mask).typed})")
         return
+    if at.stride > 1:
+        value, mask = spread(k, value, at.stride, "poison", "poison"), spread_mask(k, mask, at.stride)
+        shape, name, lanes = vector_type(kind, value.lanes), suffix(kind, value.lanes), value.lanes
     pointer = at.pointer
     if at.stride == -1:
         pointer, value = last_lane(k, kind, pointer), reverse(k, value)

@@ -84,7 +84,9 @@ class Entry:
     def find(self, b: Buffer) -> None:
         k = self.k
         if b not in self.moved:
-            if b.kind != "temp":  # these are found when a group asks for them: most take them from one pointer
+            if (
+                b.kind != "temp"
+            ):  # these are found when a group asks for them: most take them from one pointer
                 k.pointers[b] = self.locate(b)
             return
         where = None if self.on_heap(b) else self.locate(b)
