@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import apply, as_tensor
-from ...core.errors import ShapeError, at, user_location
+from ...core.errors import ShapeError, TracejitError, at, user_location
 from ...core.graph import Constant, Graph, Value
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -22,6 +22,7 @@ from ..regions import Region, assigned_in, share_captures
 from ..structure import Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
 from .lists import Growing
+from .mutations import Mutations
 from .state import Places, fresh
 from .values import (
     GENERATED,
@@ -59,10 +60,27 @@ def branch(
     pred: Any, then: Callable[[], None], orelse: Callable[[], None] | None, places: Places, scratch: Places
 ) -> None:
     """Run one of two bodies that change `places`; what they do to `scratch` is forgotten."""
+    log = _branch(pred, then, orelse, places, scratch)
+    more = log.unknown_to(places)
+    if more:
+        places.extend(more)
+        _branch(pred, then, orelse, places, scratch, final=True)
+
+
+def _branch(
+    pred: Any,
+    then: Callable[[], None],
+    orelse: Callable[[], None] | None,
+    places: Places,
+    scratch: Places,
+    final: bool = False,
+) -> Mutations:
     before, kept = places.get(), scratch.get()
+    log = Mutations()
 
     def side(body: Callable[[], None] | None) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
+            log.restore()
             places.set([fresh(v) for v in before])
             scratch.set([fresh(v) for v in kept])
             if body is not None:
@@ -72,13 +90,17 @@ def branch(
         return run
 
     try:
-        after = select(pred, side(then), side(orelse), places.names, "`if`")
+        with log:
+            after = select(pred, side(then), side(orelse), places.names, "`if`")
     except BaseException:
+        log.restore()
         places.set(before)
         raise
     finally:
         scratch.set(kept)
-    places.set(after)
+    log.restore()
+    places.set(after if final or not log.unknown_to(places) else before)
+    return log
 
 
 def select(
@@ -126,7 +148,12 @@ class _Side:
         self.numbers: list[Any] = []
 
         def body() -> list[Tensor]:
-            self.values = run()
+            try:
+                self.values = run()
+            except Exception as error:
+                if not isinstance(error, TracejitError):
+                    error.add_note("raised while both branches of a condition were traced")
+                raise
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
             return [plain(x) for x in self.numbers]
 

@@ -231,15 +231,27 @@ def _compiled(node: Definition, f: FunctionType) -> Conversion:
         inner = ast.ClassDef(
             class_name, [], [], [inner] if not isinstance(tree, ast.Lambda) else [ast.Expr(tree)], []
         )
+    own = [ast.Global([f.__code__.co_name])] if _binds_itself(tree, f, class_name) else []
     free = [ast.arg(n) for n in ("_ag", *f.__code__.co_freevars) if n != "__class__"]
     factory = ast.FunctionDef(
-        _FACTORY, ast.arguments([], free, None, [], [], None, []), [inner], [], None, None
+        _FACTORY, ast.arguments([], free, None, [], [], None, []), [*own, inner], [], None, None
     )
     module = ast.fix_missing_locations(ast.copy_location(factory, node))
     made = compile(ast.Module([module], []), f.__code__.co_filename, "exec", dont_inherit=True)  # type: ignore[list-item]
     code = _find(made, f.__code__.co_name)
+    code = code.replace(co_qualname=f.__code__.co_qualname)
+    _remember(code, _AS_IT_IS)
     _mark(code)
-    return Conversion(code.replace(co_qualname=f.__code__.co_qualname), node)
+    return Conversion(code, node)
+
+
+def _binds_itself(tree: Definition, f: FunctionType, class_name: str | None) -> bool:
+    """Would the factory's own binding of the function's name hide the module's?"""
+    return (
+        isinstance(tree, ast.FunctionDef)
+        and class_name is None
+        and f.__code__.co_name not in f.__code__.co_freevars
+    )
 
 
 def _find(code: CodeType, name: str) -> CodeType:

@@ -27,6 +27,8 @@ class Effects(ast.NodeVisitor):
         Names assigned inside of expressions.
     attributes : dict
         Text of each assigned attribute (``self.x``) to its syntax.
+    calls : bool
+        Something is called.
     appended : set of str
         Names of which ``append`` is called: lists that grow.
     """
@@ -39,6 +41,7 @@ class Effects(ast.NodeVisitor):
         self.walrus: set[str] = set()
         self.attributes: dict[str, ast.Attribute] = {}
         self.appended: set[str] = set()
+        self.calls = False
         self.hidden: list[set[str]] = []  # names of comprehensions around
 
     @staticmethod
@@ -85,6 +88,7 @@ class Effects(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
+        self.calls = True
         f = node.func
         if isinstance(f, ast.Attribute) and f.attr == "append" and dotted(f.value):
             self._changed(f.value)

@@ -22,16 +22,16 @@ class Growing:
         The last item at the start of the iteration, where it is known.
     """
 
-    __slots__ = ("items", "last", "read")
+    __slots__ = ("items", "last", "reads")
 
-    def __init__(self, last: Any = None):
+    def __init__(self, last: Any = None, reads: list[bool] | None = None):
         self.items: list[Any] = []
         self.last = last
-        self.read = False
+        self.reads = [] if reads is None else reads  # not empty once the last item was read
 
     def copy(self) -> Growing:
         """The same list, to be changed apart from this one."""
-        made = Growing(self.last)
+        made = Growing(self.last, self.reads)
         made.items = list(self.items)
         return made
 
@@ -43,7 +43,7 @@ class Growing:
         if index == -1 and self.items:
             return self.items[-1]
         if index == -1 and self.last is not None:
-            self.read = True
+            self.reads.append(True)
             return self.last
         raise self._refused()
 

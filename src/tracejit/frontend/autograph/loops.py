@@ -20,6 +20,7 @@ from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
 from .branches import truth
 from .lists import Growing, Stacked
+from .mutations import Mutations
 from .state import Places, fresh
 from .values import (
     GENERATED,
@@ -100,7 +101,9 @@ class _Name:
         """What the variable holds at the start of an iteration."""
         if self.grows:
             last = None
-            if self.before:
+            if self.before and not self.kinds:
+                last = self.before[-1]
+            elif self.before:
                 last = unflatten(
                     flatten(self.before[-1])[1], [held(t, k) for t, k in zip(carried, self.given())]
                 )
@@ -188,8 +191,10 @@ class _Name:
                 f"the list {self.name!r} is assigned in a loop that appends to it{at(user_location())}"
             )
         self.row_structures = [flatten(item)[1] for item in value.items]
-        if not self.before or not value.items or self.kinds:
+        if not self.before or not value.reads or self.kinds:
             return False
+        if not value.items:
+            raise TracejitError(f"the list {self.name!r} is read but not appended to{at(user_location())}")
         leaves, structure = flatten(value.items[-1])
         first, before = flatten(self.before[-1])
         if structure != before or not all(is_number(x) for x in (*leaves, *first)):
@@ -252,25 +257,39 @@ def _read(x: Any) -> Any:
 
 def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
     """Trace the loop and give `places` their values after it."""
+    log = _run_loop(steps, places, lists)
+    more = log.unknown_to(places)
+    if more:
+        places.extend(more)
+        _run_loop(steps, places, lists, final=True)
+
+
+def _run_loop(steps: Steps, places: Places, lists: Sequence[str], final: bool = False) -> Mutations:
     before = places.get()
     names = [_Name(n, v, n in lists, steps.what) for n, v in zip(places.names, before, strict=True)]
+    log = Mutations()
     try:
-        after = _Tracing(steps, places, names).run()
+        with log:
+            after = _Tracing(steps, places, names, log).run()
     except BaseException:
+        log.restore()
         places.set(before)
         raise
-    places.set(after)
+    log.restore()
+    places.set(after if final or not log.unknown_to(places) else before)
+    return log
 
 
 class _Tracing:
-    def __init__(self, steps: Steps, places: Places, names: list[_Name]):
-        self.steps, self.places, self.names = steps, places, names
+    def __init__(self, steps: Steps, places: Places, names: list[_Name], log: Mutations):
+        self.steps, self.places, self.names, self.log = steps, places, names, log
         self.changed = False
         self.values: list[Any] = []
 
     def start(self, carried: Sequence[Tensor]) -> None:
         """Give the variables their values at the start of an iteration."""
         values, k = [], 0
+        self.log.restore()
         for n in self.names:
             values.append(n.value(carried[k : k + n.count()]))
             k += n.count()

@@ -10,18 +10,22 @@ import builtins
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from ...core.dispatch import as_tensor
+from ...core.dispatch import as_tensor, is_tracing
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.indexing import get
+from ..variable import tracer
 from . import calls
 from .branches import branch, select, truth
 from .calls import callee
 from .iteration import Range, looped, row_at
 from .loops import Steps, run_loop
+from .mutations import changing
+from .rewind import Mark
 from .state import AttributePlace, Places
 from .values import is_undefined, traced
 
@@ -34,6 +38,7 @@ __all__ = [
     "attribute",
     "callee",
     "chain",
+    "changing",
     "comprehension",
     "defined",
     "for_stmt",
@@ -64,6 +69,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.ilshift,
     ">>": operator.irshift,
 }
+
+_VALUE = "_ag_value"
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -108,15 +115,56 @@ def while_stmt(
     lists: Sequence[str] = (),
 ) -> None:
     """``while test(): body()``; a loop op from the iteration on whose test is a traced tensor."""
+    places = Places((test, body), names, attributes)
+    steps = Steps(lambda i, rows: body(), test=lambda i: test(), what="`while`")
+    mark: Any = None
     while True:
         going = test()
         if traced(going):
-            steps = Steps(lambda i, rows: body(), test=lambda i: test(), what="`while`", surely_runs=False)
-            run_loop(steps, Places((test, body), names, attributes), lists)
+            _compile_from(mark, lambda: steps, lambda: steps, places, lists, body)
             return
         if not going:
             return
+        mark = _observed(body, places) if mark is None and is_tracing() else _spent(body)
+
+
+def _observed(body: Callable[[], Any], places: Places) -> Mark:
+    """Run the first iteration in such a way that it can be taken back."""
+    with Mark(places) as mark:
         body()
+    return mark
+
+
+class _Spent:
+    """In place of a mark: too late to go back."""
+
+
+def _spent(body: Callable[[], Any]) -> Any:
+    body()
+    return _SPENT
+
+
+_SPENT = _Spent()
+
+
+def _compile_from(
+    mark: Any,
+    whole: Callable[[], Steps],
+    rest: Callable[[], Steps],
+    places: Places,
+    lists: Sequence[str],
+    first: Callable[[], Any],
+) -> None:
+    """Compile the loop: from its start when only one iteration was done, so that it is not traced twice."""
+    if mark.__class__ is Mark and mark.tracer is tracer():
+        mark.rewind()
+        try:
+            run_loop(replace(whole(), surely_runs=True), places, lists)
+            return
+        except Exception:
+            mark.rewind()
+            first()  # what is Python in the first iteration only stays so
+    run_loop(rest(), places, lists)
 
 
 def for_stmt(
@@ -131,8 +179,8 @@ def for_stmt(
     over = looped(iterable)
     if over is None:
         _python_for(iterable, body, names, going, attributes, lists)
-    else:
-        _traced_for(over, body, Places((body, going), names, attributes), going, lists)
+    elif over.length.__class__ is not int or over.length > 0:
+        run_loop(_steps(over, body, going), Places((body, going), names, attributes), lists)
 
 
 def _python_for(
@@ -144,32 +192,42 @@ def _python_for(
     lists: Sequence[str],
 ) -> None:
     """Over Python's values: unrolled. A `break` that is traced guards what follows, or makes a range a loop."""
-    done = 0
-    for item in iterable:
+    places = Places((body, going), names, attributes)
+    mark: Any = None
+    for done, item in enumerate(iterable):
         goes = True if going is None else going()
+        if traced(goes) and isinstance(iterable, range):
+            if mark.__class__ is Mark:
+                _compile_from(
+                    mark,
+                    lambda: _steps(_as_range(iterable), body, going),
+                    lambda: _steps(_as_range(iterable[1:]), body, going),
+                    places,
+                    lists,
+                    lambda: body(iterable[0]),
+                )
+            else:
+                run_loop(_steps(_as_range(iterable[done:]), body, going), places, lists)
+            return
         if traced(goes):
-            if isinstance(iterable, range):
-                rest = iterable[done:]
-                over = Range(rest.start, rest.stop, rest.step)
-                _traced_for(over, body, Places((body, going), names, attributes), going, lists)
-                return
-            places = Places((body, going), names, attributes)
             branch(goes, lambda item=item: body(item), None, places, Places((), (), ()))  # type: ignore[misc]
         elif not goes:
             return
+        elif going is not None and mark is None and is_tracing():
+            mark = _observed(lambda item=item: body(item), places)  # type: ignore[misc]
         else:
-            body(item)
-        done += 1
+            mark = _spent(lambda item=item: body(item))  # type: ignore[misc]
 
 
-def _traced_for(
-    over: Any, body: FunctionType, places: Places, going: FunctionType | None, lists: Sequence[str]
-) -> None:
-    if over.length.__class__ is int and over.length == 0:
-        return
-    surely = over.length.__class__ is int
+def _as_range(x: range) -> Range:
+    return Range(x.start, x.stop, x.step)
+
+
+def _steps(over: Any, body: Callable[[Any], Any], going: Callable[[], Any] | None) -> Steps:
+    """The iterations of a loop over something that is traced."""
+    surely = over.length.__class__ is int and over.length > 0
     if going is None:
-        steps = Steps(
+        return Steps(
             lambda i, rows: body(over.item(i, rows)),
             rows=list(over.rows),
             count=over.count,
@@ -177,16 +235,14 @@ def _traced_for(
             surely_runs=surely,
             what="`for`",
         )
-    else:
-        end = over.count if over.count is not None else _size(over.length)
-        steps = Steps(
-            lambda i, rows: body(over.item(i, row_at(over.rows, i))),
-            test=lambda i: and_(i < end, going),
-            count=end,
-            surely_runs=surely,
-            what="`for`",
-        )
-    run_loop(steps, places, lists)
+    end = over.count if over.count is not None else _size(over.length)
+    return Steps(
+        lambda i, rows: body(over.item(i, row_at(over.rows, i))),
+        test=lambda i: and_(ops.less(i, end), going),
+        count=end,
+        surely_runs=surely,
+        what="`for`",
+    )
 
 
 def _size(length: Any) -> Tensor:
@@ -226,8 +282,16 @@ def or_(left: Any, *rest: Callable[[], Any]) -> Any:
 
 def _lazily(left: Any, rest: Callable[[], Any], when: bool) -> Any:
     """``rest()`` where the truth of `left` is `when`, else `left`."""
-    sides: list[Callable[[], list[Any]]] = [lambda: [rest()], lambda: [left]]
-    return select(left, *(sides if when else sides[::-1]), [""], "`and`" if when else "`or`")[0]
+
+    def further() -> list[Any]:
+        return [rest()]
+
+    def known() -> list[Any]:
+        return [left]
+
+    if when:
+        return select(left, further, known, [_VALUE], "`and`")[0]
+    return select(left, known, further, [_VALUE], "`or`")[0]
 
 
 def not_(x: Any) -> Any:
@@ -238,7 +302,7 @@ def not_(x: Any) -> Any:
 def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
     """``then() if test else orelse()``."""
     if traced(test):
-        return select(test, lambda: [then()], lambda: [orelse()], ["_ag_value"], "conditional expression")[0]
+        return select(test, lambda: [then()], lambda: [orelse()], [_VALUE], "conditional expression")[0]
     return then() if test else orelse()
 
 

@@ -108,6 +108,11 @@ class Places:
         self.places: list[Place] = [*found, *(a for a in attributes if a.owner is not None)]
         self.names = [p.name for p in self.places]
 
+    def extend(self, more: Sequence[AttributePlace]) -> None:
+        """Hand on more places."""
+        self.places += more
+        self.names = [p.name for p in self.places]
+
     def get(self) -> list[Any]:
         return [p.get() for p in self.places]
 

@@ -42,6 +42,7 @@ class _Unit:
     live: Liveness
     assignable: set[str]
     globals: set[str]
+    remote: set[str]  # names that nested functions assign: any call may change them
 
 
 def rewritten(node: Definition, free: Collection[str], class_name: str | None) -> Definition:
@@ -85,7 +86,7 @@ class _Transformer(Expressions):
         for name in declared[ast.Nonlocal]:
             self._share(name)
         live = Liveness(node.body, outliving)
-        self.units.append(_Unit(live, owned | outliving, declared[ast.Global]))
+        self.units.append(_Unit(live, owned | outliving, declared[ast.Global], _assigned_by_nested(node)))
         self.scopes.append(_Scope(owned))
         self.first_parameters.append((given or [""])[0])
         body = self.block(node.body)
@@ -127,9 +128,20 @@ class _Transformer(Expressions):
     def block(self, stmts: Sequence[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         for s in stmts:
+            if isinstance(s, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Delete)):
+                out += self._announced(s)
             made = self.visit(s)
             out += made if isinstance(made, list) else [made]
         return out
+
+    def _announced(self, s: ast.stmt) -> list[ast.stmt]:
+        """``_ag.changing(self, "x")`` before an attribute is assigned."""
+        found = []
+        for node in Effects.of(s).attributes.values():
+            owner = _unplaced(ast.parse(ast.unparse(node.value), mode="eval").body)
+            call = operator("changing", owner, ast.Constant(self._mangle(node.attr)))
+            found.append(_statement(call, s))
+        return found
 
     @property
     def live(self) -> Liveness:
@@ -154,7 +166,8 @@ class _Transformer(Expressions):
         return at_line_of(made, body[0])  # type: ignore[return-value]
 
     def _written(self, effects: Effects) -> set[str]:
-        return effects.writes & self.units[-1].assignable
+        unit = self.units[-1]
+        return (effects.writes | (unit.remote if effects.calls else set())) & unit.assignable
 
     def visit_If(self, s: ast.If) -> list[ast.stmt]:
         if always_python(s.test):
@@ -274,6 +287,11 @@ class _Transformer(Expressions):
             name = ast.Constant(self._mangle(base.attr))
             return _statement(operator(f"{what}_of", *first, base.value, name, index, *last), s)
         return s
+
+
+def _assigned_by_nested(function: ast.FunctionDef) -> set[str]:
+    inner = [n for n in own_nodes(*function.body) if isinstance(n, ast.FunctionDef)]
+    return {name for f in inner for n in ast.walk(f) if isinstance(n, ast.Nonlocal) for name in n.names}
 
 
 def suspends(node: ast.AST) -> bool:
