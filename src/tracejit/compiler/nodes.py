@@ -174,10 +174,13 @@ class Lowering:
         b, nest = self.b, self.open
         if nest is None or nest.shape != out.shape or not nest.takes(b.block, views):
             nest = self.open = OpenNest(b, out.shape)
-        with b.writing(nest.nest.body):
+        saved, b.block = b.block, nest.nest.body  # `b.writing` spelt out: this runs for nearly every node
+        try:
             loaded = [nest.value(v) for v in views]
             value = b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
             return nest.keep(out, value)
+        finally:
+            b.block = saved
 
     def reindexed(
         self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]
