@@ -30,10 +30,10 @@ def _as_it_is(node: Node, live: set[Value]) -> Node:
 
 
 def needed_inputs(graph: Graph, outputs: Iterable[Value]) -> set[Value]:
-    """The inputs that the given outputs depend on."""
+    """The inputs that the given outputs, and what is done besides, depend on."""
     live = set(outputs)
     for node in reversed(graph.nodes):
-        if any(v in live for v in node.outputs):
+        if any(v in live for v in node.outputs) or "effect" in node.op.traits:
             live.update(node.inputs)
     return {v for v in graph.inputs if v in live}
 

@@ -175,7 +175,7 @@ def explain(
             op.specs(tuple(t.spec for t in inputs), attrs)
         except (ShapeError, DtypeError) as better:
             error = better
-    kind = type(error) if isinstance(error, (TracejitError, MemoryError)) else _kind(error)
+    kind = type(error) if isinstance(error, (TracejitError, MemoryError, AssertionError)) else _kind(error)
     call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)})"
     worded = kind(f"{call}: {error}{at(location)}")
     setattr(worded, "explained", True)  # noqa: B010  any exception type may carry it

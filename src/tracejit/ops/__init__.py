@@ -1,11 +1,25 @@
 """The operations: one declaration each, one file per family."""
 
-from . import arithmetic, branch, calls, compare, index, linalg, loop, random, reduce, shape, transcendental
+from . import (
+    arithmetic,
+    branch,
+    calls,
+    checks,
+    compare,
+    index,
+    linalg,
+    loop,
+    random,
+    reduce,
+    shape,
+    transcendental,
+)
 
 __all__ = [
     "arithmetic",
     "branch",
     "calls",
+    "checks",
     "compare",
     "index",
     "linalg",

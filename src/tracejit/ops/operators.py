@@ -5,6 +5,7 @@ Importing this module completes `core.tensor.Tensor`. Indexing is in `ops.indexi
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..core.dim import known
 from ..core.dispatch import to_array
-from ..core.errors import DtypeError, at, user_location
+from ..core.errors import DtypeError, at, stack_level, user_location
 from ..core.op import OPS, ops
 from ..core.tensor import Tensor
 from . import arithmetic, compare, linalg, printing, reduce
@@ -20,6 +21,7 @@ from .indexing import At, get
 from .reduce import axes_of, kept
 
 _NUMBERS = (int, float)
+_MANY_ROWS = 1000  # a loop of more steps in a trace is hardly meant to be written out
 
 #: NumPy ufunc name to op name, where they differ.
 _OTHER_NAMES = {
@@ -140,7 +142,14 @@ def _len(self: Any) -> int:
 def _iter(self: Any) -> Iterator[Any]:
     if not self.shape:
         raise TypeError(f"cannot iterate over a tensor of rank 0{at(user_location())}")
-    return (get(self, i) for i in range(known(self.shape[0])))
+    rows = known(self.shape[0])
+    if self.is_symbolic and rows > _MANY_ROWS:
+        warnings.warn(
+            f"iterating over {self.spec} while tracing writes its {rows} steps out one by one; let tracejit.function "
+            "convert the loop (autograph=True), or use tracejit.scan",
+            stacklevel=stack_level(),
+        )
+    return (get(self, i) for i in range(rows))
 
 
 def _format(self: Any, spec: str) -> str:

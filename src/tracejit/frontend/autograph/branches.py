@@ -248,10 +248,14 @@ class _Plan:
         leaves, structure = flatten(value)
         pairs = [(None, x) if left else (x, None) for x in leaves]
         makers = [
-            self._output(*pair, number_kind(x)) if is_number(x) and _is_static(x) else (lambda x=x: x)
-            for pair, x in zip(pairs, leaves, strict=True)
+            self._output(a, b, number_kind(x)) if is_number(x) and _is_static(x) else _constantly(x)
+            for (a, b), x in zip(pairs, leaves, strict=True)
         ]
         return lambda: unflatten(structure, [m() for m in makers])
+
+
+def _constantly(x: Any) -> Callable[[], Any]:
+    return lambda: x
 
 
 def _is_static(x: Any) -> bool:

@@ -69,7 +69,7 @@ def callee(f: Any) -> Any:
     if kind is functools.partial:
         made = callee(f.func)
         return f if made is f.func else functools.partial(made, *f.args, **f.keywords)
-    call = getattr(kind, "__call__", None)
+    call = getattr(kind, "__call__", None)  # noqa: B004  (its function is wanted, not whether there is one)
     if call.__class__ is FunctionType and not is_internal(call.__code__):
         made = _of_function(call)
         return f if made is call else MethodType(made, f)
@@ -237,7 +237,7 @@ def _compiled(node: Definition, f: FunctionType) -> Conversion:
         _FACTORY, ast.arguments([], free, None, [], [], None, []), [*own, inner], [], None, None
     )
     module = ast.fix_missing_locations(ast.copy_location(factory, node))
-    made = compile(ast.Module([module], []), f.__code__.co_filename, "exec", dont_inherit=True)  # type: ignore[list-item]
+    made = compile(ast.Module([module], []), f.__code__.co_filename, "exec", dont_inherit=True)
     code = _find(made, f.__code__.co_name)
     code = code.replace(co_qualname=f.__code__.co_qualname)
     _remember(code, _AS_IT_IS)

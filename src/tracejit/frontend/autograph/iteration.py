@@ -47,19 +47,17 @@ class Range:
             self.length, self.count = None, self._count(stop)
 
     def _count(self, stop: Any) -> Tensor:
-        zero = as_tensor(0, _INT)
-        span = _int64(stop) if self.plain else _int64(stop) - _int64(self.start)
+        span = _int64(stop) if self.plain else ops.subtract(_int64(stop), _int64(self.start))
         if not (self.step.__class__ is int and self.step == 1):
             step = _int64(self.step)
-            towards = ops.sign(step)
-            span = ops.floordiv(span + step - towards, step)
-        return ops.maximum(span, zero)
+            span = ops.negative(ops.floordiv(ops.negative(span), step))  # rounded up
+        return ops.maximum(span, as_tensor(0, _INT))
 
     rows: tuple = ()
 
     def item(self, i: Tensor, rows: Sequence[Tensor]) -> Any:
         """What the body is given in iteration `i`."""
-        at_i = i if self.plain else _int64(self.start) + i * _int64(self.step)
+        at_i = i if self.plain else ops.add(_int64(self.start), ops.multiply(i, _int64(self.step)))
         return Weak(at_i) if self.dtype is None else ops.cast(at_i, dtype=self.dtype)
 
 

@@ -179,7 +179,7 @@ class _Lowering:
     def _stop_on(self, s: ast.While | ast.For, stops: list[str]) -> None:
         going = negated(any_of(stops))
         if isinstance(s, ast.For):
-            s.going = at_line_of(going, s.iter)  # type: ignore[union-attr]
+            s.going = at_line_of(going, s.iter)  # type: ignore[attr-defined]
         elif isinstance(s.test, ast.Constant) and s.test.value:
             s.test = at_line_of(going, s.test)  # type: ignore[assignment]
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...core.dim import known
 from ...core.dispatch import as_tensor
 from ...core.errors import TracejitError, at, user_location
 from ...core.op import ops
@@ -94,7 +95,7 @@ class Stacked:
         return get(self.__tensor__(), index)
 
     def __len__(self) -> int:
-        return len(self.__tensor__())
+        return known(self.__tensor__().shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.__tensor__())
+        return (self[i] for i in range(len(self)))

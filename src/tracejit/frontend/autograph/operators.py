@@ -14,6 +14,8 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ...core.dispatch import as_tensor, is_tracing
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -251,7 +253,10 @@ def _size(length: Any) -> Tensor:
 
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
     """``assert test, message()``."""
-    if not traced(test) and not test:
+    if traced(test):
+        holds = ops.cast(truth(test), dtype=np.dtype(np.float32))
+        ops.check(holds, message="assertion failed" if message is None else str(message()))
+    elif not test:
         raise AssertionError(*([] if message is None else [message()]))
 
 

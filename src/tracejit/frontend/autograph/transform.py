@@ -94,7 +94,7 @@ class _Transformer(Expressions):
         scope = self.scopes.pop()
         self.units.pop()
         own = [_declared(n) for n in sorted(scope.shared - set(given))]
-        node.body = [at_line_of(d, node.body[0]) for d in own] + body  # type: ignore[operator]
+        node.body = [*(at_line_of(d, node.body[0]) for d in own), *body]  # type: ignore[list-item]
 
     def _share(self, name: str) -> None:
         """An inner function assigns this name: the function that owns it must bind it."""

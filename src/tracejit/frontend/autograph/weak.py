@@ -80,25 +80,21 @@ def wide(x: Any) -> Tensor | None:
 
 def _arithmetic(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def forward(self: Weak, *others: Any) -> Any:
-        numbers = [wide(x) for x in others]
-        if any(x is None for x in numbers):
+        given = [wide(x) for x in others]
+        if any(x is None for x in given):
             return method(self, *others)
-        if self.weak_kind is bool and others and name not in _LOGIC:
-            numbers = [self.wide, *numbers]
-            first, *numbers = [_not_bool(x) for x in numbers if x is not None]
-        else:
-            first = self.wide
+        numbers = [self.wide, *(x for x in given if x is not None)]
+        if name not in _LOGIC:
+            numbers = [_not_bool(x) for x in numbers]
         if name in _TRUE_DIVISION:
-            first, *numbers = [
-                ops.cast(x, dtype=WIDE[float]) if x.dtype.kind != "c" else x for x in (first, *numbers)
-            ]
-        y = method(first, *numbers)
+            numbers = [x if x.dtype.kind == "c" else ops.cast(x, dtype=WIDE[float]) for x in numbers]
+        y = method(*numbers)
         return tuple(Weak(part) for part in y) if y.__class__ is tuple else Weak(y)
 
     return forward
 
 
-_LOGIC = {"__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__", "__eq__", "__ne__"}
+_LOGIC = {"__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__", "__invert__"}
 _TRUE_DIVISION = {"__truediv__", "__rtruediv__"}
 
 
@@ -121,8 +117,9 @@ def _complete() -> None:
         if name in ("__array__", "__hash__") or name in vars(Weak):
             continue  # without __array__ a Weak is not taken for an array, which has a dtype of its own
         method = getattr(Tensor, name)
-        made = property(_reading(method.fget)) if isinstance(method, property) else _reading(method)
-        setattr(Weak, name, made)
+        is_property = isinstance(method, property)
+        made = _reading(method.fget if is_property else method)
+        setattr(Weak, name, property(made) if is_property else made)
 
 
 _complete()

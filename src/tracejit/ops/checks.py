@@ -1,0 +1,41 @@
+"""Checks that run with the program: an assertion stays where it was written, also in compiled code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import TracejitError, require
+from ..core.op import defop, sample
+from ..core.spec import TensorSpec
+from .lowering import Nests
+
+
+class FailedAssertion(TracejitError, AssertionError):
+    """An assertion that does not hold."""
+
+
+def _kernel(test: np.ndarray, *, message: str) -> np.ndarray:
+    if not test:
+        raise FailedAssertion(message)
+    return test
+
+
+def _nests(b: Any, out: TensorSpec, test: Any, *, message: str) -> Any:
+    value = b.scalar(test)
+    b.fail(b.compute("eq", value, b.constant(0, value.dtype)), "AssertionError", message)
+    return test
+
+
+@defop(
+    kernel=_kernel,
+    vjp=(None,),
+    lower=Nests(_nests),
+    traits=("effect",),
+    samples=(sample((), low=0.5, high=2.0, message="an assertion"),),
+)
+def check(test: TensorSpec, *, message: str) -> TensorSpec:
+    """The scalar `test`, a float; AssertionError with `message` and the user's line where it is 0."""
+    require(test.shape == () and test.dtype.kind == "f", f"an assertion is about one number, got {test}")
+    return test
