@@ -33,6 +33,7 @@ from tracejit.compiler import llvm
 from tracejit.compiler.emit import context, emit, memory
 from tracejit.compiler.loops import (
     Axis,
+    Buffer,
     Const,
     Fail,
     Load,
@@ -241,3 +242,20 @@ def test_lanes_a_few_elements_apart(step: int, size: int, dtype: np.dtype) -> No
     program = Program("apart", [x, y, z], [clear, Nest([Axis("i", N)], body)], ("n",))
     inputs = [RNG.integers(0, 2, count).astype(dtype) for count in ((size - 1) * step + 1, size)]
     agree(program, inputs, {"n": size})
+
+
+def test_small_nests_share_a_function() -> None:
+    x = given("x", F8, N, 0)
+    outs = [result(f"z{p}", F8, N, p) for p in range(40)]
+    program = Program(
+        "many", [x, *outs], [affine_nest(p, [x, *outs][p], z) for p, z in enumerate(outs)], ("n",)
+    )
+    assert emit(program, HOST).text.count("define internal") == 3  # 64 statements each
+    agree(program, [RNG.integers(0, 9, 21).astype(F8)], {"n": 21})
+
+
+def affine_nest(p: int, x: Buffer, z: Buffer) -> Nest:
+    i, a, b = f"i{p}", f"a{p}", f"b{p}"
+    return Nest(
+        [Axis(i, N)], [Load(a, x, at((i, 1))), op(b, "add", a, Const(1.0, F8)), Store(z, at((i, 1)), b)]
+    )

@@ -6,7 +6,8 @@ functions use them; cells of buffers that move are slots too, so that they live 
 
 from __future__ import annotations
 
-from ..loops import Buffer, If, Nest, Statement, While, walk
+from ..accesses import ELEMENTARY
+from ..loops import Buffer, Compute, If, Nest, Statement, While, walk
 from ..schedule import Schedule
 from .entry import Entry
 from .footprint import Footprint
@@ -14,32 +15,34 @@ from .kernel import Kernel
 from .text import Value, kind_of, memory_kind
 
 MAX_RUN = 512  # statements in one function of scalar code
+MAX_LOOPS = 64  # statements in the nests of one function: every function costs LLVM about a millisecond
 MAX_POINTERS = 32  # temps that a function of loops takes as pointers of their own
 INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
 
 
 def runs(statements: list[Statement]) -> list[list[Statement]]:
-    """Statements grouped into kernels."""
+    """Statements grouped into functions: loops and branches alone, nests with nests, scalar code with its like."""
     groups: list[list[Statement]] = []
-    size = MAX_RUN
+    size, elementary, before = 0, 0, ""
     for s in statements:
-        alone = is_alone(s)
-        cost = sum(1 for _ in walk([s]))
-        if alone or size + cost > MAX_RUN:
+        sort, inside = kind(s), list(walk([s]))
+        cost = len(inside) * (MAX_RUN // MAX_LOOPS if sort == "nest" else 1)
+        calls = sum(isinstance(x, Compute) and x.op in ELEMENTARY for x in inside)
+        full = size + cost > MAX_RUN or (sort == "nest" and elementary + calls >= INLINE_MATH)
+        if not groups or full or sort != before or sort == "structure":
             groups.append([])
-            size = 0
+            size = elementary = 0
         groups[-1].append(s)
-        size = MAX_RUN if alone else size + cost
+        size, elementary, before = size + cost, elementary + calls, sort
     return groups
 
 
-def is_alone(s: Statement) -> bool:
-    """Does it have loops, or branches, of its own?"""
-    return isinstance(s, (While, If)) or (isinstance(s, Nest) and not is_full(s))
-
-
-def is_full(s: Nest) -> bool:
-    return isinstance(s.schedule, Schedule) and s.schedule.full
+def kind(s: Statement) -> str:
+    """What a statement becomes: ``scalars``, a ``nest`` of loops, or a ``structure`` of blocks."""
+    if isinstance(s, (While, If)):
+        return "structure"
+    written_out = isinstance(s, Nest) and isinstance(s.schedule, Schedule) and s.schedule.full
+    return "nest" if isinstance(s, Nest) and not written_out else "scalars"
 
 
 class Routine:
@@ -56,8 +59,9 @@ class Routine:
         self.copied: list[tuple[Buffer, str]] = []
         self.workspace = ""
         temps = [b for b in print_.buffers if b.kind == "temp"]
-        self.from_one = len(temps) > MAX_POINTERS or not any(is_alone(s) for s in group)
-        self.overlapping = overlapping(temps)
+        self.from_one = len(temps) > MAX_POINTERS or kind(group[0]) == "scalars"
+        # the plan never gives two buffers of one statement the same place
+        self.overlapping = overlapping(temps) if len(group) > 1 else set()
 
     def write(self) -> str:
         """The function's text; its call is in the entry."""
