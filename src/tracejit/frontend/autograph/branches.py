@@ -151,7 +151,7 @@ class _Side:
             try:
                 self.values = run()
             except Exception as error:
-                if not isinstance(error, TracejitError):
+                if not isinstance(error, TracejitError) and not hasattr(error, "__notes__"):
                     error.add_note("raised while both branches of a condition were traced")
                 raise
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]

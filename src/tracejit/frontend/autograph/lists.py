@@ -41,9 +41,10 @@ class Growing:
         self.items.append(item)
 
     def __getitem__(self, index: Any) -> Any:
-        if index == -1 and self.items:
+        newest = index.__class__ is int and index == -1
+        if newest and self.items:
             return self.items[-1]
-        if index == -1 and self.last is not None:
+        if newest and self.last is not None:
             self.reads.append(True)
             return self.last
         raise self._refused()

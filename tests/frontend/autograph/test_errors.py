@@ -1,0 +1,309 @@
+"""Errors of converted control flow: what is wrong, and the user's own line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+X = tf.constant(2.0)
+
+
+def fails_at(f, *arguments, kind=Exception, says=".", line="HERE"):
+    """Calling the compiled function fails, and the message names the line marked so."""
+    source, first = inspect.getsourcelines(f)
+    marked = next(first + k for k, text in enumerate(source) if f"# {line}" in text)
+    with pytest.raises(kind, match=says) as found:
+        tf.function(f)(*arguments)
+    assert f"{__file__}:{marked}" in str(found.value), str(found.value)
+
+
+def test_set_in_one_branch_only():
+    def f(x):
+        if x > 0.0:  # HERE
+            y = x
+        return y
+
+    fails_at(f, X, kind=NameError, says="variable 'y' is set in one branch only")
+
+
+def test_set_in_one_branch_only_names_the_use():
+    def f(x):
+        if x > 0.0:
+            y = x
+        z = x * 2.0
+        return y + z  # HERE
+
+    fails_at(f, X, kind=NameError, says="'y'")
+
+
+def test_set_in_one_branch_and_not_used():
+    @tf.function
+    def f(x):
+        if x > 0.0:
+            y = x  # noqa: F841
+        return x
+
+    assert f(X).item() == 2.0
+
+
+def test_undefined_after_zero_iterations():
+    def f(x):
+        while x < 1.0:  # HERE
+            y = x
+            x = x * 2.0
+        return y
+
+    fails_at(f, X, kind=NameError, says="'y' is set only inside of the `while`, which may run zero times")
+
+
+def test_undefined_after_zero_iterations_names_the_use():
+    def f(x, n):
+        for i in range(n):
+            x = x * 2.0
+        return x * i  # HERE
+
+    fails_at(f, X, tf.constant(3), kind=NameError, says="'i'")
+
+
+def test_shape_changes_across_iterations():
+    def f(x):
+        while tf.reduce_sum(x) < 100.0:  # HERE
+            x = tf.concat(x, x, axis=0)
+        return x
+
+    fails_at(f, tf.constant([1.0]), kind=ValueError, says=r"'x'.* from float32\[1\] to float32\[2\]")
+
+
+def test_dtype_changes_across_iterations():
+    def f(x):
+        while x < 100.0:  # HERE
+            x = tf.cast(x, dtype=tf.float64) * 2.0
+        return x
+
+    fails_at(f, X, kind=TypeError, says=r"'x'.* from float32\[\] to float64\[\]")
+
+
+def test_weak_number_takes_a_shape():
+    def f(x, n):
+        s = 0
+        for _ in range(n):  # HERE
+            s = s + x
+        return s
+
+    fails_at(f, tf.ones([3]), tf.constant(2), kind=ValueError, says="start with a tensor of that shape")
+
+
+@pytest.mark.parametrize("other", [lambda: tf.ones([3]), lambda: tf.zeros([], "float64")])
+def test_branches_differ(other):
+    def f(x):
+        if x > 0.0:  # HERE
+            y = x
+        else:
+            y = other()
+        return y
+
+    fails_at(f, X, kind=(ValueError, TypeError), says="'y' of the `if` differs between the branches")
+
+
+def test_structures_differ():
+    def f(x):
+        if x > 0.0:  # HERE
+            y = x
+        else:
+            y = (x, x)
+        return y
+
+    fails_at(f, X, kind=ValueError, says=r"\* in one branch and \(\*, \*\) in the other")
+
+
+def test_result_in_one_branch_only():
+    def f(x):
+        if x > 0.0:  # HERE
+            return x
+
+    fails_at(f, X, kind=ValueError, says="result of the `if` is .* and None")
+
+
+def test_strings_differ():
+    def f(x):
+        mode = "a"
+        if x > 0.0:  # HERE
+            mode = "b"
+        return x if mode == "a" else -x
+
+    fails_at(f, X, kind=NameError, says="'mode' is 'b' in one branch and 'a' in the other")
+
+
+def test_an_object_changes_in_a_loop():
+    def f(x):
+        mode = "a"
+        while x < 100.0:  # HERE
+            x = x * 2.0
+            mode = mode + "b"
+        return x if mode == "a" else -x
+
+    fails_at(f, X, says="'mode' of the `while` changes from 'a' to 'ab'")
+
+
+def test_truth_of_an_array():
+    def f(x):
+        if x > 0.0:  # HERE
+            return x
+        return -x
+
+    fails_at(f, tf.ones([2]), kind=ValueError, says=r"truth value of bool\[2\] is ambiguous")
+
+
+def test_a_list_grows_in_one_branch():
+    def f(x, n):
+        values = []
+        for i in range(n):
+            if x > i:  # HERE
+                values.append(x)
+        return tf.stack(values)
+
+    fails_at(f, X, tf.constant(3), kind=ValueError, says="list 'values' grows in one branch only")
+
+
+def test_a_growing_list_is_read():
+    def f(x, n):
+        values = []
+        for i in range(n):
+            values.append(x)
+            x = x + values[i - 1]  # HERE
+        return tf.stack(values)
+
+    fails_at(f, X, tf.constant(3), says="can only be appended to")
+
+
+def test_python_list_indexed_by_a_traced_number():
+    def f(x, n):
+        scales = [1.0, 2.0]
+        for i in range(n):
+            x = x * scales[i]  # HERE
+        return x
+
+    fails_at(f, X, tf.constant(2), kind=tf.SymbolicValue)
+
+
+def test_an_op_inside_of_a_body():
+    def f(x):
+        while tf.reduce_sum(x) < 100.0:
+            x = x + tf.ones([4])  # HERE
+        return x
+
+    fails_at(f, tf.ones([3]), kind=ValueError, says="do not broadcast")
+
+
+def test_iterating_over_a_scalar():
+    def f(x):
+        for row in x:  # HERE
+            x = x + row
+        return x
+
+    fails_at(f, X, kind=TypeError, says="rank 0")
+
+
+def test_an_assertion_that_fails_at_run_time():
+    @tf.function
+    def f(x, n):
+        for _ in range(n):
+            assert x < 20.0, "too large"
+            x = x * 2.0
+        return x
+
+    assert f(X, tf.constant(3)).item() == 16.0
+    with pytest.raises(AssertionError, match="too large"):
+        f(X, tf.constant(8))
+    assert f(X, tf.constant(2)).item() == 8.0
+    assert tf.grad(f)(X, tf.constant(3)).item() == 8.0
+
+
+def test_assertions_of_python_values():
+    @tf.function
+    def f(x, n):
+        assert n > 3, f"n is {n}"
+        return x
+
+    with pytest.raises(AssertionError, match="n is 2"):
+        f(X, 2)
+
+
+def test_tracebacks_show_the_users_lines():
+    def inner(x):
+        raise KeyError("from inside")
+
+    def f(x):
+        if x > 0.0:
+            x = inner(x)  # the line of the call
+        return x
+
+    with pytest.raises(KeyError) as found:
+        tf.function(f)(X)
+    frames = traceback.extract_tb(found.value.__traceback__)
+    lines = [frame.line for frame in frames if frame.filename == __file__]
+    assert "x = inner(x)  # the line of the call" in lines
+    assert 'raise KeyError("from inside")' in lines
+
+
+def test_missing_source_names_the_remedy():
+    names = {}
+    exec("def f(x):\n    if x > 0:\n        return x\n    return -x\n", names)
+    with pytest.raises(tf.SymbolicValue) as found:
+        tf.function(names["f"])(X)
+    assert "define it in a file" in "\n".join(found.value.__notes__)
+
+
+def test_missing_source_without_control_flow():
+    names = {}
+    exec("def f(x, n):\n    for i in range(n):\n        x = x * 2.0\n    return x\n", names)
+    assert tf.function(names["f"])(X, 3).item() == 16.0
+
+
+def test_autograph_off():
+    @tf.function(autograph=False)
+    def f(x):
+        if x > 0.0:
+            return x
+        return -x
+
+    with pytest.raises(tf.SymbolicValue, match=re.escape("tracejit.cond")):
+        f(X)
+
+
+def test_many_rows_in_unconverted_code_warn():
+    @tf.function(autograph=False)
+    def f(x):
+        return sum(1 for _ in zip(x, range(3))) * x[0]  # noqa: B905
+
+    with pytest.warns(UserWarning, match="1001 steps"):
+        f(tf.ones([1001]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f(tf.ones([1000]))
+
+
+def test_values_survive_a_failed_trace():
+    class Cell:
+        h = np.float32(1.0)
+
+    cell = Cell()
+    cell.h = 1.0
+
+    @tf.function
+    def f(x):
+        while x < 100.0:
+            cell.h = cell.h + x
+            x = tf.stack([x, x])
+        return x
+
+    with pytest.raises(ValueError):
+        f(X)
+    assert cell.h == 1.0
