@@ -68,7 +68,7 @@ def test_custom_gradient_of_a_wrong_shape(compiled: bool):
 
 @pytest.mark.parametrize("use", [bool, int, float, lambda x: x.numpy(), lambda x: [1 for _ in range(x)]])
 def test_value_of_a_traced_tensor(use: Callable):
-    @tf.function
+    @tf.function(autograph=False)
     def f(x):
         return x if use(tf.cast(tf.reduce_sum(x), tf.int64)) else -x
 
@@ -78,7 +78,7 @@ def test_value_of_a_traced_tensor(use: Callable):
 
 
 def test_truth_of_a_traced_tensor_in_if():
-    @tf.function
+    @tf.function(autograph=False)
     def f(x):
         if tf.reduce_sum(x) > 0.0:  # here
             return x
