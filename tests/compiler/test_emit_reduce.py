@@ -244,3 +244,29 @@ def test_sums_down_wide_rows(rule: str, dtype: np.dtype, shape: tuple[int, int])
     agree(program, [x], {"n": n, "m": m})
     assert "strips" in str(loopinterp_nests(program)[0].schedule)
     agree(reduce_program(rule, dtype, n, m, "i"), [x])
+
+
+@pytest.mark.parametrize("rule", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", [F8, F4, I4, U1])
+@pytest.mark.parametrize("size", [0, 1, 5000, 20011])
+def test_position_in_a_long_row(rule: str, dtype: np.dtype, size: int) -> None:
+    x, z = given("x", dtype, N, 0), result("z", I8, 1)
+    extreme = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    if rule == "argmin":
+        extreme = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+    body = [
+        Load("a", x, at(("i", 1))),
+        op("p", "index", "i", dtype=I8),
+        Combine(rule, ("s", "at"), ("a", "p")),
+    ]
+    accs = [Acc("s", dtype, Const(extreme, dtype)), Acc("at", I8, Const(0, I8))]
+    nest = Nest([Axis("i", N, "reduce")], body, accs, [Store(z, at(), "at")])
+    program = Program("position", [x, z], [nest], ("n",))
+    values = RNG.integers(0, 100, size).astype(dtype)
+    agree(program, [values], {"n": size})
+    assert "search" in str(nest.schedule)
+    agree(program, [np.full(size, extreme).astype(dtype)], {"n": size})
+    if dtype.kind == "f" and size:
+        values[[size // 2, size - 1]] = np.nan
+        (found,) = agree(program, [values], {"n": size})
+        assert found[0] == size // 2

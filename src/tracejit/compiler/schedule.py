@@ -18,6 +18,7 @@ MAX_UNROLLED = 32  # iterations of a nest written out
 MAX_UNROLLED_STATEMENTS = 512
 STRIP_ROWS = 16  # rows of a block in which all columns are summed, strip by strip
 WIDE_ROW = 4096  # bytes of a row from which walking down one strip costs more
+LONG_ROW = 4096  # elements from which an extreme's position is searched in two passes
 BLOCK = 16  # additions of floats in a row before their sum goes to a compensated total
 LARGE_BODY = 96  # statements from which a second copy of the body for the tail costs more than masks
 
@@ -96,6 +97,8 @@ class Schedule:
         One masked loop instead of a main loop and a masked rest.
     strips : bool
         Sums down the rows of the innermost outer axis wait in the workspace, block of rows by block of rows.
+    search : bool
+        An extreme and its position are found in two passes.
     block : int
         Float sums go to a compensated total after so many additions; 0 for plain sums.
     gone : tuple of str
@@ -110,6 +113,7 @@ class Schedule:
     full: bool = False
     masked: bool = False
     strips: bool = False
+    search: bool = False
     block: int = 0
     gone: tuple[Name, ...] = ()
 
@@ -126,6 +130,8 @@ class Schedule:
             parts.append(f"vector {self.vector} {self.lanes}x{self.unroll}{' masked' if self.masked else ''}")
         if self.strips:
             parts.append("strips")
+        if self.search:
+            parts.append("search")
         if self.block:
             parts.append(f"blocks of {self.block}")
         return ", ".join(parts)
@@ -169,7 +175,10 @@ def plan(nest: Nest, target: Target) -> Schedule:
         block = 0
     masked = target.has_masks and facts.statements > LARGE_BODY and not reducing
     strips = not reducing and waits(facts, lines, outer_lines, chosen)
-    return Schedule(lines, outer_lines, chosen.name, lanes, unroll, False, masked, strips, block, gone)
+    search = reducing and searches(facts, lines, outer_lines)
+    return Schedule(
+        lines, outer_lines, chosen.name, lanes, unroll, False, masked, strips, search, block, gone
+    )
 
 
 def written_out(facts: Facts, axes: list[Axis]) -> bool:
@@ -250,6 +259,18 @@ def waits(facts: Facts, lines: tuple[Line, ...], outer: int, chosen: Axis) -> bo
     row = [s.buffer.dtype.itemsize for s, terms, _ in facts.body.accesses if lines[outer].axis in terms]
     widest = max(row, default=0)
     return widest > 0 and not (isinstance(columns, int) and columns * widest <= WIDE_ROW)
+
+
+def searches(facts: Facts, lines: tuple[Line, ...], outer: int) -> bool:
+    """Is this the position of an extreme in something long, and nothing else?"""
+    positions = [facts.rules.get(a.name, "").startswith("arg") for a in facts.nest.accs] == [True, True]
+    alone = (
+        positions
+        and len(lines) == outer + 1
+        and not any(isinstance(s, Store) for s, _, _ in facts.body.accesses)
+    )
+    size = lines[-1].size
+    return alone and (size >= LONG_ROW if isinstance(size, int) else outer == 0)
 
 
 # ---- the vector axis ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..loops import Call, Combine, Compute, Load, Nest, Size_, Store, walk
 from ..schedule import Line, Schedule, plan
 from .accumulate import Accumulation
 from .kernel import SCALAR, Kernel
+from .search import Search
 from .spans import run, spans
 from .strips import Strips
 from .text import Value, constant, integer
@@ -107,7 +108,7 @@ class NestWriter:
         """The loops around the accumulators, from `depth` inwards."""
         k, plan_ = self.k, self.schedule
         if depth == len(self.outer):
-            Accumulation(k, self.s, plan_).write()
+            (Search if plan_.search else Accumulation)(k, self.s, plan_).write()
         elif depth + 1 == len(self.outer) and plan_.strips:
             Strips(k, self.s, plan_).write()
         else:
