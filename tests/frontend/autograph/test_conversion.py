@@ -312,7 +312,7 @@ def test_both_sides_of_a_logical_operator_run_once():
 
     @tf.function
     def f(x):
-        return x if seen(x) and seen(x + 1.0) or seen(x + 2.0) else -x
+        return x if (seen(x) and seen(x + 1.0)) or seen(x + 2.0) else -x
 
     f(X)
     assert len(calls_of) == 3
@@ -345,7 +345,8 @@ def test_tf_range_of_a_traced_number():
 
 def test_conversion_is_quick():
     source = "def f(x):\n" + "".join(
-        f"    if x > {k}.0:\n        x = x * 2.0\n    while x > {k}.0:\n        x = x / 3.0\n" for k in range(8)
+        f"    if x > {k}.0:\n        x = x * 2.0\n    while x > {k}.0:\n        x = x / 3.0\n"
+        for k in range(8)
     )
     module = types.ModuleType("many")
     lines = (source + "    return x\n").splitlines(keepends=True)

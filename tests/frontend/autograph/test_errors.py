@@ -65,7 +65,7 @@ def test_undefined_after_zero_iterations():
 
 def test_undefined_after_zero_iterations_names_the_use():
     def f(x, n):
-        for i in range(n):
+        for i in range(n):  # noqa: B007
             x = x * 2.0
         return x * i  # HERE
 
@@ -281,7 +281,7 @@ def test_autograph_off():
 def test_many_rows_in_unconverted_code_warn():
     @tf.function(autograph=False)
     def f(x):
-        return sum(1 for _ in zip(x, range(3))) * x[0]  # noqa: B905
+        return sum(1 for _ in zip(x, range(3))) * x[0]
 
     with pytest.warns(UserWarning, match="1001 steps"):
         f(tf.ones([1001]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core.dispatch import as_tensor
 from ...core.op import ops
+from ...ops.compare import greater, less, where
 from ...ops.reduce import reduce_max, reduce_min
 from ...ops.shape import stack
 from .. import creation
@@ -38,20 +39,19 @@ def _number(kind: type) -> Callable[..., Any]:
     return converted
 
 
-def _extreme(python: Callable[..., Any], pair: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _extreme(
+    python: Callable[..., Any], beats: Callable[..., Any], reduce: Callable[..., Any]
+) -> Callable[..., Any]:
+    """``max`` and ``min``: of equal arguments, and where one is NaN, the first, as Python has it."""
+
     def converted(*args: Any, **kwargs: Any) -> Any:
         if kwargs or not any(traced(a) for a in args):
             return python(*args, **kwargs)
         if len(args) == 1:
             return reduce(as_tensor(args[0]), axis=0)
-        return functools.reduce(lambda a, b: ops_of(pair)(b, a), args)
+        return functools.reduce(lambda a, b: where(beats(b, a), b, a), args)
 
     return converted
-
-
-def ops_of(name: str) -> Any:
-    """The op of a name."""
-    return getattr(ops, name)
 
 
 def _stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
@@ -74,8 +74,8 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.int: _number(int),
     builtins.float: _number(float),
     builtins.bool: _number(bool),
-    builtins.max: _extreme(max, "maximum", reduce_max),
-    builtins.min: _extreme(min, "minimum", reduce_min),
+    builtins.max: _extreme(max, greater, reduce_max),
+    builtins.min: _extreme(min, less, reduce_min),
     creation.range_: tensor_range(creation.range_),
     stack: _stack,
 }
