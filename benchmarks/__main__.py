@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("startup", "compile_time", "flagship", "lorenz", "heat", "elementwise", "digits")
+NAMES = ("startup", "compile_time", "flagship", "control_flow", "lorenz", "heat", "elementwise", "digits")
 
 
 def main() -> int:
