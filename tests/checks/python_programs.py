@@ -788,6 +788,23 @@ def int_of_tensor(x):
     return x * int(x)
 
 
+@case(2.0, -0.5, -3.0)
+def any_and_all(x):
+    if any([x > 1.0, x < -1.0]) and all([x > -2.0, True]):
+        return x * 2.0
+    return x
+
+
+@case(3.0, 2.0)
+def return_in_while_else(x):
+    while x < 10.0:
+        x = x * 2.0
+        if x == 8.0:
+            return x
+    else:
+        return x + 1.0
+
+
 # ---- functions ------------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained
+from .autograph.values import Escaping
 from .execution import compiler
 from .signature import (
     ArgumentError,
@@ -270,7 +271,11 @@ class Function:
             if created is not None:
                 now.created = created  # type: ignore[attr-defined]
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
-            leaves, found = flatten(self._run(args, kwargs))
+            try:
+                leaves, found = flatten(self._run(args, kwargs))
+            except Escaping as escaping:
+                explained(self.python_function, escaping.error)
+                raise escaping.error from None
             structure.append(found)
             return [converted(y) for y in leaves]
 

@@ -307,3 +307,39 @@ def test_values_survive_a_failed_trace():
     with pytest.raises(ValueError):
         f(X)
     assert cell.h == 1.0
+
+
+def test_raise_under_a_traced_condition_passes_handlers():
+    def f(x):
+        try:
+            if x > 0.0:
+                raise ValueError("positive")
+        except ValueError:
+            x = x * 2.0
+        return x
+
+    with pytest.raises(ValueError, match="positive") as found:
+        tf.function(f)(X)
+    assert "whatever its condition" in found.value.__notes__[0]
+
+
+def test_handlers_of_python_errors_run():
+    @tf.function
+    def f(x, names):
+        try:
+            scale = names["scale"]
+            if x > 0.0:
+                x = x * scale
+        except KeyError:
+            x = x * 10.0
+        return x
+
+    assert f(X, {}).item() == 20.0
+
+
+def test_recursion_that_never_ends_while_tracing():
+    def f(x):
+        return x if x < 1.0 else f(x / 2.0)
+
+    with pytest.raises(RecursionError):
+        tf.function(f)(X)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import apply, as_tensor
-from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.errors import ShapeError, at, user_location
 from ...core.graph import Constant, Graph, Value
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -30,6 +30,7 @@ from .values import (
     Kind,
     Undefined,
     different,
+    escaping,
     held,
     is_number,
     is_undefined,
@@ -151,9 +152,7 @@ class _Side:
             try:
                 self.values = run()
             except Exception as error:
-                if not isinstance(error, TracejitError) and not hasattr(error, "__notes__"):
-                    error.add_note("raised while both branches of a condition were traced")
-                raise
+                raise escaping(error, "a branch") from error
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
             return [plain(x) for x in self.numbers]
 
@@ -211,7 +210,7 @@ class _Plan:
         return lambda: unflatten(structure, [m() for m in makers])
 
     def _unlike(self, name: str, a: Structure, b: Structure, grows: bool, what: str) -> str:
-        if grows:
+        if grows or all(isinstance(s, Nest) and s.kind is list for s in (a, b)):
             return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
         return (
             f"{different(name, 'the ' + what)} is {text(a)} in one branch and {text(b)} in the other; "

@@ -9,10 +9,11 @@ from typing import Any
 
 from ...core.dispatch import as_tensor
 from ...core.op import ops
-from ...ops.compare import greater, less, where
+from ...ops.compare import greater, less, logical_and, logical_or, where
 from ...ops.reduce import reduce_max, reduce_min
 from ...ops.shape import stack
 from .. import creation
+from .branches import truth
 from .iteration import enumerate_of, range_of, tensor_range, zip_of
 from .lists import Stacked
 from .values import traced
@@ -54,6 +55,22 @@ def _extreme(
     return converted
 
 
+def _truth_of_all(join: Callable[..., Any], decides: bool) -> Callable[..., Any]:
+    """``any`` and ``all``, of items some of which are traced."""
+
+    def converted(iterable: Any) -> Any:
+        items = list(iterable)
+        known = [bool(x) for x in items if not traced(x)]
+        rest = [truth(x) for x in items if traced(x)]
+        return decides if decides in known else _joined(join, rest, not decides)
+
+    return converted
+
+
+def _joined(join: Callable[..., Any], items: list[Any], default: bool) -> Any:
+    return functools.reduce(join, items) if items else default
+
+
 def _stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     if values.__class__ is Stacked:
         rows = values.__tensor__()
@@ -76,6 +93,8 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.bool: _number(bool),
     builtins.max: _extreme(max, greater, reduce_max),
     builtins.min: _extreme(min, less, reduce_min),
+    builtins.any: _truth_of_all(logical_or, True),
+    builtins.all: _truth_of_all(logical_and, False),
     creation.range_: tensor_range(creation.range_),
     stack: _stack,
 }

@@ -294,9 +294,9 @@ def unconverted_reason(f: Any) -> str:
     return "" if found is None else found[1].reason
 
 
-def explained(f: Callable[..., Any], error: SymbolicValue) -> None:
+def explained(f: Callable[..., Any], error: Exception) -> None:
     """Add to an error that a value was asked of a traced tensor why the source was not converted."""
-    reason = unconverted_reason(f)
+    reason = unconverted_reason(f) if isinstance(error, SymbolicValue) else ""
     if reason:
         error.add_note(
             f"{reason}, so its if, while and for were traced as they are: define it in a file, or use tracejit.cond "

@@ -65,6 +65,8 @@ def _leaves(stmts: list[ast.stmt], kinds: tuple[type, ...] = (*_JUMPS, ast.Raise
     last = stmts[-1]
     if isinstance(last, ast.If):
         return _leaves(last.body, kinds) and _leaves(last.orelse, kinds)
+    if isinstance(last, _LOOPS) and _leaves(last.orelse, kinds):
+        return not any(isinstance(n, ast.Break) for s in last.body for n in _outside_loops(s))
     if isinstance(last, ast.While):
         forever = isinstance(last.test, ast.Constant) and bool(last.test.value)
         return forever and not any(isinstance(n, ast.Break) for s in last.body for n in _outside_loops(s))

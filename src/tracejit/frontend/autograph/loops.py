@@ -29,6 +29,7 @@ from .values import (
     Undefined,
     coerced,
     different,
+    escaping,
     held,
     is_number,
     is_undefined,
@@ -299,7 +300,10 @@ class _Tracing:
         """One iteration; the carried tensors, then the rows of lists."""
         carried, rows = pair
         self.start(carried)
-        self.steps.body(i, rows)
+        try:
+            self.steps.body(i, rows)
+        except Exception as error:
+            raise escaping(error, f"the body of a {self.steps.what}") from error
         values = self.places.get()
         found = [n.learn(v, self.steps.surely_runs) for n, v in zip(self.names, values, strict=True)]
         self.changed = any(found)

@@ -29,7 +29,7 @@ from .loops import Steps, run_loop
 from .mutations import changing
 from .rewind import Mark
 from .state import AttributePlace, Places
-from .values import is_undefined, traced
+from .values import Escaping, is_undefined, traced
 
 attribute = AttributePlace
 slice = builtins.slice
@@ -163,7 +163,7 @@ def _compile_from(
         try:
             run_loop(replace(whole(), surely_runs=True), places, lists)
             return
-        except Exception:
+        except (Exception, Escaping):
             mark.rewind()
             first()  # what is Python in the first iteration only stays so
     run_loop(rest(), places, lists)

@@ -27,6 +27,24 @@ class UndefinedVariable(TracejitError, NameError):
     """A variable was used that may not have been set."""
 
 
+class Escaping(BaseException):
+    """Carries an error out of a traced branch or loop, past the handlers of the traced function.
+
+    Whether a handler would have run depends on a condition that is not known yet.
+    """
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error))
+        self.error = error
+
+
+def escaping(error: Exception, what: str) -> Escaping:
+    """The error with a note on where it comes from, on its way out of the trace."""
+    if not isinstance(error, TracejitError) and not hasattr(error, "__notes__"):
+        error.add_note(f"raised while tracing {what}, whatever its condition will be: use assert for checks")
+    return Escaping(error)
+
+
 class Undefined:
     """The value of a variable that may not have been set: raises on use, and says why.
 
