@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import Size
+from ..core.dim import Dim, Size
 from ..core.errors import Location, at
 from ..core.graph import Constant
 from ..core.spec import TensorSpec
@@ -19,6 +19,7 @@ from . import complexes
 from .complexes import Pair, Val, lifted
 from .loops import (
     Acc,
+    Allocate,
     Axis,
     Buffer,
     Combine,
@@ -58,6 +59,7 @@ class Builder:
         self.depth = 0
         self.location: Location | None = None
         self.escaping: set[Buffer] = set()  # heap buffers that outlive the block they were made in
+        self.bound: list[str] = []  # size atoms that loops bind while the program runs
         self.shared: Buffer | None = None  # what `updated` may take over in the op being lowered
         self._counts: dict[str, int] = {}
         self._constant_views: dict[str, View] = {}
@@ -76,11 +78,21 @@ class Builder:
         return made
 
     def empty(self, spec: TensorSpec, kind: str | None = None) -> View:
-        """A fresh buffer for a tensor."""
+        """A fresh buffer for a tensor; one whose size is known only by now is allocated here."""
         size = spec.size * (2 if spec.dtype.kind == "c" else 1)
-        if kind is None:
-            kind = self.empty_kind(spec)
-        return View.whole(self.buffer(real_dtype(spec.dtype), size, kind), spec.shape, spec.dtype)
+        late = kind in (None, "temp") and self.is_late(spec)
+        if kind is None or late:
+            kind = "heap" if late else self.empty_kind(spec)
+        buffer = self.buffer(real_dtype(spec.dtype), size, kind)
+        if late:
+            self.block.append(Allocate(buffer, size))
+        return View.whole(buffer, spec.shape, spec.dtype)
+
+    def is_late(self, spec: TensorSpec) -> bool:
+        """Does the size depend on how often a loop of this program ran?"""
+        return spec.symbolic and any(
+            a.name in self.bound for s in spec.shape if isinstance(s, Dim) for a in s.atoms()
+        )
 
     def empty_kind(self, spec: TensorSpec) -> str:
         """local for small tensors inside of loops and branches, else temp."""

@@ -39,7 +39,7 @@ def lower_custom(
 
 def lower_cond(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
     b = low.b
-    results = [_room(low, low.spec(v.spec), "temp" if b.depth == 0 else None) for v in node.outputs]
+    results = [b.empty(low.spec(v.spec), "temp" if b.depth == 0 else None) for v in node.outputs]
     test = b.scalar(views[0])
     branches = []
     for key in ("then", "orelse"):
@@ -49,15 +49,6 @@ def lower_cond(low: Lowering, node: Node, views: list[View], life: Liveness, pos
         branches.append(block)
     b.block.append(If(test.operand, *branches))
     return results
-
-
-def _room(low: Lowering, spec: TensorSpec, kind: str | None = None) -> View:
-    """A buffer for a tensor, allocated now when its size is known only at run time."""
-    late = any(isinstance(s, Dim) and any(a.name in low.bound for a in s.atoms()) for s in spec.shape)
-    view = low.b.empty(spec, "heap" if late else kind)
-    if late:
-        low.allocate(view)
-    return view
 
 
 @contextmanager
@@ -165,7 +156,7 @@ class _Loop:
         small = isinstance(spec.size, int) and b.empty_kind(spec) == "local"
         if free and not again and not small and init.buffer not in self.low.swapped:
             return init
-        view = _room(self.low, spec)
+        view = self.b.empty(spec)
         b.copy(init, view)
         return view
 
@@ -196,7 +187,7 @@ class _Loop:
         name = self.b.fresh("t")
         self.low.known.add(size.atom.name)
         self.low.sizes = {**self.low.sizes, size.atom.name: Dim.of(name)}
-        self.low.bound.append(name)
+        self.b.bound.append(name)
         self.late = True
         return name
 
@@ -205,11 +196,11 @@ class _Loop:
         spec = self.low.spec(spec)
         if j in self.homes.values():
             count = spec.shape[0]
-            self.whole[j] = whole = _room(self.low, spec.with_shape((count + 1, *spec.shape[1:])), "temp")
+            self.whole[j] = whole = self.b.empty(spec.with_shape((count + 1, *spec.shape[1:])), "temp")
             first = 1 if self.attrs["reverse"] else 0
             return whole.sliced([(first, count, 1), *((0, d, 1) for d in spec.shape[1:])])
         if not self.late:
-            return _room(self.low, spec, "temp")
+            return self.b.empty(spec, "temp")
         view = self.b.empty(spec, "heap")
         if self.count:
             per_row = self.b.size(product(spec.shape[1:]) * view.unit)

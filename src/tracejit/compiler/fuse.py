@@ -358,7 +358,10 @@ def accesses(statement: Statement) -> tuple[set, set]:
                 writes.add(views[-1].buffer)
             case Allocate(buffer, elements):
                 writes.add(buffer)
-                reads.update(x for x in (elements,) if x.__class__ is str)
+                if elements.__class__ is str:
+                    reads.add(elements)
+                else:
+                    reads.update(("size", n) for n in _atoms(elements))
             case Grow(buffer, index):
                 writes.add(buffer)
                 reads.add(buffer)

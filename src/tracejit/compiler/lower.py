@@ -43,9 +43,7 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, list[np.ndarray
         lowering.place_output(env[value], slot)
     shapes = tuple(env[v].shape for v in graph.outputs)
     mentioned = {a.name for shape in shapes for s in shape if isinstance(s, Dim) for a in s.atoms()}
-    bound = tuple(
-        a for a in lowering.bound if a in mentioned
-    )  # others may be bound inside of loops, many times
+    bound = tuple(a for a in b.bound if a in mentioned)  # others may be bound inside of loops, many times
     program = Program(
         graph.name,
         b.buffers,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import Dim, Size, product, substitute
+from ..core.dim import Size, product, substitute
 from ..core.errors import TracejitError, at
 from ..core.graph import Graph, Node, Value
 from ..core.spec import TensorSpec
@@ -92,7 +92,7 @@ class Lowering:
     """Lowers graphs and their regions into one builder.
 
     `known` are the size atoms that have a value so far; `sizes` maps the trip-count atoms of graphs to the
-    program's own, which are unique; `bound` are those. `structures` lower the ops with structure, by name.
+    program's own, which are unique. `structures` lower the ops with structure, by name.
     `swapped` are buffers whose memory loops exchange, so that none of them can be an output; `moves` are temps
     that will be rows of a loop's stacks.
     """
@@ -102,7 +102,6 @@ class Lowering:
         self.known = known
         self.structures = structures
         self.sizes: dict[str, Size] = {}
-        self.bound: list[str] = []
         self.swapped: set[Buffer] = set()
         self.open: OpenNest | None = None
         self.moves: list[Move] = []
@@ -172,15 +171,20 @@ class Lowering:
     def elementwise(self, name: str, out: TensorSpec, views: Sequence[View]) -> View:
         """Into the nest that is being written, if it has this shape and its values line up; else a nest of its own."""
         b, nest = self.b, self.open
+        if b.is_late(out):
+            stretched = [v.broadcast(out.shape) for v in views]
+            return b.map(out, lambda ix: self.scalar(name, out, [b.load(v, ix) for v in stretched]))
         if nest is None or nest.shape != out.shape or not nest.takes(b.block, views):
             nest = self.open = OpenNest(b, out.shape)
         saved, b.block = b.block, nest.nest.body  # `b.writing` spelt out: this runs for nearly every node
         try:
             loaded = [nest.value(v) for v in views]
-            value = b.compute(name, *loaded, dtype=out.dtype) if name == "cast" else b.compute(name, *loaded)
-            return nest.keep(out, value)
+            return nest.keep(out, self.scalar(name, out, loaded))
         finally:
             b.block = saved
+
+    def scalar(self, name: str, out: TensorSpec, args: Sequence[Any]) -> Any:
+        return self.b.compute(name, *args, dtype=out.dtype) if name == "cast" else self.b.compute(name, *args)
 
     def reindexed(
         self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]
@@ -226,7 +230,7 @@ class Lowering:
         """Make `view` the output of a slot: its buffer becomes the output where it can, else it is copied."""
         b = self.b
         buffer = view.buffer
-        late = any(isinstance(s, Dim) and any(a.name in self.bound for a in s.atoms()) for s in view.shape)
+        late = b.is_late(TensorSpec(view.shape, view.dtype))
         free = buffer is not None and view.is_whole and buffer.slot < 0 and buffer not in self.swapped
         if free and buffer is not None and buffer.kind in ("temp", "heap"):
             buffer.kind, buffer.slot = ("output" if buffer.kind == "temp" else "heap"), slot
@@ -236,12 +240,8 @@ class Lowering:
             b.buffer(real_dtype(view.dtype), size, "heap" if late else "output", slot), view.shape, view.dtype
         )
         if late:
-            self.allocate(target)
+            b.block.append(Allocate(target.memory, size))
         b.copy(view, target)
-
-    def allocate(self, view: View) -> None:
-        """Room for a tensor whose size is known only at run time."""
-        self.b.block.append(Allocate(view.memory, view.memory.size))
 
 
 def composed(node: Node, rule: Callable[..., Any]) -> Graph:

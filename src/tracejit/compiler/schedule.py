@@ -7,7 +7,7 @@ access become one loop, whatever their sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from ..core.dim import Size
@@ -141,8 +141,16 @@ def schedule(program: Program, target: Target) -> Program:
     """Give every nest that has none a schedule, and the program back."""
     for statement in walk(program.body):
         if isinstance(statement, Nest) and statement.schedule is None:
-            statement.schedule = plan(statement, target)
+            found = plan(statement, target)
+            if found.strips and not known_at_entry(found.lines[found.outer - 1].size, program):
+                found = replace(found, strips=False)  # what columns wait in is workspace, given at entry
+            statement.schedule = found
     return program
+
+
+def known_at_entry(size: Size, program: Program) -> bool:
+    """Does the size depend on the inputs' sizes alone?"""
+    return isinstance(size, int) or all(a.name in program.atoms for a in size.atoms())
 
 
 # ---- planning -------------------------------------------------------------------------------------------
