@@ -14,7 +14,7 @@ from ..core.dim import Dim, product
 from ..core.graph import Graph, Node
 from ..core.spec import TensorSpec
 from ..ops.loop import loop_parts
-from .builder import BOOL, INT64, Builder
+from .builder import BOOL, INT64
 from .complexes import Val
 from .liveness import Liveness
 from .loops import Allocate, Const, Free, Grow, If, Index, Move, Statement, While
@@ -43,7 +43,7 @@ def lower_cond(low: Lowering, node: Node, views: list[View], life: Liveness, pos
     test = b.scalar(views[0])
     branches = []
     for key in ("then", "orelse"):
-        with _inside(b) as block:
+        with _region(low) as block:
             for source, target in zip(low.inline(node.attrs[key], views[1:]), results, strict=True):
                 b.copy(source, target)
         branches.append(block)
@@ -52,8 +52,12 @@ def lower_cond(low: Lowering, node: Node, views: list[View], life: Liveness, pos
 
 
 @contextmanager
-def _inside(b: Builder) -> Iterator[list[Statement]]:
-    """Write into a block inside of a loop or branch; heap buffers made in it are released at its end."""
+def _region(low: Lowering) -> Iterator[list[Statement]]:
+    """Write into a block inside of a loop or branch; heap buffers made in it are released at its end.
+
+    Sizes bound in it are forgotten afterwards: the same region may stand in two places.
+    """
+    b, sizes, known = low.b, low.sizes, set(low.known)
     first = len(b.buffers)
     b.depth += 1
     try:
@@ -62,6 +66,7 @@ def _inside(b: Builder) -> Iterator[list[Statement]]:
             block.extend(Free(x) for x in b.buffers[first:] if x.kind == "heap" and x not in b.escaping)
     finally:
         b.depth -= 1
+        low.sizes, low.known = sizes, known
 
 
 # ---- loop -----------------------------------------------------------------------------------------------
@@ -119,14 +124,14 @@ class _Loop:
         stacks = [self._stack(j, v.spec, limit) for j, v in enumerate(self.node.outputs[self.carries + 1 :])]
         storage = [self._storage(k, stacks) for k in range(self.carries)]
         self.first = len(self.b.buffers)
-        with _inside(self.b) as block:
+        with _region(self.low) as block:
             self._grow(stacks)
             outputs = self._run_body(storage, stacks)
             swaps = self._hand_over(outputs, storage)
         cond: list[Statement] = []
         test = None
         if self.node.attrs["cond"] is not None:
-            with _inside(self.b) as cond:
+            with _region(self.low) as cond:
                 found = self.low.inline(self.node.attrs["cond"], [*storage, *self.captured])
                 test = self.b.scalar(found[0]).operand
         trips = self.b.fresh("v")
@@ -182,9 +187,11 @@ class _Loop:
             return None
         size = ys[0].spec.shape[0]
         assert isinstance(size, Dim)
-        if size.atom is None or size.atom.name in self.low.known:
-            return None
+        if size.atom is None or (size.atom.name in self.low.known and self.b.depth <= 1):
+            return None  # inside of a loop or branch the same name is another size
         name = self.b.fresh("t")
+        while name in self.low.known:  # an input's size has the name
+            name = self.b.fresh("t")
         self.low.known.add(size.atom.name)
         self.low.sizes = {**self.low.sizes, size.atom.name: Dim.of(name)}
         self.b.bound.append(name)
