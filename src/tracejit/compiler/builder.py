@@ -58,7 +58,6 @@ class Builder:
         self.messages: list[tuple[str, str]] = []
         self.depth = 0
         self.location: Location | None = None
-        self.escaping: set[Buffer] = set()  # heap buffers that outlive the block they were made in
         self.bound: list[str] = []  # size atoms that loops bind while the program runs
         self.shared: Buffer | None = None  # what `updated` may take over in the op being lowered
         self._counts: dict[str, int] = {}

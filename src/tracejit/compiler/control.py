@@ -63,7 +63,7 @@ def _region(low: Lowering) -> Iterator[list[Statement]]:
     try:
         with b.writing([]) as block:
             yield block
-            block.extend(Free(x) for x in b.buffers[first:] if x.kind == "heap" and x not in b.escaping)
+            block.extend(Free(x) for x in b.buffers[first:] if x.kind == "heap")
     finally:
         b.depth -= 1
         low.sizes, low.known = sizes, known

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -290,8 +289,3 @@ def report(at_level: int, what: str, start: float, content: Callable[[], str]) -
         print(f"tracejit: {what} {1e3 * (time.perf_counter() - start):.1f} ms", file=sys.stderr)
     if debug >= max(at_level, 2):
         print(content(), file=sys.stderr)
-
-
-def describe_passes() -> list[tuple[str, Any]]:
-    """Names and functions of all passes, in order."""
-    return [*GRAPH_PASSES, *PROGRAM_PASSES]

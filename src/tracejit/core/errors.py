@@ -76,14 +76,6 @@ def is_internal(code: CodeType) -> bool:
     return known
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame outside of this package."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_internal(frame.f_code):
-        frame = frame.f_back
-    return frame
-
-
 def user_location() -> Location | None:
     """Where the user's program is right now."""
     frame: FrameType | None = sys._getframe(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dim import Dim, Size
+from .dim import Dim
 from .dim import parse as parse_size
 from .graph import PRINTERS, Constant, Graph, Value, walk
 from .op import OPS
@@ -220,11 +220,6 @@ def _scalar(found: re.Match[str], table: Mapping[str, np.ndarray]) -> Any:
 def equal(a: Graph, b: Graph) -> bool:
     """Are two graphs the same program?"""
     return to_text(a) == to_text(b)
-
-
-def size_text(size: Size) -> str:
-    """A size as graphs print it."""
-    return str(size)
 
 
 PRINTERS[0] = to_text

@@ -14,7 +14,6 @@ import numpy as np
 from ..core import settings
 from ..core.graph import Graph
 from ..ops.calls import runner, splitter
-from ..ops.regions import run_graph
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
@@ -31,16 +30,6 @@ def executable(graph: Graph) -> Executable:
     if found is None:
         found = graph.derived[key] = compiler().compile_graph(graph)
     return found
-
-
-def interpreted(graph: Graph) -> Executable:
-    """Run a graph kernel by kernel; results never share memory with the arguments."""
-
-    def run(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        found = run_graph(graph, arrays)
-        return [np.array(y) if any(np.may_share_memory(y, a) for a in arrays) else y for y in found]
-
-    return run
 
 
 def split(graph: Graph) -> Any:

@@ -111,7 +111,6 @@ class Kernel:
         self.ordered = False
         self.inline_math = False
         self.status = ""
-        self.workspace_tail: Value | None = None
 
     def statements(self, block: list[Statement]) -> None:
         writers = self.writers
