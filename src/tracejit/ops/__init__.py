@@ -3,6 +3,7 @@
 from . import (
     angles,
     arithmetic,
+    bits,
     branch,
     calls,
     checkpoint,
@@ -27,6 +28,7 @@ from . import (
 __all__ = [
     "angles",
     "arithmetic",
+    "bits",
     "branch",
     "calls",
     "checkpoint",
