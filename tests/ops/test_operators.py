@@ -210,3 +210,14 @@ def test_constants():
     for wrong in (np.array([object()]), [1.0, "text"], [[1.0], [1.0, 2.0]], {1.0}):
         with pytest.raises(TypeError, match=r"test_operators\.py"):
             tf.constant(wrong)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    "exponent", [0.5, np.full(5, 0.5), np.full((1, 1), 0.5)], ids=["number", "array", "one"]
+)
+def test_the_power_one_half_is_that_of_any_exponent(exponent, mode):
+    base = np.array([-np.inf, -0.0, 4.0, np.inf, np.nan])
+    found = mode(tf.pow)(base, exponent).numpy().ravel()
+    np.testing.assert_array_equal(found, [np.inf, 0.0, 2.0, np.inf, np.nan])
+    assert not np.signbit(found[:4]).any()

@@ -15,7 +15,7 @@ from ..core.dim import Dim, Size
 from ..core.errors import Location, at
 from ..core.graph import Constant
 from ..core.spec import TensorSpec
-from . import boxes, complexes, merging
+from . import boxes, complexes, math, merging
 from .complexes import Pair, Val, lifted
 from .hostcalls import spelled
 from .loops import (
@@ -39,6 +39,7 @@ from .loops import View as Operand
 from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
+FLOAT16, FLOAT32 = np.dtype(np.float16), np.dtype(np.float32)
 ON_BOOLS = {"add": "or", "mul": "and"}
 LOCAL_ELEMENTS = 32
 
@@ -144,6 +145,8 @@ class Builder:
         argtype = args[-1].dtype
         if argtype == BOOL:
             op = ON_BOOLS.get(op, op)
+        if argtype == FLOAT16 and op in math.NAMES:  # elementary functions are written for wider floats
+            return self._cast(self.compute(op, *[self._cast(a, FLOAT32) for a in args]), argtype)
         if dtype is None:
             dtype = BOOL if op in ("lt", "le", "gt", "ge", "eq", "ne", "isnan") else argtype
         name = self.fresh("v")

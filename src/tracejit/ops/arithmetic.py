@@ -186,7 +186,17 @@ def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
     return ops.where(valid, y * ops.log(ops.where(valid, a, 1.0)), 0.0)
 
 
+def _root(a: np.ndarray, rank: int) -> np.ndarray:
+    """``a ** 0.5``: for one exponent NumPy takes the square root, which differs at -inf and -0.0."""
+    root = np.sqrt(a)
+    if not (a > 0).all():
+        root = np.where(a == -np.inf, a.dtype.type(np.inf), root + a.dtype.type(0))
+    return root if rank <= a.ndim else root.reshape((1,) * (rank - a.ndim) + a.shape)
+
+
 def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if b.size == 1 and a.dtype.kind == "f" and b.item() == 0.5:
+        return _root(a, b.ndim)
     if a.dtype.kind in "fc" or not np.any(b < 0):
         return np.power(a, b)
     unit = np.where((a == 1) | (a == -1), np.power(a, b & 1), 0)
@@ -342,6 +352,13 @@ def imag(x: TensorSpec) -> TensorSpec:
     return _real_spec(x)
 
 
+def _parts(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Prepare: two real tensors of a dtype that complex numbers have parts of, which float16 is not."""
+    inputs, attrs = as_floats(inputs, attrs)
+    narrow = inputs[0].dtype.itemsize < 4
+    return tuple([cast(x, dtype=np.dtype("float32")) for x in inputs]) if narrow else inputs, attrs
+
+
 def _complex_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty(
         np.broadcast_shapes(a.shape, b.shape), "complex64" if a.dtype == np.float32 else "complex128"
@@ -360,7 +377,7 @@ def _complex_jvp(record: Any, ts: list) -> list:
     vjp=(lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)),
     jvp=_complex_jvp,
     lower=Scalar("complex"),
-    prepare=as_floats,
+    prepare=_parts,
     traits=ELEMENTWISE,
     samples=pairs(complex=False),
 )
