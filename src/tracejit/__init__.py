@@ -19,7 +19,7 @@ from .frontend import config
 from .frontend.checkpoint import checkpoint
 from .frontend.choices import associative_scan, case, map_fn, switch_case
 from .frontend.config import set_default_dtype
-from .frontend.control import cond, fori_loop, scan, while_loop
+from .frontend.control import cond, fori_loop, while_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
 from .frontend.creation import (
     eye,
@@ -35,6 +35,7 @@ from .frontend.creation import (
 )
 from .frontend.creation import range_ as range
 from .frontend.custom import custom_gradient, grad_pass_through
+from .frontend.folds import foldl, foldr, scan
 from .frontend.function import function
 from .frontend.indexed_slices import IndexedSlices
 from .frontend.jacobians import hessian, hvp, jacfwd, jacobian, jacrev

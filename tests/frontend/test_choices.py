@@ -22,6 +22,21 @@ def test_case_without_default_ends_with_its_last(run):
     assert float(f(tf.constant(9.0))) == 90.0
 
 
+def test_exclusive_case_refuses_two_conditions_that_hold(run):
+    f = run(lambda x: case([(x > 1.0, lambda: x), (x > 5.0, lambda: -x)], lambda: 0.0, exclusive=True))
+    assert [float(f(tf.constant(v))) for v in (0.5, 3.0)] == [0.0, 3.0]
+    with pytest.raises(AssertionError, match="several conditions"):
+        f(tf.constant(9.0))
+
+
+def test_arguments_of_other_libraries_are_accepted():
+    assert float(case([(tf.constant(True), lambda: 1.0)], name="c")) == 1.0
+    assert float(switch_case(tf.constant(3), [(1, lambda: 1.0), (3, lambda: 3.0)], name="s")) == 3.0
+    assert float(tf.cond(tf.constant(True), lambda: 1.0, lambda: 2.0, name="c")) == 1.0
+    halves = map_fn(lambda x: (x / 2, x), tf.constant([1.0, 2.0]), dtype=(tf.float32, tf.float32), name="m")
+    np.testing.assert_array_equal(halves[0], [0.5, 1.0])
+
+
 def test_switch_case(run):
     f = run(lambda i, x: switch_case(i, [lambda: x, lambda: x * x, lambda: -x]))
     assert [float(f(tf.constant(i), tf.constant(3.0))) for i in (0, 1, 2, 9)] == [3.0, 9.0, -3.0, -3.0]

@@ -195,7 +195,7 @@ def test_errors_name_the_loop_variable_and_the_line():
         return tf.cond(x[0] > 0.0, lambda: x, lambda: x[0])  # here
 
     def forgets(x):
-        return tf.scan(lambda c, r: c, x, x)  # here
+        return tf.scan(lambda c, r: c, x[0], x)  # here
 
     def lazy(x):
         return tf.while_loop(lambda x: x, lambda x: x, [x])  # here

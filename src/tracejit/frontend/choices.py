@@ -5,8 +5,11 @@ Nothing here knows graphs; eager mode and traces differ only in what `cond` and 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..core.dim import Dim
 from ..core.dispatch import as_tensor
@@ -19,7 +22,11 @@ from .structure import flatten, map_structure, unflatten
 
 
 def case(
-    pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]], default: Callable[[], Any] | None = None
+    pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]],
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Run the function of the first condition that holds.
 
@@ -28,10 +35,21 @@ def case(
     pred_fn_pairs : sequence of (scalar bool, callable)
     default : callable, optional
         Run when none holds; by default the last function, then assumed to apply.
+    exclusive : bool
+        Check that no more than one condition holds.
 
     Returns
     -------
     What the function returns; all return the same structure, shapes and dtypes.
+
+    Raises
+    ------
+    AssertionError
+        With `exclusive`, when several conditions hold.
+
+    Notes
+    -----
+    The other arguments are accepted for programs written for other libraries, and ignored.
 
     Examples
     --------
@@ -43,6 +61,8 @@ def case(
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
     if not pairs:
         raise ValueError(f"case takes at least one pair of a condition and a function{at(user_location())}")
+    if exclusive:
+        _check_exclusive([pred for pred, _ in pairs])
     if default is None:
         default = pairs.pop()[1]
     chosen = default
@@ -51,23 +71,34 @@ def case(
     return chosen()
 
 
+def _check_exclusive(preds: Sequence[Any]) -> None:
+    one = np.dtype(np.float32)
+    holding = functools.reduce(ops.add, [ops.cast(as_tensor(p), dtype=one) for p in preds])
+    ops.check(
+        ops.cast(ops.less(holding, 2.0), dtype=one), message="several conditions of an exclusive case hold"
+    )
+
+
 def _choice(pred: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Callable[[], Any]:
     return lambda: cond(pred, then, orelse)
 
 
 def switch_case(
     branch_index: Any,
-    branch_fns: Sequence[Callable[[], Any]] | Mapping[int, Callable[[], Any]],
+    branch_fns: Sequence[Any] | Mapping[int, Callable[[], Any]],
     default: Callable[[], Any] | None = None,
+    name: str | None = None,
 ) -> Any:
     """Run the function of number `branch_index`.
 
     Parameters
     ----------
     branch_index : scalar integer
-    branch_fns : sequence of callables, or mapping of int to callable
+    branch_fns : sequence of callables or of (int, callable), or mapping of int to callable
     default : callable, optional
         Run for other numbers; by default the function of the largest number.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -75,7 +106,8 @@ def switch_case(
     >>> print(tf.switch_case(tf.constant(1), [lambda: tf.constant(0.0), lambda: tf.constant(7.0)]))
     tf.Tensor(7.0, shape=(), dtype=float32)
     """
-    table = dict(branch_fns) if isinstance(branch_fns, Mapping) else dict(enumerate(branch_fns))
+    numbered = isinstance(branch_fns, Mapping) or any(isinstance(f, tuple) for f in branch_fns)
+    table: dict[int, Callable[[], Any]] = dict(branch_fns if numbered else enumerate(branch_fns))
     if not table:
         raise ValueError(f"switch_case takes at least one function{at(user_location())}")
     index = as_tensor(branch_index)
@@ -87,7 +119,17 @@ def switch_case(
     return case(pairs, last) if pairs else last()
 
 
-def map_fn(fn: Callable[[Any], Any], elems: Any) -> Any:
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
     """Apply `fn` to each row of `elems` and stack the results.
 
     Parameters
@@ -96,6 +138,11 @@ def map_fn(fn: Callable[[Any], Any], elems: Any) -> Any:
         From a nest of rows to a nest of tensors.
     elems : nest of tensors
         All of one size along their first axis.
+
+    Notes
+    -----
+    The other arguments are accepted for programs written for other libraries, and ignored: what `fn` returns says
+    structure and dtypes.
 
     Examples
     --------

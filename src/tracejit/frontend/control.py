@@ -320,29 +320,12 @@ def scan(
 ) -> tuple[Any, Any]:
     """Run ``carry, y = f(carry, x)`` over the rows ``x`` of `xs`, and stack the ``y``.
 
-    Parameters
-    ----------
-    f : callable
-        ``f(carry, x) -> (carry, y)``; ``y`` may be any nest, or None.
-    init : nest of tensors
-        The first carry.
-    xs : nest of tensors, optional
-        All of one size along their first axis, which is the number of iterations. Without it, ``x`` is None.
-    length : int, optional
-        The number of iterations where there is no `xs`.
-    reverse : bool
-        From the last row to the first; ``y`` stands where its ``x`` stood.
-    memory : int or str, optional
-        What the gradient may keep, as in :func:`function`; by default what the traced function says.
-
-    Returns
-    -------
-    carry, ys
+    What ``tracejit.scan`` does with its arguments in this order, and explains.
 
     Examples
     --------
     >>> import tracejit as tf
-    >>> total, sums = tf.scan(lambda c, x: (c + x, c + x), 0.0, tf.constant([1.0, 2.0, 3.0]))
+    >>> total, sums = scan(lambda c, x: (c + x, c + x), 0.0, tf.constant([1.0, 2.0, 3.0]))
     >>> print(sums)
     tf.Tensor([1. 3. 6.], shape=(3,), dtype=float32)
     """
@@ -438,7 +421,13 @@ def _traced_scan(
 # ---- branches -------------------------------------------------------------------------------------------
 
 
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    pred: Any,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    *operands: Any,
+    name: str | None = None,
+) -> Any:
     """``true_fn(*operands)`` where `pred` holds, else ``false_fn(*operands)``; only one of them runs.
 
     Parameters
@@ -447,6 +436,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         In a compiled function a Python bool decides while tracing, a tensor when the function runs.
     true_fn, false_fn : callable
         Must return the same structure, shapes and dtypes.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
