@@ -18,6 +18,7 @@ TIMES = backplan.PATIENCE + 3
 def fresh(monkeypatch):
     monkeypatch.setattr(backplan, "_met", {})
     monkeypatch.setattr(backplan, "_plans", {})
+    monkeypatch.setattr(backplan, "_latest", {})
 
 
 def gradient(f, *values, persistent=False):
@@ -173,16 +174,73 @@ def test_the_source_may_be_the_target():
         assert [float(g) for g in tape.gradient([x, y], [x, y])] == [3.0, 1.0]
 
 
-def test_backprop_is_what_a_plan_repeats(monkeypatch):
-    """A plan that is wrong would be seen: the results are those of its own steps."""
+def test_a_plan_that_fails_leaves_it_to_the_rules(monkeypatch):
     for _ in range(TIMES):
         gradient(lambda x: x * x, 3.0)
-    (plan,) = backplan._plans.values()
-    assert plan.steps
-    plan.steps.clear()
+    ((key, _),) = backplan._plans.items()
+
+    def broken(*args):
+        raise ValueError("broken")
+
+    monkeypatch.setitem(backplan._plans, key, broken)
+    monkeypatch.setattr(backplan, "_latest", {})
     calls = []
     monkeypatch.setattr(
         "tracejit.frontend.tape.backprop", lambda *a, **k: calls.append(a) or backprop(*a, **k)
     )
-    assert gradient(lambda x: x * x, 3.0) == [6.0]  # a plan that fails leaves it to the rules
+    assert gradient(lambda x: x * x, 3.0) == [6.0]
     assert calls
+
+
+def test_a_plan_is_what_runs(monkeypatch):
+    """Were the rules asked instead, the rest of this file would test nothing."""
+    for _ in range(TIMES):
+        gradient(lambda x: x * x, 3.0)
+    monkeypatch.setattr("tracejit.frontend.tape.backprop", None)
+    assert gradient(lambda x: x * x, 5.0) == [10.0]
+
+
+def test_tapes_that_look_alike_at_first(monkeypatch):
+    """As long, ended by the same op at the same place: who feeds whom, attributes and sources differ."""
+
+    def program(a, b, k):
+        x, y = [(a, a), (a, b), (b, a), (b, b)][k % 4]
+        return tf.reduce_sum(x * y, axis=k // 4)
+
+    for _ in range(TIMES):
+        for k in range(8):
+            value = [[1.0, 2.0], [3.0, 4.0]]
+            wanted = unplanned(monkeypatch, lambda a, b, k=k: program(a, b, k), value, value)
+            found = gradient(lambda a, b, k=k: program(a, b, k), value, value)
+            assert [g is None for g in found] == [g is None for g in wanted]
+            for g, w in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(g, w)
+
+
+def test_the_plan_used_last_does_not_answer_for_other_sources_and_targets():
+    a, b = tf.Variable(2.0), tf.Variable(3.0)
+    for _ in range(TIMES):
+        with tf.GradientTape(persistent=True) as tape:
+            y = a * b
+            z = y * a
+        assert float(tape.gradient(z, a)) == 12.0
+        assert float(tape.gradient(z, b)) == 4.0
+        assert float(tape.gradient(z, y)) == 2.0
+        assert float(tape.gradient(y, a)) == 3.0
+        assert [float(g) for g in tape.gradient(z, [b, a])] == [4.0, 12.0]
+        assert [float(g) for g in tape.gradient([y, z], [a, a])] == [15.0, 15.0]
+        assert tape.gradient(z, tf.constant(1.0)) is None
+
+
+def test_one_tensor_in_two_places_of_a_tape():
+    """Tensors that were different when a plan was made, and are one now."""
+    for k in range(3 * TIMES):
+        x = tf.constant(2.0)
+        y = x if k % 3 == 2 else tf.constant(5.0)
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            z = tf.sin(x) * y
+        dx, dy = tape.gradient(z, [x, y])
+        s, c = np.sin(np.float32(2.0)), np.cos(np.float32(2.0))
+        wanted = (c * np.float32(2.0) + s,) * 2 if y is x else (c * np.float32(5.0), s)
+        np.testing.assert_allclose([float(dx), float(dy)], wanted, rtol=1e-6)

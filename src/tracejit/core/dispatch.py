@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import settings
+from .arrays import default_dtype, is_weak, python_kind, to_array
 from .dim import UnknownSize
 from .errors import DtypeError, Location, OutOfRange, ShapeError, TracejitError, at, user_location
 from .op import Op
@@ -52,12 +53,14 @@ class Recorder(Protocol):
     def record(self, record: Record) -> None: ...
 
 
-class State(threading.local):
-    """Per thread: the interpreter in charge (None is eager), the recorders, an inherited location.
+class Mode:
+    """What a thread is doing: the interpreter in charge (None is eager), the recorders, an inherited location.
 
-    `slow` is the mode word: false exactly when `apply` may take the fast lane, recording or not. `busy` is also
-    true while anything records. A new thread starts eager with nothing recording.
+    `slow` is false exactly when `apply` may take the fast lane, recording or not. `busy` is also true while
+    anything records. A new thread starts eager with nothing recording.
     """
+
+    __slots__ = ("interpreter", "recorders", "location", "quiet", "slow", "busy")
 
     def __init__(self) -> None:
         self.interpreter: Interpreter | None = None
@@ -72,6 +75,29 @@ class State(threading.local):
         self.busy = bool(self.slow or self.recorders)
 
 
+def _of_mode(name: str) -> Any:
+    return property(
+        lambda self: getattr(self.mode, name), lambda self, value: setattr(self.mode, name, value)
+    )
+
+
+class State(threading.local):
+    """The mode of the running thread, and its fields.
+
+    Every look at what belongs to a thread costs as much as a short call: whoever is in a hurry looks at `mode` once.
+    """
+
+    def __init__(self) -> None:
+        self.mode = Mode()
+
+    interpreter = _of_mode("interpreter")
+    recorders = _of_mode("recorders")
+    location = _of_mode("location")
+    quiet = _of_mode("quiet")
+    slow = _of_mode("slow")
+    busy = _of_mode("busy")
+
+
 def _quiet_context() -> contextvars.Context:
     """A context in which NumPy neither warns nor raises on NaN, infinities and division by zero."""
     context = contextvars.copy_context()
@@ -80,51 +106,59 @@ def _quiet_context() -> contextvars.Context:
 
 
 state = State()
-settings.CHANGED.append(lambda: state.update())
+settings.CHANGED.append(lambda: state.mode.update())
+
+
+#: The attributes of an op that has none; nobody writes to it.
+NO_ATTRS: dict[str, Any] = {}
 
 
 def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
     """Call `op` on tensors with canonical attributes; a Tensor, or a tuple of them."""
-    st = state
-    if st.slow or op.slow:
-        return _apply(st, op, inputs, attrs)
+    mode = state.mode
+    if mode.slow or op.slow:
+        return _apply(mode, op, inputs, attrs)
     try:
-        if inputs and inputs[0]._payload.dtype.num not in op.admitted:
+        if inputs and inputs[0].dtype.num not in op.admitted:
             admit(op, inputs, attrs)
         if attrs:
-            out = st.quiet.run(op.kernel, *[t._payload for t in inputs], **attrs)
+            out = mode.quiet.run(op.kernel, *[t._payload for t in inputs], **attrs)
+        elif not op.ufunc:
+            out = mode.quiet.run(op.kernel, *[t._payload for t in inputs])
         elif len(inputs) == 2:
-            out = st.quiet.run(op.kernel, inputs[0]._payload, inputs[1]._payload)
+            out = mode.quiet.run(op.kernel, inputs[0]._payload, inputs[1]._payload, out=...)
         else:
-            out = st.quiet.run(op.kernel, *[t._payload for t in inputs])
+            out = mode.quiet.run(op.kernel, inputs[0]._payload, out=...)
     except Exception as error:
-        raise explain(op, inputs, attrs, error, st.location or user_location()) from error
+        raise explain(op, inputs, attrs, error, mode.location or user_location()) from error
     if out.__class__ is np.ndarray:
         outputs: tuple[Tensor, ...] = (Tensor(out),)
     elif out.__class__ is tuple:
         outputs = wrap(out)
     else:
         outputs = (Tensor(np.asarray(out)),)
-    recorders = st.recorders
+    recorders = mode.recorders
     if recorders:
-        record = Record(op, inputs, attrs, outputs, st.location or user_location())
+        record = Record(
+            op, inputs, attrs, outputs, mode.location or user_location(3)
+        )  # our caller is internal too
         for recorder in recorders:
             recorder.record(record)
     return outputs if op.multiple else outputs[0]
 
 
-def _apply(st: State, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
-    location = st.location or user_location()
-    if st.recorders and op.recorded is not None:
+def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
+    location = mode.location or user_location()
+    if mode.recorders and op.recorded is not None:
         attrs = op.recorded(inputs, attrs)
-    interpreter = st.interpreter
+    interpreter = mode.interpreter
     if interpreter is None:
         outputs = run_kernel(op, inputs, attrs, location)
     else:
         outputs = interpreter.run(op, inputs, attrs, location)
-    if st.recorders:
+    if mode.recorders:
         record = Record(op, inputs, attrs, outputs, location)
-        for recorder in st.recorders:
+        for recorder in mode.recorders:
             recorder.record(record)
     return outputs if op.multiple else outputs[0]
 
@@ -141,7 +175,6 @@ def run_kernel(
     op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
 ) -> tuple[Tensor, ...]:
     """Run the NumPy kernel, off the fast lane."""
-    st = state
     arrays = [t._payload for t in inputs]
     try:
         if arrays and arrays[0].dtype.num not in op.admitted:
@@ -149,7 +182,7 @@ def run_kernel(
         if op.runs_graphs:
             outputs = wrap(op.kernel(*arrays, **attrs))
         else:
-            outputs = wrap(st.quiet.run(op.kernel, *arrays, **attrs))
+            outputs = wrap(state.quiet.run(op.kernel, *arrays, **attrs))
         if settings.current().check:
             _check(op, inputs, attrs, outputs)
         return outputs
@@ -213,13 +246,13 @@ def _replacing(**fields: Any) -> Iterator[None]:
     saved = {k: getattr(state, k) for k in fields}
     for k, v in fields.items():
         setattr(state, k, v)
-    state.update()
+    state.mode.update()
     try:
         yield
     finally:
         for k, v in saved.items():
             setattr(state, k, v)
-        state.update()
+        state.mode.update()
 
 
 def interpreting(interpreter: Interpreter | None) -> Any:
@@ -267,17 +300,17 @@ class located:
 
 def start_recording(recorder: Recorder) -> None:
     """Let `recorder` listen until :func:`stop_recording`."""
-    state.recorders = (*state.recorders, recorder)
-    state.busy = True
+    mode = state.mode
+    mode.recorders = (*mode.recorders, recorder)
+    mode.busy = True
 
 
 def stop_recording(recorder: Recorder) -> None:
     """End :func:`start_recording`."""
-    now = state.recorders
-    state.recorders = (
-        now[:-1] if now and now[-1] is recorder else tuple([r for r in now if r is not recorder])
-    )
-    state.busy = bool(state.slow or state.recorders)
+    mode = state.mode
+    now = mode.recorders
+    mode.recorders = now[:-1] if now and now[-1] is recorder else tuple([r for r in now if r is not recorder])
+    mode.busy = bool(mode.slow or mode.recorders)
 
 
 def tell(kind: str, tensor: Tensor, owner: int = 0) -> None:
@@ -306,89 +339,6 @@ def as_tensor(x: Any, dtype: Any = None) -> Tensor:
     array = to_array(x, dtype)
     interpreter = state.interpreter
     return Tensor(array) if interpreter is None else interpreter.constant(array)
-
-
-def to_array(x: Any, dtype: Any = None) -> np.ndarray:
-    """A fresh, native, read-only ndarray of `x`; Python numbers get the default dtypes, NumPy's keep theirs."""
-    if dtype is None:
-        dtype = default_dtype(x)
-    try:
-        array = np.array(x, dtype=dtype, order="C")
-    except (ValueError, TypeError, OverflowError) as error:
-        what = _where_tensors_hide(x)
-        raise DtypeError(
-            f"cannot make a tensor of {type(x).__name__}: {what or error}{at(user_location())}"
-        ) from None
-    if array.dtype.kind in "SUO":
-        array = _text(x, array)
-    elif array.dtype.kind not in "biufc":
-        raise DtypeError(
-            f"cannot make a tensor of dtype {array.dtype} (from {type(x).__name__}); tensors hold numbers and "
-            f"bools: convert with np.asarray(x, dtype=float) first{at(user_location())}"
-        )
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    array.flags.writeable = False
-    return array
-
-
-def _text(x: Any, array: np.ndarray) -> np.ndarray:
-    """Strings as an array of Python bytes: they are held, printed and compared, eagerly."""
-    if array.dtype.kind != "O" and not _only_text(x):
-        raise DtypeError(f"cannot make one tensor of strings and other values, {x!r}{at(user_location())}")
-    found = np.empty(array.shape, object)
-    for place, value in np.ndenumerate(array):
-        if not isinstance(value, (str, bytes)):
-            raise DtypeError(
-                f"cannot make a tensor of {type(x).__name__} that holds {type(value).__name__}; tensors hold numbers, "
-                f"bools or strings: convert with np.asarray(x, dtype=float) first{at(user_location())}"
-            )
-        found[place] = value.encode() if isinstance(value, str) else bytes(value)
-    return found
-
-
-def _only_text(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
-        return all(_only_text(e) for e in x)
-    return isinstance(x, (str, bytes, np.ndarray))
-
-
-def _where_tensors_hide(x: Any) -> str:
-    if isinstance(x, (list, tuple)) and any(isinstance(e, Tensor) for e in x):
-        return "it holds tensors; use tracejit.stack"
-    return ""
-
-
-def default_dtype(x: Any) -> np.dtype | None:
-    """The dtype for Python data: None keeps what NumPy finds (arrays keep theirs)."""
-    if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__array__"):
-        return None
-    kind = _python_kind(x)
-    wide = settings.current().default_dtype == "float64"
-    if kind is float:
-        return np.dtype("float64" if wide else "float32")
-    if kind is complex:
-        return np.dtype("complex128" if wide else "complex64")
-    return np.dtype("int32") if kind is int else None
-
-
-def _python_kind(x: Any) -> type | None:
-    """float, complex, int or bool for (nests of) Python numbers; None as soon as anything else is inside."""
-    if isinstance(x, (list, tuple, range)):
-        if isinstance(x, range) or not x:
-            return int if x.__class__ is range else float
-        kinds = [_python_kind(e) for e in x]
-        order = [complex, float, int, bool]
-        return next((k for k in order if k in kinds), None) if None not in kinds else None
-    for kind in (bool, int, float, complex):
-        if x.__class__ is kind:
-            return kind
-    return getattr(x, "weak_kind", None)
-
-
-def is_weak(x: Any) -> bool:
-    """A Python number or a list of them: it takes the dtype of what it meets."""
-    return _python_kind(x) is not None
 
 
 #: Python number to the kinds of dtype it takes over from a tensor it meets.
@@ -458,7 +408,7 @@ def _weak_tensor(x: Any, dtype: np.dtype) -> Tensor:
 
 
 def _weak_example(x: Any) -> Any:
-    kind = _python_kind(x)
+    kind = python_kind(x)
     return kind(0) if kind is not None else 0
 
 

@@ -39,14 +39,18 @@ class SymbolicValue(TracejitError, TypeError):
     """A concrete value was asked of a tensor that has none while tracing."""
 
 
-class Location:
-    """A place in the user's program; file and line are worked out when somebody asks."""
+class Location(tuple[CodeType, int]):
+    """A place in the user's program, a code object and an offset; file and line are worked out when somebody asks."""
 
-    __slots__ = ("code", "lasti")
+    __slots__ = ()
 
-    def __init__(self, code: CodeType, lasti: int):
-        self.code = code
-        self.lasti = lasti
+    @property
+    def code(self) -> CodeType:
+        return self[0]
+
+    @property
+    def lasti(self) -> int:
+        return self[1]
 
     @property
     def file(self) -> str:
@@ -77,11 +81,12 @@ def is_internal(code: CodeType) -> bool:
     return known
 
 
-def user_location() -> Location | None:
-    """Where the user's program is right now."""
-    frame: FrameType | None = sys._getframe(
-        2
-    )  # our caller is internal; on a tape this walk is most of the cost
+def user_location(depth: int = 2) -> Location | None:
+    """Where the user's program is right now, at least `depth` calls from here.
+
+    Our caller is internal. On a tape this walk is a good part of the cost: who knows of more internal callers says so.
+    """
+    frame: FrameType | None = sys._getframe(depth)
     known = _internal
     while frame is not None:
         code = frame.f_code
@@ -89,7 +94,7 @@ def user_location() -> Location | None:
         if internal is None:
             internal = is_internal(code)
         if not internal:
-            return Location(code, frame.f_lasti)
+            return Location((code, frame.f_lasti))
         frame = frame.f_back
     return None
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .errors import DtypeError
 from .spec import TensorSpec
 
@@ -15,6 +17,17 @@ from .spec import TensorSpec
 OPS: dict[str, Op] = {}
 
 Rule = Callable[..., Any]
+
+
+def _returns_arrays() -> bool:
+    """Does this NumPy give an array of rank 0, and no scalar, when it is asked for ``out=...``?"""
+    try:
+        return isinstance(np.negative(np.zeros(()), out=...), np.ndarray)
+    except TypeError:
+        return False
+
+
+_ARRAYS = _returns_arrays()
 
 
 class _Namespace:
@@ -147,6 +160,8 @@ class Op:
         self.elementwise = "elementwise" in self.traits
         self.multiple = "multiple" in self.traits
         self.runs_graphs = "runs_graphs" in self.traits
+        kernel = self.kernel
+        self.ufunc = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
         self.slow = self.runs_graphs or self.recorded is not None  # has no place in the fast lane of `apply`
 
     @cached_property

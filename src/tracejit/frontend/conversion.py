@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor, state, to_array
+from ..core.arrays import to_array
+from ..core.dispatch import as_tensor, state
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops.shape import sizes_of, stack

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.dispatch import as_tensor, to_array
+from ..core.arrays import to_array
+from ..core.dispatch import as_tensor
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops.shape import sizes_of

@@ -213,7 +213,7 @@ def _end_of(grad_fn: Rule) -> Location | None:
     if code is None:
         return user_location()
     ends = [i.offset for i in dis.get_instructions(code) if i.opname.startswith("RETURN")]
-    return Location(code, ends[-1] if ends else 0)
+    return Location((code, ends[-1] if ends else 0))
 
 
 def _zeros(spec: TensorSpec) -> Tensor:

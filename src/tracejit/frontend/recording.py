@@ -49,13 +49,13 @@ class Recording:
     def record(self, record: Record) -> None:
         """Listen to one call."""
         tracked = self.tracked
-        inputs, outputs = record.inputs, record.outputs
-        for t in inputs:
+        for t in record.inputs:
             if t.serial in tracked:
                 break
         else:
             self.passed_over(record)
             return
+        outputs = record.outputs
         first = outputs[0]
         if len(outputs) == 1:
             if first.dtype.kind not in "fc":
@@ -64,8 +64,8 @@ class Recording:
             tracked.add(first.serial)
         else:
             tracked.update([t.serial for t in outputs])
-        if self.reverse and (first.nbytes > SMALL or inputs[0].nbytes > SMALL):
-            record = lean(record, tuple([t.serial in tracked for t in inputs]))
+        if self.reverse and (first._payload.nbytes > SMALL or record.inputs[0]._payload.nbytes > SMALL):
+            record = lean(record, tuple([t.serial in tracked for t in record.inputs]))
         self.records.append(record)
 
     def passed_over(self, record: Record) -> None:

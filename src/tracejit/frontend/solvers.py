@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import apply, as_tensor, is_weak, pausing
+from ..core.arrays import is_weak
+from ..core.dispatch import apply, as_tensor, pausing
 from ..core.errors import DtypeError, ShapeError, SymbolicValue, TracejitError, at, user_location
 from ..core.graph import Graph
 from ..core.op import ops

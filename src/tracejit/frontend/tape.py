@@ -99,11 +99,13 @@ class GradientTape(Tape):
         RuntimeError
             When a tape that is not persistent is used a second time.
         """
-        zero = _wants_zeros(unconnected_gradients)
+        zero = unconnected_gradients is not _NONE and _wants_zeros(unconnected_gradients)
         records = self._begin()
         seeds = self._seeds(target, output_gradients)
-        if sources.__class__ in (Variable, Tensor):  # what most calls come to
+        if sources.__class__ is Variable or sources.__class__ is Tensor:  # what most calls come to
             (g,) = self._pulled(records, seeds, [self._followed(sources, seeds)])
+            if g.__class__ is Tensor:
+                return g
             g = _given(g, sources)
             if g is None:
                 g = _zeros(sources) if zero else None
@@ -121,10 +123,11 @@ class GradientTape(Tape):
 
     def _followed(self, source: Any, seeds: dict[int, Any]) -> int:
         """The serial number that stands for a source on this tape; nobody's where the tape does not follow it."""
-        key = _key(source)
-        return (
-            key.serial if key is not None and (key.serial in self.tracked or key.serial in seeds) else NOBODY
-        )
+        key = source if source.__class__ is Tensor else _key(source)
+        if key is None:
+            return NOBODY
+        serial = key.serial
+        return serial if serial in self.tracked or serial in seeds else NOBODY
 
     def _pulled(self, records: list, seeds: dict[int, Any], sources: list[int]) -> list[Any]:
         """The cotangents of the sources, scattered or not.

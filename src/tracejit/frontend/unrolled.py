@@ -23,7 +23,7 @@ def warn_if_slow(name: str, graph: Graph, seconds: float) -> None:
     places = Counter((n.location.code, n.location.lasti) for n in graph.nodes if n.location is not None)
     lines: Counter[tuple[str, int]] = Counter()
     for (code, lasti), count in places.items():
-        where = Location(code, lasti)
+        where = Location((code, lasti))
         lines[where.file, where.line] += count
     most = ""
     if lines:

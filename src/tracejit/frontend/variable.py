@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import Record, as_tensor, interpreting, pausing, state, tell
+from ..core.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
 from ..core.errors import DtypeError, Location, ShapeError, TracejitError, at, user_location
 from ..core.graph import Graph
 from ..core.op import ops
@@ -91,28 +91,26 @@ class Variable:
 
     def __tensor__(self) -> Tensor:
         """Read: the value now, as something that depends on this Variable."""
-        st = state
-        if not st.busy:
+        mode = state.mode
+        if not mode.busy or not (mode.recorders or mode.interpreter):
             return self._value
-        if st.interpreter is None:
-            if not st.recorders:
-                return self._value
-            return self._recorded_read(st.recorders)
+        if mode.interpreter is None:
+            return self._recorded_read(mode)
         now = tracer()
         if now is None:
-            self._tell(st.recorders, self.handle)
+            self._tell(mode.recorders, self.handle)
             return read(self._value, self.handle)
         held = now.hold(self, self.spec)
-        self._tell(st.recorders, held.entry)
+        self._tell(mode.recorders, held.entry)
         return read(held.now, held.entry) if held.assigned else held.entry
 
-    def _recorded_read(self, recorders: tuple) -> Tensor:
+    def _recorded_read(self, mode: Mode) -> Tensor:
         """What applying `read` comes to outside of a trace: it is the most frequent op of a tape."""
-        inputs = (self._value, self.handle)
-        found = Tensor(self._value.array)
-        record = Record(read, inputs, {}, (found,), state.location or user_location())
-        self._tell(recorders, self.handle)
-        for recorder in recorders:
+        value, handle = self._value, self.handle
+        found = Tensor(value.array)
+        record = Record(read, (value, handle), NO_ATTRS, (found,), mode.location or user_location(3))
+        self._tell(mode.recorders, handle)
+        for recorder in mode.recorders:
             recorder.record(record)
         return found
 
@@ -128,6 +126,8 @@ class Variable:
 
     def key(self) -> Tensor:
         """What stands for this Variable on tapes: its handle, or its value at the entry of the trace."""
+        if state.mode.interpreter is None:
+            return self.handle
         now = tracer()
         return self.handle if now is None else now.hold(self, self.spec).entry
 
@@ -324,10 +324,18 @@ def _reading(method: Any, name: str) -> Callable[..., Any]:
 
     def forward(self: Variable, *args: Any, **kwargs: Any) -> Any:
         result = method(self.__tensor__(), *args, **kwargs)
-        if not state.busy and result.__class__ is Tensor:
+        if result.__class__ is Tensor and not state.mode.busy:
             _remember(result, self)
         return result
 
+    def operator(self: Variable, other: Any) -> Any:  # the same, for the most frequent ones
+        result = method(self.__tensor__(), other)
+        if result.__class__ is Tensor and not state.mode.busy:
+            _remember(result, self)
+        return result
+
+    if name in operators.BINARY:
+        forward = operator
     forward.__name__ = name
     forward.__doc__ = method.__doc__
     return forward
@@ -337,7 +345,7 @@ def _delegate_to_tensor() -> None:
     """Operators and protocols read the Variable and go on with the tensor."""
     own = set(vars(Variable))
     inherited = {"__str__", "__hash__", "__copy__", "__deepcopy__", "__reduce__"}
-    for name in (*operators.operator_names(), *operators.PROTOCOLS):
+    for name in (*operators.OPERATORS, *operators.PROTOCOLS):
         if name in own or name in inherited:
             continue
         method = getattr(Tensor, name)

@@ -43,7 +43,9 @@ class Tape(Recording):
     )
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
-        Recording.__init__(self)
+        self.records: list[Record] = []
+        self.tracked: set[int] = set()
+        self.reverse = True
         self.persistent = persistent
         self._watches_variables = watch_accessed_variables
         self._recording = False
@@ -60,16 +62,14 @@ class Tape(Recording):
             self._forget()
             self._spent, self._started, self._trail = None, next_serial(), None
         self._used = False
-        self._start()
+        self._recording = True
+        start_recording(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._recording:
-            self._stop()
-
-    def _start(self) -> None:
-        start_recording(self)
-        self._recording = True
+            self._recording = False
+            stop_recording(self)
 
     def _stop(self) -> None:
         stop_recording(self)
@@ -82,7 +82,7 @@ class Tape(Recording):
 
     def accessed(self, variable: Variable, key: Tensor) -> None:
         """A Variable is being read, `key` stands for it."""
-        if self._watches_variables and variable.trainable:
+        if self._watches_variables and variable.trainable and key.serial not in self._watched:
             self._watch_variable(variable, key)
 
     def _watch_variable(self, variable: Variable, key: Tensor) -> None:

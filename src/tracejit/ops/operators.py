@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arrays import to_array
 from ..core.dim import known
-from ..core.dispatch import as_tensor, state, tell, to_array
+from ..core.dispatch import NO_ATTRS, apply, as_tensor, state, tell
 from ..core.errors import DtypeError, at, stack_level, user_location
-from ..core.op import OPS, ops
+from ..core.op import OPS, Op, ops
 from ..core.tensor import Tensor
 from . import arithmetic, compare, linalg, printing, reduce
 from .at import At
@@ -42,10 +43,16 @@ def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., A
     def forward(self: Any, other: Any) -> Any:
         return op(self, other)
 
+    def matched(self: Any, other: Any) -> Any:
+        if other.__class__ is Tensor and other.dtype is self.dtype and self.__class__ is Tensor:
+            return apply(op, (self, other), NO_ATTRS)  # type: ignore[arg-type]  # nothing to prepare
+        return op(self, other)
+
     def reflected(self: Any, other: Any) -> Any:
         return op(other, self)
 
-    return forward, reflected
+    plain = isinstance(op, Op) and op.prepare is arithmetic.matched
+    return (matched if plain else forward), reflected
 
 
 def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., Any]:
@@ -75,9 +82,13 @@ def _compared_text(self: Any, other: Any, otherwise: bool) -> Any:
 
 
 def _pow(self: Any, other: Any) -> Any:
-    return (
-        arithmetic.square(self) if other.__class__ in _NUMBERS and other == 2 else arithmetic.pow(self, other)
-    )
+    if other.__class__ in _NUMBERS and other == 2:
+        return (
+            apply(arithmetic.square, (self,), NO_ATTRS)
+            if self.__class__ is Tensor
+            else arithmetic.square(self)
+        )
+    return arithmetic.pow(self, other)
 
 
 def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
@@ -276,9 +287,9 @@ def from_array(array: np.ndarray) -> Tensor:
     return Tensor(to_array(array))
 
 
-def operator_names() -> tuple[str, ...]:
-    """The names of the operator methods."""
-    return tuple(_operators())
+#: The operator methods by name, and those among them that take another operand.
+OPERATORS = _operators()
+BINARY = frozenset([name for name, method in OPERATORS.items() if method.__code__.co_argcount == 2])
 
 
 PROTOCOLS: dict[str, Any] = {
@@ -316,5 +327,5 @@ PROTOCOLS: dict[str, Any] = {
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
 }
 
-for _name, _function in (*_operators().items(), *PROTOCOLS.items()):
+for _name, _function in (*OPERATORS.items(), *PROTOCOLS.items()):
     setattr(Tensor, _name, _function)

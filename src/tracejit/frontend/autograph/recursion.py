@@ -80,5 +80,5 @@ def _repeated(traceback: TracebackType | None) -> tuple[str, Location] | None:
     for code, count in counts.most_common(1):
         if count >= _REPEATED:
             last = max(k for k, (c, _) in enumerate(stack) if c is code)
-            return code.co_name, Location(*stack[last - 1])
+            return code.co_name, Location(stack[last - 1])
     return None

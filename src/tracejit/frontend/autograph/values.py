@@ -103,7 +103,7 @@ def _raising(self: Undefined, *args: Any, **kwargs: Any) -> Any:
     raise self.error()
 
 
-for _name in (*operators.operator_names(), *operators.PROTOCOLS, "__call__", "__setitem__", "__contains__"):
+for _name in (*operators.OPERATORS, *operators.PROTOCOLS, "__call__", "__setitem__", "__contains__"):
     if _name.startswith("__") and _name not in (
         "__repr__",
         "__copy__",

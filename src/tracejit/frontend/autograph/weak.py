@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, default_dtype
+from ...core.arrays import default_dtype
+from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
@@ -111,7 +112,7 @@ def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _complete() -> None:
     """Give Weak the operators and protocols of tensors."""
-    for name in operators.operator_names():
+    for name in operators.OPERATORS:
         setattr(Weak, name, _arithmetic(name, getattr(Tensor, name)))
     for name in operators.PROTOCOLS:
         if name in ("__array__", "__hash__") or name in vars(Weak):

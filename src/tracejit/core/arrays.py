@@ -1,0 +1,94 @@
+"""Python values as arrays: which dtype numbers and lists get, what can be a tensor and what cannot. Knows no op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import settings
+from .errors import DtypeError, at, user_location
+from .tensor import Tensor
+
+
+def to_array(x: Any, dtype: Any = None) -> np.ndarray:
+    """A fresh, native, read-only ndarray of `x`; Python numbers get the default dtypes, NumPy's keep theirs."""
+    if dtype is None:
+        dtype = default_dtype(x)
+    try:
+        array = np.array(x, dtype=dtype, order="C")
+    except (ValueError, TypeError, OverflowError) as error:
+        what = _where_tensors_hide(x)
+        raise DtypeError(
+            f"cannot make a tensor of {type(x).__name__}: {what or error}{at(user_location())}"
+        ) from None
+    if array.dtype.kind in "SUO":
+        array = _text(x, array)
+    elif array.dtype.kind not in "biufc":
+        raise DtypeError(
+            f"cannot make a tensor of dtype {array.dtype} (from {type(x).__name__}); tensors hold numbers and "
+            f"bools: convert with np.asarray(x, dtype=float) first{at(user_location())}"
+        )
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    array.flags.writeable = False
+    return array
+
+
+def _text(x: Any, array: np.ndarray) -> np.ndarray:
+    """Strings as an array of Python bytes: they are held, printed and compared, eagerly."""
+    if array.dtype.kind != "O" and not _only_text(x):
+        raise DtypeError(f"cannot make one tensor of strings and other values, {x!r}{at(user_location())}")
+    found = np.empty(array.shape, object)
+    for place, value in np.ndenumerate(array):
+        if not isinstance(value, (str, bytes)):
+            raise DtypeError(
+                f"cannot make a tensor of {type(x).__name__} that holds {type(value).__name__}; tensors hold numbers, "
+                f"bools or strings: convert with np.asarray(x, dtype=float) first{at(user_location())}"
+            )
+        found[place] = value.encode() if isinstance(value, str) else bytes(value)
+    return found
+
+
+def _only_text(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return all(_only_text(e) for e in x)
+    return isinstance(x, (str, bytes, np.ndarray))
+
+
+def _where_tensors_hide(x: Any) -> str:
+    if isinstance(x, (list, tuple)) and any(isinstance(e, Tensor) for e in x):
+        return "it holds tensors; use tracejit.stack"
+    return ""
+
+
+def default_dtype(x: Any) -> np.dtype | None:
+    """The dtype for Python data: None keeps what NumPy finds (arrays keep theirs)."""
+    if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__array__"):
+        return None
+    kind = python_kind(x)
+    wide = settings.current().default_dtype == "float64"
+    if kind is float:
+        return np.dtype("float64" if wide else "float32")
+    if kind is complex:
+        return np.dtype("complex128" if wide else "complex64")
+    return np.dtype("int32") if kind is int else None
+
+
+def python_kind(x: Any) -> type | None:
+    """float, complex, int or bool for (nests of) Python numbers; None as soon as anything else is inside."""
+    if isinstance(x, (list, tuple, range)):
+        if isinstance(x, range) or not x:
+            return int if x.__class__ is range else float
+        kinds = [python_kind(e) for e in x]
+        order = [complex, float, int, bool]
+        return next((k for k in order if k in kinds), None) if None not in kinds else None
+    for kind in (bool, int, float, complex):
+        if x.__class__ is kind:
+            return kind
+    return getattr(x, "weak_kind", None)
+
+
+def is_weak(x: Any) -> bool:
+    """A Python number or a list of them: it takes the dtype of what it meets."""
+    return python_kind(x) is not None
