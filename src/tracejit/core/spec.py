@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,12 @@ class TensorSpec:
 
     Parameters
     ----------
-    shape : sequence of int, Dim or None
-        None is an unknown size, allowed in an ``input_signature``.
+    shape : sequence of int, Dim or None, or None
+        None is an unknown size, allowed in an ``input_signature``; in place of the shape, an unknown rank.
     dtype : dtype-like
         Anything ``numpy.dtype`` takes.
+    name : str, optional
+        Accepted for programs written for other libraries, and ignored.
 
     Examples
     --------
@@ -38,7 +41,14 @@ class TensorSpec:
     differentiable: bool
     text: str  # made once: the text of a graph repeats few specs many times
 
-    def __new__(cls, shape: Iterable[Size | None] = (), dtype: object = np.dtype("float32")) -> TensorSpec:
+    def __new__(
+        cls,
+        shape: Iterable[Size | None] | None = (),
+        dtype: object = np.dtype("float32"),
+        name: str | None = None,
+    ) -> TensorSpec:
+        if shape is None:
+            return _any_rank(cls, np.dtype(dtype))  # type: ignore[call-overload]
         try:
             key = (tuple(shape), dtype)
         except TypeError:
@@ -65,6 +75,27 @@ class TensorSpec:
 
     def with_dtype(self, dtype: object) -> TensorSpec:
         return TensorSpec(self.shape, dtype)
+
+    @property
+    def ranked(self) -> bool:
+        """Is the number of axes known? Of tensors it always is."""
+        return self.shape is not None
+
+    @staticmethod
+    def from_tensor(tensor: Any, name: str | None = None) -> TensorSpec:
+        """The spec of a tensor."""
+        return tensor.spec
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Does a tensor, or every tensor of another spec, fit? None admits any size."""
+        shape = tuple(other.shape)
+        return self.dtype == other.dtype and (
+            not self.ranked
+            or (
+                len(self.shape) == len(shape)
+                and all(a is None or b is None or a == b for a, b in zip(self.shape, shape))
+            )
+        )
 
     def __repr__(self) -> str:
         return self.text
@@ -94,6 +125,17 @@ def _make(cls: type[TensorSpec], shape: tuple, dtype: np.dtype) -> TensorSpec:
         found.text = f"{dtype_name(dtype)}[{','.join(map(_size_text, shape))}]"
         _interned[(shape, dtype)] = found
     return found
+
+
+def _any_rank(cls: type[TensorSpec], dtype: np.dtype) -> TensorSpec:
+    """The spec of tensors of any rank, for signatures: the shape is None."""
+    key = (None, dtype)
+    if key not in _interned:
+        found = _interned[key] = object.__new__(cls)
+        found.shape, found.dtype, found.symbolic = None, dtype, False  # type: ignore[assignment]
+        found.differentiable = dtype.kind in _DIFFERENTIABLE
+        found.text = f"{dtype_name(dtype)}[...]"
+    return _interned[key]
 
 
 def dtype_name(dtype: np.dtype) -> str:

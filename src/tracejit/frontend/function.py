@@ -6,8 +6,10 @@ through `signature.describe`. Inside a trace, and with ``settings(eager=True)``,
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -24,20 +26,24 @@ from ..core.graph import Graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
+from .any_rank import AnyRank
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained
 from .autograph.values import Escaping
 from .execution import compiler
 from .memory import LoopMemory, policy, under
+from .methods import BoundFunction, Method, plain_arity
 from .retracing import Retracing
 from .signature import (
     ArgumentError,
     Call,
     Weak,
+    checked_signature,
     conform,
     decided,
     describe,
     entry_specs,
+    of_rank,
     relaxed,
     sizes_at_entry,
 )
@@ -105,8 +111,27 @@ def function(
     return Function(f, input_signature, reduce_retracing, autograph, memory)
 
 
+def _compilable(f: Any) -> Callable[..., Any]:
+    """`f`, if its calls return tensors; TypeError for what cannot be compiled, before anything is called."""
+    what = ""
+    if not callable(f):
+        what = f"{f!r} is not callable: write @tracejit.function above a def, or tracejit.function(f)"
+    elif isinstance(f, type):
+        what = f"{f.__name__} is a class: decorate its methods, such as __call__, instead"
+    elif inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
+        what = f"{f.__qualname__} is asynchronous: make it a plain function, and call that from the async one"
+    elif inspect.isgeneratorfunction(f):
+        what = f"{f.__qualname__} is a generator: return a list of what it yields"
+    if what:
+        raise ArgumentError(f"cannot compile this: {what}{at(user_location())}")
+    return f
+
+
 class Function:
-    """A compiled function; made by :func:`function`."""
+    """A compiled function; made by :func:`function`.
+
+    Copies are the function itself, as for every Python function: traces and compiled code are kept once.
+    """
 
     def __init__(
         self,
@@ -116,22 +141,25 @@ class Function:
         autograph: bool = True,
         memory: int | str | None = None,
     ):
-        self.python_function = f
+        self.python_function = _compilable(f)
         self.memory = None if memory is None else policy(memory)
         self.autograph = autograph
-        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.input_signature = None if input_signature is None else checked_signature(input_signature)
         self.reduce_retracing = reduce_retracing
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.__qualname__ = getattr(f, "__qualname__", self.__name__)
         self.__doc__ = getattr(f, "__doc__", None)
         self.__module__ = getattr(f, "__module__", __name__)
         self.__wrapped__ = f
-        self._arity = _plain_arity(f)
+        self._arity = plain_arity(f)
+        #: Does it only show another's signature? Then what a call leaves out or names may mean something to it.
+        self._wraps = hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
         self._settings: Any = None
         self._remembered: dict[tuple, Specialization] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
         self._patterns: dict[Any, list[TensorSpec]] = {}
         self._traces = 0
+        self._may_create = True
         self._retracing = Retracing()
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[weakref.ref, Function]] = {}
@@ -193,7 +221,7 @@ class Function:
         tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
         args, kwargs = unflatten(structure, tensors)
         leaves, structure = flatten(self._run(args, kwargs))
-        return unflatten(structure, [converted(y) for y in leaves])
+        return unflatten(structure, [converted(y, self.python_function) for y in leaves])
 
     def _run(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run the Python function; in a trace with its control flow converted, and so that ``x[i] = v`` works."""
@@ -221,31 +249,53 @@ class Function:
         except (TypeError, ValueError):
             return None
 
-    def _conforming(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        if kwargs and self.signature is not None:
+    def _complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments by position as far as they have one, with the defaults of those not given."""
+        if self.signature is None or not (kwargs or len(args) != self._arity):
+            return args, kwargs
+        if self._wraps and self.input_signature is None:
+            return args, kwargs
+        try:
             bound = self.signature.bind(*args, **kwargs)
-            args, kwargs = bound.args, bound.kwargs
-        if kwargs:
-            raise ArgumentError(f"an input_signature allows positional arguments only{at(user_location())}")
-        return conform(args, self.input_signature or ()), {}
+        except TypeError as error:
+            raise ArgumentError(f"{self.__name__}{self.signature}: {error}{at(user_location())}") from None
+        if not self._wraps:
+            bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def _conforming(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The complete arguments, converted to the input_signature, which says nothing of those with a default."""
+        args, kwargs = self._complete(args, kwargs)
+        covered = len(self.input_signature or ())
+        if self.signature is not None and len(args) < covered:
+            raise ArgumentError(
+                f"the input_signature has {covered} entries, {self.__name__}{self.signature} takes {len(args)} by "
+                f"position{at(user_location())}"
+            )
+        self._must_be_defaults(args[covered:], kwargs)
+        return (*conform(args[:covered], self.input_signature or ()), *args[covered:]), kwargs
+
+    def _must_be_defaults(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        names = list(self.signature.parameters) if self.signature else []
+        first = len(names) - len(args) - len(kwargs)
+        for name, given in [*zip(names[max(first, 0) :], args), *kwargs.items()]:
+            parameter = self.signature.parameters.get(name) if self.signature else None
+            if parameter is None or given is not parameter.default:
+                raise ArgumentError(
+                    f"the input_signature of {self.__name__} says nothing of {name!r}, so it can only have its "
+                    f"default; got {given!r}: add it to the input_signature, or leave that out{at(user_location())}"
+                )
 
     def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
         if self.input_signature is not None:
             return describe(*self._conforming(args, kwargs))
-        if self.signature is not None and (kwargs or len(args) != self._arity):
-            try:
-                bound = self.signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{self.__name__}() {error}") from None
-            bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
-        return describe(args, kwargs)
+        return describe(*self._complete(args, kwargs))
 
     def specialization(self, call: Call) -> Specialization:
         """The trace that serves a call, made if there is none."""
         with self._lock:
             patterns = self._pattern(call)
-            key = (call.structure, call.values, tuple([i for i, _ in call.arrays]), tuple(patterns))
+            key = (*call.arguments, tuple(patterns))
             made = self._specializations.get(key)
             if made is None:
                 self._forget_the_dead()
@@ -264,7 +314,8 @@ class Function:
     def _pattern(self, call: Call) -> list[TensorSpec]:
         """The specs to trace with: None for sizes that are not known before the call."""
         if self.input_signature is not None:
-            return flatten(self.input_signature)[0]
+            wanted = flatten(self.input_signature)[0]
+            return [of_rank(p, s.rank) for p, s in zip(wanted, call.specs, strict=True)]
         if not self.reduce_retracing:
             return call.specs
         group = call.group()
@@ -282,7 +333,8 @@ class Function:
 
     def _traced(self, call: Call, patterns: Sequence[TensorSpec]) -> Specialization:
         created: list[Variable] = []
-        made = self._trace_once(call, patterns, None if self._traces else created)
+        made = self._trace_once(call, patterns, created if self._may_create else None)
+        self._may_create = False
         if created:
             made = self._trace_once(call, patterns, None)
         return made
@@ -305,7 +357,7 @@ class Function:
                 explained(self.python_function, escaping.error)
                 raise escaping.error from None
             structure.append(found)
-            return [converted(y) for y in leaves]
+            return [converted(y, self.python_function) for y in leaves]
 
         hints = {
             n: s for n, s in sizes_at_entry(atoms, [s.shape for s in call.specs]).items() if s is not None
@@ -315,7 +367,9 @@ class Function:
         sizes = decided(traced.graph.guards, atoms)
         if sizes:
             traced.graph = resize_graph(traced.graph, sizes)
-        return Specialization(self.__name__, traced, specs, atoms, structure[0])
+        return Specialization(
+            self.__name__, traced, specs, atoms, structure[0], call.arguments, self.signature
+        )
 
     # ---- looking inside ---------------------------------------------------------------------------------
 
@@ -323,10 +377,39 @@ class Function:
         """How many times the Python body has been traced."""
         return self._traces
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization:
-        """The trace for these arguments (TensorSpecs may stand for arrays), callable with arrays alone."""
+    def traces(self) -> list[Specialization]:
+        """Its traces so far, in the order of the arguments they were made for.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> f = tf.function(lambda x, n: x * n)
+        >>> y, z = f(tf.constant(1.0), 2), f(tf.constant([1.0, 2.0]), 3)
+        >>> for trace in f.traces():
+        ...     print(trace.outline())
+        (x: float32[], n: 2) -> float32[]
+        (x: float32[2], n: 3) -> float32[2]
+        """
+        return [made for several in self._specializations.values() for made in several]
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Parameters, result and captures of each trace so far, as text."""
+        return ("\n\n" if verbose else "\n").join(
+            made.pretty_printed_signature(verbose) for made in self.traces()
+        )
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization | AnyRank:
+        """The trace for these arguments, callable with arguments like them or with the arrays alone.
+
+        TensorSpecs may stand for arrays; where one leaves the rank open there is a trace for each rank, made when it
+        is first called.
+        """
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
+        args, kwargs = self._complete(args, kwargs)
+        open_ranks = [x for x in flatten((args, kwargs))[0] if isinstance(x, TensorSpec) and not x.ranked]
+        if open_ranks:
+            return AnyRank(self.get_concrete_function, args, kwargs, self.signature)
         return self.specialization(self._described(args, kwargs))
 
     def autograph_source(self) -> str:
@@ -336,7 +419,10 @@ class Function:
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The traced graph for these arguments."""
-        return self.get_concrete_function(*args, **kwargs).graph
+        return self._trace_for(args, kwargs).graph
+
+    def _trace_for(self, args: tuple, kwargs: dict[str, Any]) -> Specialization:
+        return self.specialization(self._described(args, kwargs))
 
     def gradient_graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph of the gradient with respect to every float input, for these arguments."""
@@ -365,7 +451,28 @@ class Function:
         return compiler().llvm_text(self.graph(*args, **kwargs))
 
     def __repr__(self) -> str:
-        return f"<tracejit.function {self.__qualname__}>"
+        traces = len(self.traces())
+        parameters = "" if self.signature is None else self.signature
+        return f"<tracejit.function {self.__qualname__}{parameters}, {traces} trace{'s' * (traces != 1)}>"
+
+    # ---- copies -----------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Function:
+        f = copy.deepcopy(self.python_function, memo)
+        return self if f is self.python_function else Function(f, *self._options())
+
+    def __reduce__(self) -> str | tuple:
+        """By name, as Python's functions are, where the name leads here."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return self.__qualname__ if found is self else (Function, (self.python_function, *self._options()))
+
+    def _options(self) -> tuple:
+        return self.input_signature, self.reduce_retracing, self.autograph, self.memory
 
     # ---- methods ----------------------------------------------------------------------------------------
 
@@ -380,70 +487,6 @@ class Function:
     def _bind(self, instance: Any) -> Any:
         key, table = id(instance), self._bound
         ref = weakref.ref(instance, lambda _: table.pop(key, None))
-        method = Function(
-            Method(self.python_function, ref),
-            self.input_signature,
-            self.reduce_retracing,
-            self.autograph,
-            self.memory,
-        )
+        method = Function(Method(self.python_function, ref), *self._options())
         table[key] = (ref, method)
         return table[key]
-
-
-class Method:
-    """A method whose instance is kept weakly, so that compiled methods do not keep objects alive."""
-
-    def __init__(self, f: Callable[..., Any], instance: weakref.ref):
-        self.f = f
-        self.instance = instance
-        self.__name__ = getattr(f, "__name__", "method")
-        self.__qualname__ = getattr(f, "__qualname__", self.__name__)
-        self.__doc__ = f.__doc__
-        self.__module__ = f.__module__
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        whole = inspect.signature(self.f)
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
-
-    def bound(self) -> Callable[..., Any]:
-        """The bound method, as long as its object exists."""
-        instance = self.instance()
-        if instance is None:
-            raise TracejitError(f"{self.__qualname__}: the object it belongs to no longer exists")
-        return self.f.__get__(instance)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.bound()(*args, **kwargs)
-
-
-class BoundFunction:
-    """A compiled method of one object."""
-
-    __slots__ = ("function", "instance")
-
-    def __init__(self, function: Function, instance: Any):
-        self.function = function
-        self.instance = instance
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.function, name)
-
-
-def _plain_arity(f: Callable[..., Any]) -> int | None:
-    """The number of arguments of a function that takes nothing but plain positional ones."""
-    if isinstance(f, Method):
-        inner = _plain_arity(f.f)
-        return None if inner is None else inner - 1
-    code = getattr(f, "__code__", None)
-    if (
-        code is None
-        or code.co_kwonlyargcount
-        or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    ):
-        return None
-    return code.co_argcount

@@ -55,11 +55,16 @@ def _chain(entry: Value, value: Value, made: dict[Value, Node], uses: Counter[Va
     found: list[Node] = []
     while value is not entry:
         node = made.get(value)
-        if node is None or node.op.name != "scatter_add" or node.attrs["axis"] != 0 or uses[value] != 1:
+        if node is None or not _adds_rows(node) or uses[value] != 1:
             return []
         found.append(node)
         value = node.inputs[0]
     return found[::-1]
+
+
+def _adds_rows(node: Node) -> bool:
+    """Does it add its third input to rows of its first, those that its second names?"""
+    return "adds_rows" in node.op.traits and node.attrs["axis"] == 0
 
 
 def _taken_out(graph: Graph, chains: dict[int, tuple[int, list[Node]]]) -> RowUpdates:

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, is_dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.dim import Dim, Size, substitute
 from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
-from ..core.spec import TensorSpec
+from ..core.spec import TensorSpec, dtype_name
 from ..core.tensor import Tensor
 from .structure import Structure, flatten, leaves_like, text, unflatten
 from .variable import Variable
 
 
 class ArgumentError(TracejitError, TypeError):
-    """An argument that a compiled function cannot be specialised on."""
+    """Arguments that a compiled function cannot be specialised on, or that do not fit its parameters."""
+
+
+class SignatureError(ShapeError, DtypeError):
+    """An argument of another shape or dtype than an ``input_signature`` says."""
 
 
 class Weak:
@@ -66,9 +70,53 @@ def value_key(x: Any) -> Hashable:
     except TypeError:
         raise ArgumentError(
             f"an argument of type {kind.__name__} is neither a tensor nor hashable, so a compiled function cannot "
-            f"tell one from another; pass arrays, numbers, tuples, lists or dicts{at(user_location())}"
+            f"tell one from another; pass {_instead_of(kind)}{at(user_location())}"
         ) from None
     return (kind, x)
+
+
+def _instead_of(kind: type) -> str:
+    if is_dataclass(kind):
+        return f"its fields, or declare {kind.__name__} with @dataclass(frozen=True) or @dataclass(eq=False)"
+    return (
+        "a tuple of its items in order"
+        if issubclass(kind, set)
+        else "arrays, numbers, tuples, lists or dicts"
+    )
+
+
+def value_of(key: Any) -> Any:
+    """What a :func:`value_key` was made of; None for an object that no longer exists."""
+    if isinstance(key, Weak):
+        return key.ref()
+    kind, *parts = key
+    if kind is float:
+        return float.fromhex(parts[0])
+    return complex(*map(float.fromhex, parts)) if kind is complex else parts[0]
+
+
+class Arguments(NamedTuple):
+    """What the calls that one trace serves have in common.
+
+    Attributes
+    ----------
+    structure : Structure
+        Of ``(args, kwargs)``.
+    values : tuple of (int, key)
+        Position among the leaves, and :func:`value_key`, of everything that is no array.
+    places : tuple of int
+        Positions of the arrays.
+    """
+
+    structure: Structure
+    values: tuple
+    places: tuple[int, ...]
+
+    def nest(self, arrays: Sequence[Any]) -> tuple[tuple, dict[str, Any]]:
+        """``(args, kwargs)`` with these in the places of arrays."""
+        leaves = dict(zip(self.places, arrays, strict=True))
+        leaves |= {i: value_of(key) for i, key in self.values}
+        return unflatten(self.structure, [leaves[i] for i in range(len(leaves))])
 
 
 @dataclass
@@ -94,6 +142,11 @@ class Call:
     arrays: list[tuple[int, Any]]
     specs: list[TensorSpec]
     values: tuple
+
+    @property
+    def arguments(self) -> Arguments:
+        """What this call has in common with others of the same trace."""
+        return Arguments(self.structure, self.values, tuple([i for i, _ in self.arrays]))
 
     def group(self) -> Hashable:
         """What calls have in common that differ in sizes only."""
@@ -149,7 +202,7 @@ def _spec_of(array: np.ndarray) -> TensorSpec:
 
 
 def conform(args: tuple, signature: Sequence[Any]) -> tuple:
-    """Arguments converted to an ``input_signature``; ShapeError or DtypeError when they do not fit."""
+    """Arguments converted to an ``input_signature``; ArgumentError or SignatureError when they do not fit."""
     wanted, structure = flatten(tuple(signature))
     try:
         given = leaves_like(structure, tuple(args))
@@ -161,30 +214,51 @@ def conform(args: tuple, signature: Sequence[Any]) -> tuple:
     return unflatten(structure, [_fitted(x, s) for x, s in zip(given, wanted, strict=True)])
 
 
-def _fitted(x: Any, spec: TensorSpec) -> Any:
-    if not isinstance(spec, TensorSpec):
-        raise ArgumentError(f"an input_signature consists of TensorSpecs, not {type(spec).__name__}")
-    if isinstance(x, TensorSpec):
-        have = x
-    else:
-        if not isinstance(x, (Tensor, Variable)):
-            x = (
-                np.asarray(x)
-                if isinstance(x, np.ndarray) and x.dtype == spec.dtype
-                else as_tensor(x, spec.dtype)
-            )
-        elif isinstance(x, Variable):
-            x = as_tensor(x)
-        have = x if isinstance(x, TensorSpec) else TensorSpec(x.shape, x.dtype)
-    if have.dtype != spec.dtype:
-        raise DtypeError(
-            f"an argument of {have} where the input_signature says {spec}; cast it{at(user_location())}"
+def checked_signature(given: Any) -> tuple[Any, ...]:
+    """An ``input_signature`` as a tuple; ArgumentError when it is something else."""
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"an input_signature is a list or tuple with one TensorSpec per argument, not {type(given).__name__}: "
+            f"write [{given!r}]{at(user_location())}"
         )
-    if not admits(spec.shape, have.shape):
-        raise ShapeError(
+    for spec in flatten(tuple(given))[0]:
+        if not isinstance(spec, TensorSpec):
+            raise ArgumentError(
+                f"an input_signature consists of TensorSpecs, not {type(spec).__name__} ({spec!r}): write "
+                f"tracejit.TensorSpec(shape, dtype){at(user_location())}"
+            )
+    return tuple(given)
+
+
+def _fitted(x: Any, spec: TensorSpec) -> Any:
+    if not isinstance(x, TensorSpec):
+        x = _converted(x, spec)
+    have = x if isinstance(x, TensorSpec) else TensorSpec(x.shape, x.dtype)
+    if have.dtype != spec.dtype:
+        raise SignatureError(
+            f"an argument of {have} where the input_signature says {spec}: write "
+            f"tracejit.cast(x, tracejit.{dtype_name(spec.dtype)}){at(user_location())}"
+        )
+    if not fits(spec, have.shape):
+        raise SignatureError(
             f"an argument of {have} does not fit the input_signature {spec}{at(user_location())}"
         )
     return x
+
+
+def _converted(x: Any, spec: TensorSpec) -> Any:
+    if isinstance(x, (Tensor, Variable)):
+        return as_tensor(x)
+    if isinstance(x, np.ndarray) and x.dtype == spec.dtype:
+        return np.asarray(x)
+    if x is None:
+        raise SignatureError(f"None where the input_signature says {spec}{at(user_location())}")
+    return as_tensor(x, spec.dtype)
+
+
+def fits(spec: TensorSpec, shape: Sequence[Size | None] | None) -> bool:
+    """Does a shape fit a spec of a signature, in which None is any size, or in place of the shape any shape?"""
+    return not spec.ranked or (shape is not None and admits(spec.shape, shape))
 
 
 def admits(pattern: Sequence[Size | None], shape: Sequence[Size | None]) -> bool:
@@ -192,6 +266,16 @@ def admits(pattern: Sequence[Size | None], shape: Sequence[Size | None]) -> bool
     return len(pattern) == len(shape) and all(
         p is None or p == s for p, s in zip(pattern, shape, strict=True)
     )
+
+
+def of_rank(pattern: TensorSpec, rank: int) -> TensorSpec:
+    """The pattern for a call: an unknown rank becomes the one the call has, with any sizes."""
+    return pattern if pattern.ranked else TensorSpec([None] * rank, pattern.dtype)
+
+
+def open_spec(spec: TensorSpec) -> TensorSpec:
+    """The spec of an input of a trace as users write it: None for each size that is not known before the call."""
+    return TensorSpec([s if isinstance(s, int) else None for s in spec.shape], spec.dtype)
 
 
 # ---- unknown sizes --------------------------------------------------------------------------------------

@@ -1,13 +1,15 @@
 """Specialization: one trace of a compiled function, with all a call needs: inputs, state, structure of results.
 
-All writes to Variables happen together, after the compiled code has returned.
+All writes to Variables happen together, after the compiled code has returned; calls in several threads lose none.
 """
 
 from __future__ import annotations
 
+import inspect
+import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,33 +17,51 @@ import numpy as np
 from ..core import settings
 from ..core.dim import holds
 from ..core.dispatch import apply, as_tensor, state
-from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ..core.errors import DtypeError, TracejitError, at, user_location
+from ..core.graph import walk
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import Traced
+from .binding import bound_arrays
 from .execution import executable
 from .memory import LoopMemory, report
 from .row_updates import in_range, row_updates
-from .signature import admits, sizes_at_entry
-from .structure import LEAF, Structure, unflatten
+from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_entry
+from .signature_text import outline, signature_text
+from .structure import LEAF, Structure, kind_of, unflatten
 from .unrolled import warn_if_slow
 from .variable import Variable
 
+#: Held while new values of Variables are stored, so that calls in several threads lose none.
+_committing = threading.RLock()
 
-def converted(y: Any) -> Tensor:
-    """A result of a compiled function, as a tensor."""
+
+def converted(y: Any, f: Any = None) -> Tensor:
+    """A result of a compiled function, as a tensor; DtypeError where it cannot be one."""
     try:
         return as_tensor(y)
-    except DtypeError:
+    except DtypeError as error:
+        if isinstance(y, (np.ndarray, np.generic, Tensor)):
+            raise
+        code = getattr(f, "__code__", None)
+        where = "" if code is None else f"\n  in {f.__qualname__}, {code.co_filename}:{code.co_firstlineno}"
         raise DtypeError(
-            f"a compiled function returns tensors, numbers and nests of them, not {type(y).__name__}"
-            f"{at(user_location())}"
-        ) from None
+            f"a compiled function returns tensors, numbers, None, and tuples, lists and dicts of them, not "
+            f"{type(y).__name__}{_instead(y)}{where}{at(user_location())}"
+        ) from error
+
+
+def _instead(y: Any) -> str:
+    if isinstance(y, str):
+        return f" ({y!r}): strings are part of the trace, return them from a plain function"
+    if isinstance(y, (set, frozenset, Iterator)):
+        return ": return a list or a tuple"
+    return ": call the function, and return its result" if callable(y) else ": return its tensors"
 
 
 class Specialization:
-    """A traced function for one signature.
+    """A traced function for one signature, which TensorFlow calls a concrete function.
 
     Attributes
     ----------
@@ -52,6 +72,10 @@ class Specialization:
         Of the array arguments.
     structure : Structure
         Of the result.
+    arguments : Arguments or None
+        What the calls it serves have in common; None where only its arrays are known.
+    signature : inspect.Signature or None
+        The parameters of the Python function.
     """
 
     def __init__(
@@ -61,11 +85,15 @@ class Specialization:
         specs: Sequence[TensorSpec],
         atoms: Sequence[tuple[str, int, int]],
         structure: Structure,
+        arguments: Arguments | None = None,
+        signature: inspect.Signature | None = None,
     ):
         self.name = name
         self.graph = traced.graph
         self.input_specs = list(specs)
         self.structure = structure
+        self.arguments = arguments
+        self.signature = signature
         self._atoms = atoms
         self._captured = traced.captured
         self._captured_arrays = [t.array for t in traced.captured]
@@ -74,6 +102,7 @@ class Specialization:
         self._updates = [(position - first, output) for position, output in self.graph.state]
         self._first = first
         self._in_rows = row_updates(self.graph)
+        self._once = any("prints" in node.op.traits for _, node in walk(self.graph))
         self._results = len(self.graph.outputs) - len(self._updates)
         self._single = structure is LEAF
         self._executable: Any = None
@@ -85,18 +114,49 @@ class Specialization:
 
     def run(self, arrays: list[np.ndarray]) -> Any:
         """Run the compiled graph on the array arguments."""
-        variables: list[Variable] = []
         if self._captured_arrays:
             arrays += self._captured_arrays
-        if self._variables:
-            variables = self.variables()
-            arrays += [v._value.array for v in variables]
         if self._settings is not settings.current():
-            graph = self.graph if self._in_rows is None else self._in_rows.graph
-            started = time.perf_counter()
-            self._executable, self._settings = executable(graph), settings.current()
-            warn_if_slow(self.name, graph, time.perf_counter() - started)
+            self._compile()
+        if self._updates:
+            return self._run_and_commit(arrays)
+        if self._variables:
+            arrays += [v._value.array for v in self.variables()]
         outputs = self._executable(arrays)
+        if self._single:
+            return Tensor(outputs[0])
+        return unflatten(self.structure, [Tensor(y) for y in outputs])
+
+    def _compile(self) -> None:
+        graph = self.graph if self._in_rows is None else self._in_rows.graph
+        started = time.perf_counter()
+        self._executable, self._settings = executable(graph), settings.current()
+        warn_if_slow(self.name, graph, time.perf_counter() - started)
+
+    def _run_and_commit(self, arrays: list[np.ndarray]) -> Any:
+        """Run what assigns Variables: all new values become theirs at once, or the call raises and none does.
+
+        A call that finds that another thread has assigned one of them meanwhile starts again from the new value; what
+        prints takes its turn instead.
+        """
+        variables = self.variables()
+        if self._once or self._in_rows is not None:
+            with _committing:
+                return self._committed(self._started(arrays, variables), arrays, variables)
+        while True:
+            before = [v._value for v in variables]
+            outputs = self._executable([*arrays, *[t.array for t in before]])
+            with _committing:
+                if all(variables[k]._value is before[k] for k, _ in self._updates):
+                    return self._committed(outputs, arrays, variables)
+
+    def _started(self, arrays: list[np.ndarray], variables: list[Variable]) -> Sequence[np.ndarray]:
+        arrays += [v._value.array for v in variables]
+        return self._executable(arrays)
+
+    def _committed(
+        self, outputs: Sequence[np.ndarray], arrays: list[np.ndarray], variables: list[Variable]
+    ) -> Any:
         if self._in_rows is not None:
             return self._finished_in_rows(outputs, arrays, variables)
         for variable, output in self._updates:
@@ -130,6 +190,12 @@ class Specialization:
 
     def apply(self, tensors: list[Tensor]) -> Any:
         """Run as one `call` that recorders hear: tapes then differentiate the whole graph."""
+        if not self._updates:
+            return self._applied(tensors)
+        with _committing:
+            return self._applied(tensors)
+
+    def _applied(self, tensors: list[Tensor]) -> Any:
         variables = self.variables()
         inputs = (*tensors, *self._captured, *(v.__tensor__() for v in variables))
         outputs = apply(ops.call, inputs, {"graph": self.graph})
@@ -147,25 +213,71 @@ class Specialization:
             )
         return found  # type: ignore[return-value]
 
-    def __call__(self, *args: Any) -> Any:
-        """Call with the array arguments alone, in order."""
-        if len(args) != len(self.input_specs):
-            raise TypeError(
-                f"{self.name} takes {len(self.input_specs)} arrays, {len(args)} given{at(user_location())}"
-            )
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """Of its Variables those that tapes watch."""
+        return tuple(v for v in self.variables() if v.trainable)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """The tensors from outside of the function and the Variables that it uses."""
+        return [*self._captured, *self.variables()]
+
+    @property
+    def inputs(self) -> list[TensorSpec]:
+        """The specs of its array arguments, with None for sizes that are not known before the call."""
+        return [open_spec(s) for s in self.input_specs]
+
+    @property
+    def outputs(self) -> list[TensorSpec]:
+        """The specs of the tensors in its result."""
+        return [open_spec(y.spec) for y in self.graph.outputs[: self._results]]
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple, dict[str, Any]]:
+        """``(args, kwargs)`` it was traced for: a TensorSpec for each array, other values as they are."""
+        return (tuple(self.inputs), {}) if self.arguments is None else self.arguments.nest(self.inputs)
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result with a TensorSpec for each tensor."""
+        return unflatten(self.structure, self.outputs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call with the arguments of the function, or with its array arguments alone, in order.
+
+        What is no array may be left out, or must be what it was when this was traced.
+        """
+        if kwargs or len(args) != len(self.input_specs) or any(kind_of(x) is not None for x in args):
+            args = tuple(bound_arrays(self, args, kwargs))
         tensors = [self._checked(x, spec) for x, spec in zip(args, self.input_specs, strict=True)]
         if not self.serves([t.shape for t in tensors]):
-            raise ShapeError(f"{self.name} was traced for other sizes{at(user_location())}")
+            raise SignatureError(
+                f"{self.name} was traced for other sizes: {self.outline()}, got "
+                f"{', '.join(str(t.spec) for t in tensors)}{at(user_location())}"
+            )
         if state.recorders or state.interpreter is not None:
             return self.apply(tensors)
         return self.run([t.array for t in tensors])
 
     def _checked(self, x: Any, spec: TensorSpec) -> Tensor:
         tensor = as_tensor(x, spec.dtype) if not hasattr(x, "dtype") else as_tensor(x)
-        pattern = [s if isinstance(s, int) else None for s in spec.shape]
-        if tensor.dtype != spec.dtype or not admits(pattern, tensor.shape):
-            raise ShapeError(f"{self.name} was traced for {spec}, got {tensor.spec}{at(user_location())}")
+        if tensor.dtype != spec.dtype or not admits(open_spec(spec).shape, tensor.shape):
+            raise SignatureError(
+                f"{self.name} was traced for {open_spec(spec)}, got {tensor.spec}{at(user_location())}"
+            )
         return tensor
 
+    def outline(self) -> str:
+        """The parameters and the result in one line."""
+        return outline(self)
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """The parameters, the result and what is used from outside, on lines of their own."""
+        return signature_text(self) if verbose else f"{self.name}{outline(self)}"
+
+    def __str__(self) -> str:
+        return f"ConcreteFunction {signature_text(self)}"
+
     def __repr__(self) -> str:
-        return f"<tracejit.ConcreteFunction {self.name}({', '.join(map(str, self.input_specs))})>"
+        return f"<ConcreteFunction {self.name}{outline(self)}>"

@@ -24,7 +24,7 @@ from ..core.tensor import Tensor
 from ..core.text import constants, parse, to_text
 from ..core.trace import Held, Traced
 from ..frontend.function import BoundFunction, Function
-from ..frontend.signature import Call, admits
+from ..frontend.signature import Arguments, Call, admits
 from ..frontend.specialization import Specialization
 from ..frontend.variable import Variable
 from .checkpoint import store
@@ -171,10 +171,10 @@ class _Saving:
         if isinstance(f, Specialization):
             return {"traces": [self.trace(f, None, path)], "parameters": None}
         whole = f.function if isinstance(f, BoundFunction) else f
-        if whole.input_signature is not None and not any(whole._specializations.values()):
+        if whole.input_signature is not None and not whole.traces():
             whole.get_concrete_function()
         return {
-            "traces": [self.trace(made, key, path) for key, made in _traces(whole)],
+            "traces": [self.trace(made, made.arguments, path) for made in whole.traces()],
             "parameters": _parameters(whole),
         }
 
@@ -202,13 +202,6 @@ class _Saving:
             "variables": [self.variable(v) for v in made.variables()],
             "call": call,
         }
-
-
-def _traces(f: Function) -> list[tuple[tuple, Specialization]]:
-    """The traces of a function, each with the arguments it serves: structure, Python values, places of arrays."""
-    if isinstance(f, LoadedFunction):
-        return f.saved
-    return [(key[:3], made) for key, several in f._specializations.items() for made in several]
 
 
 def _functions(obj: Any) -> Iterator[tuple[str, Any]]:
@@ -266,7 +259,7 @@ class LoadedModel(Module):
 class LoadedFunction(Function):
     """A compiled function of which only its traces are left."""
 
-    def __init__(self, name: str, parameters: list | None, traces: Sequence[tuple[Any, Specialization]]):
+    def __init__(self, name: str, parameters: list | None, traces: Sequence[Specialization]):
         def gone(*args: Any, **kwargs: Any) -> Any:
             raise NotSaved(f"{name} was saved without its Python code{at(user_location())}")
 
@@ -275,17 +268,20 @@ class LoadedFunction(Function):
         super().__init__(gone)
         self.saved = list(traces)
 
+    def traces(self) -> list[Specialization]:
+        """The traces that were saved."""
+        return self.saved
+
     def specialization(self, call: Call) -> Specialization:
         """The saved trace that serves a call."""
-        positions = [i for i, _ in call.arrays]
-        for (structure, values, places), made in self.saved:
+        for made in self.saved:
             if (
-                (structure, values, places) == (call.structure, call.values, positions)
+                made.arguments == call.arguments
                 and _fits(made, call.specs)
                 and made.serves([s.shape for s in call.specs])
             ):
                 return made
-        known = "; ".join(", ".join(map(str, made.input_specs)) for _, made in self.saved)
+        known = "; ".join(", ".join(map(str, made.input_specs)) for made in self.saved)
         given = ", ".join(map(str, call.specs))
         raise NotSaved(
             f"{self.__name__} was saved for ({known}) and is called with ({given}): call it before saving as it is to "
@@ -345,14 +341,12 @@ class _Loading:
         traces = [(t["call"], self.trace(t)) for t in described["traces"]]
         if len(traces) == 1 and traces[0][0] is None:
             return traces[0][1]
-        keyed = [
-            (
-                (decoded(c["structure"]), tuple(decoded(v) for v in c["values"]), list(c["positions"])),
-                made,
-            )
-            for c, made in traces
-        ]
-        return LoadedFunction(name, described["parameters"], keyed)
+        parameters = described["parameters"]
+        for call, made in traces:
+            values = tuple(decoded(v) for v in call["values"])
+            made.arguments = Arguments(decoded(call["structure"]), values, tuple(call["positions"]))
+            made.signature = None if parameters is None else _signature(parameters)
+        return LoadedFunction(name, parameters, [made for _, made in traces])
 
     def trace(self, described: dict[str, Any]) -> Specialization:
         table = {k: self.arrays[f"constant {k}"] for k in described["constants"]}

@@ -441,7 +441,7 @@ def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any],
     prepare=_scatter_prepare,
     vjp=(lambda g, y, x, i, v, *, axis: g, None, lambda g, y, x, i, v, *, axis: ops.gather(g, i, axis=axis)),
     jvp=lambda record, ts: [_scatter_tangent(record, ts)],
-    traits=("window", "refuses"),
+    traits=("window", "refuses", "adds_rows"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
         sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float")),
