@@ -97,10 +97,10 @@ def scan(
 def _in_either_order(
     f: Callable[[Any, Any], Any], init: Any, xs: Any, length: Any, reverse: bool, memory: Any
 ) -> Any:
-    if not _has_rows(xs):
-        return _running(f, init, xs, reverse)
     if not _has_rows(init):
         return control.scan(f, init, xs, length, reverse, memory)
+    if not _has_rows(xs):
+        return _running(f, init, xs, reverse)
     try:
         return control.scan(_pairing(f, init), init, xs, length, reverse, memory)
     except _Misfit:
@@ -130,7 +130,7 @@ def _continuing(f: Callable[[Any, Any], Any], first: Any) -> Callable[[Any, Any]
 
 def _first_returns(f: Callable[[Any, Any], Any], fits: Callable[[Any], bool]) -> Callable[[Any, Any], Any]:
     """`f`, but :class:`_Misfit` is raised when its first call fails or does not return what `fits`."""
-    seen = []
+    seen: list[bool] = []
 
     def checked(carry: Any, x: Any) -> Any:
         if seen:

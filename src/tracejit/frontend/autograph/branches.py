@@ -153,8 +153,9 @@ def select(
     condition = truth(pred)
     sides = [_Side(then, "then", ()), _Side(orelse, "orelse", ())]
     variables = assigned_in(*(s.region for s in sides))
-    if variables:
-        sides = [_Side(then, "then", variables), _Side(orelse, "orelse", variables)]
+    read = _unlike_variables(*(s.values for s in sides))
+    if variables or read:
+        sides = [_Side(then, "then", variables, read), _Side(orelse, "orelse", variables, read)]
     plan = _Plan(sides, uses or Uses((), ()))
     values = [
         plan.merged(name, a, b, what)
@@ -179,6 +180,30 @@ def select(
     for variable, value in zip(variables, plan.results[len(plan.kinds) :], strict=True):
         variable.store(value)
     return [v() for v in values]
+
+
+def _unlike_variables(left: Sequence[Any], right: Sequence[Any]) -> set[int]:
+    """Which Variables are on one side what a number or another Variable is on the other: their values count there."""
+    found: set[int] = set()
+    for a, b in zip(left, right, strict=True):
+        (x, structure), (y, other) = flatten(a), flatten(b)
+        if alike(structure, other):
+            found.update(
+                id(v)
+                for p, q in zip(x, y, strict=True)
+                if p is not q and all(is_number(leaf) or isinstance(leaf, Variable) for leaf in (p, q))
+                for v in (p, q)
+                if isinstance(v, Variable)
+            )
+    return found
+
+
+def _reading(value: Any, read: Collection[int]) -> Any:
+    """The value, with tensors for those Variables."""
+    if not read:
+        return value
+    leaves, structure = flatten(value)
+    return unflatten(structure, [x.__tensor__() if id(x) in read else x for x in leaves])
 
 
 class Uses(NamedTuple):
@@ -207,13 +232,19 @@ class _Side:
         Serial number of the position among the leaves to the graph's value.
     """
 
-    def __init__(self, run: Callable[[], list[Any]], name: str, carried: Sequence[Variable]):
+    def __init__(
+        self,
+        run: Callable[[], list[Any]],
+        name: str,
+        carried: Sequence[Variable],
+        read: Collection[int] = (),
+    ):
         self.values: list[Any] = []
         self.numbers: list[Any] = []
 
         def body() -> list[Tensor]:
             try:
-                self.values = run()
+                self.values = [_reading(v, read) for v in run()]
             except Exception as error:
                 raise escaping(error, "a branch") from error
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
