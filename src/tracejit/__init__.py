@@ -93,6 +93,7 @@ from .ops.compare import (
 )
 from .ops.index import dynamic_slice, dynamic_update_slice, scatter_add
 from .ops.linalg import dot, matmul
+from .ops.numpy_protocol import FACE as _NUMPY_FACE
 from .ops.shape import (
     broadcast_to,
     clip_by_value,
@@ -179,6 +180,9 @@ _NAMES = {
     "progress": "library.progress",
     "Sequential": "layers",
 }
+
+
+_NUMPY_FACE.append(lambda name: getattr(_import_module(f"{__name__}.numpy"), name, None))
 
 
 def __getattr__(name: str) -> _Any:

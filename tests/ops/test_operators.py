@@ -137,7 +137,6 @@ def test_numpy_functions():
         y = tf.reduce_sum(np.exp(x) * B)
     np.testing.assert_allclose(tape.gradient(y, x), np.exp(A) * B)
     for result, expected in (
-        (np.arctan2(x, B), np.arctan2(A, B)),
         (np.add.reduce(x), A.sum()),
         (np.mean(x), A.mean()),
         (np.concatenate([x, x]), [*A, *A]),
@@ -221,3 +220,37 @@ def test_the_power_one_half_is_that_of_any_exponent(exponent, mode):
     found = mode(tf.pow)(base, exponent).numpy().ravel()
     np.testing.assert_array_equal(found, [np.inf, 0.0, 2.0, np.inf, np.nan])
     assert not np.signbit(found[:4]).any()
+
+
+INTEGERS = [np.array([6, -3, 0, 127], dtype) for dtype in ("int8", "int32", "int64")]
+INTEGERS += [np.array([6, 253, 0, 127], dtype) for dtype in ("uint8", "uint64")]
+ON_BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("x", INTEGERS, ids=lambda x: x.dtype.name)
+@pytest.mark.parametrize("op", ON_BITS, ids=lambda f: f.__name__)
+def test_operators_of_bits(op, x, mode):
+    other = np.array([1, 7, 3, 100], x.dtype)
+    for a, b in ((x, other), (other, x), (x, 3), (3, x)):
+        wanted = op(a, b)
+        found = mode(lambda a, b: op(a, b))(
+            *(tf.constant(v) if isinstance(v, np.ndarray) else v for v in (a, b))
+        )
+        assert isinstance(found, tf.Tensor) and found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.numpy(), wanted)
+    np.testing.assert_array_equal(mode(lambda a: ~a)(tf.constant(x)).numpy(), ~x)
+
+
+def test_operators_of_bits_refuse_floats():
+    x = tf.constant(A)
+    for op in ON_BITS:
+        with pytest.raises(TypeError, match=r"takes .*integers, got float64.*\n.*test_operators\.py"):
+            op(x, x)
+    with pytest.raises(TypeError, match=r"takes integers, got bool"):
+        tf.constant([True]) << tf.constant([True])
+
+
+def test_divmod_of_a_number_by_a_tensor():
+    assert [t.item() for t in divmod(7, tf.constant(2.0))] == [3.0, 1.0]
+    assert [t.item() for t in tf.function(lambda x: divmod(-7, x))(tf.constant(2))] == [-4, 1]

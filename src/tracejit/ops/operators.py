@@ -17,26 +17,14 @@ from ..core.dispatch import NO_ATTRS, apply, as_tensor, state, tell
 from ..core.errors import DtypeError, at, stack_level, user_location
 from ..core.op import OPS, Op, ops
 from ..core.tensor import Tensor
-from . import arithmetic, compare, linalg, printing, reduce
+from . import arithmetic, bits, compare, linalg, printing, reduce
 from .at import At
 from .indexing import get
+from .numpy_protocol import METHODS, array_function, array_ufunc
 from .reduce import axes_of, kept
 
 _NUMBERS = (int, float)
 _MANY_ROWS = 1000  # a loop of more steps in a trace is hardly meant to be written out
-
-#: NumPy ufunc name to op name, where they differ.
-_OTHER_NAMES = {
-    "power": "pow",
-    "absolute": "abs",
-    "positive": "identity",
-    "conjugate": "conj",
-    "rint": "round",
-    "floor_divide": "floordiv",
-    "remainder": "mod",
-    "true_divide": "divide",
-    "isnan": "is_nan",
-}
 
 
 def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -91,6 +79,16 @@ def _pow(self: Any, other: Any) -> Any:
     return arithmetic.pow(self, other)
 
 
+def _logic_or_bits(logic: Callable[..., Any], of_bits: Callable[..., Any]) -> Callable[..., Any]:
+    """``&``, ``|`` and ``^``: logic of bools, and of integers bit by bit."""
+
+    def op(a: Any, b: Any) -> Any:
+        (a, b), _ = arithmetic.matched((a, b), {})
+        return (logic if a.dtype.kind == "b" else of_bits)(a, b)
+
+    return op
+
+
 def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
     return arithmetic.floordiv(self, other), arithmetic.mod(self, other)
 
@@ -105,9 +103,11 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "mod": arithmetic.mod,
         "pow": arithmetic.pow,
         "matmul": linalg.dot,
-        "and": compare.logical_and,
-        "or": compare.logical_or,
-        "xor": compare.not_equal,
+        "and": _logic_or_bits(compare.logical_and, bits.bitwise_and),
+        "or": _logic_or_bits(compare.logical_or, bits.bitwise_or),
+        "xor": _logic_or_bits(compare.not_equal, bits.bitwise_xor),
+        "lshift": bits.left_shift,
+        "rshift": bits.right_shift,
     }
     found: dict[str, Callable[..., Any]] = {}
     for name, op in pairs.items():
@@ -121,10 +121,14 @@ def _operators() -> dict[str, Callable[..., Any]]:
         found[f"__{name}__"] = _compared(op, None)
     found["__eq__"], found["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
     found["__pow__"], found["__divmod__"] = _pow, _divmod
+    found["__rdivmod__"] = lambda self, other: (
+        arithmetic.floordiv(other, self),
+        arithmetic.mod(other, self),
+    )
     found["__neg__"] = lambda self: arithmetic.negative(self)
     found["__pos__"] = lambda self: ops.identity(self)
     found["__abs__"] = lambda self: arithmetic.abs(self)
-    found["__invert__"] = lambda self: compare.logical_not(self)
+    found["__invert__"] = lambda self: (compare.logical_not if self.dtype.kind == "b" else bits.invert)(self)
     return found
 
 
@@ -229,32 +233,6 @@ def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray
     return read_only(array)
 
 
-def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """NumPy functions of tensors: our op of that name, else NumPy's result on the values (no gradient)."""
-    name = ufunc.__name__
-    op = linalg.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
-    if method == "__call__" and not kwargs and op is not None:
-        try:
-            return op(*inputs)
-        except DtypeError:
-            if any(isinstance(x, Tensor) and x.is_symbolic for x in inputs):
-                raise
-    return getattr(ufunc, method)(*_as_arrays(inputs), **{k: _as_arrays(v) for k, v in kwargs.items()})
-
-
-def _array_function(self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """Other NumPy functions work on the values and return arrays: gradients do not follow."""
-    return function(*_as_arrays(args), **_as_arrays(kwargs))
-
-
-def _as_arrays(nest: Any) -> Any:
-    if hasattr(nest, "__array_ufunc__") and not isinstance(nest, (np.ndarray, np.generic)):
-        return np.asarray(nest)
-    if nest.__class__ in (list, tuple):
-        return nest.__class__(_as_arrays(x) for x in nest)
-    return {k: _as_arrays(v) for k, v in nest.items()} if nest.__class__ is dict else nest
-
-
 # ---- methods --------------------------------------------------------------------------------------------
 
 
@@ -266,6 +244,13 @@ def _reshape(self: Any, *shape: Any) -> Any:
 def _transposed(self: Any, *perm: Any) -> Any:
     """Axes reversed, or in the order given."""
     return ops.transpose(self, *((perm[0] if len(perm) == 1 else perm,) if perm else ()))
+
+
+def _matrices_transposed(self: Any) -> Any:
+    rank = len(self.shape)
+    if rank < 2:
+        raise ValueError(f"mT takes matrices, this is {self.spec}{at(user_location())}")
+    return ops.transpose(self, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _reduction(reduce: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,8 +289,8 @@ PROTOCOLS: dict[str, Any] = {
     "__index__": _index,
     "__round__": _round,
     "__array__": _array,
-    "__array_ufunc__": _array_ufunc,
-    "__array_function__": _array_function,
+    "__array_ufunc__": array_ufunc,
+    "__array_function__": array_function,
     "__format__": _format,
     "__str__": printing.tensor_str,
     "__repr__": printing.tensor_repr,
@@ -321,6 +306,11 @@ PROTOCOLS: dict[str, Any] = {
     "max": _reduction(reduce.reduce_max),
     "min": _reduction(reduce.reduce_min),
     "astype": _astype,
+    **METHODS,
+    "tolist": lambda self: _value(self).tolist(),
+    "copy": lambda self: ops.identity(self),
+    "size": property(lambda self: self.spec.size, doc="Number of elements."),
+    "mT": property(_matrices_transposed, doc="The last two axes exchanged."),
     "T": property(lambda self: ops.transpose(self), doc="The transpose: all axes reversed."),
     "at": property(At, doc="``t.at[index].set(v)``, ``.add(v)`` …: a changed copy."),
     "real": property(lambda self: ops.real(self), doc="Real part."),
