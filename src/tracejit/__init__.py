@@ -146,6 +146,7 @@ _FACES = {
         "linalg",
         "losses",
         "math",
+        "metrics",
     ),
     *(
         "nest",

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import activations, initializers, layers, losses, optimizers
+from . import activations, initializers, layers, losses, metrics, optimizers
 from .library.layers.base import Layer as Model
 from .library.layers.sequential import Sequential
 
@@ -10,6 +10,6 @@ __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` 
 sys.modules.update(
     {
         f"{__name__}.{m.__name__.split('.')[-1]}": m
-        for m in (activations, initializers, layers, losses, optimizers)
+        for m in (activations, initializers, layers, losses, metrics, optimizers)
     }
 )

@@ -258,3 +258,72 @@ def test_an_unknown_number_of_examples():
         expected = tf.nn.softmax(logits).numpy() - np.eye(3)[labels]
         np.testing.assert_allclose(gradient(labels, logits).numpy(), expected, rtol=1e-13)
     assert gradient.experimental_get_tracing_count() == 1
+
+
+# ---- the further losses ---------------------------------------------------------------------------------
+
+Y = np.array([[0.0, 1.0], [1.0, 0.0], [0.3, 0.7]])
+Q = np.array([[0.2, 0.8], [0.6, 0.4], [1.0, 0.0]])
+THREE = np.array([1.0, 0.5, 2.0])
+
+# Computed by keras 3.15 in float32: the loss, and the loss with sample_weight=THREE.
+FURTHER = {
+    "MeanAbsolutePercentageError": (1.0000007e8, 6.6666788e7),
+    "MeanSquaredLogarithmicError": (0.11241478, 0.1766876),
+    "LogCosh": (0.108363934, 0.17112845),
+    "KLDivergence": (3.8019228, 7.274053),
+    "Poisson": (2.5027726, 4.423981),
+    "Hinge": (0.7166667, 0.8833334),
+    "SquaredHinge": (0.61499995, 0.76666665),
+    "CategoricalHinge": (0.8666666, 1.1999999),
+    "CosineSimilarity": (-0.73203737, -0.72466874),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_losses_are_those_of_keras(name):
+    loss = getattr(tf.losses, name)()
+    assert float(loss(Y, Q)) == pytest.approx(FURTHER[name][0], rel=2e-6)
+    assert float(loss(Y, Q, sample_weight=THREE)) == pytest.approx(FURTHER[name][1], rel=2e-6)
+    compiled = tf.function(lambda a, b: loss(a, b))
+    assert float(compiled(tf.constant(Y), tf.constant(Q))) == pytest.approx(FURTHER[name][0], rel=2e-6)
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_gradients_of_further_losses_are_differences(name):
+    labels, predictions = np.array([[0.5, 2.0], [1.5, 0.25]]), np.array([[0.7, 1.1], [0.4, 1.9]])
+    loss, h = getattr(tf.losses, name)(), 1e-6
+    found = tf.grad(lambda p: loss(labels, p))(tf.constant(predictions)).numpy()
+    for i in np.ndindex(2, 2):
+        moved = np.zeros((2, 2))
+        moved[i] = h
+        difference = (float(loss(labels, predictions + moved)) - float(loss(labels, predictions - moved))) / (
+            2 * h
+        )
+        assert found[i] == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+
+def test_a_mean_divided_by_the_weights():
+    loss = tf.losses.MeanSquaredError(reduction="mean_with_sample_weight")
+    each = np.mean((Y - Q) ** 2, axis=1)
+    assert float(loss(Y, Q, sample_weight=THREE)) == pytest.approx(np.average(each, weights=THREE))
+    assert float(loss(Y, Q)) == pytest.approx(each.mean())
+    assert float(loss(Y, Q, sample_weight=0.0 * THREE)) == 0.0
+
+
+def test_a_class_is_left_out():
+    logits = np.array([[1.0, 2.0], [3.0, 0.5]])
+    loss = tf.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=0, reduction="none")
+    assert loss([0, 1], logits).numpy() == pytest.approx([0.0, np.log1p(np.exp(2.5))])
+    given = tf.losses.SparseCategoricalCrossentropy(from_logits=True, axis=0, reduction="none")
+    np.testing.assert_allclose(given([0, 1], logits.T).numpy(), np.log1p(np.exp([1.0, 2.5])), rtol=1e-12)
+
+
+def test_losses_by_name():
+    assert tf.losses.get("mse") is tf.losses.mean_squared_error is tf.losses.get("mean_squared_error")
+    assert tf.losses.get("MSE") is tf.losses.MSE and tf.losses.get("KLD") is tf.losses.kl_divergence
+    assert isinstance(tf.losses.get("SparseCategoricalCrossentropy"), tf.losses.SparseCategoricalCrossentropy)
+    assert tf.losses.get(None) is None and tf.losses.get(tf.losses.hinge) is tf.losses.hinge
+    assert tf.losses.Reduction.NONE == "none"
+    with pytest.raises(ValueError, match="no loss is called 'nonsense'"):
+        tf.losses.get("nonsense")

@@ -1,0 +1,1 @@
+"""Metrics: numbers gathered over many batches, such as means and rates of success."""

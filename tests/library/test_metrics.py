@@ -1,0 +1,146 @@
+"""Metrics: the field's values over several batches, weighted, eagerly and compiled; reset, saved, on no tape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+M = tf.metrics
+LABELS, NUMBERS = (
+    np.array([[0.0, 1.0], [0.0, 0.0]], np.float32),
+    np.array([[1.0, 1.0], [0.5, 0.2]], np.float32),
+)
+SCORES = np.array([[0.05, 0.95, 0.0], [0.1, 0.8, 0.1]])
+
+# Computed by keras 3.15 with the TensorFlow backend: metric, labels, predictions, result.
+KERAS = [
+    (M.Accuracy(), [[1], [2], [3], [4]], [[0], [2], [3], [4]], 0.75),
+    (M.BinaryAccuracy(), [[1], [1], [0], [0]], [[0.98], [1.0], [0.0], [0.6]], 0.75),
+    (M.BinaryAccuracy(threshold=0.7), [1, 1, 0, 0], [0.98, 1.0, 0.0, 0.6], 1.0),
+    (M.CategoricalAccuracy(), [[0, 0, 1], [0, 1, 0]], [[0.1, 0.9, 0.8], [0.05, 0.95, 0.0]], 0.5),
+    (M.SparseCategoricalAccuracy(), [[2], [1]], [[0.1, 0.6, 0.3], [0.05, 0.95, 0.0]], 0.5),
+    (M.SparseTopKCategoricalAccuracy(k=2), [2, 1], [[0.1, 0.9, 0.8], [0.05, 0.95, 0.0]], 1.0),
+    (M.TopKCategoricalAccuracy(k=1), [[0, 0, 1], [0, 1, 0]], [[0.1, 0.9, 0.8], [0.05, 0.95, 0.0]], 0.5),
+    (M.MeanSquaredError(), LABELS, NUMBERS, 0.3225),
+    (M.RootMeanSquaredError(), LABELS, NUMBERS, 0.5678908),
+    (M.MeanAbsoluteError(), LABELS, NUMBERS, 0.425),
+    (M.MeanAbsolutePercentageError(), LABELS, NUMBERS, 4.25e8),
+    (M.BinaryCrossentropy(), LABELS, NUMBERS, 4.2146688),
+    (M.CosineSimilarity(), LABELS, NUMBERS, 0.35355338),
+    (M.CategoricalCrossentropy(), [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], SCORES, 1.1769392),
+    (M.SparseCategoricalCrossentropy(), [1, 2], SCORES, 1.1769392),
+    (M.Precision(), [0, 1, 1, 1], [1.0, 0.0, 1.0, 1.0], 2 / 3),
+    (M.Recall(), [0, 1, 1, 1], [1.0, 0.0, 1.0, 1.0], 2 / 3),
+    (M.TruePositives(), [0, 1, 1, 1], [1.0, 0.0, 1.0, 1.0], 2.0),
+    (M.FalsePositives(), [0, 1, 1, 1], [1.0, 0.0, 1.0, 1.0], 1.0),
+    (M.TrueNegatives(), [0, 1, 1, 1], [1.0, 0.0, 1.0, 1.0], 0.0),
+    (M.FalseNegatives(), [0, 1, 1, 1], [1.0, 0.0, 1.0, 1.0], 1.0),
+    (M.AUC(num_thresholds=3), [0, 0, 1, 1], [0.0, 0.5, 0.3, 0.9], 0.75),
+]
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "predictions", "expected"), KERAS, ids=lambda x: getattr(x, "name", "")
+)
+def test_values_are_those_of_keras(metric, labels, predictions, expected):
+    metric.reset_state()
+    metric.update_state(labels, predictions)
+    assert float(metric.result()) == pytest.approx(expected, rel=2e-6)
+    for _ in range(2):  # as a mean over equal batches, it stays
+        metric.update_state(labels, predictions)
+    counts = ("TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives")
+    times = 3.0 if type(metric).__name__ in counts else 1.0
+    assert float(metric.result()) == pytest.approx(times * expected, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "predictions", "expected"), KERAS, ids=lambda x: getattr(x, "name", "")
+)
+def test_compiled_updates_are_eager_updates(metric, labels, predictions, expected):
+    metric.reset_state()
+    step = tf.function(lambda a, b: metric(a, b))
+    assert float(step(tf.constant(labels), tf.constant(predictions))) == pytest.approx(expected, rel=2e-6)
+    assert float(metric.result()) == pytest.approx(expected, rel=2e-6)
+
+
+def test_a_mean_weighs_batches_by_their_examples():
+    mean = M.Mean(name="loss")
+    assert mean.name == "loss" and float(mean.result()) == 0.0 and mean.result().dtype == tf.float32
+    mean.update_state([1, 3, 5, 7])
+    assert float(mean.result()) == 4.0
+    mean.update_state([2.0, 4.0], sample_weight=[1, 0])
+    assert float(mean.result()) == pytest.approx(3.6)
+    mean.reset_state()
+    assert float(mean(3.0)) == 3.0 and float(mean(5.0)) == 4.0
+    rows = M.Mean()
+    rows.update_state([[1.0, 3.0], [5.0, 7.0]])  # two examples, each the mean of its row
+    assert [float(v) for v in rows.variables] == [2.0, 8.0] or [float(v) for v in rows.variables] == [
+        8.0,
+        2.0,
+    ]
+    assert float(M.Sum()([1.0, 3.0], sample_weight=[1.0, 2.0])) == 7.0
+
+
+def test_sample_weights():
+    accuracy = M.Accuracy()
+    accuracy.update_state([1, 2, 3, 4], [0, 2, 3, 4], sample_weight=[1, 1, 0, 0])
+    assert float(accuracy.result()) == 0.5
+    assert float(M.Precision()([0, 1], [1.0, 1.0], sample_weight=[0.5, 1.5])) == 0.75
+
+
+def test_several_thresholds():
+    precision = M.Precision(thresholds=[0.4, 0.8])
+    precision.update_state([0, 1, 1], [0.5, 0.6, 0.9])
+    np.testing.assert_allclose(precision.result().numpy(), [2 / 3, 1.0], rtol=1e-6)
+
+
+def test_a_metric_of_ones_own_in_a_training_step():
+    class Largest(tf.keras.metrics.Metric):
+        def __init__(self, name="largest", **options):
+            super().__init__(name=name, **options)
+            self.seen = self.add_weight(name="seen", initializer="zeros")
+
+        def update_state(self, values, sample_weight=None):
+            self.seen.assign(tf.maximum(self.seen, tf.reduce_max(values)))
+
+        def result(self):
+            return self.seen
+
+    largest, w = Largest(), tf.Variable(2.0)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(w * x)
+            largest.update_state(loss)
+        return tape.gradient(loss, w)
+
+    assert float(step(tf.constant([1.0, 2.0]))) == 3.0 and float(largest.result()) == 6.0
+    largest.reset_state()
+    assert float(largest.result()) == 0.0 and len(largest.variables) == 1 and not largest.trainable_variables
+
+
+def test_no_gradient_passes_through_a_metric():
+    mean, x = M.Mean(), tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = mean(x * x)
+    assert float(y) == 4.0 and tape.gradient(y, x) is None
+
+
+def test_metrics_are_saved(tmp_path):
+    mean = M.Mean()
+    mean.update_state([2.0, 4.0])
+    path = tf.train.Checkpoint(mean=mean).save(tmp_path / "c")
+    again = M.Mean()
+    tf.train.Checkpoint(mean=again).restore(path).assert_consumed()
+    assert float(again.result()) == 3.0
+
+
+def test_batches_of_unknown_size():
+    mean = M.Mean()
+    step = tf.function(mean.update_state, input_signature=[tf.TensorSpec([None])])
+    step(tf.constant([1.0, 2.0, 3.0]))
+    step(tf.constant([6.0]))
+    assert float(mean.result()) == 3.0 and step.experimental_get_tracing_count() == 1
