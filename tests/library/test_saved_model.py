@@ -136,7 +136,10 @@ def test_functions_alone_and_signatures(tmp_path):
     tf.saved_model.save(f, tmp_path / "f", signatures=f.get_concrete_function(tf.constant([3.0, 4.0])))
     loaded = tf.saved_model.load(tmp_path / "f")
     assert float(loaded(tf.constant([1.0, 1.0]))[0]) == 3.0
-    assert float(loaded.signatures["serving_default"](tf.constant([2.0, 1.0]))[0]) == 4.0
+    named = loaded.signatures["serving_default"](tf.constant([2.0, 1.0]))
+    assert list(named) == ["output_0", "output_1"] and float(named["output_0"]) == 4.0
+    by_name = loaded.signatures["serving_default"](x=tf.constant([2.0, 1.0]))
+    assert float(by_name["output_0"]) == 4.0
 
 
 def test_what_cannot_be_saved(tmp_path):
@@ -167,3 +170,45 @@ def test_a_failed_save_keeps_what_was_there(saved, monkeypatch):
         tf.saved_model.save(net, folder)
     assert (folder / "saved_model.tracejit").read_bytes() == before
     assert len(list(folder.iterdir())) == 1
+
+
+def test_variables_in_lists_and_dicts_are_found_again(tmp_path):
+    class Scale(tf.Module):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = tf.Variable(factor)
+
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.by_name = [Scale(2.0), Scale(3.0)], {"last": Scale(5.0)}
+            self.itself = self
+
+        @tf.function(input_signature=[tf.TensorSpec([])])
+        def __call__(self, x):
+            for layer in [*self.layers, self.by_name["last"]]:
+                x = layer.factor * x
+            return x
+
+    tf.saved_model.save(Net(), tmp_path)
+    net = tf.saved_model.load(tmp_path)
+    assert [float(v) for v in net.trainable_variables] == [5.0, 2.0, 3.0]
+    assert float(net.layers[1].factor) == 3.0
+    with tf.GradientTape() as tape:
+        y = net(tf.constant(1.0))
+    assert [float(g) for g in tape.gradient(y, net.trainable_variables)] == [6.0, 15.0, 10.0]
+    net.by_name["last"].factor.assign(7.0)
+    assert float(net(tf.constant(1.0))) == 42.0
+
+
+def test_signatures_give_names_to_results(tmp_path):
+    class Net(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([]), tf.TensorSpec([])])
+        def ratio(self, x, y):
+            return {"ratio": x / y}
+
+    net = Net()
+    tf.saved_model.save(net, tmp_path, signatures={"ratio": net.ratio.get_concrete_function()})
+    infer = tf.saved_model.load(tmp_path).signatures["ratio"]
+    assert float(infer(y=tf.constant(2.0), x=tf.constant(6.0))["ratio"]) == 3.0
+    assert len(infer.inputs) == 2 and infer.structured_outputs["ratio"].dtype == tf.float32

@@ -23,16 +23,18 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.text import constants, parse, to_text
 from ..core.trace import Held, Traced
-from ..frontend.function import BoundFunction, Function
+from ..frontend.function import Function
+from ..frontend.methods import BoundFunction
 from ..frontend.signature import Arguments, Call, admits
 from ..frontend.specialization import Specialization
+from ..frontend.structure import flatten, kind_of
 from ..frontend.variable import Variable
 from .checkpoint import store
-from .module import Module
+from .module import Module, children
 from .saved_nests import decoded, encoded
 
 FILE = "saved_model.tracejit"
-FORMAT = "1"
+FORMAT = "2"
 
 
 class NotSaved(TracejitError, ValueError):
@@ -61,7 +63,8 @@ def save(
     export_dir : path
         A folder, made if it is not there. What it held before is replaced in one step, at the end.
     signatures : compiled function, its concrete function, or dict of them, optional
-        Further functions, found in ``load(...).signatures``; a single one is called ``serving_default``.
+        Further functions, found in ``load(...).signatures``; a single one is called ``serving_default``. Called there,
+        they return a dict: their own, or ``output_0``, ``output_1`` … for what they return.
     options : SaveOptions, optional
         Accepted, and ignored.
 
@@ -142,10 +145,11 @@ class _Saving:
         self.arrays: dict[str, np.ndarray] = {}
         self.variables: list[Variable] = []
         self.traces = 0
+        self.around: tuple[int, ...] = ()
 
     def object(self, obj: Any, path: str) -> dict[str, Any]:
         """An object by its attributes: Variables, functions, and objects that hold some."""
-        found: dict[str, Any] = {"variables": {}, "functions": {}, "objects": {}, "signatures": {}}
+        found: dict[str, Any] = {"functions": {}, "parts": {}, "signatures": {}}
         if isinstance(obj, (Function, BoundFunction)):
             found["functions"]["__call__"] = self.function(obj, "the function")
             return found
@@ -153,12 +157,27 @@ class _Saving:
             described = self.function(value, f"{path}{name}")
             if described["traces"]:
                 found["functions"][name] = described
-        for name, value in sorted(getattr(obj, "__dict__", {}).items()):
-            if isinstance(value, Variable):
-                found["variables"][name] = self.variable(value)
-            elif isinstance(value, Module):
-                found["objects"][name] = self.object(value, f"{path}{name}.")
+        around = (*self.around, id(obj))
+        self.around, outside = around, self.around
+        attributes = (
+            children(obj) if isinstance(obj, Module) else sorted(getattr(obj, "__dict__", {}).items())
+        )
+        parts = {name: self.part(value, f"{path}{name}.") for name, value in attributes}
+        self.around = outside
+        found["parts"] = {name: part for name, part in parts.items() if part is not None}
         return found
+
+    def part(self, value: Any, path: str) -> list | None:
+        """A Variable, a Module, or a nest that holds some; None for anything else, and for what contains itself."""
+        if isinstance(value, Variable):
+            return ["variable", self.variable(value)]
+        if isinstance(value, Module):
+            return None if id(value) in self.around else ["object", self.object(value, path)]
+        kind = kind_of(value)
+        if kind not in (list, tuple, dict):
+            return None
+        items = [(name, self.part(x, f"{path}{name}.")) for name, x in children(value)]
+        return [kind.__name__, items] if any(part for _, part in items) else None
 
     def variable(self, v: Variable) -> dict[str, Any]:
         k = next((i for i, known in enumerate(self.variables) if known is v), len(self.variables))
@@ -169,13 +188,13 @@ class _Saving:
 
     def function(self, f: Any, path: str) -> dict[str, Any]:
         if isinstance(f, Specialization):
-            return {"traces": [self.trace(f, None, path)], "parameters": None}
+            return {"traces": [self.trace(f, f.arguments, path)], "parameters": _parameters(f.signature)}
         whole = f.function if isinstance(f, BoundFunction) else f
         if whole.input_signature is not None and not whole.traces():
             whole.get_concrete_function()
         return {
             "traces": [self.trace(made, made.arguments, path) for made in whole.traces()],
-            "parameters": _parameters(whole),
+            "parameters": _parameters(whole.signature),
         }
 
     def trace(self, made: Specialization, key: Any, path: str) -> dict[str, Any]:
@@ -212,12 +231,12 @@ def _functions(obj: Any) -> Iterator[tuple[str, Any]]:
             yield name, getattr(obj, name) if isinstance(held, Function) else held
 
 
-def _parameters(f: Function) -> list | None:
+def _parameters(signature: inspect.Signature | None) -> list | None:
     """Names and plain defaults of the parameters, so that keywords work after loading."""
-    if f.signature is None:
+    if signature is None:
         return None
     found = []
-    for p in f.signature.parameters.values():
+    for p in signature.parameters.values():
         plain = isinstance(p.default, (int, float, str, type(None)))
         if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or (
             p.default is not p.empty and not plain
@@ -294,6 +313,32 @@ class LoadedFunction(Function):
         return self.specialization(call).apply(call.tensors())
 
 
+class LoadedSignature:
+    """A function saved as a signature: what it returns has names."""
+
+    def __init__(self, function: Any):
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The results by name: those of a dict, ``output_0`` and so on for anything else."""
+        return _named(self.function(*args, **kwargs))
+
+    @property
+    def structured_outputs(self) -> dict[str, Any]:
+        """The specs of the results by name."""
+        return _named(self.function.traces()[0].structured_outputs)
+
+    def __getattr__(self, name: str) -> Any:
+        traces = self.function.traces()
+        return getattr(traces[0] if len(traces) == 1 else self.function, name)
+
+
+def _named(result: Any) -> dict[str, Any]:
+    if isinstance(result, dict):
+        return result
+    return {f"output_{i}": y for i, y in enumerate(flatten(result)[0])}
+
+
 def _fits(made: Specialization, specs: Sequence[TensorSpec]) -> bool:
     return all(
         a.dtype == b.dtype and admits([d if isinstance(d, int) else None for d in a.shape], b.shape)
@@ -322,14 +367,28 @@ class _Loading:
 
     def object(self, described: dict[str, Any]) -> LoadedModel:
         model = LoadedModel()
-        for name, v in described["variables"].items():
-            setattr(model, name, self.variable(v))
-        for name, inner in described["objects"].items():
-            setattr(model, name, self.object(inner))
+        for name, part in described["parts"].items():
+            setattr(model, name, self.part(part))
         for name, f in described["functions"].items():
             model.__dict__[name] = self.function(name, f)
-        model.signatures = {name: self.function(name, f) for name, f in described["signatures"].items()}
+        model.signatures = {
+            name: LoadedSignature(self.function(name, f)) for name, f in described["signatures"].items()
+        }
         return model
+
+    def part(self, described: list | None) -> Any:
+        """The inverse of `_Saving.part`; None stands for what was neither Variable nor Module."""
+        match described:
+            case ["variable", variable]:
+                return self.variable(variable)
+            case ["object", inner]:
+                return self.object(inner)
+            case ["dict", items]:
+                return {name: self.part(part) for name, part in items}
+            case [kind, items]:
+                found = [self.part(part) for _, part in items]
+                return tuple(found) if kind == "tuple" else found
+        return None
 
     def variable(self, described: dict[str, Any]) -> Variable:
         key = described["key"]
