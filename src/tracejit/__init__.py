@@ -53,7 +53,7 @@ from .frontend.reductions import (
 from .frontend.registering import RegisterGradient, no_gradient
 from .frontend.solvers import fixed_point, root
 from .frontend.tape import GradientTape, UnconnectedGradients
-from .frontend.transforms import grad, gradients_function, jvp, value_and_grad, vjp
+from .frontend.transforms import grad, gradients_function, jvp, linearize, value_and_grad, vjp
 from .frontend.variable import Variable
 from .frontend.vectorize import vectorized_map, vmap
 from .ops.arithmetic import (

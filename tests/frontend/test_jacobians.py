@@ -218,6 +218,25 @@ def test_aux(mode):
     assert float(found[0, 0]) == 6.0 and aux == "more"
 
 
+@pytest.mark.parametrize("mode", [tf.jacrev, tf.jacfwd, tf.hessian])
+def test_aux_may_be_tensors(mode, run):
+    f = lambda x: (x**3, {"twice": 2.0 * x, "list": [x, None]})
+    found, aux = run(mode(f, has_aux=True), tf.constant(3.0))
+    assert float(found) == (18.0 if mode is tf.hessian else 27.0)
+    assert (float(aux["twice"]), float(aux["list"][0]), aux["list"][1]) == (6.0, 3.0, None)
+
+
+def test_forward_mode_runs_the_function_once_as_it_is():
+    seen = []
+
+    def f(x):
+        seen.append(float(x[0]))  # a value, not a symbol
+        return x * x if x[0] > 0.0 else -x
+
+    np.testing.assert_array_equal(tf.jacfwd(f)(tf.constant([3.0, 1.0])), np.diag([6.0, 2.0]))
+    assert seen == [3.0]
+
+
 def test_complex_values():
     z = tf.constant(np.array([1 + 2j, 2 - 1j]))
     np.testing.assert_allclose(tf.jacfwd(lambda z: z * z)(z).numpy(), np.diag(2 * z.numpy()))

@@ -1,4 +1,4 @@
-"""grad, value_and_grad, vjp, jvp, gradients_function: structures, nesting, errors."""
+"""grad, value_and_grad, vjp, jvp, linearize, gradients_function: structures, nesting, errors."""
 
 from __future__ import annotations
 
@@ -96,6 +96,74 @@ def test_gradients_function():
     assert values(tf.gradients_function(lambda x, y: x * 2.0)(1.0, 1.0)) == [2.0, None]
     assert values(tf.gradients_function(lambda x: x * 2.0)(np.ones(2), dy=[1.0, 5.0])) == [[2.0, 10.0]]
     assert values(tf.gradients_function(lambda x, y: x * y, params=[1])(2.0, 3.0)) == [2.0]
+
+
+def both(x, y):
+    return {"product": x * y, "sines": (tf.sin(x), None)}
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_linearize(mode):
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+
+    def program(x, y, s, t):
+        value, push = tf.linearize(both, x, y)
+        return value, push(s, t), push(t, None), tf.jvp(both, [x, y], [s, t])
+
+    value, pushed, alone, (_, expected) = mode(program)(x, y, np.ones(2), np.array([0.5, 2.0]))
+    np.testing.assert_array_equal(value["product"], x * y)
+    np.testing.assert_allclose(pushed["product"], y + x * [0.5, 2.0], rtol=1e-15)
+    np.testing.assert_allclose(alone["product"], y * [0.5, 2.0], rtol=1e-15)
+    np.testing.assert_array_equal(pushed["product"], expected["product"])
+    np.testing.assert_array_equal(pushed["sines"][0], expected["sines"][0])
+    assert pushed["sines"][1] is None
+
+
+def test_linearize_runs_the_function_once_and_nests():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return tf.sin(x) * x
+
+    _, push = tf.linearize(f, tf.constant(0.5, tf.float64))
+    one, two = push(1.0).item(), push(2.0).item()
+    assert two == 2.0 * one and len(calls) == 1
+    second = tf.grad(lambda x: tf.linearize(f, x)[1](1.0))(tf.constant(0.5, tf.float64))
+    assert second.item() == pytest.approx(2 * np.cos(0.5) - 0.5 * np.sin(0.5), rel=1e-14)
+    with pytest.raises(ValueError, match=r"1 primals and 2 tangents(.|\n)*test_transforms.py"):
+        push(1.0, 2.0)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_vjp_jvp_and_linearize_pass_on_what_is_returned_besides(mode):
+    def f(x):
+        return x * x, {"more": x + 1.0, "text": None}
+
+    def program(x):
+        y, pullback, one = tf.vjp(f, x, has_aux=True)
+        _, t, two = tf.jvp(f, [x], [x], has_aux=True)
+        _, push, three = tf.linearize(f, x, has_aux=True)
+        return y, pullback(1.0)[0], t, push(x), one, two, three
+
+    y, g, t, u, *more = mode(program)(tf.constant(3.0))
+    assert values([y, g, t, u]) == [9.0, 6.0, 18.0, 18.0]
+    assert values(more) == [{"more": 4.0, "text": None}] * 3
+    for call in (
+        lambda: tf.grad(lambda x: x, has_aux=True)(1.0),
+        lambda: tf.jvp(lambda x: (x, x, x), [1.0], [1.0], has_aux=True),
+    ):
+        with pytest.raises(tf.ShapeError, match="returns a pair"):
+            call()
+
+
+def test_a_default_of_the_function_is_not_an_argument_of_its_derivative():
+    def f(x, y, scale=2.0):
+        return x * y * scale
+
+    for mode in (lambda g: g, tf.function):
+        assert mode(tf.grad(f, argnums=-1))(3.0, 5.0).item() == 6.0
+        assert mode(tf.jacfwd(f, argnums=-1))(3.0, 5.0).item() == 6.0
 
 
 def test_errors():

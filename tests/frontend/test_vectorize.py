@@ -624,6 +624,16 @@ def test_where_the_axis_of_the_results_stands(mode: Callable):
     assert_close(same, np.array([[1.0] * 5, [2.0] * 5]))
 
 
+@both_modes
+def test_a_default_is_shared_by_all_examples(mode: Callable):
+    def f(x, weights=W[0], *, shift=1.0):
+        return x * tf.reduce_sum(weights) + shift
+
+    assert_close(mode(tf.vmap(f))(tf.constant(XS)), XS * W.numpy()[0].sum() + 1.0)
+    found = mode(tf.vmap(f, in_axes=(0,)))(tf.constant(XS), weights=tf.constant(ROWS), shift=tf.constant(XS))
+    assert_close(found, XS * ROWS.sum(1) + XS)
+
+
 def test_the_number_of_examples_may_be_given():
     found = tf.vmap(lambda x: x * 2.0, in_axes=None, axis_size=3)(tf.constant([1.0, 2.0]))
     assert_close(found, np.array([[2.0, 4.0]] * 3))

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .backprop import Listing, backprop, linearize, with_sizes_of
+from .backprop import Listing, backprop, with_sizes_of
 from .dispatch import Record, apply, located, recording
-from .graph import Graph
+from .graph import Graph, silent
 from .op import ops
 from .tensor import Tensor
-from .trace import trace
+from .trace import replay, trace
 
 Tangent = Any  # Tensor | None
+
+
+class _Forward(Listing):
+    """Keeps every call, for forward mode alone: a loop need not return what its backward would read."""
+
+    reverse = False
 
 
 def pushforward(
@@ -119,10 +125,12 @@ def _jvp_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, tuple[boo
 
     def rule(*args: Tensor) -> list[Tensor]:
         xs = args[:n]
-        ys, records = linearize(graph, xs)
+        listing = _Forward()
+        with recording(listing):
+            ys = replay(silent(graph), xs)
         chosen = [x for x, a in zip(xs, active, strict=True) if a]
         tangents: dict[int, Tangent] = {x.serial: t for x, t in zip(chosen, args[n:], strict=True)}
-        found = pushforward(records, tangents, ys)
+        found = pushforward(listing.records, tangents, ys)
         connected[:] = [t is not None for t in found]
         return [*ys, *(t for t in found if t is not None)]
 

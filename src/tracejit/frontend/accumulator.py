@@ -43,6 +43,9 @@ class ForwardAccumulator:
     tf.Tensor([4. 0.], shape=(2,), dtype=float32)
     """
 
+    #: Nothing that only a backward reads is kept for it.
+    reverse = False
+
     def __init__(self, primals: Any, tangents: Any):
         leaves, structure = flatten(primals)
         self._tangents: dict[int, Tensor] = {}

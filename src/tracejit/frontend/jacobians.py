@@ -15,14 +15,13 @@ import numpy as np
 
 from ..core.backprop import backprop
 from ..core.dim import Size
-from ..core.dispatch import Record
-from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.dispatch import Record, as_tensor
+from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..ops.batch import moved
 from .choices import map_fn
-from .structure import flatten, unflatten
-from .transforms import grad, jvp, vjp
+from .structure import Structure, flatten, unflatten
+from .transforms import grad, jvp, linearize, positions, vjp
 from .vectorize import vmap
 
 INT64 = np.dtype("int64")
@@ -81,7 +80,7 @@ def jacrev(
     argnums : int or sequence of int
         Which arguments to differentiate with respect to; each may be a nest of float tensors.
     has_aux : bool
-        `f` also returns something that is passed on as it is.
+        `f` returns a pair, of which the second is passed on as it is.
 
     Returns
     -------
@@ -100,31 +99,23 @@ def jacrev(
 
     @functools.wraps(f, updated=())
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        chosen = _positions(argnums, len(args))
-        aux: list[Any] = []
-        value, pullback = vjp(_restricted(f, args, kwargs, chosen, has_aux, aux), *[args[n] for n in chosen])
+        value, pullback, *aux = vjp(*_of_chosen(f, argnums, args, kwargs), has_aux=has_aux)
         leaves, structure = flatten(value)
         parts = []
         for k, y in enumerate(leaves):
 
             def pull(seed: Tensor, k: int = k) -> tuple:
-                return pullback(unflatten(structure, [seed if i == k else None for i in range(len(leaves))]))
+                return pullback(_alone(structure, len(leaves), k, seed))
 
-            parts.append(_shaped(vmap(pull)(basis(y)), y, argnums))
-        found = unflatten(structure, parts)
-        return (found, aux[0]) if has_aux else found
+            rows, nest = flatten(vmap(pull)(basis(y)))
+            found = unflatten(nest, [ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows])
+            parts.append(_as_asked(found, argnums))
+        return _with_aux(unflatten(structure, parts), aux)
 
     return jacobian_of
 
 
 jacobian = jacrev
-
-
-def _shaped(rows: tuple, y: Tensor, argnums: int | Sequence[int]) -> Any:
-    """Rows per element of `y` as tensors of ``y.shape + x.shape``."""
-    leaves, structure = flatten(rows)
-    found = unflatten(structure, [ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in leaves])
-    return found[0] if isinstance(argnums, int) else found
 
 
 def jacfwd(
@@ -145,36 +136,20 @@ def jacfwd(
 
     @functools.wraps(f, updated=())
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        chosen = _positions(argnums, len(args))
-        aux: list[Any] = []
-        g = _restricted(f, args, kwargs, chosen, has_aux, aux)
-        leaves, structure = flatten([args[n] for n in chosen])
-        inputs = [_floating(x) for x in leaves]
-        columns: list[list[Tensor]] = []
-        shape_of: list[Any] = []
-        for k, x in enumerate(inputs):
+        of_chosen, *chosen = _of_chosen(f, argnums, args, kwargs)
+        value, push, *aux = linearize(of_chosen, *chosen, has_aux=has_aux)
+        leaves, structure = flatten(tuple(chosen))
+        columns = []
+        for k, x in enumerate(map(as_tensor, leaves)):
 
-            def push(tangent: Tensor, k: int = k) -> list[Tensor]:
-                tangents = [tangent if i == k else None for i in range(len(inputs))]
-                value, found = jvp(g, unflatten(structure, inputs), unflatten(structure, tangents))
-                outs, out_structure = flatten(found)
-                shape_of[:] = [out_structure, [y.shape for y in flatten(value)[0]]]
-                return outs
+            def along(tangent: Tensor, k: int = k) -> Any:
+                return push(*_alone(structure, len(leaves), k, tangent))
 
-            found = vmap(push, out_axes=0)(basis(x))
-            columns.append(
-                [
-                    ops.reshape(moved(t, 0, len(t.shape) - 1), shape=(*t.shape[1:], *x.shape))
-                    for t in flatten(found)[0]
-                ]
-            )
-        out_structure, shapes = shape_of
-        parts = []
-        for j in range(len(shapes)):
-            nest = unflatten(structure, [c[j] for c in columns])
-            parts.append(nest[0] if isinstance(argnums, int) else tuple(nest))
-        found = unflatten(out_structure, parts)
-        return (found, aux[0]) if has_aux else found
+            found = flatten(vmap(along, out_axes=-1)(basis(x)))[0]
+            columns.append([ops.reshape(t, shape=(*t.shape[:-1], *x.shape)) for t in found])
+        nests = [unflatten(structure, rows) for rows in zip(*columns, strict=True)]
+        found = unflatten(flatten(value)[1], [_as_asked(nest, argnums) for nest in nests])
+        return _with_aux(found, aux)
 
     return jacobian_of
 
@@ -223,44 +198,34 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     return jvp(grad(f, argnums), primals, tangents)[1]
 
 
-def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
-    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
-    for n in chosen:
-        if not -count <= n < count:
-            raise ValueError(f"argnums {n} for a call with {count} positional arguments{at(user_location())}")
-    return [n % count for n in chosen]
+# ---- what jacrev and jacfwd share -----------------------------------------------------------------------
 
 
-def _restricted(
-    f: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    chosen: Sequence[int],
-    has_aux: bool,
-    aux: list[Any],
-) -> Callable[..., Any]:
-    """`f` as a function of the chosen arguments; what it returns besides goes to `aux`."""
+def _of_chosen(
+    f: Callable[..., Any], argnums: int | Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple:
+    """`f` as a function of the arguments that `argnums` says, and these arguments."""
+    chosen = positions(argnums, len(args))
 
     @functools.wraps(f, updated=())
     def of_chosen(*values: Any) -> Any:
         given = list(args)
         for n, value in zip(chosen, values, strict=True):
             given[n] = value
-        result = f(*given, **kwargs)
-        if not has_aux:
-            return result
-        if result.__class__ is not tuple or len(result) != 2:
-            raise ShapeError(f"with has_aux the function returns a pair (value, aux){at(user_location())}")
-        aux[:] = [result[1]]
-        return result[0]
+        return f(*given, **kwargs)
 
-    return of_chosen
+    return of_chosen, *(args[n] for n in chosen)
 
 
-def _floating(x: Any) -> Tensor:
-    from_tensor = ops.identity(x)
-    if not from_tensor.spec.differentiable:
-        raise DtypeError(
-            f"cannot differentiate with respect to {from_tensor.spec}: pass a float{at(user_location())}"
-        )
-    return from_tensor
+def _alone(structure: Structure, count: int, k: int, tensor: Tensor) -> Any:
+    """A nest of `count` leaves that is zero but for the `k`-th."""
+    return unflatten(structure, [tensor if i == k else None for i in range(count)])
+
+
+def _as_asked(nest: tuple, argnums: int | Sequence[int]) -> Any:
+    """The entry of the one argument that was asked for, or those of several."""
+    return nest[0] if isinstance(argnums, int) else nest
+
+
+def _with_aux(found: Any, aux: list) -> Any:
+    return (found, *aux) if aux else found

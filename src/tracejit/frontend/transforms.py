@@ -1,4 +1,4 @@
-"""Derivatives of functions as functions: grad, value_and_grad, vjp, jvp, gradients_function.
+"""Derivatives of functions as functions: grad, value_and_grad, vjp, jvp, linearize, gradients_function.
 
 They run the function once under a recorder and walk what was recorded, so they nest in each other, in tapes
 and in traces. Arguments are given new identities first: an outer recorder sees where they came from, and the
@@ -18,7 +18,7 @@ from ..core.op import ops
 from ..core.pushforward import pushforward
 from ..core.tensor import Tensor
 from .recording import Recording
-from .structure import flatten, leaves_like, unflatten
+from .structure import Structure, flatten, leaves_like, unflatten
 from .variable import Variable
 
 
@@ -34,7 +34,7 @@ def grad(
     argnums : int or sequence of int
         Which arguments to differentiate with respect to; each may be a nest of float tensors.
     has_aux : bool
-        `f` also returns something that is passed on as it is.
+        `f` returns a pair, of which the second is passed on as it is.
 
     Returns
     -------
@@ -65,26 +65,37 @@ def value_and_grad(
 
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
-        chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        for n in chosen:
-            if not -len(args) <= n < len(args):
-                raise ValueError(
-                    f"argnums {n} for a call with {len(args)} positional arguments{at(user_location())}"
-                )
-        chosen = tuple(n % len(args) for n in chosen)
-        arguments, sources, structures = _prepared(args, chosen)
+        arguments, sources, structures = _prepared(args, positions(argnums, len(args)))
         recorder = Recording([s.serial for s in sources])
         with recording(recorder):
-            result = f(*arguments, **kwargs)
-        value = _scalar(result[0] if has_aux else result)
+            result, *aux = _parts(f(*arguments, **kwargs), has_aux)
+        value = _scalar(result)
         found = _pulled(recorder, [value], [None], sources)
         found = [_zeros(s) if g is None else g for g, s in zip(found, sources, strict=True)]
         take = iter(found)
         grads = [unflatten(s, take) for s in structures]
         answer = grads[0] if isinstance(argnums, int) else tuple(grads)
-        return ((value, result[1]) if has_aux else value), answer
+        return ((value, *aux) if has_aux else value), answer
 
     return both
+
+
+def positions(argnums: int | Sequence[int], count: int) -> list[int]:
+    """Which of `count` positional arguments are meant, counted from the first; ValueError for those not there."""
+    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+    for n in chosen:
+        if not -count <= n < count:
+            raise ValueError(f"argnums {n} for a call with {count} positional arguments{at(user_location())}")
+    return [n % count for n in chosen]
+
+
+def _parts(result: Any, has_aux: bool) -> tuple:
+    """What is differentiated and, with `has_aux`, what is passed on."""
+    if not has_aux:
+        return (result,)
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise ShapeError(f"with has_aux the function returns a pair (value, aux){at(user_location())}")
+    return tuple(result)
 
 
 def _prepared(args: Sequence[Any], chosen: Sequence[int]) -> tuple[list[Any], list[Tensor], list[Any]]:
@@ -154,19 +165,21 @@ def _pulled(
     return planned_backprop(recorder.records, seeds, [s.serial for s in sources], consume=consume)
 
 
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., tuple]]:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     """The value of `f`, and the function from cotangents of the value to cotangents of the arguments.
 
     Parameters
     ----------
     f : callable
     *primals : nests of float tensors
+    has_aux : bool
+        `f` returns a pair, of which the second is passed on as it is.
 
     Returns
     -------
     value, pullback
         ``pullback(cotangent)`` takes a nest like the value and returns a tuple, one per primal. It may be
-        called several times.
+        called several times. With `has_aux` a third result: what was passed on.
 
     Examples
     --------
@@ -178,7 +191,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., tuple]
     args, sources, structures = _prepared(primals, range(len(primals)))
     recorder = Recording([s.serial for s in sources])
     with recording(recorder):
-        value = f(*args)
+        value, *aux = _parts(f(*args), has_aux)
     leaves, structure = flatten(value)
     targets = [as_tensor(leaf) for leaf in leaves]
 
@@ -190,7 +203,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., tuple]
         take = iter([_zeros(s) if g is None else g for g, s in zip(found, sources, strict=True)])
         return tuple(unflatten(s, take) for s in structures)
 
-    return unflatten(structure, targets), pullback
+    return unflatten(structure, targets), pullback, *aux
 
 
 def _like(value: Any, y: Tensor) -> Tensor:
@@ -200,7 +213,9 @@ def _like(value: Any, y: Tensor) -> Tensor:
     return x if x.dtype == y.dtype else ops.cast(x, dtype=y.dtype)
 
 
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple:
     """The value of `f` and its directional derivative, by forward mode.
 
     Parameters
@@ -208,11 +223,14 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     f : callable
     primals, tangents : sequences of nests, one per argument of `f`
         A tangent has the structure, shapes and dtypes of its primal; None is zero.
+    has_aux : bool
+        `f` returns a pair, of which the second is passed on as it is.
 
     Returns
     -------
     value, tangent
-        The tangent is a nest like the value, with zeros where it does not depend on the primals.
+        The tangent is a nest like the value, with zeros where it does not depend on the primals. With `has_aux` a
+        third result: what was passed on.
 
     Examples
     --------
@@ -223,20 +241,83 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     """
     if len(primals) != len(tangents):
         raise ValueError(f"{len(primals)} primals and {len(tangents)} tangents{at(user_location())}")
-    structure = flatten(list(primals))[1]
+    leaves, structure = flatten(list(primals))
     weights = leaves_like(structure, list(tangents))
-    active = [i for i, w in enumerate(weights) if w is not None]
-    leaves = flatten(list(primals))[0]
-    fresh = [_fresh(x) if i in active else _as_argument(x) for i, x in enumerate(leaves)]
-    seeds = {fresh[i].serial: _like(weights[i], fresh[i]) for i in active}
-    recorder = Recording(seeds, reverse=False)
-    with recording(recorder):
-        value = f(*unflatten(structure, fresh))
-    outs, out_structure = flatten(value)
-    targets = [as_tensor(y) for y in outs]
-    found = pushforward(recorder.records, dict(seeds), targets)
-    found = [_zeros(y) if t is None else t for t, y in zip(found, targets, strict=True)]
-    return unflatten(out_structure, targets), unflatten(out_structure, found)
+    run = _Forward(f, structure, leaves, [w is not None for w in weights], has_aux)
+    return run.value, run.push(weights), *run.aux
+
+
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+    """The value of `f`, and the function from tangents of the arguments to tangents of the value.
+
+    `f` runs once; each call of the second result then costs what the derivative alone does.
+
+    Parameters
+    ----------
+    f : callable
+    *primals : nests of float tensors
+    has_aux : bool
+        `f` returns a pair, of which the second is passed on as it is.
+
+    Returns
+    -------
+    value, push
+        ``push(*tangents)`` takes a nest like each primal, in which None is zero, and returns a nest like the value.
+        With `has_aux` a third result: what was passed on.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> y, push = tf.linearize(lambda a, b: a * b, 2.0, 3.0)
+    >>> float(y), float(push(1.0, 0.0)), float(push(0.0, 1.0))
+    (6.0, 3.0, 2.0)
+    """
+    leaves, structure = flatten(list(primals))
+    run = _Forward(f, structure, leaves, [True] * len(leaves), has_aux)
+
+    def push(*tangents: Any) -> Any:
+        if len(tangents) != len(primals):
+            raise ValueError(f"{len(primals)} primals and {len(tangents)} tangents{at(user_location())}")
+        return run.push(leaves_like(structure, list(tangents)))
+
+    return run.value, push, *run.aux
+
+
+class _Forward:
+    """A function that has run once under a recorder of forward mode.
+
+    Attributes
+    ----------
+    value : nest of Tensor
+    aux : tuple
+        What the function returned besides: nothing, or one object.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        structure: Structure,
+        leaves: Sequence[Any],
+        active: Sequence[bool],
+        has_aux: bool,
+    ):
+        self._inputs = [_fresh(x) if a else _as_argument(x) for x, a in zip(leaves, active, strict=True)]
+        self._recorder = Recording(
+            [x.serial for x, a in zip(self._inputs, active, strict=True) if a], reverse=False
+        )
+        with recording(self._recorder):
+            value, *self.aux = _parts(f(*unflatten(structure, self._inputs)), has_aux)
+        outs, self._structure = flatten(value)
+        self._targets = [as_tensor(y) for y in outs]
+        self.value = unflatten(self._structure, self._targets)
+
+    def push(self, weights: Sequence[Any]) -> Any:
+        """The tangents of the value for a tangent of each input, None being zero."""
+        pairs = zip(self._inputs, weights, strict=True)
+        tangents = {x.serial: _like(w, x) for x, w in pairs if w is not None}
+        found = pushforward(self._recorder.records, tangents, self._targets)
+        found = [_zeros(y) if t is None else t for t, y in zip(found, self._targets, strict=True)]
+        return unflatten(self._structure, found)
 
 
 def gradients_function(

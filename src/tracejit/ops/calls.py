@@ -18,7 +18,7 @@ from ..core.tensor import Tensor
 from ..core.trace import replay
 from .batch_regions import batch_call, batch_custom
 from .lowering import Structure
-from .regions import REGION, filled, given, run_graph
+from .regions import REGION, filled, given, recorded_for_reverse, run_graph
 
 Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]]
 
@@ -38,8 +38,9 @@ splitter: list[Callable[[Graph], Any]] = [lambda graph: None]
 
 
 def _keeping_values(inputs: Sequence[Tensor], attrs: dict) -> dict:
-    """The recorded form of a call: its graph also returns what its backward reads."""
-    parts = splitter[0](attrs["graph"]) if state.interpreter is None and "backward" not in attrs else None
+    """The recorded form of a call for reverse mode: its graph also returns what its backward reads."""
+    splits = state.interpreter is None and "backward" not in attrs and recorded_for_reverse()
+    parts = splitter[0](attrs["graph"]) if splits else None
     if parts is None:
         return attrs
     return {

@@ -26,7 +26,17 @@ from ..core.tensor import Tensor
 from ..core.trace import fresh_trip, replay, trace
 from .batch_loop import batch_loop
 from .lowering import Structure
-from .regions import INDEX, REGION, filled, given, loop_parts, positions, run_graph, zeros_like
+from .regions import (
+    INDEX,
+    REGION,
+    filled,
+    given,
+    loop_parts,
+    positions,
+    recorded_for_reverse,
+    run_graph,
+    zeros_like,
+)
 
 
 def _loop_kernel(*inputs: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
@@ -58,8 +68,8 @@ def stacked(rows: list[np.ndarray], spec: TensorSpec, reverse: bool) -> np.ndarr
 
 
 def _keeping_carries(inputs: Sequence[Tensor], attrs: dict) -> dict:
-    """The recorded form of a loop: its body also returns the carries it was given."""
-    if attrs.get("kept") or "memory" in attrs:
+    """The recorded form of a loop for reverse mode: its body also returns the carries it was given."""
+    if attrs.get("kept") or "memory" in attrs or not recorded_for_reverse():
         return attrs
     body, carries = attrs["body"], attrs["carries"]
     if "kept" not in body.derived:

@@ -42,6 +42,11 @@ def zeros_like(spec: Any) -> Tensor:
     return ops.fill(shape=tuple(spec.shape), value=0.0, dtype=spec.dtype)
 
 
+def recorded_for_reverse() -> bool:
+    """Does anybody listen who may walk back? A recorder of forward mode says ``reverse = False``."""
+    return any(getattr(recorder, "reverse", True) for recorder in state.recorders)
+
+
 def positions(flags: Sequence[bool]) -> list[int]:
     """Where the flags are set."""
     return [i for i, f in enumerate(flags) if f]
