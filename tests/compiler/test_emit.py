@@ -31,6 +31,7 @@ from compiler.native import (
 )
 from tracejit.compiler import llvm
 from tracejit.compiler.emit import context, emit, memory
+from tracejit.compiler.emit.routine import MAX_LOOPS
 from tracejit.compiler.loops import (
     Axis,
     Buffer,
@@ -39,6 +40,7 @@ from tracejit.compiler.loops import (
     Load,
     Nest,
     Program,
+    Statement,
     Store,
 )
 from tracejit.runtime import abi
@@ -252,8 +254,31 @@ def test_small_nests_share_a_function() -> None:
     program = Program(
         "many", [x, *outs], [affine_nest(p, [x, *outs][p], z) for p, z in enumerate(outs)], ("n",)
     )
-    assert emit(program, HOST).text.count("define internal") == 3  # 64 statements each
+    text = emit(program, HOST).text
+    assert text.count("call void @k") == 3  # 64 statements each
+    assert text.count("define internal") == 2  # the first two do the same to other buffers
     agree(program, [RNG.integers(0, 9, 21).astype(F8)], {"n": 21})
+
+
+@pytest.mark.parametrize("differs", ["nothing", "constant", "buffers"])
+def test_groups_that_do_the_same_are_one_function(differs: str) -> None:
+    """Two long groups: alike, with another constant, and with one buffer in the place of two."""
+    x, y = given("x", F8, N, 0), given("y", F8, N, 1)
+    outs = [result(f"z{p}", F8, N, p) for p in range(2)]
+    nests: list[Statement] = []
+    for g, z in enumerate(outs):
+        second = x if differs == "buffers" and g else y
+        factor = 3.0 if differs == "constant" and g else 2.0
+        for p in range(MAX_LOOPS // 6):
+            i, a, b, c, d = (f"{v}{g}_{p}" for v in "iabcd")
+            body = [Load(a, x, at((i, 1))), Load(b, second, at((i, 1)))]
+            body += [op(c, "mul", a, Const(factor, F8)), op(d, "add", c, b), Store(z, at((i, 1)), d)]
+            nests.append(Nest([Axis(i, N)], body))
+    program = Program("twice", [x, y, *outs], nests, ("n",))
+    text = emit(program, HOST).text
+    assert text.count("call void @k") == 2
+    assert text.count("define internal") == (1 if differs == "nothing" else 2)
+    agree(program, [RNG.integers(0, 9, 21).astype(F8) for _ in range(2)], {"n": 21})
 
 
 def affine_nest(p: int, x: Buffer, z: Buffer) -> Nest:

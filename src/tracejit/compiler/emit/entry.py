@@ -22,8 +22,6 @@ class Entry:
     ----------
     k : Kernel
         Its function; scalars and atoms in its tables are those that groups handed over.
-    names : dict
-        Buffer to parameter name.
     common : set of Buffer
         Local buffers that several groups use.
     needed : list of set
@@ -38,7 +36,6 @@ class Entry:
         prints: Sequence[Footprint],
     ):
         self.program, self.k = program, Kernel(module, writers)
-        self.names = {b: f"%b{p}" for p, b in enumerate(program.buffers)}
         self.homes: dict[Buffer, Value] = {}
         self.moved = {b for p in prints for b in p.moved if b.kind != "local"}
         self.allocated = {s.buffer for s in walk(program.body) if isinstance(s, (Allocate, Grow))}

@@ -73,14 +73,16 @@ def emit(program: Program, target: Target | None = None) -> Emitted:
     prints = [Footprint(group) for group in groups]
     entry = Entry(program, module, WRITERS, prints)
     entry.open()
-    both = zip(groups, prints, strict=True)
-    kernels = [Routine(entry, number, *pair).write() for number, pair in enumerate(both)]
-    kernels.append(entry.close())
+    kernels: dict[tuple[str, str], str] = {}
+    for number, (group, print_) in enumerate(zip(groups, prints, strict=True)):
+        Routine(entry, number, group, print_).write(kernels)
+    functions = [f"define internal {shape} {name}{rest}" for (shape, rest), name in kernels.items()]
+    functions.append(entry.close())
     module.declares.update(dict.fromkeys(sorted(entry.k.w.declares)))
     scratch: Size = 0
     for print_ in prints:
         scratch = larger(scratch, print_.scratch)
-    return Emitted(text(module, kernels), tuple(module.calls), aligned(program.workspace) + scratch)
+    return Emitted(text(module, functions), tuple(module.calls), aligned(program.workspace) + scratch)
 
 
 def aligned(size: Size) -> Size:
@@ -88,8 +90,8 @@ def aligned(size: Size) -> Size:
     return -(-size // 64) * 64 if isinstance(size, int) else size + 64
 
 
-def text(module: Module, kernels: list[str]) -> str:
+def text(module: Module, functions: list[str]) -> str:
     width = 8 * module.target.register_bytes
     flags = f'nounwind "no-builtins" "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
     attributes = f"attributes #0 = {{ noinline {flags} }}\nattributes #1 = {{ {flags} }}\n"
-    return "\n".join([*module.declares, "", *module.globals, *module.functions, *kernels, attributes])
+    return "\n".join([*module.declares, "", *module.globals, *module.functions, *functions, attributes])

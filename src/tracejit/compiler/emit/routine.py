@@ -1,6 +1,7 @@
 """One group of statements as a function: what it is given, its body, what it gives back, and its call.
 
-Pointers, sizes and scalars are parameters. Local buffers are stack slots, copied in and out where several
+Pointers, sizes and scalars are parameters, numbered in order of first mention: groups that do the same to other
+buffers, as the steps of a loop that was written out, have the same text and are one function. Local buffers are stack slots, copied in and out where several
 functions use them; cells of buffers that move are slots too, so that they live in registers meanwhile.
 """
 
@@ -50,7 +51,7 @@ class Routine:
 
     def __init__(self, entry: Entry, number: int, group: list[Statement], print_: Footprint):
         self.entry, self.group, self.print = entry, group, print_
-        self.name = f"@k{number}"
+        self.names = {b: f"%b{p}" for p, b in enumerate(print_.buffers)}
         self.k = Kernel(entry.k.module, entry.k.writers)
         self.k.inline_math = print_.elementary < INLINE_MATH
         self.outs = [n for n in print_.defines if n in entry.needed[number]]
@@ -63,17 +64,16 @@ class Routine:
         # the plan never gives two buffers of one statement the same place
         self.overlapping = overlapping(temps) if len(group) > 1 else set()
 
-    def write(self) -> str:
-        """The function's text; its call is in the entry."""
+    def write(self, kernels: dict[tuple[str, str], str]) -> None:
+        """Add the function to `kernels`, what it returns and its text to its name, unless it is there; call it."""
         k, w = self.k, self.k.w
         if self.print.can_fail:
             k.status = "%status"
             w.entry.append("  %status = alloca i32, align 4")
             w.do("store i32 0, ptr %status, align 4")
         self.take_context()
-        for b in self.entry.names:
-            if b in self.print.buffers:
-                self.take_buffer(b)
+        for b in self.names:
+            self.take_buffer(b)
         self.take_values()
         k.statements(self.group)
         results = self.results()
@@ -81,8 +81,7 @@ class Routine:
         w.label("exit")
         self.give_back()
         k.module.declares.update(dict.fromkeys(sorted(w.declares)))
-        self.call(results)
-        return self.text()
+        self.call(kernels.setdefault((self.shape, self.text()), f"@k{len(kernels)}"), results)
 
     def pass_in(self, parameter: str, argument: str) -> None:
         self.parameters.append(parameter)
@@ -97,7 +96,7 @@ class Routine:
             self.pass_in("ptr %work", f"ptr {self.entry.work().text}")
 
     def take_buffer(self, b: Buffer) -> None:
-        k, e, name = self.k, self.entry.k, self.entry.names[b]
+        k, e, name = self.k, self.entry.k, self.names[b]
         if b.kind == "local":
             self.take_local(b)
         elif b in self.print.moved:
@@ -131,7 +130,7 @@ class Routine:
         slot = k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1))
         k.pointers[b] = Value(slot, "ptr")
         if b in self.entry.common:
-            outside = f"{self.entry.names[b]}.out"
+            outside = f"{self.names[b]}.out"
             self.pass_in(f"ptr noalias {outside}", f"ptr {self.entry.k.pointers[b].text}")
             self.copy(b, outside, slot)
             if b in self.print.written:
@@ -148,7 +147,7 @@ class Routine:
 
     def take_cell(self, b: Buffer) -> None:
         """The pointer, and the room, of a buffer that moves: kept in slots here, given back at the end."""
-        k, e, name = self.k, self.entry.k, self.entry.names[b]
+        k, e, name = self.k, self.entry.k, self.names[b]
         for cells, mine, kind, stem in ((e.cells, k.cells, "ptr", "cell"), (e.rooms, k.rooms, "i64", "room")):
             if b in cells:
                 self.pass_in(f"ptr noalias {name}.{stem}", f"ptr {cells[b]}")
@@ -191,26 +190,26 @@ class Routine:
             for mine, kind, stem in ((k.cells, "ptr", "cell"), (k.rooms, "i64", "room")):
                 if b in mine:
                     value = k.w.here(kind, 1, f"load {kind}, ptr {mine[b]}, align 8")
-                    k.w.do(f"store {value.typed}, ptr {self.entry.names[b]}.{stem}, align 8")
+                    k.w.do(f"store {value.typed}, ptr {self.names[b]}.{stem}, align 8")
 
     def text(self) -> str:
+        """The function from its parameters on."""
         k = self.k
         if self.print.can_fail:
             status = k.w.here("i32", 1, "load i32, ptr %status, align 4")
             k.w.do(f"ret i32 {status.text}")
         else:
             k.w.do("ret void")
-        head = f"define internal {self.shape} {self.name}({', '.join(self.parameters)}) #0"
-        return f"{head} {{\nentry:\n{k.w.text()}\n}}\n"
+        return f"({', '.join(self.parameters)}) #0 {{\nentry:\n{k.w.text()}\n}}\n"
 
     @property
     def shape(self) -> str:
         return "i32" if self.print.can_fail else "void"
 
-    def call(self, results: list[tuple[dict[str, Value], str, str]]) -> None:
+    def call(self, name: str, results: list[tuple[dict[str, Value], str, str]]) -> None:
         """The call, the way out if it fails, and the scalars it left."""
         e = self.entry.k
-        call = f"call {self.shape} {self.name}({', '.join(self.arguments)})"
+        call = f"call {self.shape} {name}({', '.join(self.arguments)})"
         if self.print.can_fail:
             self.check(e.w.here("i32", 1, call))
         else:
