@@ -36,6 +36,7 @@ EXAMPLES: dict[str, Callable] = {
     "pow_-1": lambda x: tf.pow(x, -1.0),
     "not_not": lambda x: tf.logical_not(tf.logical_not(x < 1.0)),
     "same_choice": lambda x: tf.where(x < 1.0, x, x),
+    "known_choice": lambda x, y: tf.where(tf.constant(False), x, y),
     "reshape_reshape": lambda x: tf.reshape(tf.reshape(x, (x.shape[0], 1)), (1, x.shape[0])),
     "reshape_same": lambda x: ops.reshape(x, shape=x.shape),
     "broadcast_same": lambda x: ops.broadcast_to(x, shape=x.shape),

@@ -2,7 +2,7 @@
 those that do not are marked `fast` and run under ``fastmath`` only.
 
 A pattern is written as the expression is: ``p.negative[p.negative["x"]]``; a number matches that literal, a
-string binds a value. Replacements get the bound values by name and a `make` to build nodes with.
+string binds a value. Replacements get the bound values by name and a `make`, which builds nodes and knows numbers.
 """
 
 from __future__ import annotations
@@ -86,6 +86,14 @@ def _identity_transpose(make: Any, node: Any, x: Any) -> Any:
     return x if perm == tuple(range(len(perm))) else None
 
 
+def _known_choice(make: Any, node: Any, c: Any, a: Any, b: Any) -> Any:
+    condition = make.number(c)
+    if condition is None:
+        return None
+    chosen, spec = (a if condition else b), node.outputs[0].spec
+    return chosen if chosen.spec == spec else make("broadcast_to", chosen, shape=spec.shape)
+
+
 def _whole_slice(make: Any, node: Any, x: Any) -> Any:
     whole = all(
         start == 0 and step == 1 and size == d
@@ -128,6 +136,7 @@ RULES: tuple[Rule, ...] = (
     _power(-1.0),
     Rule("not_not", p.logical_not[p.logical_not["x"]], lambda make, node, x: x),
     Rule("same_choice", p.where["c", "x", "x"], _same_spec),
+    Rule("known_choice", p.where["c", "a", "b"], _known_choice),
     Rule("reshape_reshape", p.reshape[p.reshape["x"]], _reshaped),
     Rule("reshape_same", p.reshape["x"], _same_spec),
     Rule("broadcast_same", p.broadcast_to["x"], _same_spec),

@@ -265,6 +265,9 @@ class _Make:
     def producer(self, value: Value) -> Node:
         return self.rewriter.made[value]
 
+    def number(self, value: Value) -> Any:
+        return self.rewriter.literal_of(value)
+
     def literal(self, number: float, dtype: np.dtype) -> Value:
         return self.rewriter.constant(np.asarray(number, dtype))
 

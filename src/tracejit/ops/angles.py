@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.op import defop, floating, ops, real
 from ..core.spec import TensorSpec
-from .arithmetic import ELEMENTARY, broadcast, matched, pairs, unary
+from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unary
 from .lowering import Compose, Scalar
 
 _LN2 = math.log(2.0)
@@ -52,14 +52,21 @@ def cosh(x: TensorSpec) -> TensorSpec:
     return floating(x)
 
 
-def _off_one(x: Any) -> Any:
-    """``1 - x**2`` without cancellation near 1."""
-    return (1.0 - x) * (1.0 + x)
+@defop(
+    kernel=lambda x: (1.0 - x) * (1.0 + x),
+    partial=(lambda y, x: -2.0 * x,),
+    lower=Compose(lambda x: (1.0 - x) * (1.0 + x)),
+    traits=ELEMENTWISE,
+    samples=unary(),
+)
+def one_minus_square(x: TensorSpec) -> TensorSpec:
+    """``1 - x**2`` without cancellation near 1 and -1; its derivative has none near 0, unlike that of the product."""
+    return real(x)
 
 
 @defop(
     kernel=np.arcsin,
-    partial=(lambda y, x: 1.0 / ops.sqrt(_off_one(x)),),
+    partial=(lambda y, x: 1.0 / ops.sqrt(ops.one_minus_square(x)),),
     lower=Scalar("asin"),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),
@@ -71,7 +78,7 @@ def asin(x: TensorSpec) -> TensorSpec:
 
 @defop(
     kernel=np.arccos,
-    partial=(lambda y, x: -1.0 / ops.sqrt(_off_one(x)),),
+    partial=(lambda y, x: -1.0 / ops.sqrt(ops.one_minus_square(x)),),
     lower=Scalar("acos"),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),
@@ -93,17 +100,20 @@ def atan(x: TensorSpec) -> TensorSpec:
     return real(x)
 
 
-def _turn(along: Any, y: Any, x: Any) -> Any:
-    """``along / (x**2 + y**2)`` without overflow; 0 infinitely far away."""
+def _turn(y: Any, x: Any, along: Any) -> Any:
+    """``along(y, x) / (x**2 + y**2)`` without overflow; 0 infinitely far away, but NaN of NaN."""
+    far = ops.equal(ops.maximum(ops.abs(x), ops.abs(y)), np.inf)
+    y, x = ops.where(far, 1.0, y), ops.where(far, 1.0, x)
     distance = ops.abs(ops.complex(x, y))
-    far = ops.equal(distance, np.inf)
-    near = ops.where(far, 1.0, distance)
-    return ops.where(far, 0.0, along / near / near)
+    return ops.where(far, 0.0, along(y, x) / distance / distance)
 
 
 @defop(
     kernel=np.arctan2,
-    partial=(lambda angle, y, x: _turn(x, y, x), lambda angle, y, x: _turn(-y, y, x)),
+    partial=(
+        lambda angle, y, x: _turn(y, x, lambda y, x: x),
+        lambda angle, y, x: _turn(y, x, lambda y, x: -y),
+    ),
     lower=Scalar("atan2"),
     prepare=matched,
     traits=ELEMENTARY,
@@ -155,7 +165,7 @@ def acosh(x: TensorSpec) -> TensorSpec:
 
 @defop(
     kernel=np.arctanh,
-    partial=(lambda y, x: 1.0 / _off_one(x),),
+    partial=(lambda y, x: 1.0 / ops.one_minus_square(x),),
     lower=Compose(lambda x: 0.5 * (ops.log1p(x) - ops.log1p(-x))),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),

@@ -178,12 +178,15 @@ def negative(x: TensorSpec) -> TensorSpec:
 
 
 def _power_partial(y: Any, a: Any, b: Any) -> Any:
-    return ops.where(ops.equal(b, 0.0), 0.0, b * pow(a, b - 1.0))
+    """``b * a ** (b - 1)``, which is 0 for ``0 ** 0``; a product also where `b` is 0, as it changes with `b`."""
+    apart = ops.where(ops.equal(a, 0.0), 1.0, a)
+    return b * pow(ops.where(ops.equal(b, 0.0), apart, a), b - 1.0)
 
 
 def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
+    """``y * log(a)``, the logarithm taken as 0 where there is none: NaN and infinite powers give NaN nonetheless."""
     valid = ops.not_equal(a, 0.0) if a.dtype.kind == "c" else ops.less(0.0, a)
-    return ops.where(valid, y * ops.log(ops.where(valid, a, 1.0)), 0.0)
+    return y * ops.where(valid, ops.log(ops.where(valid, a, 1.0)), 0.0)
 
 
 def _root(a: np.ndarray, rank: int) -> np.ndarray:
@@ -219,30 +222,44 @@ def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     return numbers(a, b)
 
 
-@defop(kernel=np.sign, vjp=(None,), lower=Scalar("sign"), traits=ELEMENTWISE, samples=unary(0.5, 2.0))
+def _zero(like: Any) -> Any:
+    return ops.fill(shape=like.shape, value=0.0, dtype=like.dtype)
+
+
+@defop(
+    kernel=np.sign,
+    vjp=(lambda g, y, x: _zero(g),),
+    jvp=lambda record, ts: [_zero(ts[0])],
+    lower=Scalar("sign"),
+    traits=ELEMENTWISE,
+    samples=unary(0.5, 2.0),
+)
 def sign(x: TensorSpec) -> TensorSpec:
-    """-1, 0 or 1 by the sign of `x`, NaN for NaN; no gradient flows through it."""
+    """-1, 0 or 1 by the sign of `x`, NaN for NaN; the derivative is 0, at the jump too."""
     return ordered(numeric(x))
 
 
-def _direction(x: Any) -> Any:
-    """x / |x|, and 0 at 0: the derivative of the absolute value."""
-    if x.dtype.kind != "c":
-        return sign(x)
+def _direction(x: Any) -> tuple[Any, Any]:
+    """The parts of x / |x|, 0 at 0: the derivative of the absolute value. Complex division would overflow."""
     size = abs(x)
     still = ops.equal(size, 0.0)
-    return ops.where(still, 0.0, x / complex(ops.where(still, 1.0, size), 0.0))
+    size = ops.where(still, 1.0, size)
+    return ops.where(still, 0.0, real(x) / size), ops.where(still, 0.0, imag(x) / size)
 
 
 def _abs_jvp(record: Any, ts: list) -> list:
-    direction = _direction(record.inputs[0])
-    if direction.dtype.kind != "c":
-        return [ts[0] * direction]
-    return [real(ts[0] * conj(direction))]
+    x, t = record.inputs[0], ts[0]
+    if x.dtype.kind != "c":
+        return [t * sign(x)]
+    along, across = _direction(x)
+    return [real(t) * along + imag(t) * across]
 
 
 def _abs_vjp(g: Any, y: Any, x: Any) -> Any:
-    return complex(g, 0.0) * _direction(x) if x.dtype.kind == "c" else g * _direction(x)
+    if x.dtype.kind != "c":
+        return g * sign(x)
+    along, across = _direction(x)
+    return complex(g * along, g * across)
 
 
 @defop(
