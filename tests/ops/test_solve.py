@@ -103,3 +103,17 @@ def test_what_it_takes():
         ops.solve(np.ones((2, 2)), np.ones(2))
     with pytest.raises(DtypeError, match="float or complex"):
         ops.solve(np.ones((2, 2), int), np.ones((2, 1), int))
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_gradient_through_a_part_of_the_solution(mode):
+    a, b = matrix(3), RANDOM.normal(size=(3, 2))
+    inverse = np.linalg.inv(a)
+
+    def part(a, b):
+        return tf.linalg.solve(a, b)[1:, 0][1] + tf.gather(tf.linalg.solve(a, b), [0], axis=0)[0, 1]
+
+    found = mode(tf.grad(part, argnums=(0, 1)))(a, b)
+    of_b = np.stack([inverse[2], inverse[0]], axis=1)
+    np.testing.assert_allclose(found[1].numpy(), of_b, atol=1e-14)
+    np.testing.assert_allclose(found[0].numpy(), -of_b @ (inverse @ b).T, atol=1e-14)

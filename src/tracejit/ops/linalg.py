@@ -11,6 +11,7 @@ from ..core.dim import same
 from ..core.dispatch import Record, apply
 from ..core.errors import require
 from ..core.op import Joint, defop, floating, numeric, ops, sample
+from ..core.scattered import dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from ..core.tensor import Tensor
 from ..core.trace import trace
@@ -121,7 +122,7 @@ def _solve_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _solve_vjp(record: Record, gs: list, needs: list[bool]) -> list:
-    g = ops.solve(swapped(record.inputs[0]), gs[0])
+    g = ops.solve(swapped(record.inputs[0]), dense(gs[0]))
     return [ops.negative(ops.matmul(g, swapped(record.outputs[0]))) if needs[0] else None, g]
 
 
