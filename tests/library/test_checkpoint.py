@@ -414,3 +414,61 @@ def test_killed_in_the_middle_of_saving_a_hundred_times(tmp_path):
     inside, reached = map(int, done.stdout.split())
     assert reached >= 100
     assert inside >= 20, f"only {inside} kills came while a file was being written"
+
+
+# ---- as programs for TensorFlow use them -----------------------------------------------------------------
+
+
+def test_lists_and_dicts_that_are_filled_afterwards(tmp_path):
+    saved = tf.train.Checkpoint()
+    saved.listed = [tf.Variable(1.0)]
+    saved.listed.append(tf.Variable(2.0))
+    saved.mapped = {"one": saved.listed[0]}
+    saved.mapped["two"] = saved.listed[1]
+    path = saved.save(tmp_path / "c")
+    restored, one, two = tf.train.Checkpoint(), tf.Variable(0.0), tf.Variable(0.0)
+    restored.mapped = {"two": two}
+    status = restored.restore(path)
+    assert float(two) == 2.0
+    restored.listed = []
+    restored.listed.append(one)
+    assert float(one) == 1.0
+    restored.listed.append(tf.Variable(0.0))
+    restored.mapped = {}
+    with pytest.raises(AssertionError, match="mapped/one: only in the file"):
+        status.assert_consumed()
+
+
+def test_a_checkpoint_as_part_of_another(tmp_path):
+    model = tf.Module()
+    model.layer = tf.Module()
+    model.layer.kernel, model.layer.bias = tf.Variable([1.0]), tf.Variable([2.0])
+    path = tf.train.Checkpoint(net=model).save(tmp_path / "c")
+    bias = tf.Variable([0.0])
+    root = tf.train.Checkpoint(net=tf.train.Checkpoint(layer=tf.train.Checkpoint(bias=bias)))
+    root.restore(path).assert_existing_objects_matched()
+    assert float(bias[0]) == 2.0 and int(root.save_counter) == 1
+
+
+def test_what_a_checkpoint_holds(tmp_path):
+    path = tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).save(tmp_path / "c")
+    assert tf.train.list_variables(path) == [("save_counter", []), ("v", [2])]
+    assert tf.train.list_variables(str(tmp_path)) == tf.train.list_variables(path)
+    assert tf.train.load_variable(path, "v/.ATTRIBUTES/VARIABLE_VALUE").tolist() == [1.0, 2.0]
+    with pytest.raises(KeyError, match="holds no 'w', but save_counter, v"):
+        tf.train.load_variable(path, "w")
+
+
+def test_no_checkpoint_before_its_time(tmp_path):
+    step = tf.Variable(0)
+    manager = tf.train.CheckpointManager(
+        tf.train.Checkpoint(step=step), tmp_path, 5, step_counter=step, checkpoint_interval=3
+    )
+    saved = []
+    for _ in range(7):
+        saved.append(manager.save() is not None)
+        step.assign_add(1)
+    assert saved == [True, False, False, True, False, False, True]
+    assert manager.save(check_interval=False) is not None
+    with pytest.raises(ValueError, match="needs a step_counter"):
+        tf.train.CheckpointManager(tf.train.Checkpoint(), tmp_path, 1, checkpoint_interval=3)

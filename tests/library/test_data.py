@@ -337,3 +337,126 @@ def test_what_was_enqueued_does_not_change_afterwards():
     data[:] = 5
     v.assign(data)
     assert queue.dequeue().numpy().tolist() == [0, 0] and queue.dequeue().numpy().tolist() == [1, 1]
+
+
+# ---- regrouping and reading -----------------------------------------------------------------------------
+
+RANGE = tf.data.Dataset.range
+
+
+def numbers(dataset):
+    return [x.tolist() for x in dataset.as_numpy_iterator()]
+
+
+def test_windows():
+    assert [numbers(w) for w in RANGE(7).window(3)] == [[0, 1, 2], [3, 4, 5], [6]]
+    strided = RANGE(7).window(3, shift=1, stride=2, drop_remainder=True)
+    assert [numbers(w) for w in strided] == [[0, 2, 4], [1, 3, 5], [2, 4, 6]]
+    assert [numbers(w) for w in RANGE(9).window(2, shift=4)] == [[0, 1], [4, 5], [8]]
+    rows = RANGE(6).window(3, shift=1, drop_remainder=True).flat_map(lambda w: w.batch(3))
+    assert numbers(rows) == [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    pairs = tf.data.Dataset.zip((RANGE(4), RANGE(10, 14))).window(2)
+    assert [(numbers(a), numbers(b)) for a, b in pairs] == [([0, 1], [10, 11]), ([2, 3], [12, 13])]
+
+
+def test_datasets_of_datasets():
+    single = tf.data.Dataset.from_tensors
+    assert numbers(RANGE(3).flat_map(lambda x: single(x).repeat(2))) == [0, 0, 1, 1, 2, 2]
+    mixed = RANGE(1, 4).interleave(lambda x: single(x).repeat(3), cycle_length=2, block_length=2)
+    assert numbers(mixed) == [1, 1, 2, 2, 1, 2, 3, 3, 3]
+    with pytest.raises(TypeError, match="makes a dataset of each element, got Tensor"):
+        list(RANGE(2).flat_map(lambda x: x))
+
+
+def test_padded_batches():
+    rows = RANGE(1, 5).map(lambda n: tf.fill([int(n)], n))
+    assert numbers(rows.padded_batch(2)) == [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]]
+    assert numbers(rows.padded_batch(3, [5], -1, drop_remainder=True)) == [
+        [[1, -1, -1, -1, -1], [2, 2, -1, -1, -1], [3, 3, 3, -1, -1]]
+    ]
+    with pytest.raises(ValueError, match="larger than padded_shapes"):
+        list(rows.padded_batch(4, [2]))
+
+
+def test_parts_of_a_dataset():
+    assert numbers(RANGE(10).shard(3, 1)) == [1, 4, 7] and len(RANGE(10).shard(3, 1)) == 3
+    assert numbers(RANGE(10).take_while(lambda x: x < 4)) == [0, 1, 2, 3]
+    assert numbers(tf.data.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()) == [1, 37, 2]
+    assert numbers(RANGE(8).batch(4).rebatch(3)) == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    assert numbers(RANGE(4).apply(lambda d: d.filter(lambda x: x < 2))) == [0, 1]
+    assert int(RANGE(1).get_single_element()) == 0
+    with pytest.raises(ValueError, match="a single element is asked for, there are more"):
+        RANGE(2).get_single_element()
+    with pytest.raises(ValueError, match=r"index is in \[0, 3\), got 3"):
+        RANGE(4).shard(3, 3)
+
+
+def test_what_elements_are_like():
+    spec = tf.data.Dataset.from_tensor_slices({"a": [1, 2], "b": np.zeros((2, 3))}).element_spec
+    assert spec["a"] == tf.TensorSpec([], "int32") and spec["b"] == tf.TensorSpec([3], "float64")
+    rows = tf.data.Dataset.from_tensor_slices(np.zeros((4, 3), "float32"))
+    assert rows.batch(2).element_spec == tf.TensorSpec([None, 3])
+    assert rows.shuffle(4).repeat().batch(2, drop_remainder=True).element_spec == tf.TensorSpec([2, 3])
+    assert RANGE(3).map(lambda i: (i, i * 0.5)).element_spec[1] == tf.TensorSpec([], "float64")
+    with pytest.raises(ValueError, match="without elements"):
+        RANGE(0).map(lambda i: i).element_spec  # noqa: B018
+
+
+def test_a_generator_keeps_its_promise():
+    made = tf.data.Dataset.from_generator
+    pairs = made(
+        lambda: ((i, [1.0] * i) for i in range(3)),
+        output_signature=(tf.TensorSpec([], tf.int32), tf.TensorSpec([None])),
+    )
+    assert [(i.dtype, x.tolist()) for i, x in pairs.as_numpy_iterator()] == [
+        (np.int32, []),
+        (np.int32, [1.0]),
+        (np.int32, [1.0, 1.0]),
+    ]
+    assert numbers(made(lambda n: range(n), args=[4], output_types=tf.float32)) == [0.0, 1.0, 2.0, 3.0]
+    with pytest.raises(tf.ShapeError, match=r"promised float32\[2\] and gave float32\[1\]"):
+        list(made(lambda: [[1.0]], output_signature=tf.TensorSpec([2])))
+
+
+def test_scalars_are_numpys_own():
+    reading = RANGE(2).as_numpy_iterator()
+    assert isinstance(next(reading), np.int64) and reading.next() == 1
+
+
+def test_a_filtered_dataset_in_a_trace():
+    dataset = RANGE(7).filter(lambda x: x > 2)
+
+    @tf.function
+    def total():
+        s = tf.constant(0, tf.int64)
+        for x in dataset:
+            s += x
+        return s
+
+    assert int(total()) == 18
+    with pytest.raises(tf.SymbolicValue, match="has no value while"):
+        tf.function(lambda y: list(RANGE(3).filter(lambda x: x < y)))(tf.constant(2, tf.int64))
+
+
+def test_a_reading_goes_on_where_a_checkpoint_was_made(tmp_path):
+    dataset = RANGE(10).shuffle(10, seed=3, reshuffle_each_iteration=False).batch(2)
+    expected = numbers(dataset)
+    reading = iter(dataset)
+    checkpoint = tf.train.Checkpoint(reading=reading)
+    first = [next(reading).numpy().tolist() for _ in range(2)]
+    path = checkpoint.save(tmp_path / "c")
+    rest = [x.numpy().tolist() for x in reading]
+    assert first + rest == expected
+    checkpoint.restore(path)
+    assert [x.numpy().tolist() for x in reading] == rest
+    another = iter(dataset)
+    tf.train.Checkpoint(reading=another).restore(path).assert_consumed()
+    assert [x.numpy().tolist() for x in another] == rest
+
+
+def test_a_list_with_the_one_component_of_a_queue():
+    queue = tf.queue.FIFOQueue(5, tf.float32)
+    queue.enqueue_many([[2.0, 3.0]])
+    assert [float(queue.dequeue()) for _ in range(2)] == [2.0, 3.0]
+    queue.enqueue([4.0, 5.0])
+    assert queue.dequeue().numpy().tolist() == [4.0, 5.0]

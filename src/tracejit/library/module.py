@@ -118,14 +118,52 @@ class Module:
     # ---- values that wait for their Variable -----------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
         waiting = self.__dict__.get("_deferred")
-        if waiting:
-            hand_over(waiting, name, value)
+        if not waiting:
+            object.__setattr__(self, name, value)
+            return
+        if value.__class__ in (list, dict) and any(path.startswith(name + "/") for path in waiting):
+            value = (GrowingList if value.__class__ is list else GrowingDict)(value)
+            value.owner, value.path = self, name
+        object.__setattr__(self, name, value)
+        hand_over(waiting, name, value)
 
     def defer(self, values: dict[str, np.ndarray]) -> None:
         """Keep values by path (``kernel``, ``layers/0/bias``) for Variables that do not exist yet; none, forget."""
         object.__setattr__(self, "_deferred", values)
+
+
+class _Growing:
+    """A list or dict of a Module in which Variables are still to be put: they find the values that wait for them."""
+
+    owner: Module
+    path: str
+
+    def _arrived(self, step: Any, value: Any) -> None:
+        waiting = self.owner.__dict__.get("_deferred")
+        if waiting:
+            hand_over(waiting, f"{self.path}/{step}", value)
+
+
+class GrowingList(list, _Growing):
+    """A list to which values of a checkpoint are handed over."""
+
+    def append(self, value: Any) -> None:
+        super().append(value)
+        self._arrived(len(self) - 1, value)
+
+
+class GrowingDict(dict, _Growing):
+    """A dict to which values of a checkpoint are handed over."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._arrived(as_step(key), value)
+
+
+def as_step(key: Any) -> str:
+    """A key of a dict as a step of a path."""
+    return str(key).replace("%", "%25").replace("/", "%2F")
 
 
 def snake_case(name: str) -> str:
@@ -151,7 +189,7 @@ def children(value: Any) -> list[tuple[str, Any]]:
     if kind is None or value is None:
         return []
     if issubclass(kind, dict):
-        return [(str(k).replace("%", "%25").replace("/", "%2F"), v) for k, v in value.items()]
+        return [(as_step(k), v) for k, v in value.items()]
     return [(str(i), v) for i, v in enumerate(value)]
 
 

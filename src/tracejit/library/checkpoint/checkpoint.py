@@ -67,8 +67,14 @@ class Checkpoint(Module):
                     f"of them{at(user_location())}"
                 )
             setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the counter when it is first asked for: a Checkpoint that is part of another one needs none."""
+        if name != "save_counter":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with interpreting(None):
             self.save_counter = Variable(np.int64(0), trainable=False, name="save_counter")
+        return self.save_counter
 
     # ---- saving -----------------------------------------------------------------------------------------
 
@@ -149,6 +155,7 @@ class Checkpoint(Module):
             raise FileNotFoundError(f"there is no checkpoint {path}{at(user_location())}") from None
         also = json.loads(metadata.get("also", "{}"))
         known = {**arrays, **{name: arrays[first] for name, first in also.items()}}
+        self._count_again(known)
         found = dict(self._found())
         _check(path, known, found)
         for name, variable in found.items():
@@ -158,6 +165,12 @@ class Checkpoint(Module):
         return Restored(self, path, frozenset(known))
 
     read = restore
+
+    def _count_again(self, known: Mapping[str, Any]) -> None:
+        """Make the counters that the file has values for."""
+        for name, value in [("", self), *((f"{path}/", part) for path, part in paths_of(self))]:
+            if isinstance(value, Checkpoint) and f"{name}save_counter" in known:
+                value.save_counter.read_value()
 
     def _let_wait(self, values: dict[str, np.ndarray]) -> None:
         """Leave values to the Modules in which their Variables will be made."""

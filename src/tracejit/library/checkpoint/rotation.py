@@ -26,6 +26,10 @@ class CheckpointManager:
         What file names begin with.
     init_fn : callable, optional
         What :meth:`restore_or_initialize` calls where there is nothing to restore.
+    step_counter : integer Variable, optional
+        Counts the steps of the program, for `checkpoint_interval`.
+    checkpoint_interval : int, optional
+        How many steps pass at least between two checkpoints: :meth:`save` does nothing before.
 
     Examples
     --------
@@ -46,7 +50,11 @@ class CheckpointManager:
         max_to_keep: int | None,
         checkpoint_name: str = "ckpt",
         init_fn: Callable[[], Any] | None = None,
+        step_counter: Any = None,
+        checkpoint_interval: int | None = None,
     ):
+        if checkpoint_interval is not None and step_counter is None:
+            raise ValueError(f"a checkpoint_interval needs a step_counter{at(user_location())}")
         if max_to_keep is not None and max_to_keep < 1:
             raise ValueError(f"max_to_keep is positive or None, got {max_to_keep}{at(user_location())}")
         self.checkpoint, self.max_to_keep, self.init_fn = checkpoint, max_to_keep, init_fn
@@ -54,6 +62,8 @@ class CheckpointManager:
         self._name, self._folder = checkpoint_name, Path(directory)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._kept = index.noted(self._folder)
+        self.step_counter, self.checkpoint_interval = step_counter, checkpoint_interval
+        self._last_step: int | None = None
 
     @property
     def checkpoints(self) -> list[str]:
@@ -65,14 +75,18 @@ class CheckpointManager:
         """The path of the newest; None when there is none."""
         return self.checkpoints[-1] if self._kept else None
 
-    def save(self, checkpoint_number: Any = None) -> str:
-        """Write the next checkpoint, then delete what is too old. Returns its path.
+    def save(self, checkpoint_number: Any = None, check_interval: bool = True) -> str | None:
+        """Write the next checkpoint, then delete what is too old. Returns its path, or None where it is too early.
 
         Parameters
         ----------
         checkpoint_number : int or integer Variable, optional
             By default one more than the last.
+        check_interval : bool
+            False saves however many steps have passed.
         """
+        if check_interval and self._is_early():
+            return None
         counter = self.checkpoint.save_counter
         before = int(counter.array)
         counter.assign(before + 1)
@@ -90,7 +104,13 @@ class CheckpointManager:
         for old in kept[:cut]:
             index.remove(self._folder, old)
         index.clean(self._folder)
+        self._last_step = None if self.step_counter is None else int(self.step_counter)
         return path
+
+    def _is_early(self) -> bool:
+        if self.checkpoint_interval is None or self._last_step is None:
+            return False
+        return int(self.step_counter) < self._last_step + self.checkpoint_interval
 
     def restore_or_initialize(self) -> str | None:
         """Restore the newest checkpoint and return its path, or call `init_fn` and return None."""

@@ -10,24 +10,34 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, pausing
+from ...core.dispatch import as_tensor
 from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...frontend.conversion import constant
 from ...frontend.structure import flatten, map_structure, unflatten
 from ...frontend.variable import tracer
 from ..random import get_global_generator
-from .elements import as_element, as_tensors, row, stacked
+from .elements import applied, as_array, as_element, holds, like, row
+from .reading import DatasetIterator, NumpyIterator
+from .regrouping import UNKNOWN, Regrouping, counted, positive
 
-_UNKNOWN = -1.0
 Source = Callable[[], Iterator[Any]]
 
 
-class Dataset:
+class Options:
+    """Options of a dataset, accepted for programs written for other libraries: any attribute may be set."""
+
+    def __init__(self) -> None:
+        self.experimental_optimization, self.threading = SimpleNamespace(), SimpleNamespace()
+
+
+class Dataset(Regrouping):
     """A sequence of elements; made by its class methods and from other datasets.
 
     Examples
@@ -40,10 +50,16 @@ class Dataset:
     [3.] [1]
     """
 
-    __slots__ = ("_source", "_length", "_shuffled")
+    __slots__ = ("_source", "_length", "_shuffled", "_spec")
 
-    def __init__(self, source: Source, length: float, shuffled: bool = False):
-        self._source, self._length, self._shuffled = source, length, shuffled
+    def __init__(
+        self,
+        source: Source,
+        length: float,
+        shuffled: bool = False,
+        spec: Callable[[], Any] | None = None,
+    ):
+        self._source, self._length, self._shuffled, self._spec = source, length, shuffled, spec
 
     # ---- sources ----------------------------------------------------------------------------------------
 
@@ -72,7 +88,11 @@ class Dataset:
             raise ShapeError(
                 f"tensors of {counts[0]} and {counts[1]} rows do not go together{at(user_location())}"
             )
-        return Dataset(lambda: (row(element, i) for i in range(counts[0])), counts[0])
+        return Dataset(
+            lambda: (row(element, i) for i in range(counts[0])),
+            counts[0],
+            spec=lambda: map_structure(lambda x: TensorSpec(x.shape[1:], x.dtype), element),
+        )
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
@@ -81,12 +101,44 @@ class Dataset:
         return Dataset(lambda: iter((element,)), 1)
 
     @staticmethod
-    def from_generator(generator: Callable[[], Any], *signature: Any, **options: Any) -> Dataset:
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
         """The elements of a Python iterable, which `generator` makes anew for each reading.
 
-        Signatures are accepted for programs written for other libraries, and ignored.
+        Parameters
+        ----------
+        generator : callable
+        output_types : dtype-like, or nest of them, optional
+            What numbers of elements become; NumPy's choice by default.
+        output_shapes : shape, or nest of them, optional
+            Accepted for programs written for other libraries, and ignored.
+        args : sequence, optional
+            Arguments of `generator`, as tensors.
+        output_signature : TensorSpec, or nest of them, optional
+            What elements are like; those that are not raise.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> rows = tf.data.Dataset.from_generator(
+        ...     lambda: ([1.0] * n for n in range(1, 3)), output_signature=tf.TensorSpec([None]))
+        >>> [row.numpy().tolist() for row in rows]
+        [[1.0], [1.0, 1.0]]
         """
-        return Dataset(lambda: (as_element(e) for e in generator()), _UNKNOWN)
+        given = [as_tensor(x) for x in args or ()]
+        wanted = output_types if output_signature is None else output_signature
+
+        def source() -> Iterator[Any]:
+            return (as_element(e) if wanted is None else like(wanted, e) for e in generator(*given))
+
+        signature = output_signature
+        return Dataset(source, UNKNOWN, spec=None if signature is None else lambda: signature)
 
     @staticmethod
     def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
@@ -118,12 +170,16 @@ class Dataset:
             for rows in zip(*(p._source() for p in parts)):
                 yield unflatten(structure, rows)
 
-        return Dataset(source, _UNKNOWN if _UNKNOWN in known else min(known), any(p._shuffled for p in parts))
+        return Dataset(source, UNKNOWN if UNKNOWN in known else min(known), any(p._shuffled for p in parts))
 
     # ---- from one dataset to another --------------------------------------------------------------------
 
-    def _like(self, source: Source, length: float) -> Dataset:
-        return Dataset(source, length, self._shuffled)
+    def _like(self, source: Source, length: float, spec: Callable[[], Any] | None = None) -> Dataset:
+        return Dataset(source, length, self._shuffled, spec)
+
+    def _same(self, source: Source, length: float) -> Dataset:
+        """With elements like these."""
+        return self._like(source, length, lambda: self.element_spec)
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, **options: Any) -> Dataset:
         """`map_func` of each element; a tuple is passed as several arguments.
@@ -134,45 +190,63 @@ class Dataset:
         >>> [float(y) for y in tf.data.Dataset.range(3).map(lambda i: i * 0.5)]
         [0.0, 0.5, 1.0]
         """
-        return self._like(lambda: (_applied(map_func, e) for e in self._source()), self._length)
+        return self._like(lambda: (applied(map_func, e) for e in self._source()), self._length)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements for which `predicate` holds."""
-        return self._like(
-            lambda: (e for e in self._source() if bool(Tensor(_applied(predicate, e)).array)), _UNKNOWN
+        """The elements for which `predicate` holds; while a function is traced, it must be known for each."""
+        return self._same(lambda: (e for e in self._source() if holds(predicate, e)), UNKNOWN)
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements before the first one for which `predicate` does not hold."""
+        return self._same(
+            lambda: itertools.takewhile(lambda e: holds(predicate, e), self._source()),
+            UNKNOWN,
         )
 
-    def batch(self, batch_size: int, drop_remainder: bool = False, **options: Any) -> Dataset:
-        """Elements stacked, `batch_size` at a time; the last may be smaller, or be left out.
+    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Elements made with a state: ``state, new = scan_func(state, element)`` gives `new` for each element.
 
         Examples
         --------
         >>> import tracejit as tf
-        >>> [b.numpy().tolist() for b in tf.data.Dataset.range(5).batch(2, drop_remainder=True)]
-        [[0, 1], [2, 3]]
+        >>> sums = tf.data.Dataset.range(1, 4).scan(tf.constant(0, tf.int64), lambda s, x: (s + x, s + x))
+        >>> [int(s) for s in sums]
+        [1, 3, 6]
         """
-        size = _positive("batch_size", batch_size)
 
         def source() -> Iterator[Any]:
-            elements = self._source()
-            while taken := list(itertools.islice(elements, size)):
-                if len(taken) == size or not drop_remainder:
-                    yield stacked(taken)
-
-        def count(n: float) -> float:
-            return n // size if drop_remainder else -(-n // size)
-
-        return self._like(source, _counted(self._length, count))
-
-    def unbatch(self) -> Dataset:
-        """The rows of each element, one by one."""
-
-        def source() -> Iterator[Any]:
+            state = as_element(initial_state)
             for element in self._source():
-                for i in range(int(flatten(element)[0][0].shape[0])):
-                    yield row(element, i)
+                state, new = applied(lambda *pair: scan_func(*pair), (state, element))
+                yield new
 
-        return self._like(source, _UNKNOWN)
+        return self._like(source, self._length)
+
+    def apply(self, transformation_func: Callable[[Dataset], Any], name: str | None = None) -> Any:
+        """``transformation_func(self)``."""
+        return transformation_func(self)
+
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
+        """Every `num_shards`-th element, from number `index` on."""
+        if not 0 <= index < num_shards:
+            raise ValueError(f"index is in [0, {num_shards}), got {index}{at(user_location())}")
+        return self._same(
+            lambda: itertools.islice(self._source(), index, None, num_shards),
+            counted(self._length, lambda n: max(-(-(n - index) // num_shards), 0)),
+        )
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Each different element once; elements are single tensors."""
+
+        def source() -> Iterator[Any]:
+            seen = set()
+            for element in self._source():
+                key = as_array(element).tobytes()
+                if key not in seen:
+                    seen.add(key)
+                    yield element
+
+        return self._same(source, UNKNOWN)
 
     def shuffle(
         self,
@@ -198,7 +272,7 @@ class Dataset:
         >>> sorted(int(i) for i in tf.data.Dataset.range(4).shuffle(4, seed=1))
         [0, 1, 2, 3]
         """
-        size = _positive("buffer_size", buffer_size)
+        size = positive("buffer_size", buffer_size)
         readings = itertools.count()
         first = _drawn_seed() if seed is None and not reshuffle_each_iteration else seed
 
@@ -207,7 +281,9 @@ class Dataset:
             key = _drawn_seed() if first is None else first
             return _shuffled(self._source(), size, np.random.default_rng([key % 2**64, now]))
 
-        return Dataset(source, self._length, self._shuffled or reshuffle_each_iteration)
+        return Dataset(
+            source, self._length, self._shuffled or reshuffle_each_iteration, lambda: self.element_spec
+        )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
         """The elements `count` times over; without end for None and -1."""
@@ -223,22 +299,22 @@ class Dataset:
                 if not some:
                     return
 
-        return self._like(source, _counted(self._length, lambda n: n * times if n else 0))
+        return self._same(source, counted(self._length, lambda n: n * times if n else 0))
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """The first `count` elements; all for -1."""
         if count < 0:
             return self
-        length = count if self._length == math.inf else _counted(self._length, lambda n: min(n, count))
-        return self._like(lambda: itertools.islice(self._source(), count), length)
+        length = count if self._length == math.inf else counted(self._length, lambda n: min(n, count))
+        return self._same(lambda: itertools.islice(self._source(), count), length)
 
     def skip(self, count: int, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none for -1."""
         if count < 0:
             return self.take(0)
-        return self._like(
+        return self._same(
             lambda: itertools.islice(self._source(), count, None),
-            _counted(self._length, lambda n: max(n - count, 0)),
+            counted(self._length, lambda n: max(n - count, 0)),
         )
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
@@ -246,7 +322,7 @@ class Dataset:
         known = (self._length, dataset._length)
         return Dataset(
             lambda: itertools.chain(self._source(), dataset._source()),
-            _UNKNOWN if _UNKNOWN in known else sum(known),
+            UNKNOWN if UNKNOWN in known else sum(known),
             self._shuffled or dataset._shuffled,
         )
 
@@ -274,7 +350,11 @@ class Dataset:
                 yield element
             kept.append(read)
 
-        return self._like(source, self._length)
+        return self._same(source, self._length)
+
+    def with_options(self, options: Any, name: str | None = None) -> Dataset:
+        """The dataset itself; options are accepted for programs written for other libraries."""
+        return self
 
     # ---- reading ----------------------------------------------------------------------------------------
 
@@ -284,11 +364,41 @@ class Dataset:
                 "a shuffled dataset is read while a function is traced: its order would be that of the trace for "
                 f"ever. Read it outside, and pass each element to the function{at(user_location())}"
             )
-        return DatasetIterator(self._source())
+        return DatasetIterator(self._source)
 
-    def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements as nests of arrays."""
-        return (map_structure(np.array, e) for e in self._source())
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """The elements as nests of arrays, scalars as NumPy's scalars."""
+        return NumpyIterator(self._source())
+
+    @property
+    def element_spec(self) -> Any:
+        """The nest of TensorSpecs that elements are like: sizes that differ between elements are None.
+
+        Where functions make the elements, the first one is looked at; sizes that come from a batch may differ.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> tf.data.Dataset.range(5).batch(2).element_spec.shape
+        (None,)
+        """
+        if self._spec is not None:
+            return self._spec()
+        for element in self._source():
+            return map_structure(lambda x: TensorSpec(x.shape, x.dtype), element)
+        raise ValueError(f"a dataset without elements: what they are like is not known{at(user_location())}")
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The one element there is; ValueError where there are none or more."""
+        found = list(itertools.islice(iter(self), 2))
+        if len(found) != 1:
+            raise ValueError(
+                f"a single element is asked for, there are {'none' if not found else 'more'}{at(user_location())}"
+            )
+        return found[0]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} element_spec={self.element_spec}>"
 
     def reduce(
         self, initial_state: Any, reduce_func: Callable[[Any, Any], Any], name: str | None = None
@@ -309,7 +419,7 @@ class Dataset:
     def __len__(self) -> int:
         if self._length == math.inf:
             raise TypeError(f"the dataset has no end: take some first{at(user_location())}")
-        if self._length == _UNKNOWN:
+        if self._length == UNKNOWN:
             raise TypeError(f"how long the dataset is is known after reading it{at(user_location())}")
         return int(self._length)
 
@@ -318,38 +428,8 @@ class Dataset:
 
     def cardinality(self) -> Tensor:
         """The number of elements as an int64 scalar; -1 without end, -2 when unknown."""
-        codes = {math.inf: -1, _UNKNOWN: -2}
+        codes = {math.inf: -1, UNKNOWN: -2}
         return constant(np.int64(codes.get(self._length, self._length)))
-
-
-class DatasetIterator:
-    """One reading of a dataset."""
-
-    __slots__ = ("_elements", "_trace")
-
-    def __init__(self, elements: Iterator[Any]):
-        self._elements, self._trace = elements, tracer()
-
-    def __iter__(self) -> DatasetIterator:
-        return self
-
-    def __next__(self) -> Any:
-        if tracer() is not self._trace:
-            raise TracejitError(
-                "an iterator over a dataset is advanced by a trace that it does not belong to: the element would "
-                f"be the same in every call. Pass the element to the function{at(user_location())}"
-            )
-        return as_tensors(next(self._elements))
-
-    get_next = __next__
-
-
-def _applied(f: Callable[..., Any], element: Any) -> Any:
-    """`f` of an element, eagerly or in the trace, without history."""
-    with pausing():
-        tensors = as_tensors(element)
-        plain = element.__class__ is tuple
-        return as_element(f(*tensors) if plain else f(tensors))
 
 
 def _shuffled(elements: Iterator[Any], size: int, random: np.random.Generator) -> Iterator[Any]:
@@ -366,13 +446,3 @@ def _drawn_seed() -> int:
     if tracer() is not None:  # refused before anything is read
         return 0
     return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)
-
-
-def _counted(length: float, count: Callable[[float], float]) -> float:
-    return length if length in (_UNKNOWN, math.inf) else count(length)
-
-
-def _positive(what: str, value: Any) -> int:
-    if int(value) < 1:
-        raise ValueError(f"{what} is positive, got {value}{at(user_location())}")
-    return int(value)

@@ -5,16 +5,18 @@ While a function is traced, elements may be tensors of the trace; their gradient
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import pausing
+from ...core.dispatch import as_tensor, interpreting, pausing
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
+from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...frontend.conversion import convert_to_tensor
+from ...frontend.signature import admits
 from ...frontend.structure import alike, flatten, map_structure, text, unflatten
 from ...ops.indexing import get
 from ...ops.shape import stack
@@ -38,8 +40,45 @@ def as_element(nest: Any) -> Any:
 
 
 def as_tensors(element: Any) -> Any:
-    """What users get: each array as a new Tensor."""
-    return map_structure(lambda x: x if isinstance(x, Tensor) else Tensor(x), element)
+    """What users get: each array as a new Tensor. A dataset in an element stays one."""
+    return map_structure(lambda x: Tensor(x) if isinstance(x, np.ndarray) else x, element)
+
+
+def as_array(element: Any) -> np.ndarray:
+    """An element that is one array; refused where it is a nest, or a tensor of a trace."""
+    if not isinstance(element, np.ndarray):
+        raise TypeError(f"an element is one tensor here, got {type(element).__name__}{at(user_location())}")
+    return element
+
+
+def applied(f: Callable[..., Any], element: Any) -> Any:
+    """`f` of an element, eagerly or in the trace, without history; a tuple is passed as several arguments."""
+    with pausing():
+        tensors = as_tensors(element)
+        return as_element(f(*tensors) if element.__class__ is tuple else f(tensors))
+
+
+def holds(predicate: Callable[..., Any], element: Any) -> bool:
+    """Does it hold for an element? Decided at once, since it decides how many elements there are."""
+    with interpreting(None), pausing():
+        tensors = as_tensors(element)
+        return bool(
+            as_tensor(predicate(*tensors) if element.__class__ is tuple else predicate(tensors)).array
+        )
+
+
+def like(wanted: Any, element: Any) -> Any:
+    """An element by a nest of dtypes or TensorSpecs that it must fit."""
+    if isinstance(wanted, dict):
+        return {key: like(part, element[key]) for key, part in wanted.items()}
+    if isinstance(wanted, (tuple, list)):
+        return tuple(like(part, x) for part, x in zip(wanted, element, strict=True))
+    if not isinstance(wanted, TensorSpec):
+        return as_element(as_tensor(element, np.dtype(wanted)))
+    found = as_tensor(element, wanted.dtype)
+    if found.dtype != wanted.dtype or not admits(wanted.shape, found.shape):
+        raise ShapeError(f"a generator promised {wanted} and gave {found.spec}{at(user_location())}")
+    return as_element(found)
 
 
 def row(element: Any, i: int) -> Any:

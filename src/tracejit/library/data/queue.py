@@ -137,7 +137,7 @@ class FIFOQueue:
         if self.names is not None:
             vals = [vals[name] for name in self.names]
         parts = vals if isinstance(vals, (list, tuple)) and len(self.dtypes) > 1 else (vals,)
-        parts = parts[0] if len(self.dtypes) == 1 and isinstance(parts[0], tuple) else parts
+        parts = parts[0] if len(self.dtypes) == 1 and _is_components(parts[0]) else parts
         if len(parts) != len(self.dtypes):
             raise ValueError(
                 f"{self.name} holds {len(self.dtypes)} tensors per element, got {len(parts)}{at(user_location())}"
@@ -157,6 +157,13 @@ class FIFOQueue:
     def _state(self) -> str:
         count = f"{len(self._elements)} of {self.capacity} elements"
         return f"the queue {self.name!r}, which {'is closed and ' if self._closed else ''}holds {count}"
+
+
+def _is_components(vals: Any) -> bool:
+    """Is it a sequence with the one component in it, and not the component?"""
+    return isinstance(vals, tuple) or (
+        isinstance(vals, list) and len(vals) == 1 and not isinstance(vals[0], (bool, int, float, complex))
+    )
 
 
 def _shapes(shapes: Any, count: int, several: bool) -> list[Any]:

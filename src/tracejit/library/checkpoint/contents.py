@@ -1,0 +1,45 @@
+"""What a checkpoint holds, by name, without a program that has its Variables."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import at, user_location
+from . import index, store
+
+_ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"  # how names end elsewhere
+
+
+def _arrays(ckpt_dir_or_file: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    path = os.fspath(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        path = index.latest_checkpoint(path) or path
+    try:
+        return store.read(index.file_of(path))[0]
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no checkpoint {path}{at(user_location())}") from None
+
+
+def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+    """Name and shape of everything in a checkpoint; of a folder, in its latest one.
+
+    Examples
+    --------
+    >>> import tempfile, tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tf.train.list_variables(tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).write(folder + "/c"))
+    [('v', [2])]
+    """
+    return [(name, list(array.shape)) for name, array in sorted(_arrays(ckpt_dir_or_file).items())]
+
+
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
+    """One array of a checkpoint by its name; KeyError where there is none of this name."""
+    arrays = _arrays(ckpt_dir_or_file)
+    found = arrays.get(name.removesuffix(_ENDING))
+    if found is None:
+        raise KeyError(f"{os.fspath(ckpt_dir_or_file)} holds no {name!r}, but {', '.join(sorted(arrays))}")
+    return found
