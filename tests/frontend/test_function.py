@@ -360,3 +360,30 @@ def test_results_of_a_function_keep_numpy_dtypes():
     f = tf.function(lambda x: x * 2)
     given = [np.array([1.0]), np.float64(3), np.int8(3), np.arange(3)]
     assert [f(x).dtype for x in given] == ["float64", "float64", "int8", "int64"]
+
+
+class TestFormatting:
+    def test_a_traced_tensor_has_no_digits(self):
+        f = tf.function(lambda x: print(f"{x:.3f}"))
+        with pytest.raises(
+            TypeError, match=r"float32\[\] has no value to format by '.3f'.*tracejit.print"
+        ) as error:
+            f(X)
+        assert line_of(error).startswith("f = tf.function")
+
+    def test_nor_by_percent(self):
+        with pytest.raises(TypeError, match="has no value while"):
+            tf.function(lambda x: print("%.3f" % x))(X)
+
+    def test_without_digits_it_says_what_it_is(self, capsys):
+        tf.function(lambda x: print(f"{x} {x!s}"))(X)
+        assert capsys.readouterr().out.count("shape=(), dtype=float32") == 2
+
+    def test_outside_it_is_the_number(self):
+        assert f"{tf.function(lambda x: x)(X):.3f}" == "3.000"
+
+    def test_a_leaked_one_says_so(self):
+        leaked = []
+        tf.function(lambda x: leaked.append(x))(X)
+        with pytest.raises(tf.errors.LeakedTensor, match="return it from the function"):
+            f"{leaked[0]:.2f}"

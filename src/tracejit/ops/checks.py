@@ -6,23 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import TracejitError, require
+from ..core.errors import require
+from ..core.failures import FAILURES
 from ..core.op import defop, sample
 from ..core.spec import TensorSpec
 from .batch import batch_check
 from .lowering import Nests
-
-
-class FailedAssertion(TracejitError, AssertionError):
-    """An assertion that does not hold."""
-
-
-class FailedComputation(TracejitError, RuntimeError):
-    """A computation that did not get where it should."""
-
-
-#: What is raised eagerly, by the name of the builtin exception that machine code raises.
-FAILURES = {"AssertionError": FailedAssertion, "RuntimeError": FailedComputation}
 
 
 def _kernel(test: np.ndarray, *, message: str, error: str = "AssertionError") -> np.ndarray:

@@ -9,13 +9,13 @@ import numpy as np
 from ..core.dim import same
 from ..core.dispatch import apply
 from ..core.errors import require
+from ..core.failures import FailedComputation
 from ..core.op import Joint, defop, floating, ops
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
 from ..core.trace import trace
 from .batch import by_lanes
-from .checks import FailedComputation
 from .linalg import swapped
 from .lowering import Expand
 from .regions import INDEX

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.dim import same
 from ..core.dispatch import Record, apply
 from ..core.errors import require
+from ..core.failures import FailedComputation
 from ..core.op import Joint, defop, floating, numeric, ops, sample
 from ..core.scattered import dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
@@ -17,7 +18,6 @@ from ..core.tensor import Tensor
 from ..core.trace import trace
 from .arithmetic import matched
 from .batch import batch_matmul, batch_solve
-from .checks import FailedComputation
 from .lowering import Expand, Structure
 from .regions import INDEX
 from .shape import expand_dims, squeeze

@@ -14,9 +14,9 @@ import numpy as np
 from ..core.arrays import to_array
 from ..core.dim import known
 from ..core.dispatch import NO_ATTRS, apply, as_tensor, state, tell
-from ..core.errors import DtypeError, at, stack_level, user_location
+from ..core.errors import DtypeError, SymbolicValue, at, stack_level, user_location
 from ..core.op import OPS, Op, ops
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, no_value
 from . import arithmetic, bits, compare, linalg, printing, reduce
 from .at import At
 from .indexing import get
@@ -198,7 +198,18 @@ def _iter(self: Any) -> Iterator[Any]:
 
 
 def _format(self: Any, spec: str) -> str:
-    return str(self) if self.is_symbolic else format(self.array[()], spec)
+    if not self.is_symbolic:
+        return format(self.array[()], spec)
+    if not spec:
+        return str(self)
+    error = no_value(self)
+    if isinstance(error, SymbolicValue):
+        error = SymbolicValue(
+            f"{self.spec} has no value to format by {spec!r} while {self.value.graph.name!r} is being traced: "
+            "tracejit.print shows it when the function runs, or return it and format it outside"
+            f"{at(user_location())}"
+        )
+    raise error
 
 
 def _set_item(self: Any, index: Any, value: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.core.dim import Size, evaluate
+from tracejit.core.failures import FAILURES
 from tracejit.runtime import abi, hostcall, interrupt
 from tracejit.runtime.pool import LEND_ADDRESS, POOL, SMALLEST, TAKE_BACK_ADDRESS, Block
 from tracejit.runtime.signature import Signature
@@ -30,7 +31,7 @@ _ERRORS: dict[str, type[Exception]] = {
     e.__name__: e
     for e in (RuntimeError, ValueError, IndexError, KeyError, TypeError, ArithmeticError, AssertionError)
     + (FloatingPointError, OverflowError, ZeroDivisionError, NotImplementedError, StopIteration)
-}
+} | FAILURES
 
 
 def _data_offset() -> int:

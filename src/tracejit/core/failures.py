@@ -1,0 +1,24 @@
+"""What a program may run into while it runs: the same exception whether eagerly or from machine code.
+
+Machine code knows an exception by the name of a builtin one; here is the class that is raised for it.
+"""
+
+from __future__ import annotations
+
+from .errors import OutOfRange, TracejitError
+
+
+class FailedAssertion(TracejitError, AssertionError):
+    """An assertion that does not hold."""
+
+
+class FailedComputation(TracejitError, RuntimeError):
+    """A computation that did not get where it should."""
+
+
+#: By the name of the builtin exception.
+FAILURES: dict[str, type[Exception]] = {
+    "AssertionError": FailedAssertion,
+    "IndexError": OutOfRange,
+    "RuntimeError": FailedComputation,
+}
