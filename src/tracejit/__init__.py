@@ -89,7 +89,6 @@ from .ops.compare import (
     logical_not,
     logical_or,
     not_equal,
-    where,
 )
 from .ops.index import dynamic_slice, dynamic_update_slice, scatter_add
 from .ops.linalg import dot, matmul
@@ -124,8 +123,12 @@ from .ops.transcendental import (
 __version__ = "0.1.0"
 
 recompute_grad = checkpoint
+truediv = realdiv = divide
+newaxis = None
 
+float16 = half = _np.dtype("float16")
 float32, float64 = _np.dtype("float32"), _np.dtype("float64")
+double = float64
 complex64, complex128 = _np.dtype("complex64"), _np.dtype("complex128")
 int8, int16, int32, int64 = (_np.dtype(f"int{n}") for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
@@ -166,15 +169,36 @@ _FACES = {
 }
 _NAMES = {
     **dict.fromkeys(
-        ("gather", "meshgrid", "one_hot", "pad", "repeat", "reverse", "split", "tile", "unstack"),
+        (
+            *(
+                "ensure_shape",
+                "gather",
+                "is_tensor",
+                "meshgrid",
+                "one_hot",
+                "pad",
+                "repeat",
+                "reverse",
+                "roll",
+            ),
+            *("sequence_mask", "split", "tile", "unstack"),
+        ),
         "library.arrays",
     ),
-    **dict.fromkeys(("add_n", "argmax", "argmin", "cumsum"), "library.elementary"),
+    **dict.fromkeys(("add_n", "argmax", "argmin", "cumsum", "scalar_mul"), "library.elementary"),
+    **dict.fromkeys(
+        (
+            *("boolean_mask", "gather_nd", "scatter_nd", "slice", "strided_slice", "where"),
+            *(f"tensor_scatter_nd_{change}" for change in ("add", "max", "min", "sub", "update")),
+        ),
+        "library.slicing",
+    ),
     **dict.fromkeys(
         ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh", "tan"), "ops.angles"
     ),
     **dict.fromkeys(("einsum", "norm", "tensordot"), "library.linear"),
-    **dict.fromkeys(("argsort", "sort"), "library.sorting"),
+    **dict.fromkeys(("argsort", "searchsorted", "sort", "unique", "unique_with_counts"), "library.sorting"),
+    "as_string": "library.strings",
     **dict.fromkeys(("device", "executing_eagerly", "name_scope"), "library.machine"),
     **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "library.optimizers.clipping"),
     "LongLoopWarning": "runtime.watch",

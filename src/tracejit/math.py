@@ -14,27 +14,56 @@ from .frontend.reductions import (
     reduce_sum,
     reduce_variance,
 )
-from .library.activations import softsign
+from .library.activations import log_softmax, softmax, softsign
 from .library.elementary import (
+    accumulate_n,
     add_n,
+    angle,
     argmax,
     argmin,
     ceil,
+    count_nonzero,
+    cumprod,
     cumsum,
+    cumulative_logsumexp,
     divide_no_nan,
     erfc,
     hypot,
     is_finite,
     is_inf,
+    is_non_decreasing,
+    is_strictly_increasing,
     log_sigmoid,
     logical_xor,
+    multiply_no_nan,
+    polyval,
     reciprocal,
+    reciprocal_no_nan,
+    reduce_euclidean_norm,
+    rint,
     rsqrt,
+    scalar_mul,
     squared_difference,
+    xdivy,
+    xlog1py,
     xlogy,
+    zero_fraction,
 )
 from .library.neural import l2_normalize
-from .library.sorting import top_k
+from .library.segments import (
+    bincount,
+    confusion_matrix,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from .library.sorting import in_top_k, invert_permutation, top_k
 from .ops.angles import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
 from .ops.arithmetic import (
     abs,

@@ -17,6 +17,7 @@ from .library.cross_entropy import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from .library.elementary import zero_fraction
 from .library.neural import (
     batch_normalization,
     bias_add,
@@ -26,7 +27,7 @@ from .library.neural import (
     l2_normalize,
     moments,
 )
-from .library.sorting import top_k
+from .library.sorting import in_top_k, top_k
 from .ops.transcendental import relu, sigmoid, softplus, tanh
 
 swish = silu

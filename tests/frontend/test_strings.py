@@ -67,7 +67,7 @@ def test_mixtures_are_refused():
 
 def test_what_strings_can_do():
     s = tf.strings
-    assert s.upper(["aé", "b"]).numpy().tolist() == ["AÉ".encode(), b"B"]
+    assert s.upper(["aé", "b"], encoding="utf-8").numpy().tolist() == ["AÉ".encode(), b"B"]
     assert s.lower("ABC").numpy() == b"abc" and s.strip(["  a "]).numpy()[0] == b"a"
     assert int(s.length("é")) == 2 and int(s.length("é", unit="UTF8_CHAR")) == 1
     assert s.join(["a", ["b", "c"]], separator="-").numpy().tolist() == [b"a-b", b"a-c"]
@@ -75,9 +75,36 @@ def test_what_strings_can_do():
     assert s.as_string([1.5, 2.0], precision=1).numpy().tolist() == [b"1.5", b"2.0"]
     assert s.as_string([True, False]).numpy().tolist() == [b"true", b"false"]
     assert s.to_number(["1.5", "-2"]).numpy().tolist() == [1.5, -2.0]
+    assert s.upper("aé").numpy() == "Aé".encode() and s.lower("ÀB").numpy() == "Àb".encode(), "ASCII alone"
     with pytest.raises(ValueError, match="abc"):
         s.to_number("abc")
     with pytest.raises(tf.DtypeError, match="takes strings, got float32"):
         s.lower(1.0)
     with pytest.raises(ValueError, match="UTF8_CHAR"):
         s.length("a", unit="WORD")
+
+
+def test_strings_cut_up_joined_and_matched():
+    s = tf.strings
+    assert s.split("a b  c").numpy().tolist() == [b"a", b"b", b"c"]
+    assert s.split("1,2,,3", sep=",").numpy().tolist() == [b"1", b"2", b"", b"3"]
+    assert s.to_number(s.split("1 10 100", " ")).numpy().tolist() == [1.0, 10.0, 100.0]
+    assert s.bytes_split("é!").numpy().tolist() == [b"\xc3", b"\xa9", b"!"]
+    assert s.unicode_split("é!", "UTF-8").numpy().tolist() == ["é".encode(), b"!"]
+    assert s.unicode_decode("é!", "UTF-8").numpy().tolist() == [233, 33]
+    assert s.unicode_encode([[233, 33]], "UTF-8").numpy().tolist() == ["é!".encode()]
+    assert s.substr(["hello", "world"], [1, -2], [3, 9]).numpy().tolist() == [b"ell", b"ld"]
+    assert s.substr("éa!", 1, 1, unit="UTF8_CHAR").numpy() == b"a"
+    assert s.reduce_join([["a", "b"], ["c", "d"]], separator="-").numpy() == b"a-b-c-d"
+    assert s.reduce_join([["a", "b"], ["c", "d"]], axis=0, keepdims=True).numpy().tolist() == [[b"ac", b"bd"]]
+    assert s.regex_replace("hello", "l(.)", r"<\1>").numpy() == b"he<l>o"
+    assert s.regex_replace("aaa", "a", "b", replace_global=False).numpy() == b"baa"
+    assert s.regex_full_match(["ab", "abc"], "a.").numpy().tolist() == [True, False]
+    assert s.format("{} and {}", (tf.constant([1, 2]), tf.constant(0.5))).numpy() == b"[1 2] and 0.5"
+    assert tf.as_string(3).numpy() == b"3"
+    with pytest.raises(tf.ShapeError, match="split takes one string"):
+        s.split(["a b", "c"])
+    with pytest.raises(IndexError, match="position 3 is outside"):
+        s.substr("ab", 3, 1)
+    with pytest.raises(ValueError, match="2 places for 1 tensors"):
+        s.format("{} {}", tf.constant(1))

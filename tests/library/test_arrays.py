@@ -27,6 +27,19 @@ CASES = {
         lambda x: tf.pad(x, [[0, 1], [2, 0], [1, 1]], constant_values=9.0),
         lambda x: np.pad(x, [(0, 1), (2, 0), (1, 1)], constant_values=9.0),
     ),
+    "repeat each": (lambda x: tf.repeat(x, [2, 0, 1], axis=1), lambda x: np.repeat(x, [2, 0, 1], 1)),
+    "repeat all alike": (lambda x: tf.repeat(x, [3], axis=0), lambda x: np.repeat(x, 3, 0)),
+    "pad reflect": (
+        lambda x: tf.pad(x, [[1, 0], [2, 1], [0, 3]], mode="REFLECT"),
+        lambda x: np.pad(x, [(1, 0), (2, 1), (0, 3)], mode="reflect"),
+    ),
+    "pad symmetric": (
+        lambda x: tf.pad(x, [[2, 1], [0, 3], [4, 0]], "SYMMETRIC"),
+        lambda x: np.pad(x, [(2, 1), (0, 3), (4, 0)], mode="symmetric"),
+    ),
+    "roll": (lambda x: tf.roll(x, 1, 2), lambda x: np.roll(x, 1, 2)),
+    "roll back": (lambda x: tf.roll(x, shift=[-5, 1], axis=[1, 0]), lambda x: np.roll(x, (-5, 1), (1, 0))),
+    "roll, shift unknown": (lambda x: tf.roll(x, tf.argmax(x[0, 0]), 1), lambda x: np.roll(x, 3, 1)),
     "reverse": (lambda x: tf.reverse(x, [0, -1]), lambda x: np.flip(x, (0, 2))),
     "meshgrid": (
         lambda x: tf.meshgrid(x[0, 0], x[0, :, 0], x[:, 0, 0]),
@@ -134,7 +147,7 @@ def test_gather_along_batches(run):
     for wrong in (3, -4):
         with pytest.raises(IndexError):
             run(lambda v, k: tf.gather(v, k, batch_dims=1))(tf.constant(x), tf.constant([[0], [wrong]]))
-    with pytest.raises(ValueError, match="the leading axes agree"):
+    with pytest.raises(ValueError, match="leading sizes differ"):
         tf.gather(x, np.zeros((3, 1), int), batch_dims=1)
 
 
@@ -182,7 +195,15 @@ def test_errors():
         tf.tile(X, [2])
     with pytest.raises(ValueError, match="one pair per axis"):
         tf.pad(X, [[1, 1]])
-    with pytest.raises(ValueError, match="knows the mode 'CONSTANT' only, got 'REFLECT'"):
+    with pytest.raises(ValueError, match="modes CONSTANT, REFLECT and SYMMETRIC, got 'EDGE'"):
+        tf.pad([1], [[1, 1]], mode="EDGE")
+    with pytest.raises(ValueError, match="no 1 elements to mirror"):
         tf.pad([1], [[1, 1]], mode="REFLECT")
+    with pytest.raises(ValueError, match="one number, not negative, for each position"):
+        tf.repeat([1, 2, 3], [1, 2])
+    with pytest.raises(ValueError, match="2 shifts for 1 axes"):
+        tf.roll([1, 2, 3], [1, 2], [0])
+    with pytest.raises(ValueError, match=r"where the shape \(None, 2\) is asked for"):
+        tf.ensure_shape([1, 2, 3], (None, 2))
     with pytest.raises(ValueError, match="indexing is 'xy' or 'ij'"):
         tf.meshgrid([1], indexing="yx")

@@ -98,3 +98,67 @@ def test_argmin(x, run):
     found = run(lambda v: tf.argmin(v, axis=1))(tf.constant(x))
     assert found.dtype == tf.int64 and found.numpy().tolist() == np.argmin(x, axis=1).tolist()
     assert tf.argmin([3, 1], output_type=tf.int32).dtype == tf.int32
+
+
+def test_products_that_vanish_whatever_they_meet(run):
+    x, y = np.array([np.nan, np.inf, 3.0, 2.0, 0.0]), np.array([0.0, 0.0, 0.0, 4.0, np.inf])
+    found = run(tf.math.multiply_no_nan)(tf.constant(x), tf.constant(y)).numpy()
+    assert found[:4].tolist() == [0, 0, 0, 8] and np.isnan(found[4])
+    gradients = run(tf.grad(lambda a, b: tf.reduce_sum(tf.math.multiply_no_nan(a, b)), argnums=(0, 1)))
+    a, b = gradients(tf.constant(x[:4]), tf.constant(y[:4]))
+    assert a.numpy().tolist() == [0, 0, 0, 4] and b.numpy().tolist() == [0, 0, 3, 2]
+    for name, inner in (("xdivy", lambda y: 1.0 / y), ("xlog1py", np.log1p)):
+        f = getattr(tf.math, name)
+        u, v = np.array([0.0, 0.0, 2.0]), np.array([0.0, -1.0, 3.0])
+        found = run(f)(tf.constant(u), tf.constant(v)).numpy()
+        np.testing.assert_allclose(found, [0.0, 0.0, 2.0 * inner(3.0)], rtol=1e-15)
+        a, b = run(tf.grad(lambda a, b, f=f: tf.reduce_sum(f(a, b)), argnums=(0, 1)))(u, v)
+        np.testing.assert_allclose(a.numpy(), [0.0, 0.0, inner(3.0)], rtol=1e-15)
+        assert b.numpy()[:2].tolist() == [0.0, 0.0]
+    assert run(tf.math.reciprocal_no_nan)(tf.constant([0.0, 4.0])).numpy().tolist() == [0.0, 0.25]
+
+
+def test_polynomials_angles_and_counts(run):
+    assert run(lambda x: tf.math.polyval([1.0, -2.0, 3.0], x))(tf.constant([2.0, -1.0])).numpy().tolist() == [
+        3.0,
+        6.0,
+    ]
+    assert run(lambda x: tf.math.polyval([], x))(tf.constant([2.0])).numpy().tolist() == [0.0]
+    z = np.array([1 + 1j, -1 - 2j, 3j, -2.0])
+    np.testing.assert_allclose(run(tf.math.angle)(tf.constant(z)).numpy(), np.angle(z), rtol=1e-15)
+    assert run(tf.math.rint)(tf.constant([0.5, 1.5, -0.5])).numpy().tolist() == [0.0, 2.0, -0.0]
+    assert run(lambda x: tf.scalar_mul(2.0, x))(tf.constant([1.0])).numpy().tolist() == [2.0]
+    counted = run(lambda x: tf.math.count_nonzero(x, axis=1))(tf.constant([[0.0, np.nan], [1.0, 2.0]]))
+    assert counted.numpy().tolist() == [1, 2] and counted.dtype == np.int64
+    assert run(tf.math.zero_fraction)(tf.constant([0, 1, 0, 0])).numpy() == np.float32(0.75)
+    assert run(tf.math.reduce_euclidean_norm)(tf.constant([[3.0], [4.0]])).item() == 5.0
+    assert run(tf.math.is_non_decreasing)(tf.constant([1, 1, 2])).item() is True
+    assert run(tf.math.is_strictly_increasing)(tf.constant([1, 1, 2])).item() is False
+    assert tf.math.count_nonzero(["", "a"]).item() == 1
+
+
+PREFIXES = {
+    "cumprod": np.cumprod,
+    "cumulative_logsumexp": np.logaddexp.accumulate,
+}
+
+
+@pytest.mark.parametrize("name", PREFIXES)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_prefixes(name, exclusive, reverse, run):
+    f, reference = getattr(tf.math, name), PREFIXES[name]
+    x = np.array([[0.5, -1.5, 2.0], [1.0, 0.0, -3.0]])
+    found = run(lambda v: f(v, axis=1, exclusive=exclusive, reverse=reverse))(tf.constant(x)).numpy()
+    turned = x[:, ::-1] if reverse else x
+    wanted = reference(turned, axis=1)
+    if exclusive:
+        first = np.full((2, 1), 1.0 if name == "cumprod" else -np.inf)
+        wanted = np.concatenate([first, wanted[:, :-1]], 1)
+    np.testing.assert_allclose(found, wanted[:, ::-1] if reverse else wanted, rtol=1e-14)
+    assert f(tf.zeros((0,))).shape == (0,)
+
+
+def test_the_gradient_of_running_products_where_an_element_is_0(run):
+    found = run(tf.grad(lambda x: tf.reduce_sum(tf.math.cumprod(x))))(np.array([2.0, 0.0, 3.0]))
+    assert found.numpy().tolist() == [1.0, 2.0 + 6.0, 0.0]

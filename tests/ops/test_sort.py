@@ -28,7 +28,7 @@ def test_order_and_values(mode, dtype):
             wanted = np.argsort(x, axis=axis, kind="stable")
             np.testing.assert_array_equal(order.numpy(), wanted)
             np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, wanted, axis))
-            assert order.dtype == np.int64 and values.dtype == x.dtype
+            assert order.dtype == np.int32 and values.dtype == x.dtype
 
 
 @MODES
@@ -100,3 +100,47 @@ def test_what_it_takes():
         tf.argsort([1.0, 2.0], axis=1)
     with pytest.raises(ValueError, match="ASCENDING"):
         tf.sort([1.0], direction="down")
+
+
+def test_the_largest_have_names():
+    found = tf.math.top_k([1.0, 5.0, 3.0], k=2)
+    assert found.values.numpy().tolist() == [5.0, 3.0] and found.indices.numpy().tolist() == [1, 2]
+    assert tf.math.top_k([1.0], 1, index_type=tf.int64).indices.dtype == tf.int64
+    inside = tf.function(lambda x: tf.math.top_k(x, 2).values)
+    assert inside(tf.constant([[1.0, 5.0, 3.0]])).numpy().tolist() == [[5.0, 3.0]]
+
+
+@MODES
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 8, 100])
+def test_places_in_a_sorted_sequence(mode, side, size):
+    x = np.sort(RANDOM.integers(0, 20, size=size)).astype(float)
+    values = np.concatenate([x, x + 0.5, x - 0.5, [-1.0, 100.0]])
+    found = mode(lambda a, v: tf.searchsorted(a, v, side=side))(tf.constant(x), tf.constant(values))
+    np.testing.assert_array_equal(found.numpy(), np.searchsorted(x, values, side))
+    assert found.dtype == np.int32
+
+
+def test_places_row_by_row_and_what_is_refused():
+    rows = tf.searchsorted([[1, 3, 5], [2, 4, 6]], [[3, 0], [6, 5]], out_type=tf.int64)
+    assert rows.numpy().tolist() == [[1, 0], [2, 2]] and rows.dtype == np.int64
+    with pytest.raises(ValueError, match="side is 'left' or 'right'"):
+        tf.searchsorted([1], [1], side="middle")
+
+
+def test_different_elements_in_the_order_they_come():
+    y, idx, count = tf.unique_with_counts([4, 4, 1, 7, 1, 4])
+    assert y.numpy().tolist() == [4, 1, 7] and idx.numpy().tolist() == [0, 0, 1, 2, 1, 0]
+    assert count.numpy().tolist() == [3, 2, 1] and idx.dtype == count.dtype == np.int32
+    assert tf.unique(["b", "a", "b"]).y.numpy().tolist() == [b"b", b"a"]
+    assert tf.unique(tf.constant([2.0, 2.0]), out_idx=tf.int64).idx.dtype == np.int64
+    with pytest.raises(ValueError, match="takes a vector"):
+        tf.unique([[1]])
+
+
+@MODES
+def test_permutations_and_ranks(mode):
+    assert mode(tf.math.invert_permutation)(tf.constant([2, 0, 1])).numpy().tolist() == [1, 2, 0]
+    scores = tf.constant([[0.1, 0.9, 0.5], [0.2, np.nan, 0.1], [0.3, 0.3, 0.3]])
+    found = mode(lambda s, t: tf.math.in_top_k(t, s, 1))(scores, tf.constant([1, 1, 2]))
+    assert found.numpy().tolist() == [True, False, True]

@@ -9,9 +9,12 @@ import numpy as np
 from ..core import settings
 from ..core.arrays import to_array
 from ..core.dispatch import as_tensor
+from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..ops.shape import sizes_of
+from ..ops.arithmetic import matched
+from ..ops.reduce import one_axis
+from ..ops.shape import expand_dims, sizes_of
 from .conversion import constant
 
 
@@ -21,8 +24,9 @@ def default_float() -> np.dtype:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of zeros."""
-    return ops.fill(shape=sizes_of(shape), value=0, dtype=np.dtype(dtype or default_float()))
+    """A tensor of zeros; of bytes, of empty ones."""
+    wanted = np.dtype(dtype or default_float())
+    return ops.fill(shape=sizes_of(shape), value=b"" if wanted.kind == "O" else 0, dtype=wanted)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -30,16 +34,16 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     return ops.fill(shape=sizes_of(shape), value=1, dtype=np.dtype(dtype or default_float()))
 
 
-def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros of the shape (and dtype) of `x`."""
-    x = as_tensor(x)
-    return ops.fill(shape=x.shape, value=0, dtype=np.dtype(dtype or x.dtype))
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Zeros of the shape (and dtype) of `input`."""
+    x = as_tensor(input)
+    return zeros(x.shape, dtype or x.dtype)
 
 
-def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones of the shape (and dtype) of `x`."""
-    x = as_tensor(x)
-    return ops.fill(shape=x.shape, value=1, dtype=np.dtype(dtype or x.dtype))
+def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Ones of the shape (and dtype) of `input`."""
+    x = as_tensor(input)
+    return ones(x.shape, dtype or x.dtype)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
@@ -47,9 +51,26 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return ops.broadcast_to(as_tensor(value), sizes_of(dims))
 
 
-def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """The identity matrix."""
-    return constant(np.eye(num_rows, num_columns, dtype=dtype or default_float()))
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The identity matrix; with `batch_shape`, so many of them in leading axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.eye(2, batch_shape=[1]))
+    tf.Tensor(
+    [[[1. 0.]
+      [0. 1.]]], shape=(1, 2, 2), dtype=float32)
+    """
+    columns = None if num_columns is None else int(num_columns)
+    one = constant(np.eye(int(num_rows), columns, dtype=dtype or default_float()))
+    return one if batch_shape is None else ops.broadcast_to(one, shape=(*sizes_of(batch_shape), *one.shape))
 
 
 def range_(
@@ -65,43 +86,66 @@ def range_(
     """
     if limit is None:
         start, limit = 0, start
-    bounds = [_bound(b) for b in (start, limit, delta)]
+    bounds: list[Any] = [known(b)[()] for b in (start, limit, delta)]
     wanted = np.result_type(*bounds) if dtype is None else np.dtype(dtype)
     if dtype is None and wanted.kind == "f" and not any(b.dtype == np.float64 for b in bounds):
         wanted = default_float()
     return constant(np.arange(*bounds, dtype=wanted))
 
 
-def _bound(x: Any) -> Any:
-    """A number that decides a shape, of the dtype a tensor of it has; one without a value raises."""
-    holds = x.__class__ is Tensor or hasattr(x, "__tensor__")
-    return (as_tensor(x).array if holds else to_array(x))[()]
+def known(x: Any) -> np.ndarray:
+    """Numbers that decide a shape, of the dtype a tensor of them has; a tensor without a value raises."""
+    holds = isinstance(x, Tensor) or hasattr(x, "__tensor__")
+    return as_tensor(x).array if holds else to_array(x)
 
 
-def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Tensor:
-    """`num` numbers evenly spaced from `start` to `stop`, both included."""
-    ends = [_bound(b) for b in (start, stop)]
-    dtype = np.result_type(*ends)
-    return constant(
-        np.linspace(ends[0], ends[1], int(num)).astype(dtype if dtype.kind == "f" else default_float())
-    )
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+    """`num` numbers evenly spaced from `start` to `stop`, both included.
+
+    Parameters
+    ----------
+    start, stop : tensor-like
+        Of one shape. Integers give float64.
+    num : int
+    axis : int
+        Where the axis of the numbers goes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linspace(0.0, 1.0, 5))
+    tf.Tensor([0.   0.25 0.5  0.75 1.  ], shape=(5,), dtype=float32)
+    """
+    ends, count = matched((start, stop), {})[0], int(num)
+    first, last = (e if e.dtype.kind in "fc" else ops.cast(e, dtype=np.dtype(np.float64)) for e in ends)
+    if count < 1:
+        raise ValueError(f"linspace takes one number at least, got {count}{at(user_location())}")
+    shape = np.broadcast_shapes(first.shape, last.shape)
+    place = one_axis(axis, len(shape) + 1)
+    low, high = (expand_dims(ops.broadcast_to(e, shape=shape), place) for e in (first, last))
+    if count == 1:
+        return low
+    steps = np.arange(1, count - 1, dtype=first.dtype)
+    step = ops.divide(ops.subtract(high, low), first.dtype.type(count - 1))
+    wide = steps.reshape([-1 if a == place else 1 for a in range(len(shape) + 1)])
+    return ops.concat(low, ops.add(low, ops.multiply(step, wide)), high, axis=place)
 
 
-def size(x: Any, name: str | None = None) -> Tensor:
-    """The number of elements, an int32 scalar."""
-    total = as_tensor(x).spec.size
-    return ops.cast(ops.size_value(size=total), dtype=np.dtype(np.int32))
+def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
+    """The number of elements, an int32 scalar unless `out_type` says otherwise."""
+    total = as_tensor(input).spec.size
+    return ops.cast(ops.size_value(size=total), dtype=np.dtype(out_type))
 
 
-def rank(x: Any, name: str | None = None) -> Tensor:
+def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes, an int32 scalar."""
-    return constant(len(as_tensor(x).shape))
+    return constant(len(as_tensor(input).shape))
 
 
-def shape(x: Any, name: str | None = None) -> Tensor:
-    """The sizes, an int32 vector."""
-    sizes = as_tensor(x).shape
+def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
+    """The sizes, an int32 vector unless `out_type` says otherwise."""
+    sizes = as_tensor(input).shape
     if not sizes:
-        return constant([], dtype=np.int32)
+        return constant([], dtype=out_type)
     parts = [ops.reshape(ops.size_value(size=s), shape=(1,)) for s in sizes]
-    return ops.cast(ops.concat(*parts, axis=0), dtype=np.dtype(np.int32))
+    return ops.cast(ops.concat(*parts, axis=0), dtype=np.dtype(out_type))

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import Size, product, same
+from ..core.dim import Dim, Size, product, same
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
-from ..frontend.creation import default_float
+from ..frontend.creation import default_float, known
 from ..ops.indexing import get
 from ..ops.reduce import axes_of, one_axis, size_tensor
 from ..ops.shape import expand_dims
@@ -31,6 +31,41 @@ def _known(size: Size, what: str) -> int:
             f"{what} takes a size that is known when it is called, got {size}{at(user_location())}"
         )
     return int(size)
+
+
+def is_tensor(x: Any) -> bool:
+    """Is it a tensor or a Variable?
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor([1])
+    (True, False)
+    """
+    return isinstance(x, Tensor) or hasattr(x, "__tensor__")
+
+
+def ensure_shape(x: Any, shape: Sequence[Any], name: str | None = None) -> Tensor:
+    """The tensor itself, when it has this shape; None stands for any size.
+
+    Raises
+    ------
+    ShapeError
+        When it has another shape.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.ensure_shape([1, 2], [None]))
+    tf.Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    x = convert_to_tensor(x)
+    wanted = tuple(shape)
+    if len(wanted) != len(x.shape) or not all(
+        w is None or same(w, d) for w, d in zip(wanted, x.shape, strict=True)
+    ):
+        raise ShapeError(f"{x.spec} where the shape {wanted} is asked for{at(user_location())}")
+    return x
 
 
 def split(
@@ -225,25 +260,113 @@ def tile(input: Any, multiples: Sequence[int], name: str | None = None) -> Tenso
     return ops.reshape(spread, shape=tuple([n * size for n, size in pairs]))
 
 
-def repeat(input: Any, repeats: int, axis: int | None = None, name: str | None = None) -> Tensor:
+def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each element `repeats` times in a row, along an axis or of all elements.
+
+    Parameters
+    ----------
+    input : tensor-like
+    repeats : int or sequence of int
+        One number for all, or one for each position along the axis, known when this is called.
+    axis : int, optional
+        None is the one axis of all elements in a row.
 
     Examples
     --------
     >>> import tracejit as tf
-    >>> print(tf.repeat([1, 2], 2))
-    tf.Tensor([1 1 2 2], shape=(4,), dtype=int32)
+    >>> print(tf.repeat([1, 2], 2), tf.repeat([1, 2], [3, 1]))
+    tf.Tensor([1 1 2 2], shape=(4,), dtype=int32) tf.Tensor([1 1 1 2], shape=(4,), dtype=int32)
     """
     x = as_tensor(input)
-    if axis is None:
+    if axis is None or not x.shape:
         x, axis = ops.reshape(x, shape=(product(x.shape),)), 0
     axis = one_axis(int(axis), len(x.shape))
+    if not isinstance(repeats, (int, np.integer, Dim)):
+        return _repeated_each(x, known(repeats), axis)
     shape = [*x.shape]
     spread = ops.broadcast_to(
         expand_dims(x, axis + 1), shape=(*shape[: axis + 1], repeats, *shape[axis + 1 :])
     )
     shape[axis] = shape[axis] * repeats
     return ops.reshape(spread, shape=tuple(shape))
+
+
+def _repeated_each(x: Any, times: np.ndarray, axis: int) -> Tensor:
+    if times.size == 1:
+        return repeat(x, int(times.reshape(())), axis)
+    size = _known(x.shape[axis], "repeat")
+    if times.shape != (size,) or (times < 0).any():
+        raise ShapeError(
+            f"repeats of shape {times.shape} for an axis of size {size}: one number, not negative, for each position"
+            f"{at(user_location())}"
+        )
+    return ops.gather(x, np.repeat(np.arange(size), times), axis=axis)
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The tensor moved along axes; what leaves at one end comes in at the other.
+
+    Parameters
+    ----------
+    input : tensor-like
+    shift : int or sequence of int
+        By how much; may be tensors.
+    axis : int or sequence of int
+        Along which axis each shift goes; an axis named twice moves by both.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.roll([1, 2, 3, 4], shift=1, axis=0))
+    tf.Tensor([4 1 2 3], shape=(4,), dtype=int32)
+    """
+    x = as_tensor(input)
+    axes = [axis] if isinstance(axis, (int, np.integer)) else [int(a) for a in axis]
+    moves = [shift] if len(axes) == 1 and not isinstance(shift, (list, tuple)) else list(shift)
+    if len(axes) != len(moves):
+        raise ShapeError(f"{len(moves)} shifts for {len(axes)} axes{at(user_location())}")
+    for move, along in zip(moves, axes, strict=True):
+        x = _moved(x, move, one_axis(int(along), len(x.shape)))
+    return x
+
+
+def _moved(x: Any, shift: Any, axis: int) -> Any:
+    size = x.shape[axis]
+    if isinstance(shift, Tensor) and not shift.is_symbolic:
+        shift = int(shift.array.reshape(()))
+    if isinstance(shift, (int, np.integer)) and isinstance(size, int):
+        start = -int(shift) % size if size else 0
+        return (
+            x
+            if not start
+            else ops.concat(_part(x, axis, slice(start, None)), _part(x, axis, slice(0, start)), axis=axis)
+        )
+    wide = size_tensor(size)
+    index = ops.subtract(
+        ops.iota(size=size, dtype=_INT64), ops.cast(ops.reshape(shift, shape=()), dtype=_INT64)
+    )
+    return ops.gather(x, ops.mod(index, ops.maximum(wide, 1)), axis=axis)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
+) -> Tensor:
+    """For each length a row of `maxlen` places (by default the largest length), of which so many first ones hold.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.sequence_mask([1, 3], dtype=tf.int32))
+    tf.Tensor(
+    [[1 0 0]
+     [1 1 1]], shape=(2, 3), dtype=int32)
+    """
+    counts: Any = convert_to_tensor(lengths)
+    if maxlen is None:
+        maxlen = int(known(lengths).max(initial=0))
+    place = ops.iota(size=maxlen if isinstance(maxlen, Dim) else int(maxlen), dtype=_INT64)
+    inside = ops.less(place, expand_dims(ops.cast(counts, dtype=_INT64), -1))
+    return ops.cast(inside, dtype=np.dtype(dtype))
 
 
 def pad(
@@ -257,7 +380,7 @@ def pad(
     paddings : sequence of (before, after)
         One pair per axis.
     mode : str
-        ``"CONSTANT"``, the only one there is.
+        ``"CONSTANT"``; ``"REFLECT"``, mirrored at the outermost elements; or ``"SYMMETRIC"``, at the edges.
     constant_values : scalar
 
     Examples
@@ -265,19 +388,40 @@ def pad(
     >>> import tracejit as tf
     >>> print(tf.pad([1.0, 2.0], [[1, 2]]))
     tf.Tensor([0. 1. 2. 0. 0.], shape=(5,), dtype=float32)
+    >>> print(tf.pad([1.0, 2.0, 3.0], [[2, 1]], mode="REFLECT"))
+    tf.Tensor([3. 2. 1. 2. 3. 2.], shape=(6,), dtype=float32)
     """
-    if mode.upper() != "CONSTANT":
-        raise ValueError(f"pad knows the mode 'CONSTANT' only, got {mode!r}{at(user_location())}")
     x = as_tensor(tensor)
     pairs = [(int(a), int(b)) for a, b in (paddings.array if isinstance(paddings, Tensor) else paddings)]
     if len(pairs) != len(x.shape) or any(a < 0 or b < 0 for a, b in pairs):
         raise ShapeError(
             f"paddings {pairs} for {x.spec}: one pair per axis, not negative{at(user_location())}"
         )
+    if mode.upper() in ("REFLECT", "SYMMETRIC"):
+        return _mirrored(x, pairs, int(mode.upper() == "SYMMETRIC"))
+    if mode.upper() != "CONSTANT":
+        raise ValueError(
+            f"pad knows the modes CONSTANT, REFLECT and SYMMETRIC, got {mode!r}{at(user_location())}"
+        )
     shape = tuple([before + size + after for (before, after), size in zip(pairs, x.shape, strict=True)])
     filled = ops.broadcast_to(ops.cast(as_tensor(constant_values, x.dtype), dtype=x.dtype), shape=shape)
     slices = tuple([(before, size, 1) for (before, _), size in zip(pairs, x.shape, strict=True)])
     return ops.slice_set(filled, x, slices=slices)
+
+
+def _mirrored(x: Any, pairs: Sequence[tuple[int, int]], edge: int) -> Tensor:
+    """The tensor with its own elements before and after, in reverse; with `edge` from the outermost one on."""
+    for axis, (before, after) in enumerate(pairs):
+        size = _known(x.shape[axis], "pad") if before or after else x.shape[axis]
+        if max(before, after) > size - 1 + edge and (before or after):
+            raise ShapeError(
+                f"axis {axis} of {x.spec} has no {max(before, after)} elements to mirror{at(user_location())}"
+            )
+        first = _part(x, axis, slice(before - edge, None if edge else 0, -1)) if before else None
+        last = slice(size - 2 + edge, size - 2 + edge - after if size - 2 + edge >= after else None, -1)
+        parts = [first, x, _part(x, axis, last) if after else None]
+        x = ops.concat(*(p for p in parts if p is not None), axis=axis)
+    return x
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:

@@ -15,7 +15,11 @@ from ..core.dispatch import as_tensor
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..frontend.choices import associative_scan
 from ..frontend.conversion import convert_to_tensor
+from ..frontend.reductions import reduce_all, reduce_mean, reduce_sum
+from ..ops.arithmetic import matched
+from ..ops.indexing import get
 from ..ops.reduce import one_axis
 
 
@@ -89,6 +93,84 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     return ops.where(zero, 0.0, x * ops.log(ops.where(zero, 1.0, y)))
 
 
+def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x / y``, and 0 where `x` is 0, whatever `y` is there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.xdivy([0.0, 1.0], [0.0, 2.0]))
+    tf.Tensor([0.  0.5], shape=(2,), dtype=float32)
+    """
+    x = as_tensor(x)
+    zero = ops.equal(x, 0)
+    return ops.where(zero, 0.0, ops.divide(x, ops.where(zero, 1.0, y)))
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * log(1 + y)``, and 0 where `x` is 0."""
+    x = as_tensor(x)
+    zero = ops.equal(x, 0)
+    return ops.where(zero, 0.0, x * ops.log1p(ops.where(zero, 0.0, y)))
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * y``, and 0 where `y` is 0, even if `x` is infinite or NaN.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.multiply_no_nan([float("nan"), 3.0], [0.0, 2.0]))
+    tf.Tensor([0. 6.], shape=(2,), dtype=float32)
+    """
+    x, y = matched((x, y), {})[0]
+    vanishes = ops.logical_and(ops.equal(y, 0), ops.logical_not(is_finite(x)))
+    return ops.multiply(ops.where(vanishes, 0, x), y)
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+    """``1 / x``, and 0 where `x` is 0."""
+    return divide_no_nan(1.0, x)
+
+
+def rint(x: Any, name: str | None = None) -> Tensor:
+    """The nearest whole number, of two equally near ones the even one; no gradient flows through it."""
+    return ops.round(x)
+
+
+def angle(input: Any, name: str | None = None) -> Tensor:
+    """The angle of complex numbers with the positive real axis, in radians; of real ones 0 or pi.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.angle([1.0, 2j]) < 1.6)
+    tf.Tensor([ True  True], shape=(2,), dtype=bool)
+    """
+    x = as_tensor(input)
+    return ops.atan2(ops.imag(x), ops.real(x))
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+    """``scalar * x``, for one number and a tensor."""
+    return ops.multiply(scalar, x)
+
+
+def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
+    """The value of a polynomial at `x`, its coefficients given from the highest power down.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.math.polyval([1.0, 0.0, -1.0], 3.0))
+    8.0
+    """
+    x = as_tensor(x)
+    if not len(coeffs):
+        return ops.fill(shape=x.shape, value=0, dtype=x.dtype)
+    return functools.reduce(lambda y, c: ops.add(c, ops.multiply(y, x)), coeffs[1:], as_tensor(coeffs[0]))
+
+
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """True where `x` is neither infinite nor NaN."""
     return ops.less(ops.abs(as_tensor(x)), np.inf)
@@ -102,6 +184,58 @@ def is_inf(x: Any, name: str | None = None) -> Tensor:
 def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Exactly one holds."""
     return ops.logical_and(ops.logical_or(x, y), ops.logical_not(ops.logical_and(x, y)))
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Is no element smaller than the one before it, all axes read in one row?"""
+    return _each_pair(x, ops.less_equal)
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Is every element larger than the one before it, all axes read in one row?"""
+    return _each_pair(x, ops.less)
+
+
+def _each_pair(x: Any, holds: Any) -> Tensor:
+    x = as_tensor(x)
+    row = ops.reshape(x, shape=(x.spec.size,))
+    return reduce_all(holds(get(row, slice(None, -1)), get(row, slice(1, None))))
+
+
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = np.int64, name: str | None = None
+) -> Tensor:
+    """How many elements over the axes in `axis` (None: all) are not 0, or for text not empty.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> int(tf.math.count_nonzero([[0, 1], [2, 3]]))
+    3
+    """
+    x = as_tensor(input)
+    found = as_tensor(x.array != b"") if x.dtype.kind == "O" else ops.not_equal(x, 0)
+    return reduce_sum(ops.cast(found, dtype=np.dtype(dtype)), axis, keepdims)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The part of the elements that is 0, a float32."""
+    zeros = ops.cast(ops.equal(as_tensor(value), 0), dtype=np.dtype(np.float32))
+    return reduce_mean(zeros)
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of the sum of squares over the axes in `axis` (None: all).
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.math.reduce_euclidean_norm([3.0, 4.0]))
+    5.0
+    """
+    return ops.sqrt(reduce_sum(ops.square(ops.abs(as_tensor(input_tensor))), axis, keepdims))
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
@@ -148,8 +282,11 @@ def argmax(input: Any, axis: int | None = 0, output_type: Any = None, name: str 
     >>> int(tf.argmax([3.0, 1.0, 5.0]))
     2
     """
-    found = ops.argmax(input, axis=0 if axis is None else axis)
+    found = ops.argmax(input, axis=0 if axis is None else int(axis))
     return found if output_type is None else ops.cast(found, dtype=np.dtype(output_type))
+
+
+accumulate_n = add_n
 
 
 def cumsum(
@@ -164,12 +301,49 @@ def cumsum(
     tf.Tensor([1 3 6], shape=(3,), dtype=int32) tf.Tensor([0 1 3], shape=(3,), dtype=int32)
     """
     total = ops.cumsum(x, axis=axis, reverse=reverse)
-    axis = one_axis(int(axis), len(total.shape))
+    return _without_own(total, one_axis(int(axis), len(total.shape)), reverse, 0) if exclusive else total
+
+
+def cumprod(
+    x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running products along `axis`, as :func:`cumsum` has sums; exact derivatives where elements are 0.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.cumprod([1, 2, 3]), tf.math.cumprod([1, 2, 3], exclusive=True))
+    tf.Tensor([1 2 6], shape=(3,), dtype=int32) tf.Tensor([1 1 2], shape=(3,), dtype=int32)
+    """
+    return _prefixes(ops.multiply, x, axis, exclusive, reverse, 1)
+
+
+def cumulative_logsumexp(
+    x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Logarithms of running sums of exponentials along `axis`, without overflow.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.cumulative_logsumexp([1000.0, 1000.0]))
+    tf.Tensor([1000.     1000.6932], shape=(2,), dtype=float32)
+    """
+    return _prefixes(ops.logaddexp, x, axis, exclusive, reverse, -np.inf)
+
+
+def _prefixes(combine: Any, x: Any, axis: int, exclusive: bool, reverse: bool, neutral: Any) -> Tensor:
+    x = as_tensor(x)
+    axis = one_axis(int(axis), len(x.shape))
+    total = associative_scan(combine, x, reverse=reverse, axis=axis) if x.spec.size != 0 else x
+    return _without_own(total, axis, reverse, neutral) if exclusive else total
+
+
+def _without_own(total: Any, axis: int, reverse: bool, neutral: Any) -> Tensor:
+    """Running results moved on by one place, so that each is without its own element."""
     size = total.shape[axis]
-    if not exclusive:
-        return total
     edge = [1 if a == axis else d for a, d in enumerate(total.shape)]
-    zeros = ops.fill(shape=tuple(edge), value=0, dtype=total.dtype)
-    longer = ops.concat(*((total, zeros) if reverse else (zeros, total)), axis=axis)
+    first = ops.fill(shape=tuple(edge), value=neutral, dtype=total.dtype)
+    longer = ops.concat(*((total, first) if reverse else (first, total)), axis=axis)
     kept = [(int(reverse), size, 1) if a == axis else (0, d, 1) for a, d in enumerate(total.shape)]
     return ops.slice(longer, slices=tuple(kept))

@@ -21,6 +21,7 @@ from ..ops import linalg
 from ..ops.arithmetic import matched
 from ..ops.reduce import one_axis
 from ..ops.shape import expand_dims, squeeze
+from .diagonals import diag_part
 
 
 def norm(
@@ -32,10 +33,17 @@ def norm(
     ----------
     tensor : tensor-like
     ord : str or number
-        ``"euclidean"`` (or 2), 1, ``inf``, or any positive number p: the p-th root of the sum of p-th powers.
+        Of vectors ``"euclidean"`` (or 2), 1, ``inf``, or any positive number p: the p-th root of the sum of p-th
+        powers. Of matrices ``"fro"`` (or ``"euclidean"``), 1 and ``inf``: the largest sum of sizes of a column,
+        and of a row.
     axis : int or pair of int, optional
-        None is all axes, taken as one vector; over a pair only the Euclidean norm is known.
+        None is all axes, taken as one vector; a pair means matrices.
     keepdims : bool
+
+    Raises
+    ------
+    ValueError
+        For an `ord` that is not known.
 
     Examples
     --------
@@ -44,13 +52,11 @@ def norm(
     tf.Tensor([ 5. 10.], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(tensor)
+    if isinstance(axis, (tuple, list)) and len(axis) == 2:
+        return _matrix_norm(x, ord, axis, keepdims)
     euclidean = ord in ("euclidean", "fro", 2, 2.0)
     if axis is None and not keepdims and euclidean:
         return linalg.norm(x)
-    if not euclidean and isinstance(axis, (tuple, list)) and len(axis) > 1:
-        raise ValueError(
-            f"over {len(axis)} axes the Euclidean norm is known only, not {ord!r}{at(user_location())}"
-        )
     sizes = ops.abs(x)
     if euclidean:
         return ops.sqrt(reduce_sum(ops.square(sizes), axis, keepdims))
@@ -63,8 +69,55 @@ def norm(
     return ops.pow(reduce_sum(ops.pow(sizes, ord), axis, keepdims), 1.0 / ord)
 
 
-def matvec(a: Any, b: Any, name: str | None = None) -> Tensor:
+def _matrix_norm(x: Any, ord: Any, axis: Sequence[int], keepdims: bool) -> Tensor:
+    sizes = ops.abs(x)
+    if ord in ("euclidean", "fro"):
+        return ops.sqrt(reduce_sum(ops.square(sizes), axis, keepdims))
+    if ord not in (1, 1.0, np.inf, "inf"):
+        raise ValueError(
+            f"of matrices 'fro', 1 and inf are known, not {ord!r}; for the Euclidean norm of all elements "
+            f"write ord='fro'{at(user_location())}"
+        )
+    rows, columns = axis
+    summed, chosen = (rows, columns) if ord == 1 else (columns, rows)
+    found = reduce_max(reduce_sum(sizes, summed, True), chosen, True)
+    return found if keepdims else squeeze(found, tuple(axis))
+
+
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """A tensor over its :func:`norm`, and the norm, with its axes kept.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(*tf.linalg.normalize([3.0, 4.0]))
+    tf.Tensor([0.6 0.8], shape=(2,), dtype=float32) tf.Tensor([5.], shape=(1,), dtype=float32)
+    """
+    x: Any = as_tensor(tensor)
+    length = norm(x, ord, axis, keepdims=True)
+    return ops.divide(x, ops.cast(length, dtype=x.dtype)), length
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Matrices times vectors, over the last axes; leading axes broadcast.
+
+    Parameters
+    ----------
+    a, b : tensor-like
+    transpose_a, adjoint_a : bool
+        Take the (conjugate) transposes of the matrices.
+    a_is_sparse, b_is_sparse, name
+        Accepted and ignored.
 
     Examples
     --------
@@ -72,42 +125,21 @@ def matvec(a: Any, b: Any, name: str | None = None) -> Tensor:
     >>> print(tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]))
     tf.Tensor([3. 7.], shape=(2,), dtype=float32)
     """
-    return squeeze(linalg.matmul(a, expand_dims(as_tensor(b), -1)), -1)
+    column = expand_dims(as_tensor(b), -1)
+    return squeeze(linalg.matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
 
 
-def matrix_transpose(a: Any, name: str | None = None) -> Tensor:
-    """The last two axes exchanged."""
+def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
+    """The last two axes exchanged, and with `conjugate` the signs of imaginary parts."""
     x = as_tensor(a)
     rank = len(x.shape)
-    return ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    turned = ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    return ops.conj(turned) if conjugate and x.dtype.kind == "c" else turned
 
 
-def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sum of the main diagonal of the last two axes."""
-    return reduce_sum(diag_part(x), -1)
-
-
-def diag_part(input: Any, name: str | None = None) -> Tensor:
-    """The main diagonal of the last two axes.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> print(tf.linalg.diag_part([[1.0, 2.0], [3.0, 4.0]]))
-    tf.Tensor([1. 4.], shape=(2,), dtype=float32)
-    """
-    x = as_tensor(input)
-    *lead, rows, columns = x.shape
-    count = min(int(rows), int(columns))
-    flat = ops.reshape(x, shape=(*lead, rows * columns))
-    return ops.slice(flat, slices=(*((0, d, 1) for d in lead), (0, count, columns + 1)))
-
-
-def diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """Matrices with these diagonals, 0 elsewhere."""
-    x = as_tensor(diagonal)
-    here, there = (ops.iota(size=x.shape[-1], dtype=np.dtype("int64")) for _ in range(2))
-    return ops.where(ops.equal(expand_dims(here, 1), there), expand_dims(x, -1), ops.cast(0, dtype=x.dtype))
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The conjugate transpose of matrices in the last two axes."""
+    return matrix_transpose(matrix, conjugate=True)
 
 
 # ---- over any axes --------------------------------------------------------------------------------------

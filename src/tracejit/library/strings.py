@@ -5,30 +5,59 @@ No gradient passes, and no compiled function takes them: there a Python string i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.dispatch import as_tensor
-from ..core.errors import DtypeError, at, user_location
+from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.tensor import Tensor
+from ..ops.prints import array_summary
+from ..ops.reduce import axes_of
 
 
-def _each(f: Callable[[bytes], Any], x: Any, dtype: Any = object) -> Tensor:
-    """Apply `f` to every string of a tensor."""
+def _text(x: Any) -> Tensor:
     text = as_tensor(x)
     if text.dtype.kind != "O":
         raise DtypeError(f"takes strings, got {text.spec}{at(user_location())}")
-    found = np.empty(text.shape, dtype)
-    for place, value in np.ndenumerate(text.array):
-        found[place] = f(value)
+    return text
+
+
+def _tensor(values: Any) -> Tensor:
+    """A tensor of Python bytes, given as an array or a list."""
+    found = values if isinstance(values, np.ndarray) else np.array(values, object)
     found.flags.writeable = False
     return Tensor(found)
 
 
+def _each(f: Callable[[bytes], Any], x: Any, dtype: Any = object) -> Tensor:
+    """Apply `f` to every string of a tensor."""
+    text = _text(x)
+    found = np.empty(text.shape, dtype)
+    for place, value in np.ndenumerate(text.array):
+        found[place] = f(value)
+    return _tensor(found)
+
+
+def _one(x: Any, what: str) -> bytes:
+    text = _text(x)
+    if text.shape:
+        raise ShapeError(
+            f"{what} takes one string, got {text.spec}: the parts of several may differ in number, take them in a loop"
+            f"{at(user_location())}"
+        )
+    return bytes(text.array[()])
+
+
+def _require_unit(unit: str) -> None:
+    if unit not in ("BYTE", "UTF8_CHAR"):
+        raise ValueError(f"unit is 'BYTE' or 'UTF8_CHAR', got {unit!r}{at(user_location())}")
+
+
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Every string in small letters.
+    """Every string in small letters: those of ASCII, or with ``encoding="utf-8"`` all.
 
     Examples
     --------
@@ -36,12 +65,16 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     >>> print(tf.strings.lower(["ABC", "d"]))
     tf.Tensor([b'abc' b'd'], shape=(2,), dtype=string)
     """
-    return _each(lambda s: s.decode().lower().encode(), input)
+    return _each(
+        bytes.lower if not encoding else lambda s: s.decode(encoding).lower().encode(encoding), input
+    )
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Every string in capital letters."""
-    return _each(lambda s: s.decode().upper().encode(), input)
+    """Every string in capital letters: those of ASCII, or with ``encoding="utf-8"`` all."""
+    return _each(
+        bytes.upper if not encoding else lambda s: s.decode(encoding).upper().encode(encoding), input
+    )
 
 
 def strip(input: Any, name: str | None = None) -> Tensor:
@@ -51,8 +84,7 @@ def strip(input: Any, name: str | None = None) -> Tensor:
 
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The number of bytes, or with ``unit="UTF8_CHAR"`` of characters, of every string, int32."""
-    if unit not in ("BYTE", "UTF8_CHAR"):
-        raise ValueError(f"unit is 'BYTE' or 'UTF8_CHAR', got {unit!r}{at(user_location())}")
+    _require_unit(unit)
     return _each(len if unit == "BYTE" else lambda s: len(s.decode()), input, np.int32)
 
 
@@ -65,13 +97,159 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     >>> print(tf.strings.join(["loss", ["a", "b"]], separator="/"))
     tf.Tensor([b'loss/a' b'loss/b'], shape=(2,), dtype=string)
     """
-    parts = [_each(lambda s: s, x).array for x in inputs]
+    parts = [_text(x).array for x in inputs]
     whole = np.broadcast_arrays(*parts)
     found = np.empty(whole[0].shape, object)
     for place in np.ndindex(found.shape):
         found[place] = separator.encode().join([bytes(part[place]) for part in whole])
-    found.flags.writeable = False
-    return Tensor(found)
+    return _tensor(found)
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    separator: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The strings along axes (None: all) joined to one.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-"))
+    tf.Tensor([b'a-b' b'c-d'], shape=(2,), dtype=string)
+    """
+    text: Any = _text(inputs)
+    axes = axes_of(axis, len(text.shape))
+    others = [a for a in range(len(text.shape)) if a not in axes]
+    moved = np.transpose(text.array, (*others, *axes)).reshape(*(text.shape[a] for a in others), -1)
+    found = np.empty(moved.shape[:-1], object)
+    for place in np.ndindex(found.shape):
+        found[place] = separator.encode().join(moved[place])
+    shape = [1 if a in axes else d for a, d in enumerate(text.shape)]
+    return _tensor(found.reshape(shape) if keepdims else found)
+
+
+def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """Of every string `len` bytes (or with ``unit="UTF8_CHAR"`` characters) from `pos` on; both broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.substr("hello", 1, 3))
+    tf.Tensor(b'ell', shape=(), dtype=string)
+    """
+    _require_unit(unit)
+    arrays = (_text(input).array, as_tensor(pos).array, as_tensor(len).array)
+    whole, starts, counts = np.broadcast_arrays(*arrays)
+    found = np.empty(whole.shape, object)
+    for place in np.ndindex(whole.shape):
+        found[place] = _part(bytes(whole[place]), int(starts[place]), int(counts[place]), unit)
+    return _tensor(found)
+
+
+def _part(text: bytes, start: int, size: int, unit: str) -> bytes:
+    places: Any = text if unit == "BYTE" else text.decode()
+    first = start if start >= 0 else start + len(places)
+    if not 0 <= first <= len(places):
+        raise IndexError(f"position {start} is outside of {text!r}{at(user_location())}")
+    part = places[first : first + size]
+    return part if unit == "BYTE" else part.encode()
+
+
+def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
+    """The parts of a string between separators, or where there is none, between white space.
+
+    Parameters
+    ----------
+    input : tensor-like
+        One string: those of several differ in number.
+    sep : str, optional
+    maxsplit : int
+        How often at most it is cut; -1 is everywhere.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.split("1 10 100"))
+    tf.Tensor([b'1' b'10' b'100'], shape=(3,), dtype=string)
+    """
+    return _tensor(_one(input, "split").split(sep.encode() if sep else None, maxsplit))
+
+
+def bytes_split(input: Any, name: str | None = None) -> Tensor:
+    """The bytes of a string, each as a string."""
+    text = _one(input, "bytes_split")
+    return _tensor([text[i : i + 1] for i in range(len(text))])
+
+
+def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
+    """The characters of a string, each as a string."""
+    return _tensor([c.encode() for c in _one(input, "unicode_split").decode(input_encoding)])
+
+
+def unicode_decode(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
+    """The numbers of the characters of a string, int32.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.unicode_decode("hi", "UTF-8"))
+    tf.Tensor([104 105], shape=(2,), dtype=int32)
+    """
+    return as_tensor([ord(c) for c in _one(input, "unicode_decode").decode(input_encoding)], np.int32)
+
+
+def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
+    """The string of characters given by their numbers along the last axis."""
+    numbers = as_tensor(input).array
+    found = np.empty(numbers.shape[:-1], object)
+    for place in np.ndindex(found.shape):
+        found[place] = "".join(map(chr, numbers[place])).encode(output_encoding)
+    return _tensor(found)
+
+
+def regex_replace(
+    input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
+) -> Tensor:
+    r"""Every string with what matches a regular expression rewritten; ``\1`` stands for the first group.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.regex_replace("hello", "l+", "L"))
+    tf.Tensor(b'heLo', shape=(), dtype=string)
+    """
+    found = re.compile(pattern.encode())
+    return _each(lambda s: found.sub(rewrite.encode(), s, count=0 if replace_global else 1), input)
+
+
+def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
+    """Does a regular expression match every string as a whole?"""
+    found = re.compile(pattern.encode())
+    return _each(lambda s: found.fullmatch(s) is not None, input, np.bool_)
+
+
+def format(
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+) -> Tensor:
+    """A text with the elements of tensors in its places, `summarize` at each end of every axis.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.format("x is {}", tf.constant([1, 2])))
+    tf.Tensor(b'x is [1 2]', shape=(), dtype=string)
+    """
+    values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    parts = template.split(placeholder)
+    if len(parts) - 1 != len(values):
+        raise ValueError(
+            f"{template!r} has {len(parts) - 1} places for {len(values)} tensors{at(user_location())}"
+        )
+    shown = [array_summary(as_tensor(v).array, summarize) for v in values]
+    return as_tensor("".join(p + v for p, v in zip(parts, [*shown, ""], strict=True)))
 
 
 def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tensor:
@@ -82,7 +260,7 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
     found = np.empty(x.shape, object)
     for place, value in np.ndenumerate(x.array):
         found[place] = _shown(value, precision).encode()
-    return Tensor(found)
+    return _tensor(found)
 
 
 def _shown(value: Any, precision: int) -> str:

@@ -22,6 +22,7 @@ from . import (
     reduce,
     shape,
     sort,
+    text,
     transcendental,
 )
 
@@ -47,5 +48,6 @@ __all__ = [
     "reduce",
     "shape",
     "sort",
+    "text",
     "transcendental",
 ]

@@ -166,16 +166,16 @@ def broadcast_to(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     return x.with_shape(shape)
 
 
-def expand_dims(x: Any, axis: int, name: str | None = None) -> Any:
+def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     """Insert an axis of size 1 before position `axis`."""
-    x = as_tensor(x)
+    x = as_tensor(input)
     at = one_axis(axis, len(x.shape) + 1)
     return reshape(x, shape=(*x.shape[:at], 1, *x.shape[at:]))
 
 
-def squeeze(x: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """Drop axes of size 1: all of them, or those named."""
-    x = as_tensor(x)
+    x = as_tensor(input)
     rank = len(x.shape)
     axes = (
         [i for i, d in enumerate(x.shape) if d == 1]
@@ -340,6 +340,6 @@ def stop_gradient(x: TensorSpec) -> TensorSpec:
     return x
 
 
-def clip_by_value(x: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """`x` limited to the values between; the gradient is 1 inside and on the limits, 0 outside."""
-    return ops.minimum(ops.maximum(x, clip_value_min), clip_value_max)
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """`t` limited to the values between; the gradient is 1 inside and on the limits, 0 outside."""
+    return ops.minimum(ops.maximum(t, clip_value_min), clip_value_max)

@@ -7,7 +7,7 @@ from typing import Any
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.linalg import dot as matrix_product
-from .. import linear
+from .. import diagonals, linear
 from .conversion import array, arrays
 
 
@@ -53,4 +53,4 @@ def outer(a: Any, b: Any) -> Tensor:
 
 def trace(a: Any) -> Tensor:
     """The sum of the main diagonal of a matrix."""
-    return linear.trace(array(a))
+    return diagonals.trace(array(a))

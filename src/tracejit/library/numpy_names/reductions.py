@@ -109,7 +109,7 @@ def sort(a: Any, axis: int | None = -1) -> Tensor:
 
 def argsort(a: Any, axis: int | None = -1) -> Tensor:
     """Positions that sort along an axis; equal elements keep their order."""
-    return sorting.argsort(*_lined_up(a, axis))
+    return sorting.order(*_lined_up(a, axis))
 
 
 def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:

@@ -1,0 +1,20 @@
+"""Which ops take text: those that move elements without looking at them. Eagerly; no trace holds text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.op import ops
+
+for _moves in (
+    ops.slice,
+    ops.reshape,
+    ops.transpose,
+    ops.broadcast_to,
+    ops.concat,
+    ops.gather,
+    ops.identity,
+    ops.stop_gradient,
+    ops.where,
+):
+    _moves.admitted.add(np.dtype(object).num)

@@ -1,0 +1,55 @@
+"""Tensors made by rule: shapes, dtypes, gradients of ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+
+@pytest.fixture(params=["eager", "compiled"])
+def run(request):
+    return (lambda f: f) if request.param == "eager" else tf.function
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_numbers_between_ends_that_are_vectors(axis, run):
+    found = run(lambda a, b: tf.linspace(a, b, 5, axis=axis))(
+        tf.constant([0.0, 5.0]), tf.constant([10.0, 40.0])
+    )
+    np.testing.assert_allclose(found.numpy(), np.linspace([0.0, 5.0], [10.0, 40.0], 5, axis=axis), rtol=1e-6)
+    assert found.dtype == np.float32
+
+
+def test_the_ends_are_exact_and_gradients_reach_them(run):
+    def gradient(a, b):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            y = tf.linspace(a, b, 4)
+        return y, tape.gradient(y, [a, b])
+
+    y, (a, b) = run(gradient)(tf.constant(0.1), tf.constant(0.7))
+    assert y.numpy()[0] == np.float32(0.1) and y.numpy()[-1] == np.float32(0.7)
+    assert abs(a.item() - 2.0) < 1e-6 and abs(b.item() - 2.0) < 1e-6
+    assert tf.linspace(3.0, 9.0, 1).numpy().tolist() == [3.0]
+    assert tf.linspace(0, 10, 5).dtype == np.float64, "integers are made float64"
+    with pytest.raises(ValueError, match="one number at least, got 0"):
+        tf.linspace(0.0, 1.0, 0)
+
+
+def test_many_identities_and_the_dtypes_of_sizes(run):
+    assert run(lambda: tf.eye(2, 3, batch_shape=[2], dtype=tf.int32))().shape == (2, 2, 3)
+    assert tf.eye(tf.constant(2)).numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    x = tf.zeros((2, 3))
+    assert run(lambda x: tf.shape(x, out_type=tf.int64))(x).dtype == np.int64
+    assert run(lambda x: tf.size(input=x, out_type=tf.int64))(x).dtype == np.int64
+    assert run(lambda x: tf.shape(input=x))(x).dtype == np.int32
+    assert tf.zeros_like(input=x, dtype=tf.int32).dtype == np.int32 and tf.ones_like(input=x).shape == (2, 3)
+
+
+def test_rows_of_bools(run):
+    found = run(lambda n: tf.sequence_mask(n, 3))(tf.constant([0, 2, 5]))
+    assert found.numpy().tolist() == [[False] * 3, [True, True, False], [True] * 3]
+    assert tf.sequence_mask([1, 3], dtype=tf.float32).numpy().tolist() == [[1, 0, 0], [1, 1, 1]]
+    assert tf.sequence_mask(2, 3).numpy().tolist() == [True, True, False]
