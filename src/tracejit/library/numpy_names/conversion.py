@@ -49,6 +49,11 @@ def _holds_tensors(x: Any) -> bool:
     return x.__class__ is Tensor or hasattr(x, "__tensor__")
 
 
+def values_of(x: Any) -> np.ndarray:
+    """The values of what is known when this is called; SymbolicValue for what a traced function computes."""
+    return array(x).array if _holds_tensors(x) else np.asarray(x)
+
+
 def arrays(*inputs: Any) -> tuple[Any, ...]:
     """All as tensors, but numbers beside tensors as they are: those take the others' dtype."""
     strong = any(not is_number(x) for x in inputs)

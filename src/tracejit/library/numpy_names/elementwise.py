@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...ops.arithmetic import matched
+from ...ops.shape import stack
 from .. import elementary
-from .conversion import array, arrays, floats
+from .conversion import array, arrays, floats, values_of
 
 Function = Callable[..., Any]
 
@@ -28,9 +31,14 @@ def _of_floats(name: str, function: Function) -> Function:
     )
 
 
-def _of_one(name: str, function: Function) -> Function:
-    """A function that keeps the dtype."""
-    return _named(lambda x: function(array(x)), name, f"``numpy.{name}`` of a tensor.")
+def _of_one(name: str, function: Function, of_bools: Function | None = None) -> Function:
+    """A function that keeps the dtype; of bools another one, where it has a meaning of its own for them."""
+
+    def of_one(x: Any) -> Tensor:
+        x = array(x)
+        return (of_bools if of_bools is not None and x.dtype.kind == "b" else function)(x)
+
+    return _named(of_one, name, f"``numpy.{name}`` of a tensor.")
 
 
 def _of_whole(name: str, function: Function) -> Function:
@@ -52,19 +60,26 @@ def _of_two(name: str, function: Function) -> Function:
 
 def _of_two_floats(name: str, function: Function) -> Function:
     """Two operands that broadcast and are promoted to floats."""
-
-    def of_floats(x1: Any, x2: Any) -> Tensor:
-        x1, x2 = (floats(x) if isinstance(x, Tensor) else x for x in arrays(x1, x2))
-        return function(x1, x2)
-
     return _named(
-        of_floats, name, f"``numpy.{name}`` of two tensors that broadcast; integers are made floats."
+        lambda x1, x2: function(*two_floats(x1, x2)),
+        name,
+        f"``numpy.{name}`` of two tensors that broadcast; integers are made floats.",
     )
+
+
+def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
+    """Two operands of the one dtype of floats that NumPy makes of theirs."""
+    pair, _ = matched(arrays(x1, x2), {})
+    return tuple([floats(x) for x in pair])
 
 
 def _of_truth(name: str, function: Function) -> Function:
     """Operands that count as true where they are not 0."""
     return _named(lambda *xs: function(*map(truth, xs)), name, f"``numpy.{name}``: true is what is not 0.")
+
+
+def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
+    return ops.cast(elementary.hypot(x1, x2), dtype=x1.dtype)
 
 
 def truth(x: Any) -> Tensor:
@@ -94,16 +109,19 @@ arcsinh = _of_floats("arcsinh", ops.asinh)
 arccosh = _of_floats("arccosh", ops.acosh)
 arctanh = _of_floats("arctanh", ops.atanh)
 
+acos, acosh, asin, asinh, atan, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctanh
+
 negative = _of_one("negative", ops.negative)
-absolute = _of_one("absolute", ops.abs)
+absolute = _of_one("absolute", ops.abs, ops.identity)
 sign = _of_one("sign", ops.sign)
-square = _of_one("square", ops.square)
+square = _of_one("square", ops.square, lambda x: ops.cast(x, dtype=np.dtype(np.int8)))
 conjugate = _of_one("conjugate", ops.conj)
 real = _of_one("real", ops.real)
 imag = _of_one("imag", ops.imag)
+positive = _of_one("positive", ops.identity)
 isnan = _of_one("isnan", ops.is_nan)
-isinf = _of_one("isinf", elementary.is_inf)
-isfinite = _of_one("isfinite", elementary.is_finite)
+isinf = _of_one("isinf", elementary.is_inf, lambda x: ops.not_equal(x, x))
+isfinite = _of_one("isfinite", elementary.is_finite, lambda x: ops.equal(x, x))
 abs, conj = absolute, conjugate
 
 floor = _of_whole("floor", ops.floor)
@@ -126,10 +144,20 @@ less = _of_two("less", ops.less)
 less_equal = _of_two("less_equal", ops.less_equal)
 greater = _of_two("greater", ops.greater)
 greater_equal = _of_two("greater_equal", ops.greater_equal)
-true_divide, mod = divide, remainder
+true_divide, mod, pow = divide, remainder, power
 arctan2 = _of_two_floats("arctan2", ops.atan2)
-hypot = _of_two_floats("hypot", elementary.hypot)
+hypot = _of_two_floats("hypot", _hypot)
+atan2 = arctan2
 logaddexp = _of_two_floats("logaddexp", ops.logaddexp)
+
+bitwise_and = _of_two("bitwise_and", ops.bitwise_and)
+bitwise_or = _of_two("bitwise_or", ops.bitwise_or)
+bitwise_xor = _of_two("bitwise_xor", ops.bitwise_xor)
+invert = _of_one("invert", ops.invert)
+left_shift = _of_two("left_shift", ops.left_shift)
+right_shift = _of_two("right_shift", ops.right_shift)
+bitwise_not = bitwise_invert = invert
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 logical_and = _of_truth("logical_and", ops.logical_and)
 logical_or = _of_truth("logical_or", ops.logical_or)
@@ -137,8 +165,8 @@ logical_xor = _of_truth("logical_xor", elementary.logical_xor)
 logical_not = _of_truth("logical_not", ops.logical_not)
 
 
-def where(condition: Any, x: Any, y: Any) -> Tensor:
-    """`x` where the condition is not 0, else `y`; the three broadcast.
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where the condition is not 0, else `y`; the three broadcast. Without them, :func:`nonzero`.
 
     Examples
     --------
@@ -146,22 +174,72 @@ def where(condition: Any, x: Any, y: Any) -> Tensor:
     >>> print(tnp.where([True, False], 1.0, 2.0))
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError(f"where takes a condition alone, or with both x and y{at(user_location())}")
     return ops.where(truth(condition), *arrays(x, y))
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Tensor:
+def nonzero(a: Any) -> tuple[Tensor, ...]:
+    """The positions of what is not 0, one tensor per axis; the values are known when this is called."""
+    if a.__class__ is Tensor and a.is_symbolic:
+        raise SymbolicValue(
+            f"how much of {a.spec} is not 0 shows only when the function runs, and sizes are known before: choose "
+            f"with where(condition, x, y){at(user_location())}"
+        )
+    return tuple([array(positions) for positions in np.nonzero(values_of(a))])
+
+
+def flatnonzero(a: Any) -> Tensor:
+    """The positions of what is not 0 among all elements in a row."""
+    x = array(a)
+    return nonzero(ops.reshape(x, shape=(x.spec.size,)))[0]
+
+
+def argwhere(a: Any) -> Tensor:
+    """The positions of what is not 0, one in each row."""
+    return ops.transpose(stack(nonzero(a)))
+
+
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+) -> Tensor:
     """`a` limited to the values between; None is no limit."""
     x: Any = array(a)
-    x = x if a_min is None else ops.maximum(*arrays(x, a_min))
-    return x if a_max is None else ops.minimum(*arrays(x, a_max))
+    low, high = a_min if min is None else min, a_max if max is None else max
+    x = x if low is None else ops.maximum(*arrays(x, low))
+    return x if high is None else ops.minimum(*arrays(x, high))
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:
     """`a` to so many decimals, halves to even."""
     x: Any = array(a)
-    if x.dtype.kind not in "fc":
-        return x
+    if x.dtype.kind == "b":
+        return ops.cast(x, dtype=np.dtype(np.float16))
+    if x.dtype.kind == "c":
+        return ops.complex(round(ops.real(x), decimals), round(ops.imag(x), decimals))
+    if x.dtype.kind in "iu":
+        return x if decimals >= 0 else _round_integers(x, 10**-decimals)
     if decimals == 0:
         return ops.round(x)
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     return ops.round(x * scale) / scale if decimals > 0 else ops.round(x / scale) * scale
+
+
+def _round_integers(x: Any, unit: int) -> Tensor:
+    wide = ops.cast(x, dtype=np.dtype(np.float64))
+    return ops.cast(ops.round(wide / unit) * unit, dtype=x.dtype)
+
+
+around = round
+
+
+def divmod(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    """``x1 // x2`` and ``x1 % x2``."""
+    return floor_divide(x1, x2), remainder(x1, x2)

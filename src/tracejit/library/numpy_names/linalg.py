@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
-from ...core.errors import at, user_location
+import numpy as np
+
+from ...core.errors import ShapeError, at, user_location
+from ...core.op import ops
 from ...core.tensor import Tensor
+from ...ops.factor import identity_of
+from ...ops.reduce import axes_of
 from ...ops.shape import expand_dims, squeeze
 from .. import linear, matrices
+from . import products, reductions
 from .conversion import array, arrays, floats
+from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat
+
+LinAlgError = np.linalg.LinAlgError
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "matvec",
+    "multi_dot",
+    "norm",
+    "outer",
+    "slogdet",
+    "solve",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vecmat",
+    "vector_norm",
+]
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The norm of vectors along an axis, or of all elements; of matrices the Frobenius norm.
+    """The norm of vectors along an axis, of matrices over two, or the Euclidean norm of all elements.
+
+    Parameters
+    ----------
+    x : tensor-like
+    ord : number or str, optional
+        Of vectors any number, ``inf`` and ``-inf`` included; of matrices ``"fro"``, 1, -1, ``inf`` and ``-inf``.
+        None is the Euclidean one. 2, -2 and ``"nuc"`` of matrices need singular values, which are not known.
+    axis : int or pair of int, optional
+    keepdims : bool
 
     Examples
     --------
@@ -21,10 +65,72 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     5.0
     """
     v = floats(x)
-    of_matrix = len(v.shape) > 1 if axis is None else isinstance(axis, (tuple, list)) and len(axis) == 2
-    if of_matrix and ord not in (None, "fro"):
-        raise ValueError(f"of matrices the Frobenius norm is known, not {ord!r}{at(user_location())}")
-    return linear.norm(v, "euclidean" if ord is None else ord, axis, keepdims)
+    if axis is None and ord is None:
+        return linear.norm(v, "euclidean", None, keepdims)
+    axes = axes_of(axis, len(v.shape)) if not isinstance(axis, (tuple, list)) else tuple(axis)
+    if len(axes) == 1:
+        return vector_norm(v, axis=axes[0], ord=2 if ord is None else ord, keepdims=keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(v, "fro" if ord is None else ord, axes, keepdims)
+    raise ShapeError(f"norm is over one axis or two, not {len(axes)} of {v.spec}{at(user_location())}")
+
+
+def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    """The norm of vectors over axes, all by default, taken as one: any number, ``inf`` or ``-inf``."""
+    v: Any = floats(x)
+    sizes = ops.abs(v)
+    if isinstance(ord, str):
+        raise ValueError(f"of vectors ord is a number, not {ord!r}{at(user_location())}")
+    if ord == 0:
+        found = reductions.count_nonzero(v, axis, keepdims=keepdims)
+        return ops.cast(found, dtype=sizes.dtype)
+    if ord == -np.inf:
+        return reductions.min(sizes, axis, keepdims=keepdims)
+    if ord > 0:
+        return linear.norm(v, ord, axis, keepdims) if _one(axis) else _powers(sizes, ord, axis, keepdims)
+    return _powers(sizes, ord, axis, keepdims)
+
+
+def _one(axis: Any) -> bool:
+    return axis is None or isinstance(axis, (int, np.integer))
+
+
+def _powers(sizes: Any, ord: float, axis: Any, keepdims: bool) -> Tensor:
+    if ord == np.inf:
+        return reductions.max(sizes, axis, keepdims=keepdims)
+    total = reductions.sum(ops.pow(sizes, float(ord)), axis, keepdims=keepdims)
+    return ops.sqrt(total) if ord == 2 else ops.pow(total, 1.0 / ord)
+
+
+def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The norm of matrices in the last two axes: ``"fro"``, 1, -1, ``inf`` or ``-inf``."""
+    return _matrix_norm(floats(x), ord, (-2, -1), keepdims)
+
+
+def _matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor:
+    rank = len(x.shape)
+    rows, columns = (int(k) % rank if rank else k for k in axes)
+    if ord == "fro":
+        return linear.norm(x, "euclidean", (rows, columns), keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise ValueError(
+            f"of matrices the norms 'fro', 1, -1, inf and -inf are known, not {ord!r}, which needs singular values"
+            f"{at(user_location())}"
+        )
+    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    choose = reductions.max if ord > 0 else reductions.min
+    found = choose(reductions.sum(ops.abs(x), summed, keepdims=True), chosen, keepdims=True)
+    return found if keepdims else squeeze(found, (rows, columns))
+
+
+def diagonal(x: Any, *, offset: int = 0) -> Tensor:
+    """A diagonal of the last two axes."""
+    return products.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal of the last two axes."""
+    return products.trace(x, offset, -2, -1, dtype)
 
 
 def solve(a: Any, b: Any) -> Tensor:
@@ -53,6 +159,35 @@ def slogdet(a: Any) -> tuple[Tensor, Tensor]:
 def cholesky(a: Any) -> Tensor:
     """The lower triangular factor of symmetric positive definite matrices."""
     return matrices.cholesky(floats(a))
+
+
+def matrix_power(a: Any, n: int) -> Tensor:
+    """Square matrices multiplied `n` times; the inverse for negative `n`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.matrix_power([[1, 1], [0, 1]], 5))
+    tf.Tensor(
+    [[1 5]
+     [0 1]], shape=(2, 2), dtype=int64)
+    """
+    x: Any = array(a)
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"matrix_power takes square matrices, got {x.spec}{at(user_location())}")
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        one = ops.fill(shape=x.shape[-2:], value=0, dtype=x.dtype)
+        return ops.broadcast_to(identity_of(one), shape=x.shape)
+    half = matrix_power(x, n // 2) if n > 1 else x
+    square = ops.matmul(half, half) if n > 1 else x
+    return ops.matmul(square, x) if n > 1 and n % 2 else square
+
+
+def multi_dot(arrays_: Sequence[Any]) -> Tensor:
+    """The product of matrices, of which the first and the last may be vectors, from left to right."""
+    return functools.reduce(products.dot, [array(x) for x in arrays_])
 
 
 def matrix_transpose(x: Any) -> Tensor:

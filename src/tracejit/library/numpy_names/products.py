@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...ops.arithmetic import matched
 from ...ops.linalg import dot as matrix_product
+from ...ops.reduce import one_axis
+from ...ops.shape import expand_dims, squeeze
 from .. import diagonals, linear
-from .conversion import array, arrays
+from .conversion import array, arrays, summable
+from .shapes import moveaxis
 
 
 def matmul(x1: Any, x2: Any) -> Tensor:
@@ -51,6 +56,86 @@ def outer(a: Any, b: Any) -> Tensor:
     return ops.multiply(column, row)
 
 
-def trace(a: Any) -> Tensor:
-    """The sum of the main diagonal of a matrix."""
-    return diagonals.trace(array(a))
+def inner(a: Any, b: Any) -> Tensor:
+    """Products summed over the last axes of both; numbers just multiply."""
+    x, y = array(a), array(b)
+    return linear.tensordot(x, y, (-1, -1)) if x.shape and y.shape else ops.multiply(x, y)
+
+
+def vdot(a: Any, b: Any) -> Tensor:
+    """The inner product of all elements in a row, those of `a` conjugated."""
+    x, y = (ops.reshape(v, shape=(v.spec.size,)) for v in (array(a), array(b)))
+    return matrix_product(ops.conj(x) if x.dtype.kind == "c" else x, y)
+
+
+def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
+    """Inner products along an axis, the elements of `x1` conjugated."""
+    a, b = matched(arrays(x1, x2), {})[0]
+    product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
+    return ops.reduce_sum(product, axis=(one_axis(axis, len(product.shape)),))
+
+
+def matvec(x1: Any, x2: Any) -> Tensor:
+    """Matrices times vectors; leading axes broadcast."""
+    a, b = arrays(x1, x2)
+    return squeeze(ops.matmul(a, expand_dims(b, -1)), -1)
+
+
+def vecmat(x1: Any, x2: Any) -> Tensor:
+    """Vectors, conjugated, times matrices; leading axes broadcast."""
+    a, b = arrays(x1, x2)
+    return squeeze(ops.matmul(expand_dims(ops.conj(a) if a.dtype.kind == "c" else a, -2), b), -2)
+
+
+def kron(a: Any, b: Any) -> Tensor:
+    """`b` times every element of `a`, in its place.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.kron([1, 10], [1, 2]))
+    tf.Tensor([ 1  2 10 20], shape=(4,), dtype=int64)
+    """
+    x, y = matched((array(a), array(b)), {})[0]
+    rank = max(len(x.shape), len(y.shape))
+    outer_sizes, inner_sizes = ((*(1,) * (rank - len(v.shape)), *v.shape) for v in (x, y))
+    spread = [d for n in outer_sizes for d in (n, 1)], [d for n in inner_sizes for d in (1, n)]
+    product = ops.multiply(ops.reshape(x, shape=tuple(spread[0])), ops.reshape(y, shape=tuple(spread[1])))
+    return ops.reshape(product, shape=tuple([m * n for m, n in zip(outer_sizes, inner_sizes, strict=True)]))
+
+
+def cross(a: Any, b: Any, axis: int = -1) -> Tensor:
+    """The vector product along an axis of size 3."""
+    x, y = matched(arrays(a, b), {})[0]
+    return moveaxis(diagonals.cross(moveaxis(x, axis, -1), moveaxis(y, axis, -1)), -1, axis)
+
+
+# ---- diagonals ------------------------------------------------------------------------------------------
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """A diagonal of two axes, as the last axis of the result."""
+    x = moveaxis(a, (axis1, axis2), (-2, -1))
+    rows, columns = x.shape[-2:]
+    if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
+        return ops.fill(shape=(*x.shape[:-2], 0), value=0, dtype=x.dtype)
+    return diagonals.diag_part(x, k=offset)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal of two axes."""
+    return ops.reduce_sum(summable(diagonal(a, offset, axis1, axis2), dtype), axis=-1)
+
+
+def diag(v: Any, k: int = 0) -> Tensor:
+    """The matrix with a vector as its `k`-th diagonal, or that diagonal of a matrix."""
+    x = array(v)
+    if len(x.shape) not in (1, 2):
+        raise ShapeError(f"diag takes a vector or a matrix, got {x.spec}{at(user_location())}")
+    return diagonals.diag(x, k=k) if len(x.shape) == 1 else diagonal(x, k)
+
+
+def diagflat(v: Any, k: int = 0) -> Tensor:
+    """The matrix with all elements in a row as its `k`-th diagonal."""
+    x = array(v)
+    return diagonals.diag(ops.reshape(x, shape=(x.spec.size,)), k=k)

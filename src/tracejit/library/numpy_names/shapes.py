@@ -1,108 +1,39 @@
-"""NumPy's ways to make arrays, and to cut, join and turn them."""
+"""NumPy's ways to turn arrays, to cut and to join them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
+from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
+from ...core.spec import broadcast_shapes
 from ...core.tensor import Tensor
-from ...frontend import creation
 from ...ops import shape as shapes
-from ...ops.indexing import get
-from ...ops.reduce import one_axis
+from ...ops.reduce import axes_of, one_axis
 from .. import arrays as cutting
-from .. import sorting
-from .conversion import array, arrays, floats, is_number
-
-# ---- making ---------------------------------------------------------------------------------------------
-
-
-def zeros(shape: Any, dtype: Any = float) -> Tensor:
-    """Zeros, float64 unless told."""
-    return creation.zeros(shape, dtype)
-
-
-def ones(shape: Any, dtype: Any = float) -> Tensor:
-    """Ones, float64 unless told."""
-    return creation.ones(shape, dtype)
-
-
-empty = zeros
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """`fill_value` everywhere, of its own dtype unless told."""
-    return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
-
-
-def zeros_like(a: Any, dtype: Any = None) -> Tensor:
-    """Zeros of the shape and dtype of `a`."""
-    return creation.zeros_like(array(a), dtype)
-
-
-def ones_like(a: Any, dtype: Any = None) -> Tensor:
-    """Ones of the shape and dtype of `a`."""
-    return creation.ones_like(array(a), dtype)
-
-
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """`fill_value` everywhere, of the shape and dtype of `a`."""
-    x = array(a)
-    return full(x.shape, fill_value, dtype or x.dtype)
-
-
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """Ones on a diagonal, the `k`-th above the main one."""
-    return as_tensor(np.eye(N, M, k, dtype=dtype))
-
-
-def identity(n: int, dtype: Any = float) -> Tensor:
-    """The identity matrix."""
-    return eye(n, dtype=dtype)
-
-
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """``start, start + step, ...`` up to but not including `stop`; with one argument from 0."""
-    bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
-    first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
-    return creation.range_(first, last, bounds[-1], dtype)
-
-
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
-    """`num` numbers evenly spaced from `start` to `stop`, which is left out unless `endpoint`.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.linspace(0, 1, 3))
-    tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
-    """
-    first, last = (floats(x) for x in (start, stop))
-    found = creation.linspace(first, last, num if endpoint else num + 1)
-    return array(found if endpoint else get(found, slice(0, num)), dtype)
-
-
-def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tensor]:
-    """Coordinates spread over a grid: one tensor per vector."""
-    return cutting.meshgrid(*map(array, xi), indexing=indexing)
-
+from .conversion import array
 
 # ---- shapes ---------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, shape: Any) -> Tensor:
-    """The same elements in another shape; one size may be -1."""
-    return ops.reshape(array(a), shape=shape if isinstance(shape, (tuple, list)) else (shape,))
+def reshape(a: Any, shape: Any, order: str = "C") -> Tensor:
+    """The same elements in another shape; one size may be -1. With `order` "F" the first axis runs fastest."""
+    x = array(a)
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if order == "F":
+        return transpose(ops.reshape(transpose(x), shape=tuple(reversed(sizes))))
+    if order not in ("C", "A", "K"):
+        raise ValueError(f"order is 'C' or 'F', got {order!r}{at(user_location())}")
+    return ops.reshape(x, shape=sizes)
 
 
-def ravel(a: Any) -> Tensor:
+def ravel(a: Any, order: str = "C") -> Tensor:
     """All elements in a row."""
-    return reshape(a, -1)
+    x = array(a)
+    return reshape(x, x.spec.size, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
@@ -113,13 +44,26 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
     return ops.transpose(x, perm=tuple(order))
 
 
-def moveaxis(a: Any, source: int, destination: int) -> Tensor:
-    """One axis at another position."""
+def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
+    """Axes at other positions."""
     x = array(a)
     rank = len(x.shape)
-    order = [k for k in range(rank) if k != one_axis(source, rank)]
-    order.insert(one_axis(destination, rank), one_axis(source, rank))
+    moved, places = (
+        [one_axis(int(k), rank) for k in ([axis] if isinstance(axis, (int, np.integer)) else axis)]
+        for axis in (source, destination)
+    )
+    order = [k for k in range(rank) if k not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
+        order.insert(place, axis)
     return ops.transpose(x, perm=tuple(order))
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    """One axis in front of the one at `start`."""
+    rank = len(array(a).shape)
+    axis = one_axis(axis, rank)
+    start = start + rank if start < 0 else start
+    return moveaxis(a, axis, start - 1 if start > axis else start)
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
@@ -136,9 +80,16 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
     return shapes.squeeze(array(a), axis)
 
 
-def expand_dims(a: Any, axis: int) -> Tensor:
-    """Insert an axis of size 1."""
-    return shapes.expand_dims(array(a), axis)
+def expand_dims(a: Any, axis: Any) -> Tensor:
+    """Insert axes of size 1."""
+    x = array(a)
+    if isinstance(axis, (int, np.integer)):
+        return shapes.expand_dims(x, int(axis))
+    chosen = axes_of(axis, len(x.shape) + len(axis))
+    sizes = iter(x.shape)
+    return ops.reshape(
+        x, shape=tuple([1 if k in chosen else next(sizes) for k in range(len(x.shape) + len(axis))])
+    )
 
 
 def broadcast_to(array_: Any, shape: Any) -> Tensor:
@@ -156,73 +107,37 @@ def ndim(a: Any) -> int:
     return len(array(a).shape)
 
 
-# ---- joining and cutting --------------------------------------------------------------------------------
+def size(a: Any, axis: int | None = None) -> Any:
+    """The number of elements, or the size of one axis."""
+    x = array(a)
+    return x.spec.size if axis is None else x.shape[one_axis(axis, len(x.shape))]
 
 
-def concatenate(arrays_: Sequence[Any], axis: int | None = 0) -> Tensor:
-    """Joined along an axis; with None all elements in a row.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.concatenate([[1, 2], [3]]))
-    tf.Tensor([1 2 3], shape=(3,), dtype=int64)
-    """
-    parts = [array(x) if axis is not None else ravel(x) for x in arrays_]
-    return ops.concat(*parts, axis=axis or 0)
+def broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
+    """All broadcast to one shape."""
+    tensors = [array(x) for x in args]
+    common = broadcast_shapes(*(x.shape for x in tensors))
+    return tuple([ops.broadcast_to(x, shape=common) for x in tensors])
 
 
-def stack(arrays_: Sequence[Any], axis: int = 0) -> Tensor:
-    """Joined along a new axis."""
-    return shapes.stack([array(x) for x in arrays_], axis)
+def _at_least(rank: int, place: Callable[[tuple], tuple]) -> Callable[..., Any]:
+    def at_least(*arys: Any) -> Any:
+        """Scalars, vectors and matrices with axes of size 1 until there are enough; several give a tuple."""
+        found = [
+            x if len(x.shape) >= rank else ops.reshape(x, shape=place(x.shape)) for x in map(array, arys)
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    at_least.__name__ = at_least.__qualname__ = f"atleast_{rank}d"
+    return at_least
 
 
-def _as_rows(x: Any) -> Tensor:
-    x = array(x)
-    return ops.reshape(x, shape=(1, x.spec.size)) if len(x.shape) < 2 else x
+atleast_1d = _at_least(1, lambda shape: (1,))
+atleast_2d = _at_least(2, lambda shape: (1, *(shape or (1,))))
+atleast_3d = _at_least(3, lambda shape: (*shape, 1) if len(shape) == 2 else (1, *(shape or (1,)), 1))
 
 
-def vstack(tup: Sequence[Any]) -> Tensor:
-    """Joined along the first axis, vectors as rows."""
-    return concatenate([_as_rows(x) for x in tup])
-
-
-def hstack(tup: Sequence[Any]) -> Tensor:
-    """Joined along the second axis, vectors along their only one."""
-    parts = [x if x.shape else ravel(x) for x in map(array, tup)]
-    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
-
-
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Cut into so many equal parts, or before each of some positions."""
-    x = array(ary)
-    if isinstance(indices_or_sections, (int, np.integer)):
-        return cutting.split(x, int(indices_or_sections), axis)
-    axis = one_axis(axis, len(x.shape))
-    ends = [0, *indices_or_sections, x.shape[axis]]
-    whole = (slice(None),) * axis
-    return [get(x, (*whole, slice(a, b))) for a, b in pairwise(ends)]
-
-
-def pad(array_: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
-    """`constant_values` around the array; the width is a number, (before, after), or one such pair per axis."""
-    x = array(array_)
-    pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
-    return cutting.pad(x, pairs, mode, constant_values)
-
-
-def tile(A: Any, reps: Any) -> Tensor:
-    """The whole array repeated along each axis."""
-    x = array(A)
-    times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
-    rank = max(len(times), len(x.shape))
-    times = (*(1,) * (rank - len(times)), *times)
-    return cutting.tile(ops.reshape(x, shape=(*(1,) * (rank - len(x.shape)), *x.shape)), times)
-
-
-def repeat(a: Any, repeats: int, axis: int | None = None) -> Tensor:
-    """Each element so many times in a row, along an axis or of all elements."""
-    return cutting.repeat(array(a), repeats, axis)
+# ---- order ----------------------------------------------------------------------------------------------
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
@@ -230,28 +145,69 @@ def flip(m: Any, axis: Any = None) -> Tensor:
     return cutting.reverse(array(m), axis)
 
 
-def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
-    """Elements by number along an axis, or of all elements."""
+def fliplr(m: Any) -> Tensor:
+    """Backwards along the second axis."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Tensor:
+    """Backwards along the first axis."""
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned `k` times by 90 degrees, from the first of two axes to the second."""
+    x = array(m)
+    first, second = (one_axis(int(a), len(x.shape)) for a in axes)
+    if first == second:
+        raise ShapeError(f"rot90 turns in the plane of two axes, got {tuple(axes)}{at(user_location())}")
+    turns = k % 4
+    if turns == 2:
+        return flip(x, (first, second))
+    if not turns:
+        return x
+    return (
+        swapaxes(flip(x, second), first, second) if turns == 1 else flip(swapaxes(x, first, second), second)
+    )
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    """Moved along axes; what leaves at one end comes in at the other. With no axis, all elements in a row.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.roll([1, 2, 3], 1))
+    tf.Tensor([3 1 2], shape=(3,), dtype=int64)
+    """
     x = array(a)
-    return ops.gather(ravel(x) if axis is None else x, array(indices), axis=axis or 0)
-
-
-def take_along_axis(arr: Any, indices: Any, axis: int) -> Tensor:
-    """Elements along an axis by numbers that differ from row to row."""
-    return sorting.take_along(array(arr), array(indices), axis)
+    if axis is None:
+        total = int(np.sum(shift)) if isinstance(shift, (tuple, list)) else shift
+        return ops.reshape(cutting.roll(ravel(x), total, 0), shape=x.shape)
+    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
+    count = max(len(axes), len(shifts))
+    axes, shifts = (v * count if len(v) == 1 else v for v in (axes, shifts))
+    return cutting.roll(x, shifts, axes)
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """The matrix with zeros above the `k`-th diagonal."""
-    return ops.where(_distances(array(m)) <= k, *arrays(m, 0))
+    """The matrix with zeros above the `k`-th diagonal; of a vector, it in every row."""
+    x = array(m)
+    return ops.where(_distances(x) <= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """The matrix with zeros below the `k`-th diagonal."""
-    return ops.where(_distances(array(m)) >= k, *arrays(m, 0))
+    """The matrix with zeros below the `k`-th diagonal; of a vector, it in every row."""
+    x = array(m)
+    return ops.where(_distances(x) >= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def _distances(x: Tensor) -> Any:
     """How far each element of the last two axes is to the right of the diagonal."""
-    rows, columns = (ops.iota(size=n, dtype=np.dtype("int64")) for n in x.shape[-2:])
+    sizes = x.shape[-2:] if len(x.shape) > 1 else x.shape * 2
+    rows, columns = (ops.iota(size=n, dtype=np.dtype("int64")) for n in sizes)
     return ops.subtract(columns, shapes.expand_dims(rows, 1))
+
+
+permute_dims = transpose

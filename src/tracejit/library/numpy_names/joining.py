@@ -1,0 +1,258 @@
+"""NumPy's ways to join arrays and to cut them, to repeat, to pad and to take parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import ShapeError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...ops import shape as shapes
+from ...ops.arithmetic import matched
+from ...ops.indexing import get
+from ...ops.reduce import one_axis
+from .. import arrays as cutting
+from .. import sorting
+from .conversion import array, arrays, values_of
+from .reductions import lined_up
+from .shapes import atleast_2d, atleast_3d, ravel
+
+
+def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
+    """Joined along an axis; with None all elements in a row.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.concatenate([[1, 2], [3]]))
+    tf.Tensor([1 2 3], shape=(3,), dtype=int64)
+    """
+    parts = [array(x, dtype) if axis is not None else ravel(array(x, dtype)) for x in arrays_]
+    return ops.concat(*parts, axis=axis or 0)
+
+
+concat = concatenate
+
+
+def stack(arrays_: Sequence[Any], axis: int = 0) -> Tensor:
+    """Joined along a new axis."""
+    return shapes.stack([array(x) for x in arrays_], axis)
+
+
+def vstack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the first axis, vectors as rows."""
+    return concatenate([atleast_2d(x) for x in tup])
+
+
+def hstack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the second axis, vectors along their only one."""
+    parts = [x if x.shape else ravel(x) for x in map(array, tup)]
+    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
+
+
+def dstack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the third axis."""
+    return concatenate([atleast_3d(x) for x in tup], 2)
+
+
+def column_stack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the second axis, vectors as columns."""
+    parts = map(array, tup)
+    return concatenate([x if len(x.shape) > 1 else ops.reshape(x, shape=(x.spec.size, 1)) for x in parts], 1)
+
+
+def block(arrays_: Any) -> Tensor:
+    """Joined from nested lists: the innermost along the last axis, those around them along the one before."""
+    depth = _depth(arrays_)
+    parts = _each(arrays_, array)
+    rank = max(depth, *(len(x.shape) for x in _leaves(parts)))
+    wide = _each(parts, lambda x: ops.reshape(x, shape=(*(1,) * (rank - len(x.shape)), *x.shape)))
+
+    def joined(nest: Any, level: int) -> Any:
+        if not isinstance(nest, list):
+            return nest
+        return concatenate([joined(x, level - 1) for x in nest], -level)
+
+    return joined(wide, depth)
+
+
+def _depth(nest: Any) -> int:
+    return 1 + max(map(_depth, nest)) if isinstance(nest, list) else 0
+
+
+def _each(nest: Any, f: Any) -> Any:
+    return [_each(x, f) for x in nest] if isinstance(nest, list) else f(nest)
+
+
+def _leaves(nest: Any) -> list[Any]:
+    return [leaf for x in nest for leaf in _leaves(x)] if isinstance(nest, list) else [nest]
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Values behind an array along an axis, or all elements of both in a row."""
+    return concatenate([arr, values], axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Values in front of the positions `obj`, known when this is called, along an axis or among all elements."""
+    x, along = lined_up(arr, axis)
+    size = x.shape[along]
+    where = np.insert(np.arange(size), obj, -1 - np.arange(np.size(obj)))
+    places = np.flatnonzero(where < 0)
+    numbers = -1 - where[places]
+    shape = tuple([len(places) if k == along else d for k, d in enumerate(x.shape)])
+    given = ops.cast(array(values), dtype=x.dtype)
+    if np.ndim(obj) == 0 and len(given.shape) == len(x.shape) - 1 and along:
+        given = shapes.expand_dims(given, along)
+    given = ops.gather(ops.broadcast_to(given, shape=shape), numbers, axis=along)
+    kept = (
+        ops.gather(x, np.maximum(where, 0), axis=along)
+        if size
+        else ops.fill(
+            shape=tuple([len(where) if k == along else d for k, d in enumerate(x.shape)]),
+            value=0,
+            dtype=x.dtype,
+        )
+    )
+    return ops.scatter_set(kept, places, given, axis=along)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+    """Without the positions `obj`, known when this is called, along an axis or among all elements."""
+    x, along = lined_up(arr, axis)
+    return ops.gather(x, np.delete(np.arange(x.shape[along]), obj), axis=along)
+
+
+# ---- cutting --------------------------------------------------------------------------------------------
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Cut into so many equal parts, or before each of some positions."""
+    x = array(ary)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        return cutting.split(x, int(indices_or_sections), axis)
+    return _cut(x, list(indices_or_sections), axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Cut into so many parts, the first ones larger by one where they cannot be equal, or before some positions."""
+    x = array(ary)
+    if not isinstance(indices_or_sections, (int, np.integer)):
+        return _cut(x, list(indices_or_sections), axis)
+    count, size = int(indices_or_sections), x.shape[one_axis(axis, len(x.shape))]
+    if count < 1:
+        raise ShapeError(f"array_split takes one part at least, got {count}{at(user_location())}")
+    each, more = divmod(size, count)
+    return _cut(x, list(accumulate([each + (k < more) for k in range(count - 1)])), axis)
+
+
+def _cut(x: Tensor, ends: list[Any], axis: int) -> list[Tensor]:
+    axis = one_axis(axis, len(x.shape))
+    whole = (slice(None),) * axis
+    return [get(x, (*whole, slice(a, b))) for a, b in pairwise([0, *ends, None])]
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Cut along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Cut along the second axis, a vector along its only one."""
+    x = array(ary)
+    return split(x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Cut along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+# ---- repeating ------------------------------------------------------------------------------------------
+
+
+def pad(array_: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+    """Elements around the array; the width is a number, (before, after), or one such pair per axis.
+
+    `mode` is "constant", "reflect", "symmetric", "edge" or "wrap".
+    """
+    x: Any = array(array_)
+    pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
+    if mode in ("edge", "wrap"):
+        for axis, (before, after) in enumerate(pairs):
+            number = np.arange(-before, x.shape[axis] + after)
+            last = x.shape[axis] - 1
+            taken = np.clip(number, 0, last) if mode == "edge" else number % (last + 1)
+            x = ops.gather(x, taken, axis=axis)
+        return x
+    if mode != "constant" or not isinstance(constant_values, (list, tuple, np.ndarray)):
+        return cutting.pad(x, pairs, mode, constant_values)
+    for axis, values in enumerate(np.broadcast_to(constant_values, (len(pairs), 2)).tolist()):
+        for side, value in enumerate(values):
+            width = [[0, 0] for _ in pairs]
+            width[axis][side] = pairs[axis][side]
+            x = cutting.pad(x, width, mode, value)
+    return x
+
+
+def tile(A: Any, reps: Any) -> Tensor:
+    """The whole array repeated along each axis."""
+    x = array(A)
+    times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
+    rank = max(len(times), len(x.shape))
+    times = (*(1,) * (rank - len(times)), *times)
+    return cutting.tile(ops.reshape(x, shape=(*(1,) * (rank - len(x.shape)), *x.shape)), times)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element so many times in a row, along an axis or of all elements."""
+    return cutting.repeat(array(a), repeats, axis)
+
+
+# ---- taking ---------------------------------------------------------------------------------------------
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
+    """Elements by number along an axis, or of all elements."""
+    x = array(a)
+    return ops.gather(ravel(x) if axis is None else x, array(indices), axis=axis or 0)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    """Elements along an axis by numbers that differ from row to row; the other axes broadcast."""
+    x, along = lined_up(arr, axis)
+    numbers = array(indices)
+    if len(numbers.shape) == len(x.shape):
+        together = np.broadcast_shapes(*(_without(v.shape, along) for v in (x, numbers)))
+        x, numbers = (
+            ops.broadcast_to(v, shape=(*together[:along], v.shape[along], *together[along:]))
+            for v in (x, numbers)
+        )
+    return sorting.take_along(x, numbers, along)
+
+
+def _without(shape: tuple, axis: int) -> tuple:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
+    """The positions along an axis for which a condition holds, which is known when this is called."""
+    x, along = lined_up(a, axis)
+    return ops.gather(x, np.flatnonzero(values_of(condition)), axis=along)
+
+
+def extract(condition: Any, arr: Any) -> Tensor:
+    """The elements for which a condition holds, which is known when this is called."""
+    return compress(values_of(condition).ravel(), arr)
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+    """At each place the first of the choices whose condition holds, else `default`."""
+    found = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        found = ops.where(array(condition), *matched(arrays(choice, found), {})[0])
+    return found

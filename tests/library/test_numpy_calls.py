@@ -1,0 +1,423 @@
+"""``tracejit.numpy`` against NumPy: further names and forms of arguments, as expressions; gradients; refusals."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+import tracejit.numpy as tnp
+
+VALUES = {
+    "F": np.array([[0.5, -1.5, 2.25], [3.0, 0.75, -0.25]]),
+    "G": np.array([[0.5, -1.5, 2.25], [3.0, 0.75, -0.25]], np.float32),
+    "I": np.array([[3, 1, 2], [0, 5, 4]]),
+    "J": np.array([[3, -1, 2], [0, 5, 4]], np.int8),
+    "U": np.array([[3, 1, 2], [0, 5, 4]], np.uint8),
+    "B": np.array([[True, False, True], [False, False, True]]),
+    "N": np.array([[1.0, np.nan, -np.inf], [np.inf, -0.0, 2.0]]),
+    "C": np.array([[1 + 2j, 3 - 1j], [0.5j, -2.5j]]),
+    "V": np.array([0.25, 0.5, 0.75]),
+    "T": np.array([2.0, 1.0, 2.5, 2.0, 1.0]),
+    "M": np.arange(24.0).reshape(2, 3, 4)[:, ::-1],
+    "O": np.ones((1, 3, 1)),
+    "E": np.zeros((2, 0)),
+}
+MODES = pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+
+ELEMENTS = """
+@F,G,I np.reciprocal(X + 0.5)
+@F,I,B,N np.fabs(X)
+@F,G,I,N np.deg2rad(X)
+@G,N np.degrees(X)
+@F,G,C,N np.angle(X)
+np.angle(C, deg=True)
+@F,G,I,J,U np.signbit(X)
+@F,G,I np.copysign(X, -1.0)
+@F,G,N,I np.fmax(X, 1)
+@F,G,N,I np.fmin(1.0, X)
+@F,G,N,I,J,U np.fmod(X, 3)
+np.fmod(F, -2)
+@F,I np.float_power(X + 2, 2)
+@F,G,I np.heaviside(X, 0.5)
+@F,G,I np.logaddexp2(X, 1)
+@F,G,I np.sinc(X)
+@F,G,I,N,C np.nan_to_num(X)
+np.nan_to_num(N, nan=1.5, posinf=3.0, neginf=-2.0)
+@F,N,I np.modf(X)
+@F,N,I np.fix(X)
+@F,N np.isposinf(X)
+@F,N np.isneginf(X)
+@F,C np.isreal(X)
+@F,C np.iscomplex(X)
+np.isclose(F, F + 1e-9)
+@N np.isclose(X, X, equal_nan=True)
+np.isclose(N, N)
+np.allclose(F, F + 1e-3)
+np.array_equal(F, F)
+np.array_equal(F, V)
+np.array_equal(N, N, equal_nan=True)
+@F,I np.divmod(X, 2)
+@I,J,U,B np.bitwise_and(X, X)
+@I,J,U np.bitwise_xor(X, 3)
+@I,J,U,B np.invert(X)
+@I,J,U np.left_shift(X, 2)
+@I,J,U np.right_shift(X, 1)
+@B,I np.square(X)
+@B,I np.abs(X)
+@B,I,N np.isfinite(X)
+@B,I,N np.isinf(X)
+@J,U,B np.hypot(X, 2)
+@J,U,B np.arctan2(X, 2)
+@I,F,C np.round(X, -1)
+np.clip(I, min=1, max=3)
+np.add(G, np.float64(1))
+np.exp(J)
+"""
+
+REDUCTIONS = """
+@F,G,I np.sum(X, where=X > 0)
+@F,G np.sum(X, initial=10.0, axis=1)
+@F,I np.prod(X, where=X > 0, initial=2)
+@F,I np.max(X, initial=1, axis=0)
+@F,J np.min(X, where=X > 0, initial=9)
+@F,G,I np.mean(X, where=X > 0)
+@F,G,I np.var(X, correction=1)
+np.var(F, axis=1, where=B)
+np.std(F, ddof=5, axis=1)
+np.std(F, axis=1, mean=np.mean(F, axis=1, keepdims=True), keepdims=True)
+np.all(I, where=I > 0)
+np.any(I, axis=0, where=I < 0)
+@F,I np.argmax(X, axis=-1, keepdims=True)
+np.argmin(F, keepdims=True)
+@F,I np.sort(X, kind="stable")
+@F,I np.argsort(X, stable=True)
+@F,I,J np.ptp(X)
+np.ptp(M, axis=-1, keepdims=True)
+@F,I,B,N np.count_nonzero(X)
+np.count_nonzero(F, axis=0)
+@F,I,J,M,B np.cumprod(X, axis=-1)
+np.cumprod(V)
+np.max(E, initial=3.0)
+@F,I,M np.average(X, axis=0)
+np.average(F, axis=1, weights=[1, 2, 3])
+np.average(I, axis=1, weights=[1, 2, 3], returned=True)
+np.average(F, weights=F + 2, returned=True)
+np.average(F, returned=True)
+@F,G,I,M,T,V,N np.median(X)
+@F,M np.median(X, axis=(0, 1), keepdims=True)
+@F,G,I,M,T np.quantile(X, 0.3)
+@F,G,I,M np.quantile(X, [0.1, 0.5, 1.0], axis=0)
+np.quantile(M, [0.25, 0.75], axis=(0, -1), keepdims=True)
+@F,T np.quantile(X, 0.4, method="lower")
+@F,T np.quantile(X, 0.4, method="higher")
+@F,T np.quantile(X, 0.4, method="nearest")
+@F,T np.quantile(X, 0.4, method="midpoint")
+@F,G,I np.percentile(X, [10, 50.5], axis=1)
+@F,I,N np.nansum(X)
+@F,N np.nanprod(X, axis=0)
+@F,I,N np.nanmean(X, axis=1)
+np.nanvar(np.where(B, F, np.nan), axis=1, ddof=1)
+np.nanstd(np.where(B, F, np.nan))
+@F,I,N np.nanmax(X, axis=0)
+@F,I,N np.nanmin(X, axis=1, keepdims=True)
+@F,N np.nanargmax(X, axis=1)
+@F,N np.nanargmin(X)
+np.nancumsum(N, axis=1)
+@F,I,C np.cov(X)
+np.cov(V)
+np.cov(F, rowvar=False)
+np.cov(F, F + 1)
+np.cov(F, bias=True)
+@F,C np.corrcoef(X)
+np.corrcoef(V, V**2)
+"""
+
+COUNTS = """
+np.bincount([1, 1, 3])
+np.bincount([1, 1, 3], weights=[0.5, 1, 2])
+np.bincount([1, 1, 3], minlength=6)
+np.digitize(F, [-1.0, 0.0, 1.0, 2.0])
+np.digitize(F, [-1.0, 0.0, 0.5, 2.0], right=True)
+np.searchsorted([1, 2, 3], [0, 2, 2.5, 9])
+np.searchsorted(V, F, side="right")
+np.histogram(F, bins=4)
+np.histogram(T)
+np.histogram(F, bins=[-2.0, 0.0, 1.0, 3.0])
+np.histogram(F, bins=3, range=(0, 2))
+np.histogram(F, bins=4, density=True)
+np.histogram(F, bins=4, weights=F)
+np.isin(I, [1, 2])
+np.isin(I, [1, 2], invert=True)
+np.unique([3, 1, 3, 2])
+np.unique([3, 1, 3, 2], return_index=True, return_inverse=True, return_counts=True)
+"""
+
+CALCULUS = """
+@F,I,M,B np.diff(X)
+np.diff(M, n=2)
+np.diff(F, axis=0)
+np.diff(F, prepend=0)
+np.diff(F, append=[[1.0], [2.0]])
+np.ediff1d(F, to_end=[9, 10.0], to_begin=-1.0)
+np.gradient(M)
+np.gradient(M, axis=-1)
+@T,G np.gradient(X, 2.0)
+np.gradient(T, [0.0, 1.0, 3.0, 4.0, 8.0])
+np.gradient(T, [0.0, 1.0, 3.0, 4.0, 8.0], edge_order=2)
+np.gradient(F, 1.0, 2.0)
+@F,I,M,V np.trapezoid(X)
+np.trapezoid(F, [0.0, 1.0, 3.0])
+np.trapezoid(F, dx=0.5, axis=0)
+np.interp([0.0, 2.5, 9.0], [1, 2, 3], [3, 2, 0])
+np.interp(F, [-1.0, 0.0, 1.0], V, left=-1.0, right=7)
+np.interp(3, [1, 2, 3], [3, 2, 0])
+np.convolve([1, 2, 3], [0, 1, 0.5])
+np.convolve(T, [1, 2], mode="same")
+np.convolve([1, 2], [1, 1, 1, 5], "same")
+np.convolve([1, 2, 3, 4], [1, 1, 1], "valid")
+np.correlate([1, 2, 3], [0, 1, 0.5], "full")
+np.correlate([1, 2], [0, 1, 3.0], "same")
+np.correlate(C[0], C[1], "full")
+np.polyval([1, 2, 3], F)
+np.polyder([1, 2, 3.0])
+np.polymul([1, 2], [1, 3])
+np.unwrap([0, 3, 6.5, -1, -4, 9])
+np.unwrap(F * 4, axis=0)
+"""
+
+PRODUCTS = """
+@F,I,C np.inner(X, X)
+np.inner(V, 2)
+@F,I,C np.vdot(X, X)
+@F,C np.vecdot(X, X)
+np.matvec(M, [1.0, 2, 3, 4])
+np.vecmat([1.0, 2, 3], M)
+np.kron(F, I)
+np.kron(V, F)
+np.cross(F, V)
+np.cross(M, M + 1, axis=1)
+@F,I,M np.diagonal(X)
+np.diagonal(M, 1, 1, 2)
+np.diagonal(F, 5)
+@F,I,J,M np.trace(X)
+np.trace(M, 1, 1, 2)
+@V,F,I np.diag(X)
+@V,F np.diag(X, 1)
+@V,F np.diag(X, -1)
+np.diagflat(F, 1)
+@F,I,V,B np.tril(X)
+np.linalg.norm(V, 0)
+np.linalg.norm(V, -1)
+np.linalg.norm(V, -np.inf)
+np.linalg.norm(F, 1)
+np.linalg.norm(F, -np.inf)
+np.linalg.norm(M, axis=(1, 2), keepdims=True)
+np.linalg.norm(M, 1, axis=(0, 2))
+np.linalg.norm(M)
+np.linalg.norm(C, axis=0)
+np.linalg.norm(F, ord=0.5, axis=1)
+np.linalg.vector_norm(M, axis=(0, 1))
+np.linalg.matrix_norm(M)
+np.linalg.matrix_power([[1, 1], [0, 1]], 5)
+np.linalg.matrix_power([[1.0, 1], [0, 2]], -2)
+np.linalg.matrix_power(np.eye(2) + 1, 0)
+np.linalg.multi_dot([F, F.T, V[:2]])
+np.linalg.diagonal(M)
+np.linalg.trace(M)
+"""
+
+SHAPES = """
+np.moveaxis(M, (0, 1), (-1, 0))
+np.rollaxis(M, 2)
+np.rollaxis(M, 0, 3)
+@F,M,I np.rot90(X)
+np.rot90(M, 2, (1, 2))
+np.rot90(F, -1)
+np.fliplr(F)
+np.flipud(I)
+@F,I,V np.roll(X, 1)
+np.roll(M, (1, 2), axis=(0, 1))
+np.roll(F, 1, axis=(0, 1))
+np.reshape(F, (3, 2), order="F")
+np.ravel(F, order="F")
+np.expand_dims(F, (0, -1))
+np.zeros(np.size(M, 1))
+np.broadcast_arrays(F, V)
+np.atleast_1d(1.0, [2.0])
+np.atleast_2d(V)
+np.atleast_3d(F)
+np.column_stack([V, V])
+np.dstack([F, I])
+np.block([[F, F], [I, I]])
+np.append(F, [[1.0, 2, 3]], axis=0)
+np.append(F, 5)
+np.insert(V, 1, 9.0)
+np.insert(F, [0, 2], [7.0, 8.0], axis=1)
+np.insert(F, 1, [7.0, 8.0], axis=1)
+np.delete(F, 1, axis=1)
+np.delete(V, [0, 2])
+np.array_split(M, 3, axis=-1)
+np.hsplit(F, 3)
+np.vsplit(F, 2)
+np.dsplit(M, 2)
+np.pad(F, ((1, 0), (0, 2)), mode="edge")
+np.pad(V, 2, mode="reflect")
+np.pad(V, 2, mode="symmetric")
+np.pad(V, (2, 4), mode="wrap")
+np.pad(F, 1, constant_values=((1, 2), (3, 4)))
+np.repeat(F, [1, 2], axis=0)
+np.take_along_axis(F, np.array([[0], [1]]), axis=1)
+np.take_along_axis(F, np.array([0, 4]), axis=None)
+np.compress([True, False, True], F, axis=1)
+np.extract([[True, False, True], [False, True, False]], F)
+np.select([F > 1, F > 0], [F, F * 10], default=-1)
+np.full_like(F, 1, dtype=int, shape=(2,))
+np.linspace(0, 1, 5, retstep=True)
+np.linspace(0, 10, 5, endpoint=False)
+np.linspace([0, 1], [1, 2], 3, axis=1)
+np.linspace(0, 10, 4, dtype=int)
+np.linspace(1, 2, 1)
+np.linspace(1, 2, 0)
+np.logspace(0, 2, 3, base=2)
+np.geomspace(-1, -8, 4)
+np.indices((2, 3))
+np.tri(3, 4, 1)
+np.vander([1, 2, 3], 3)
+np.vander(V, increasing=True)
+np.meshgrid(V, [1, 2], sparse=True)
+np.concatenate([F, I], dtype="float32")
+F[np.triu_indices(2)]
+"""
+
+
+def expressions():
+    """Lines as they are, those with @ once for each of the names given, in place of X."""
+    for line in f"{ELEMENTS}{REDUCTIONS}{COUNTS}{CALCULUS}{PRODUCTS}{SHAPES}".split("\n"):
+        names, _, rest = line[1:].partition(" ")
+        if line.startswith("@"):
+            yield from (re.sub(r"\bX\b", name, rest) for name in names.split(","))
+        elif line:
+            yield line
+
+
+def listed(found):
+    return [y for x in found for y in listed(x)] if isinstance(found, (tuple, list)) else [np.asarray(found)]
+
+
+@MODES
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("expression", list(expressions()))
+def test_an_expression_has_the_value_it_has_in_numpy(expression, mode):
+    names = sorted(set(re.findall(r"\b[A-Z]\b", expression)) & set(VALUES))
+    wanted = listed(eval(expression, {"np": np, **VALUES}))
+    ours = mode(lambda *xs: eval(expression, {"np": tnp, **dict(zip(names, xs, strict=True))}))
+    found = listed(ours(*(tf.constant(VALUES[name]) for name in names)))
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted, strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        tolerance = {2: 2e-3, 4: 2e-6}.get(b.real.dtype.itemsize, 1e-12)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+#: Of the matrix x, away from kinks; each gives a number or a tensor, which is weighted and added up.
+SLOPES = [
+    lambda np, x: np.sinc(x),
+    lambda np, x: np.fmax(x, 0.4) + np.fmin(x, 0.3),
+    lambda np, x: np.fmod(x, 0.7) + np.copysign(x, -1.0),
+    lambda np, x: np.logaddexp2(x, 0.5) + np.float_power(np.abs(x), 1.7) + np.reciprocal(x),
+    lambda np, x: np.cumprod(x, axis=1),
+    lambda np, x: np.sum(x, where=x > 0, axis=0) + np.prod(x, axis=0, initial=2.0),
+    lambda np, x: np.mean(x, axis=0, where=x > 0.2) + np.var(x, axis=0, ddof=1),
+    lambda np, x: np.std(x, axis=1, where=x > 0.1),
+    lambda np, x: np.ptp(x, axis=0) + np.max(x, initial=0.1),
+    lambda np, x: np.average(x, axis=0, weights=x**2),
+    lambda np, x: np.quantile(x, [0.2, 0.7], axis=1),
+    lambda np, x: np.median(x, axis=0) + np.percentile(x, 45.0),
+    lambda np, x: np.nanmean(np.where(x > 0.2, x, np.nan), axis=0),
+    lambda np, x: np.cov(x),
+    lambda np, x: np.corrcoef(x),
+    lambda np, x: np.diff(x, n=2, axis=1),
+    lambda np, x: np.gradient(x, [0.0, 1.0, 1.5, 3.0], axis=1, edge_order=2),
+    lambda np, x: np.trapezoid(x**2, x, axis=1),
+    lambda np, x: np.interp(x, np.sort(x[0]), x[1]),
+    lambda np, x: np.convolve(x[0], x[1], "same") + np.correlate(x[1], x[2], "same"),
+    lambda np, x: np.polyval(x[0], x),
+    lambda np, x: np.unwrap(x * 7.0, axis=1),
+    lambda np, x: np.kron(x, x[:2]),
+    lambda np, x: np.cross(x[:, :3], x[:, 1:]) + np.inner(x, x),
+    lambda np, x: np.trace(x, 1) * np.diagonal(x, -1) + np.diag(x[:, 0], 1)[0, :2],
+    lambda np, x: np.linalg.norm(x, 1) + np.linalg.norm(x, 3, axis=0) + np.linalg.norm(x, -2, axis=0),
+    lambda np, x: np.linalg.matrix_power(x[:, :3], 3) + np.linalg.multi_dot([x[:, :3], x, x.T]),
+    lambda np, x: np.roll(np.rot90(x), 1, axis=(0, 1)) * 2.0,
+    lambda np, x: np.pad(x, 1, mode="edge") + np.pad(x, 1, mode="wrap") * np.pad(x, 1, mode="reflect"),
+    lambda np, x: np.insert(x, 1, x[:, 0], axis=1) + np.append(x, x[:, :1], axis=1),
+    lambda np, x: np.take_along_axis(x, np.argsort(x, axis=1), axis=1) * np.delete(x, 0, axis=1)[:, :1],
+    lambda np, x: np.histogram(x, bins=3, weights=x, range=(-1.0, 2.0))[0],
+    lambda np, x: np.linspace(x[0], x[1], 4, endpoint=False),
+    lambda np, x: np.hypot(x, 2.0) + np.angle(x + 2.0j) + np.deg2rad(x),
+    lambda np, x: np.vander(x[0], 3) + np.select([x.T > 0.4], [x.T], x.T**2)[:, :3],
+]  # fmt: skip
+X = np.array([[0.31, -0.42, 0.93, 0.55], [0.87, 0.16, -0.74, 1.21], [-0.28, 0.64, 0.47, 1.05]])
+
+
+def weighted(y):
+    return np.cos(np.arange(y.size)).reshape(y.shape)
+
+
+@MODES
+@pytest.mark.parametrize("f", SLOPES, ids=range(len(SLOPES)))
+def test_gradients_are_those_of_differences(f, mode):
+    def loss(x):
+        y = f(tnp, x)
+        return tnp.sum(y * weighted(np.zeros([int(d) for d in y.shape])))
+
+    def by_hand(x):
+        y = np.asarray(f(np, x))
+        return np.sum(y * weighted(y))
+
+    def differences(g, step):
+        steps = (step * np.eye(X.size)[k].reshape(X.shape) for k in range(X.size))
+        return np.reshape([(g(X + h) - g(X - h)) / (2 * step) for h in steps], X.shape)
+
+    slope = mode(tf.grad(loss))(X).numpy()
+    np.testing.assert_allclose(slope, differences(by_hand, 1e-6), rtol=2e-7, atol=2e-8)
+    along = np.sin(np.arange(12.0)).reshape(3, 4)
+    curved = mode(tf.grad(lambda x: tf.reduce_sum(tf.grad(loss)(x) * along)))(X)
+    second = differences(lambda x: np.sum(tf.grad(loss)(x).numpy() * along), 1e-6)
+    np.testing.assert_allclose(0.0 if curved is None else curved.numpy(), second, rtol=2e-6, atol=2e-7)
+
+
+@MODES
+def test_sinc_has_its_derivatives_at_zero(mode):
+    second = tf.grad(tf.grad(lambda x: tnp.sinc(x)))
+    assert mode(tf.grad(lambda x: tnp.sinc(x)))(0.0).numpy() == 0.0
+    assert mode(second)(np.float64(0.0)).numpy() == pytest.approx(-(np.pi**2) / 3)
+    assert mode(tf.grad(tf.grad(second)))(np.float64(0.0)).numpy() == pytest.approx(np.pi**4 / 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tnp.max(tnp.zeros((2, 0)), axis=1), r"no elements over \(1,\).*initial="),
+        (lambda: tnp.max(VALUES["F"], where=VALUES["F"] > 0), r"give initial="),
+        (lambda: tnp.argmax(tnp.zeros((2, 0)), axis=1), r"no elements to choose from"),
+        (lambda: tnp.linalg.norm(VALUES["F"], 2), r"not 2, which needs singular values"),
+        (lambda: tnp.linalg.norm(VALUES["M"], 1), r"over one axis or two, not 3"),
+        (lambda: tnp.quantile([1.0], 0.5, method="odd"), r"method is linear.*got 'odd'"),
+        (lambda: tnp.average(VALUES["F"], weights=[1.0, 2.0]), r"weights float64\[2\] for float64\[2,3\]"),
+        (lambda: tnp.where([True], 1.0), r"with both x and y"),
+        (lambda: tnp.gradient([1.0]), r"fewer than 2 samples"),
+        (lambda: tnp.diag(VALUES["M"]), r"takes a vector or a matrix, got float64\[2,3,4\]"),
+        (lambda: tnp.interp(1.0, [1.0], [1.0], period=2.0), r"has no period"),
+        (lambda: tnp.reshape(VALUES["F"], 6, order="B"), r"order is 'C' or 'F', got 'B'"),
+        (lambda: tf.function(lambda x: tnp.nonzero(x))(VALUES["F"]), r"shows only when the function runs"),
+    ],
+    ids=range(13),
+)
+def test_what_has_no_meaning_is_refused_at_the_users_line(call, message):
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        call()
+    assert "test_numpy_calls.py" in str(error.value)
