@@ -121,6 +121,65 @@ class TestArguments:
         assert f.experimental_get_tracing_count() == 1
 
 
+class TestRememberedCalls:
+    """Calls that were seen before take a short way, which must give each array its own place."""
+
+    def test_keywords_in_any_order(self):
+        f = tf.function(lambda a, b=1.0, c=2.0: a * 100.0 + b * 10.0 + c)
+        x, y, z = (tf.constant(v) for v in (1.0, 2.0, 3.0))
+        for _ in range(2):
+            assert float(f(x, c=x, b=x)) == 111.0  # one tensor twice says nothing of their order
+            assert float(f(x, c=y, b=z)) == 132.0
+            assert float(f(x, b=y, c=z)) == 123.0
+            assert float(f(c=y, b=z, a=x)) == 132.0
+            assert float(f(x, b=z)) == 132.0
+            assert float(f(x, 3.0)) == 132.0
+            assert float(f(x, c=5.0)) == 115.0
+
+    def test_flags_and_none(self):
+        traced = []
+
+        @tf.function
+        def f(x, training=False, mask=None):
+            traced.append((training, mask is None))
+            return x * 2.0 if training else x if mask is None else x * mask
+
+        for _ in range(3):
+            assert float(f(X)) == float(f(X, mask=None)) == 3.0
+            assert float(f(X, training=True)) == float(f(X, True)) == 6.0
+            assert float(f(X, mask=tf.constant(5.0))) == 15.0
+        assert traced == [(False, True), (True, True), (False, False)]
+
+    def test_a_default_that_changes_is_seen(self):
+        def f(x, scale=[2.0]):  # noqa: B006
+            return x * scale[0]
+
+        g = tf.function(f)
+        assert [float(g(X)), float(g(X))] == [6.0, 6.0]
+        f.__defaults__[0][0] = 10.0
+        assert [float(g(X)), float(g(X))] == [30.0, 30.0]
+
+    def test_default_arrays_keep_their_place(self):
+        weights = np.array([1.0, 2.0], np.float32)
+
+        def f(x, w=weights, y=X):
+            return x * w + y
+
+        g = tf.function(f)
+        for _ in range(2):
+            assert g(X).numpy().tolist() == [6.0, 9.0]
+            assert g(X, y=X).numpy().tolist() == [6.0, 9.0]
+            assert g(X, y=tf.constant(0.0)).numpy().tolist() == [3.0, 6.0]
+
+    def test_keywords_under_a_tape(self):
+        f = tf.function(lambda x, n=2.0: x * x * n)
+        f(X, n=3.0)
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            y = f(X, n=3.0)
+        assert float(tape.gradient(y, X)) == 18.0
+
+
 class TestCopies:
     def test_a_copy_is_the_function(self):
         doubled(X)

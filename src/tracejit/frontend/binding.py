@@ -5,6 +5,7 @@ What is no array is part of the trace: it may be left out, and must otherwise be
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import at, user_location
@@ -52,6 +53,21 @@ def _parts(trace: Specialization, name: str, traced: Any, given: dict[str, Any])
                 trace, f"it was traced with {old!r} for {name!r}, which is part of it, and got {new!r}"
             )
     return [new for old, new in zip(leaves, values, strict=True) if isinstance(old, TensorSpec)]
+
+
+def must_be_defaults(
+    name: str, signature: inspect.Signature | None, args: tuple, kwargs: dict[str, Any]
+) -> None:
+    """Refuse arguments behind those of an ``input_signature`` that are not what their parameters default to."""
+    names = list(signature.parameters) if signature else []
+    first = max(len(names) - len(args) - len(kwargs), 0)
+    for parameter, given in [*zip(names[first:], args, strict=False), *kwargs.items()]:
+        known = signature.parameters.get(parameter) if signature else None
+        if known is None or given is not known.default:
+            raise ArgumentError(
+                f"the input_signature of {name} says nothing of {parameter!r}, so it can only have its default; got "
+                f"{given!r}: add it to the input_signature, or leave that out{at(user_location())}"
+            )
 
 
 def _wrong(trace: Specialization, what: str) -> ArgumentError:

@@ -30,6 +30,7 @@ from .any_rank import AnyRank
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained
 from .autograph.values import Escaping
+from .binding import must_be_defaults
 from .execution import compiler
 from .memory import LoopMemory, policy, under
 from .methods import BoundFunction, Method, plain_arity
@@ -52,6 +53,9 @@ from .structure import flatten, unflatten
 from .variable import Variable, tracer
 
 _MAX_REMEMBERED = 4096
+#: Arguments that are part of the trace, equal exactly when their classes and values are.
+_PLAIN = frozenset((int, bool, str, type(None)))
+_NUMBERS = _PLAIN | {float}
 
 
 def function(
@@ -71,7 +75,8 @@ def function(
     Tensors do not change, so ``x[i] = v`` gives the name ``x`` a changed tensor: after ``y = x; x[0] = 1.0``, ``y`` is
     what it was, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
     ``cache["k"][i] = v`` work alike, compiled and with :func:`run_functions_eagerly`. No copy is made where
-    nothing else reads the old value.
+    nothing else reads the old value. Lists and dicts among the arguments are the function's own copies: return what
+    is to be changed in them.
 
     Parameters
     ----------
@@ -165,11 +170,11 @@ class Function:
         self._bound: dict[int, tuple[weakref.ref, Function]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.busy or kwargs or settings.current() is not self._settings:
+        if state.busy or settings.current() is not self._settings:
             return self._call(args, kwargs)
         key: list[Any] = []
         arrays: list[np.ndarray] = []
-        for x in args:
+        for x in (*args, *kwargs.values()) if kwargs else args:
             kind = x.__class__
             if kind is Tensor:
                 x = x.array
@@ -178,7 +183,7 @@ class Function:
             elif kind is float:
                 key += (kind, x.hex())
                 continue
-            elif kind is int or kind is bool or kind is str:
+            elif kind in _PLAIN:
                 key += (kind, x)
                 continue
             elif isinstance(x, np.generic):
@@ -187,6 +192,8 @@ class Function:
                 return self._call(args, kwargs)
             key += (x.dtype, x.shape)
             arrays.append(x)
+        if kwargs:
+            key += (len(args), *kwargs)
         found = self._remembered.get(tuple(key))
         if found is None:
             return self._call(args, kwargs, tuple(key))
@@ -200,7 +207,11 @@ class Function:
         found = self.specialization(call)
         if state.recorders or state.interpreter is not None:
             return found.apply(call.tensors())
-        if [*map(id, call.leaves)] == [*map(id, args)]:  # nothing was converted, no default filled in
+        given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in _NUMBERS]
+        in_place = [
+            id(call.leaves[i]) for i, _ in call.arrays
+        ] == given  # nothing converted, filled in or moved
+        if in_place and self._plain_defaults and (not kwargs or len(set(given)) == len(given)):
             self._remember(key, found)
         return found.run(call.ndarrays())
 
@@ -249,6 +260,12 @@ class Function:
         except (TypeError, ValueError):
             return None
 
+    @functools.cached_property
+    def _plain_defaults(self) -> bool:
+        """Can no default change between calls?"""
+        parameters = self.signature.parameters.values() if self.signature else ()
+        return all(p.default is p.empty or p.default.__class__ in _NUMBERS for p in parameters)
+
     def _complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments by position as far as they have one, with the defaults of those not given."""
         if self.signature is None or not (kwargs or len(args) != self._arity):
@@ -272,19 +289,8 @@ class Function:
                 f"the input_signature has {covered} entries, {self.__name__}{self.signature} takes {len(args)} by "
                 f"position{at(user_location())}"
             )
-        self._must_be_defaults(args[covered:], kwargs)
+        must_be_defaults(self.__name__, self.signature, args[covered:], kwargs)
         return (*conform(args[:covered], self.input_signature or ()), *args[covered:]), kwargs
-
-    def _must_be_defaults(self, args: tuple, kwargs: dict[str, Any]) -> None:
-        names = list(self.signature.parameters) if self.signature else []
-        first = len(names) - len(args) - len(kwargs)
-        for name, given in [*zip(names[max(first, 0) :], args), *kwargs.items()]:
-            parameter = self.signature.parameters.get(name) if self.signature else None
-            if parameter is None or given is not parameter.default:
-                raise ArgumentError(
-                    f"the input_signature of {self.__name__} says nothing of {name!r}, so it can only have its "
-                    f"default; got {given!r}: add it to the input_signature, or leave that out{at(user_location())}"
-                )
 
     def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
         if self.input_signature is not None:
