@@ -387,3 +387,93 @@ def test_no_warnings_in_ordinary_use():
         warnings.simplefilter("error")
         optimizer, (v, w) = tf.optimizers.Adam(clipnorm=1.0), variables()
         optimizer.apply_gradients([(np.zeros(3), v), (0.0, w)])
+
+
+# ---- the further methods --------------------------------------------------------------------------------
+
+# Computed by keras 3.15 with the TensorFlow backend: 50 steps on mean((X @ w + b - Y)**2); some of w, and b.
+FURTHER = {
+    "Adadelta": ({"learning_rate": 1.0}, [-0.9270899, -0.7452779], [0.42870572, -0.19356975, -0.06435222]),
+    "Adamax": ({"learning_rate": 0.1}, [-0.25681177, -0.13485166], [0.05276427, -0.02981414, -0.07356099]),
+    "Nadam": ({"learning_rate": 0.1}, [-0.22709277, -0.10126854], [0.04175402, -0.02645352, -0.07266884]),
+    "Lion": ({}, [-0.95000064, -0.76818246], [0.45000064, -0.1999999, -0.04999997]),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_methods_are_those_of_keras(name, compiled):
+    options, expected_w, expected_b = FURTHER[name]
+    w = tf.Variable(np.linspace(-1, 1, 12).reshape(4, 3).astype("float32"))
+    b = tf.Variable([0.5, -0.25, 0.0])
+    x = np.sin(np.arange(40).reshape(10, 4)).astype("float32")
+    y = np.cos(np.arange(30).reshape(10, 3)).astype("float32")
+    optimizer = getattr(tf.optimizers, name)(**options)
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ w + b - y) ** 2)
+        optimizer.apply(tape.gradient(loss, [w, b]), [w, b])
+
+    step = tf.function(step) if compiled else step
+    for _ in range(50):
+        step()
+    np.testing.assert_allclose(w.numpy().ravel()[:2], expected_w, rtol=2e-5)
+    np.testing.assert_allclose(b.numpy(), expected_b, rtol=2e-4, atol=1e-6)
+
+
+# Computed by keras 3.15: the rates at these steps.
+MANY_STEPS = (0, 1, 5, 6, 10, 19, 25)
+MORE_RATES = [
+    ("PolynomialDecay", (0.1, 20), [0.1, 0.095005, 0.075025, 0.07003, 0.05005, 0.005095, 0.0001]),
+    (
+        "PolynomialDecay",
+        (0.1, 20, 0.01, 2.0, True),
+        [0.1, 0.091225, 0.060625, 0.0541, 0.0325, 0.010225, 0.022656],
+    ),
+    ("InverseTimeDecay", (0.1, 10, 0.5), [0.1, 0.095238, 0.08, 0.076923, 0.066667, 0.051282, 0.044444]),
+    ("InverseTimeDecay", (0.1, 10, 0.5, True), [0.1, 0.1, 0.1, 0.1, 0.066667, 0.066667, 0.05]),
+    ("CosineDecayRestarts", (0.1, 6), [0.1, 0.093301, 0.006699, 0.1, 0.075, 0.099572, 0.080438]),
+    (
+        "CosineDecayRestarts",
+        (0.1, 6, 1.5, 0.9, 0.1),
+        [0.1, 0.093971, 0.016029, 0.091, 0.057533, 0.068216, 0.021436],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), MORE_RATES)
+def test_further_schedules_are_those_of_keras(name, arguments, expected):
+    rate = getattr(tf.optimizers.schedules, name)(*arguments)
+    np.testing.assert_allclose([float(rate(step)) for step in MANY_STEPS], expected, atol=1e-6)
+    compiled = tf.function(lambda step: rate(step))
+    np.testing.assert_allclose(
+        [float(compiled(tf.constant(step, tf.int64))) for step in MANY_STEPS], expected, atol=1e-6
+    )
+
+
+def test_a_restart_without_stretching():
+    rate = tf.optimizers.schedules.CosineDecayRestarts(1.0, 4, t_mul=1.0)
+    assert [round(float(rate(step)), 6) for step in (0, 2, 4, 6, 8)] == [1.0, 0.5, 1.0, 0.5, 1.0]
+
+
+def test_optimizers_by_name_and_by_their_arguments():
+    assert type(tf.optimizers.get("adam")) is tf.optimizers.Adam
+    assert type(tf.optimizers.get("SGD")) is tf.optimizers.SGD
+    with pytest.raises(ValueError, match="no optimizer is called 'nonsense'"):
+        tf.optimizers.get("nonsense")
+    config = tf.optimizers.SGD(0.5, momentum=0.25, nesterov=True, clipnorm=2.0).get_config()
+    assert (config["learning_rate"], config["momentum"], config["nesterov"]) == (0.5, 0.25, True)
+    again = tf.optimizers.SGD.from_config(config)
+    assert again.clipnorm == 2.0 and float(again.learning_rate) == 0.5
+    for kind in (tf.optimizers.Adam, tf.optimizers.AdamW, tf.optimizers.Nadam, tf.optimizers.RMSprop):
+        assert kind.from_config(kind().get_config()).get_config() == kind().get_config()
+
+
+def test_gradients_in_the_order_of_what_it_was_built_for():
+    optimizer, v = tf.optimizers.SGD(0.5), tf.Variable(1.0)
+    with pytest.raises(ValueError, match="say which Variables"):
+        optimizer.apply([tf.constant(1.0)])
+    optimizer.build([v])
+    optimizer.apply([tf.constant(1.0)])
+    assert float(v) == 0.5

@@ -271,6 +271,7 @@ _CLASSES: tuple[type, ...] = (
     *(GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal, Orthogonal),
 )
 _BY_NAME = {snake_case(c.__name__): c for c in _CLASSES} | {c.__name__: c for c in _CLASSES}
+_BY_NAME |= {"uniform": RandomUniform, "normal": RandomNormal, "eye": Identity}
 
 
 def get(identifier: Any) -> Callable[..., Tensor]:

@@ -14,6 +14,13 @@ from ...core.op import ops
 from .base import Optimizer, State
 
 
+def check_betas(beta_1: float, beta_2: float) -> None:
+    """ValueError unless both are rates of running means."""
+    for key, beta in (("beta_1", beta_1), ("beta_2", beta_2)):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"{key} is in [0, 1), got {beta}{at(user_location())}")
+
+
 class Adam(Optimizer):
     """Adaptive moments.
 
@@ -49,9 +56,7 @@ class Adam(Optimizer):
         **options: Any,
     ):
         super().__init__(learning_rate, name, **options)
-        for key, beta in (("beta_1", beta_1), ("beta_2", beta_2)):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"{key} is in [0, 1), got {beta}{at(user_location())}")
+        check_betas(beta_1, beta_2)
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
 
     def state(self) -> Mapping[str, float]:

@@ -7,7 +7,9 @@ steps work inside of compiled functions and are part of checkpoints.
 
 from __future__ import annotations
 
+import inspect
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -74,6 +76,7 @@ class Optimizer(Module):
         self.weight_decay = weight_decay
         self.slots: list[dict[str, Variable]] = []
         self._slot_of: dict[int, int] = {}
+        self._owners: list[weakref.ref[Variable]] = []
         with interpreting(None):  # also inside of a trace, whose state it is not
             self.iterations = Variable(np.int64(0), trainable=False, name="iterations")
         self.learning_rate = learning_rate
@@ -131,6 +134,25 @@ class Optimizer(Module):
                 self._learning_rate = Variable(
                     rate, trainable=False, dtype=np.dtype("float64"), name="learning_rate"
                 )
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an optimizer like this one; :meth:`from_config` takes them.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> tf.optimizers.SGD(0.5, momentum=0.25).get_config()["momentum"]
+        0.25
+        """
+        names = [n for c in type(self).__mro__[:-1] for n in inspect.signature(c).parameters]
+        found = {n: getattr(self, n) for n in dict.fromkeys(names) if hasattr(self, n)}
+        rate = self._learning_rate
+        return {**found, "learning_rate": float(rate.array) if isinstance(rate, Variable) else rate}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """A new optimizer by these arguments."""
+        return cls(**config)
 
     # ---- stepping ---------------------------------------------------------------------------------------
 
@@ -205,6 +227,12 @@ class Optimizer(Module):
                 self._step(variable, gradient, rate, step)
             self.iterations.assign(step)
 
+    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
+        """Make one step with gradients in the order of Variables, by default of those it was built for."""
+        if trainable_variables is None:
+            trainable_variables = self._built_for()
+        self.apply_gradients(zip(grads, trainable_variables, strict=True))
+
     def _step(self, variable: Variable, gradient: Any, rate: Tensor, step: Tensor) -> None:
         dtype = variable.dtype
         rate, step = ops.cast(rate, dtype=dtype), ops.cast(step, dtype=dtype)
@@ -240,6 +268,15 @@ class Optimizer(Module):
             if variable.handle.serial not in self._slot_of:
                 self._slot_of[variable.handle.serial] = len(self.slots)
                 self.slots = [*self.slots, self._new_slots(variable)]
+                self._owners.append(weakref.ref(variable))
+
+    def _built_for(self) -> list[Variable]:
+        found = [ref() for ref in self._owners]
+        if not found or any(v is None for v in found):
+            raise ValueError(
+                f"say which Variables the gradients are of, or build(variables) first{at(user_location())}"
+            )
+        return found  # type: ignore[return-value]
 
     def _new_slots(self, variable: Variable) -> dict[str, Variable]:
         owner = variable.name.removesuffix(":0")

@@ -132,6 +132,138 @@ class CosineDecay(LearningRateSchedule):
         return top * ((1.0 - self.alpha) * 0.5 * (1.0 + ops.cos(math.pi * part)) + self.alpha)
 
 
+class InverseTimeDecay(LearningRateSchedule):
+    """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+    decay_steps : int
+        Positive.
+    decay_rate : float
+    staircase : bool
+        Round ``step / decay_steps`` down.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> rate = tf.optimizers.schedules.InverseTimeDecay(1.0, 10, 1.0)
+    >>> float(rate(0)), float(rate(30))
+    (1.0, 0.25)
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: int,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str | None = None,
+    ):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, _positive(decay_steps)
+        self.decay_rate, self.staircase = decay_rate, staircase
+
+    def __call__(self, step: Any) -> Tensor:
+        times = _float(step) / self.decay_steps
+        times = ops.floor(times) if self.staircase else times
+        return ops.divide(self.initial_learning_rate, 1.0 + self.decay_rate * times)
+
+
+class PolynomialDecay(LearningRateSchedule):
+    """From the initial rate to the last one along ``(1 - step / decay_steps) ** power``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+    decay_steps : int
+        Positive.
+    end_learning_rate : float
+    power : float
+    cycle : bool
+        After the end, begin again from where a longer decay would be, instead of staying there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> rate = tf.optimizers.schedules.PolynomialDecay(1.0, 10, end_learning_rate=0.5)
+    >>> float(rate(0)), float(rate(5)), float(rate(100))
+    (1.0, 0.75, 0.5)
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: int,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str | None = None,
+    ):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, _positive(decay_steps)
+        self.end_learning_rate, self.power, self.cycle = end_learning_rate, power, cycle
+
+    def __call__(self, step: Any) -> Tensor:
+        now: Any = _float(step)
+        end: Any = self.decay_steps
+        if self.cycle:
+            end = self.decay_steps * ops.maximum(-ops.floor(-now / self.decay_steps), 1.0)
+        left = 1.0 - ops.minimum(now, end) / end
+        span = self.initial_learning_rate - self.end_learning_rate
+        return span * ops.pow(left, self.power) + self.end_learning_rate
+
+
+class CosineDecayRestarts(LearningRateSchedule):
+    """Half a period of a cosine again and again, each `t_mul` times as long and `m_mul` times as high.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+    first_decay_steps : int
+        Length of the first period; positive.
+    t_mul, m_mul : float
+    alpha : float
+        The part of the initial rate that is left at the ends of periods.
+
+    Notes
+    -----
+    Source: Loshchilov, Hutter, "SGDR", 2016.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> rate = tf.optimizers.schedules.CosineDecayRestarts(1.0, 10, m_mul=0.5)
+    >>> [float(rate(step)) for step in (0, 10, 30)]
+    [1.0, 0.5, 0.25]
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        first_decay_steps: int,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ):
+        self.initial_learning_rate, self.first_decay_steps = (
+            initial_learning_rate,
+            _positive(first_decay_steps),
+        )
+        self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
+
+    def __call__(self, step: Any) -> Tensor:
+        done, ratio = _float(step) / self.first_decay_steps, self.t_mul
+        if ratio == 1.0:
+            period = ops.floor(done)
+            part = done - period
+        else:
+            period = ops.floor(ops.log(1.0 - done * (1.0 - ratio)) / math.log(ratio))
+            begun = ops.pow(ratio, period)
+            part = (done - (1.0 - begun) / (1.0 - ratio)) / begun
+        height = ops.pow(self.m_mul, period) * 0.5 * (1.0 + ops.cos(math.pi * part))
+        return self.initial_learning_rate * ((1.0 - self.alpha) * height + self.alpha)
+
+
 class PiecewiseConstantDecay(LearningRateSchedule):
     """``values[i]`` up to and including step ``boundaries[i]``, the last value after them all.
 
