@@ -1,5 +1,35 @@
 """Random numbers: ``tracejit.random``. Names only."""
 
-from .library.random import Generator, get_global_generator, normal, set_seed, truncated_normal, uniform
+from .library.random import (
+    Generator,
+    categorical,
+    fold_in,
+    get_global_generator,
+    normal,
+    set_global_generator,
+    set_seed,
+    shuffle,
+    split,
+    stateless_categorical,
+    stateless_normal,
+    stateless_uniform,
+    truncated_normal,
+    uniform,
+)
 
-__all__ = ["Generator", "get_global_generator", "normal", "set_seed", "truncated_normal", "uniform"]
+__all__ = [
+    "Generator",
+    "categorical",
+    "fold_in",
+    "get_global_generator",
+    "normal",
+    "set_global_generator",
+    "set_seed",
+    "shuffle",
+    "split",
+    "stateless_categorical",
+    "stateless_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.dim import Size
 from ..core.dispatch import as_tensor, interpreting
-from ..core.errors import DtypeError, at, user_location
+from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.control import while_loop
@@ -82,6 +82,41 @@ class Generator:
         with interpreting(None):  # also inside of a trace, whose state it is not
             self.state = RandomState(_fresh(seed), trainable=False, name="random_state")
 
+    @classmethod
+    def from_seed(cls, seed: int, alg: Any = None) -> Generator:
+        """A generator with this seed; `alg` is accepted, there is one algorithm.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> tf.random.Generator.from_seed(1).normal(shape=[2, 3]).shape
+        (2, 3)
+        """
+        return cls(seed)
+
+    @classmethod
+    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+        """A generator whose seed the operating system gives."""
+        return cls()
+
+    def reset_from_seed(self, seed: int) -> None:
+        """Start again, from `seed`."""
+        self.reset(seed)
+
+    def split(self, count: int = 1) -> list[Generator]:
+        """So many generators with seeds drawn from this one.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> one, other = tf.random.Generator.from_seed(1).split(2)
+        >>> bool(one.uniform() == other.uniform())
+        False
+        """
+        keys = self._take(blocks_of((count, 2), WORD))
+        words = random_bits(keys, shape=(count, 2)).array.astype(np.uint64)
+        return [Generator(int(low | (high << np.uint64(32)))) for low, high in words]
+
     def _checkpointed(self) -> dict[str, Variable]:
         """What a checkpoint holds of it."""
         return {"state": self.state}
@@ -96,7 +131,14 @@ class Generator:
         self.state.move_on(blocks)
         return now
 
-    def uniform(self, shape: Any = (), minval: Any = 0, maxval: Any = None, dtype: Any = None) -> Tensor:
+    def uniform(
+        self,
+        shape: Any = (),
+        minval: Any = 0,
+        maxval: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> Tensor:
         """Uniform numbers in [minval, maxval).
 
         Parameters
@@ -123,7 +165,14 @@ class Generator:
         span = ops.cast(as_tensor(maxval - minval), dtype=wide)
         return minval + ops.cast(ops.floor(unit * span), dtype=dtype)
 
-    def normal(self, shape: Any = (), mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None) -> Tensor:
+    def normal(
+        self,
+        shape: Any = (),
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> Tensor:
         """Normally distributed numbers, by the method of Box and Muller.
 
         Eager and compiled results agree to a few units in the last place, not bit by bit.
@@ -139,7 +188,12 @@ class Generator:
         return mean + standard * stddev
 
     def truncated_normal(
-        self, shape: Any = (), mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None
+        self,
+        shape: Any = (),
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = None,
+        name: str | None = None,
     ) -> Tensor:
         """Normally distributed numbers no further than two `stddev` from `mean`: others are drawn again.
 
@@ -183,6 +237,12 @@ _by_seed: dict[int, Generator] = {}
 def get_global_generator() -> Generator:
     """The generator behind :func:`uniform` and :func:`normal`."""
     return _default
+
+
+def set_global_generator(generator: Generator) -> None:
+    """Let :func:`uniform`, :func:`normal` and the others draw from this generator."""
+    global _default
+    _default = generator
 
 
 def set_seed(seed: int) -> None:
@@ -250,3 +310,149 @@ def truncated_normal(
 ) -> Tensor:
     """Normally distributed numbers within two `stddev`, see :meth:`Generator.truncated_normal`."""
     return _source(seed).truncated_normal(shape, mean, stddev, dtype)
+
+
+def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The parts of a tensor along its first axis in random order.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> sorted(tf.random.shuffle([3, 1, 2], seed=1).numpy().tolist())
+    [1, 2, 3]
+    """
+    x = as_tensor(value)
+    return ops.gather(x, ops.argsort(uniform(x.shape[:1], dtype=_DOUBLE, seed=seed), axis=0), axis=0)
+
+
+def categorical(
+    logits: Any, num_samples: int, dtype: Any = np.int64, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Classes drawn with the probabilities that the rows of `logits` stand for.
+
+    Parameters
+    ----------
+    logits : tensor-like of floats, rank 2
+        Logarithms of probabilities, up to a number that is added to a row.
+    num_samples : int
+    dtype : dtype-like
+    seed : int, optional
+        As for :func:`uniform`.
+
+    Returns
+    -------
+    Tensor
+        ``(rows, num_samples)``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.random.categorical([[0.0, -1e9]], 3))
+    tf.Tensor([[0 0 0]], shape=(1, 3), dtype=int64)
+    """
+    return _drawn_classes(_source(seed), logits, num_samples, dtype)
+
+
+def _drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: Any) -> Tensor:
+    """By the largest of the logits with noise of Gumbel's distribution."""
+    x = as_tensor(logits)
+    if len(x.shape) != 2 or x.dtype.kind != "f":
+        raise DtypeError(f"logits are rows of floats, got {x.spec}{at(user_location())}")
+    rows, classes = x.shape
+    unit = generator.uniform((rows, int(num_samples), classes), dtype=_DOUBLE)
+    noise = ops.negative(ops.log(ops.negative(ops.log(ops.maximum(unit, np.finfo(_DOUBLE).tiny)))))
+    scores = ops.reshape(ops.cast(x, dtype=_DOUBLE), shape=(rows, 1, classes)) + noise
+    return ops.cast(ops.argmax(scores, axis=2), dtype=np.dtype(dtype))
+
+
+# ---- numbers that follow from a seed alone --------------------------------------------------------------
+
+
+class _Unshared:
+    """Key and counter that nobody else draws from."""
+
+    __slots__ = ("now",)
+
+    def __init__(self, now: Tensor):
+        self.now = now
+
+    def current(self) -> Tensor:
+        return self.now
+
+    def move_on(self, blocks: Size) -> None:
+        self.now = ops.add(self.now, stacked_positions([0, size_tensor(blocks)]))
+
+
+class _Stateless(Generator):
+    """A generator for one draw, from a seed of two integers, which may be known only at run time."""
+
+    __slots__ = ()
+
+    def __init__(self, seed: Any):
+        words = ops.cast(as_tensor(seed), dtype=_KEY)
+        if words.shape != (2,):
+            raise ShapeError(f"a seed is two integers, got {words.spec}{at(user_location())}")
+        factors = np.array([_signed(_GOLDEN), 1], np.int64)
+        key = ops.reduce_sum(words * factors, axis=(0,))
+        self.state: Any = _Unshared(stacked_positions([key, 0]))
+
+
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+    alg: Any = None,
+) -> Tensor:
+    """Uniform numbers that follow from `seed`, two integers, alone; see :meth:`Generator.uniform`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> a, b = (tf.random.stateless_uniform([2], seed=[1, 2]) for _ in range(2))
+    >>> bool((a == b).numpy().all())
+    True
+    """
+    return _Stateless(seed).uniform(shape, minval, maxval, dtype)
+
+
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = None,
+    name: str | None = None,
+    alg: Any = None,
+) -> Tensor:
+    """Normally distributed numbers that follow from `seed`, two integers, alone."""
+    return _Stateless(seed).normal(shape, mean, stddev, dtype)
+
+
+def stateless_categorical(
+    logits: Any, num_samples: int, seed: Any, dtype: Any = np.int64, name: str | None = None
+) -> Tensor:
+    """Classes as :func:`categorical` draws them, which follow from `seed`, two integers, alone."""
+    return _drawn_classes(_Stateless(seed), logits, num_samples, dtype)
+
+
+def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
+    """So many new seeds of two integers that follow from one.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.random.split([1, 2], num=3).shape
+    (3, 2)
+    """
+    words = random_bits(_Stateless(seed).state.current(), shape=(int(num), 2))
+    return ops.cast(ops.cast(words, dtype=_KEY) - 2**31, dtype=np.dtype(np.int32))
+
+
+def fold_in(seed: Any, data: Any, alg: Any = None) -> Tensor:
+    """A new seed of two integers that follows from one and a number, such as that of a step."""
+    numbers = ops.cast(as_tensor(seed), dtype=_KEY)
+    mixed = numbers + ops.cast(as_tensor(data), dtype=_KEY) * np.array([_signed(_GOLDEN * 3), 0], np.int64)
+    return ops.reshape(split(mixed, 1), shape=(2,))
