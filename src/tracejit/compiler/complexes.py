@@ -93,30 +93,60 @@ def _exp(b: Any, x: Pair) -> Pair:
 
 
 def _log(b: Any, x: Pair) -> Pair:
-    return Pair(b.compute("log", _hypot(b, x)), b.compute("atan2", x.im, x.re))
+    """log |x| = log m + log1p((n / m)^2) / 2 with parts m >= n; for m near 1 log1p((m - 1)(m + 1) + n^2) / 2."""
+    c = b.compute
+    a, d = c("abs", x.re), c("abs", x.im)
+    big, small = c("max", a, d), c("min", a, d)
+    zero, half, one, inf = (b.constant(v, big.dtype) for v in (0.0, 0.5, 1.0, np.inf))
+    near = c("and", c("le", half, big), c("le", big, b.constant(1.5, big.dtype)))
+    special = c("or", c("eq", big, zero), c("eq", big, inf))
+    ratio = c("select", special, zero, c("div", small, c("select", special, one, big)))
+    past = c("add", c("mul", c("sub", big, one), c("add", big, one)), c("mul", small, small))
+    part = c("mul", half, c("log1p", c("select", near, past, c("mul", ratio, ratio))))
+    size = c("select", near, part, c("add", c("log", big), part))
+    endless = c("or", c("eq", a, inf), c("eq", d, inf))
+    return Pair(c("select", endless, inf, size), c("atan2", x.im, x.re))
+
+
+def _below_zero(b: Any, x: Val) -> Val:
+    """Negative, or the negative zero."""
+    zero, one = b.constant(0.0, x.dtype), b.constant(1.0, x.dtype)
+    return b.compute("or", b.compute("lt", x, zero), b.compute("lt", b.compute("div", one, x), zero))
 
 
 def _sqrt(b: Any, x: Pair) -> Pair:
     c = b.compute
-    half, zero = b.constant(0.5, x.re.dtype), b.constant(0.0, x.re.dtype)
-    size = _hypot(b, x)
-    main = c("sqrt", c("mul", half, c("add", size, c("abs", x.re))))
+    half, zero, one, inf = (b.constant(v, x.re.dtype) for v in (0.5, 0.0, 1.0, np.inf))
+    size, along = _hypot(b, x), c("abs", x.re)
+    large = c("lt", one, size)  # where the sum may overflow; elsewhere the halves may vanish
+    halves = c("add", c("mul", half, size), c("mul", half, along))
+    main = c("sqrt", c("select", large, halves, c("mul", half, c("add", size, along))))
     still = c("eq", main, zero)
     other = c("select", still, zero, c("div", c("mul", half, c("abs", x.im)), c("select", still, half, main)))
     right = c("ge", x.re, zero)
-    re, im = c("select", right, main, other), c("select", right, other, main)
-    return Pair(re, c("select", c("lt", x.im, zero), c("neg", im), im))
+    endless = c("eq", c("abs", x.im), inf)
+    re = c("select", endless, inf, c("select", right, main, other))
+    im = c("select", endless, inf, c("select", right, other, main))
+    return Pair(re, c("select", _below_zero(b, x.im), c("neg", im), im))
+
+
+def _times(b: Any, s: Val, h: Val) -> Val:
+    """``s * h``, and 0 where `s` is 0, also for an infinite `h`."""
+    c = b.compute
+    one = b.constant(1.0, s.dtype)
+    sign = c("max", c("min", h, one), c("neg", one))
+    return c("mul", s, c("select", c("eq", s, b.constant(0.0, s.dtype)), sign, h))
 
 
 def _sin(b: Any, x: Pair) -> Pair:
     c = b.compute
-    return Pair(c("mul", c("sin", x.re), c("cosh", x.im)), c("mul", c("cos", x.re), c("sinh", x.im)))
+    return Pair(_times(b, c("sin", x.re), c("cosh", x.im)), _times(b, c("sinh", x.im), c("cos", x.re)))
 
 
 def _cos(b: Any, x: Pair) -> Pair:
     c = b.compute
     return Pair(
-        c("mul", c("cos", x.re), c("cosh", x.im)), c("neg", c("mul", c("sin", x.re), c("sinh", x.im)))
+        c("mul", c("cos", x.re), c("cosh", x.im)), c("neg", _times(b, c("sin", x.re), c("sinh", x.im)))
     )
 
 
@@ -155,14 +185,15 @@ def _sigmoid(b: Any, x: Pair) -> Pair:
 
 
 def _pow(b: Any, x: Pair, y: Pair) -> Pair:
-    """exp(y log x), and 0 ** y as NumPy has it for Re y > 0; y = 0 gives 1."""
+    """exp(y log x), and 0 ** y as NumPy has it: 0 for Re y > 0, 1 for y = 0, else NaN."""
     c = b.compute
     power = _exp(b, _mul(b, y, _log(b, x)))
     zero, one = b.constant(0.0, x.re.dtype), b.constant(1.0, x.re.dtype)
     none = c("and", c("eq", x.re, zero), c("eq", x.im, zero))
     flat = c("and", c("eq", y.re, zero), c("eq", y.im, zero))
-    re = c("select", flat, one, c("select", none, zero, power.re))
-    return Pair(re, c("select", c("or", flat, none), zero, power.im))
+    of_none = c("select", c("lt", zero, y.re), zero, b.constant(np.nan, x.re.dtype))
+    re = c("select", flat, one, c("select", none, of_none, power.re))
+    return Pair(re, c("select", flat, zero, c("select", none, of_none, power.im)))
 
 
 def _eq(b: Any, x: Pair, y: Pair) -> Val:
