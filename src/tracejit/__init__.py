@@ -140,6 +140,7 @@ _FACES = {
     *(
         "activations",
         "autodiff",
+        "autograph",
         "compat",
         "data",
         "debugging",

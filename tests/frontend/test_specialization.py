@@ -160,6 +160,14 @@ class TestCalls:
 
 
 class TestSignatures:
+    def test_sizes_that_are_returned_are_tensors(self):
+        f = tf.function(lambda x: (x.shape, x.shape[0] * 2), input_signature=[tf.TensorSpec([None, 3])])
+        for n in (2, 5, 0):
+            (rows, columns), twice = f(tf.ones([n, 3]))
+            assert value([rows, columns, twice]) == [n, 3, 2 * n]
+            assert rows.dtype == columns.dtype == twice.dtype == tf.int32
+        assert f.experimental_get_tracing_count() == 1
+
     def test_unknown_rank_traces_once_per_rank(self):
         ranks = []
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.dim import holds
+from ..core.dim import Dim, holds
 from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import DtypeError, TracejitError, at, user_location
 from ..core.graph import walk
@@ -39,6 +39,8 @@ _committing = threading.RLock()
 
 def converted(y: Any, f: Any = None) -> Tensor:
     """A result of a compiled function, as a tensor; DtypeError where it cannot be one."""
+    if y.__class__ is Dim:  # a size is an int, of which a tensor is int32
+        return ops.cast(ops.size_value(size=y), dtype=np.dtype(np.int32))
     try:
         return as_tensor(y)
     except DtypeError as error:

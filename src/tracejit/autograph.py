@@ -1,0 +1,7 @@
+"""The conversion of control flow, for programs that speak of it: ``tracejit.autograph``. Names only."""
+
+from types import SimpleNamespace as _SimpleNamespace
+
+from .library.conversion_control import do_not_convert, set_loop_options, to_code
+
+experimental = _SimpleNamespace(do_not_convert=do_not_convert, set_loop_options=set_loop_options)
