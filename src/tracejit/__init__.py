@@ -19,7 +19,7 @@ from .frontend import config
 from .frontend.checkpoint import checkpoint
 from .frontend.choices import associative_scan, case, map_fn, switch_case
 from .frontend.config import set_default_dtype
-from .frontend.control import cond, fori_loop, while_loop
+from .frontend.control import cond, fori_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
 from .frontend.creation import (
     eye,
@@ -50,6 +50,7 @@ from .frontend.reductions import (
     reduce_prod,
     reduce_sum,
 )
+from .frontend.looping import while_loop
 from .frontend.registering import RegisterGradient, no_gradient
 from .frontend.solvers import fixed_point, root
 from .frontend.tape import GradientTape, UnconnectedGradients
@@ -206,6 +207,7 @@ _NAMES = {
     "Assert": "library.assertions",
     "draw": "library.drawing",
     "Module": "library.module",
+    "TensorArray": "frontend.autograph.tensor_array",
     "progress": "library.progress",
     "Sequential": "layers",
 }

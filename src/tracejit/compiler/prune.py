@@ -8,9 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.dim import Dim
-from ..core.graph import Graph, Node, Value, has_effect, needed_inputs, restricted
-from ..core.spec import TensorSpec
+from ..core.graph import (
+    Graph,
+    Node,
+    Value,
+    binding_rows,
+    has_effect,
+    mentions,
+    needed_inputs,
+    note_node_sizes,
+    note_sizes,
+    restricted,
+)
 
 
 def prune(graph: Graph) -> Graph:
@@ -19,53 +28,21 @@ def prune(graph: Graph) -> Graph:
     symbolic = any(v.spec.symbolic for node in graph.nodes for v in node.outputs)
     sizes: set[str] = set()
     for v in graph.outputs:
-        _note_sizes(v.spec, sizes)
+        note_sizes(v.spec, sizes)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        rows = _rows_that_bind(node) if symbolic else ()
-        if rows and not sizes.isdisjoint(_atoms(rows[0].spec)) and not any(v in live for v in rows):
+        rows = binding_rows(node) if symbolic else ()
+        if rows and mentions(rows[0].spec, sizes) and not any(v in live for v in rows):
             live.add(min(rows, key=lambda v: len(v.spec.shape)))  # a row must stay, for its number is a size
         if not any(v in live for v in node.outputs) and not has_effect(node):
             continue
         trimmed = _TRIM.get(node.op.name, _as_it_is)(node, live)
         live.update(trimmed.inputs)
-        for item in (*(v.spec for v in trimmed.outputs), *trimmed.attrs.values()) if symbolic else ():
-            _note_sizes(item, sizes)
+        if symbolic:
+            note_node_sizes(trimmed, sizes)
         kept.append(trimmed)
     graph.nodes = kept[::-1]
     return graph
-
-
-def _rows_that_bind(node: Node) -> tuple[Value, ...]:
-    """The stacked rows of a loop that is the first to know their number."""
-    attrs = node.attrs
-    if node.op.name != "loop" or attrs["length"] is not None or attrs["rows"]:
-        return ()
-    return node.outputs[attrs["carries"] + 1 :]
-
-
-def _atoms(spec: TensorSpec) -> set[str]:
-    return {a.name for s in spec.shape if isinstance(s, Dim) for a in s.atoms()}
-
-
-def _note_sizes(item: Any, sizes: set[str]) -> None:
-    """Add the size atoms that a spec or an attribute mentions."""
-    if isinstance(item, TensorSpec):
-        if item.symbolic:
-            sizes.update(_atoms(item))
-    elif isinstance(item, Dim):
-        sizes.update(a.name for a in item.atoms())
-    elif isinstance(item, tuple):
-        for part in item:
-            _note_sizes(part, sizes)
-    elif isinstance(item, Graph):
-        for v in item.inputs:
-            _note_sizes(v.spec, sizes)
-        for node in item.nodes:
-            for v in node.outputs:
-                _note_sizes(v.spec, sizes)
-            for attr in node.attrs.values():
-                _note_sizes(attr, sizes)
 
 
 def _as_it_is(node: Node, live: set[Value]) -> Node:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.dispatch import located, state
-from ..core.graph import Constant, Graph, Node, Value
+from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
 from ..core.op import OPS, Op
 from ..core.spec import TensorSpec
 from ..core.trace import trace
@@ -183,8 +183,11 @@ class Rewriter:
         start = int(attrs["counted"]) + attrs["carries"] + attrs["rows"]
         outside = dict(zip(body.inputs[fixed:], inputs[start:], strict=True))
         moved: dict[Value, Value] = {}
+        bound: set[str] = set()  # sizes that are known in the body only
         for node in body.nodes:
-            if all(v in outside for v in node.inputs) and _may_move(node):
+            for row in binding_rows(node)[:1]:
+                note_sizes(row.spec.shape[:1], bound)
+            if all(v in outside for v in node.inputs) and _may_move(node, bound):
                 found = self.emit(
                     node.op,
                     tuple(outside[v] for v in node.inputs),
@@ -227,10 +230,13 @@ def expanded(node: Node) -> Graph:
         return trace(lambda *xs: rule(*xs, **node.attrs), [v.spec for v in node.inputs], node.op.name).graph
 
 
-def _may_move(node: Node) -> bool:
-    return not (
-        node.op.runs_graphs or "effect" in node.op.traits or node.op.name in ("gather", "scatter_add")
-    )
+def _may_move(node: Node, bound: set[str]) -> bool:
+    if node.op.runs_graphs or "effect" in node.op.traits or node.op.name in ("gather", "scatter_add"):
+        return False
+    sizes: set[str] = set()
+    if bound:
+        note_node_sizes(node, sizes)
+    return sizes.isdisjoint(bound)
 
 
 def _with_inputs(graph: Graph, specs: Sequence[TensorSpec]) -> Graph:

@@ -190,24 +190,73 @@ def _silent(graph: Graph) -> Graph:
     return copy
 
 
+def binding_rows(node: Node) -> tuple[Value, ...]:
+    """The stacked rows of a loop that is the first to know their number: one of them says what that size is."""
+    attrs = node.attrs
+    if node.op.name != "loop" or attrs["length"] is not None or attrs["rows"]:
+        return ()
+    return node.outputs[attrs["carries"] + 1 :]
+
+
+def note_sizes(item: Any, sizes: set[str]) -> None:
+    """Add the size atoms that a spec, an attribute or a graph mentions."""
+    if isinstance(item, TensorSpec):
+        if item.symbolic:
+            note_sizes(item.shape, sizes)
+    elif isinstance(item, Dim):
+        sizes.update(a.name for a in item.atoms())
+    elif isinstance(item, tuple):
+        for part in item:
+            note_sizes(part, sizes)
+    elif isinstance(item, Graph):
+        for v in item.inputs:
+            note_sizes(v.spec, sizes)
+        for node in item.nodes:
+            note_node_sizes(node, sizes)
+
+
+def note_node_sizes(node: Node, sizes: set[str]) -> None:
+    """Add the size atoms that a node's results and attributes mention."""
+    for v in node.outputs:
+        note_sizes(v.spec, sizes)
+    for attr in node.attrs.values():
+        note_sizes(attr, sizes)
+
+
+def mentions(spec: TensorSpec, sizes: set[str]) -> bool:
+    """Is one of those sizes in the spec?"""
+    found: set[str] = set()
+    note_sizes(spec, found)
+    return not found.isdisjoint(sizes)
+
+
+def _needed(graph: Graph, wanted: Iterable[Value]) -> tuple[list[Node], set[Value]]:
+    """The nodes, last first, that the given values and their sizes depend on, and all values among these."""
+    live, sizes, kept = set(wanted), set(), []  # type: ignore[var-annotated]
+    symbolic = any(binding_rows(node) for node in graph.nodes)
+    for v in live if symbolic else ():
+        note_sizes(v.spec, sizes)
+    for node in reversed(graph.nodes):
+        rows = binding_rows(node) if symbolic else ()
+        says = bool(rows) and mentions(rows[0].spec, sizes)
+        if says or any(v in live for v in node.outputs) or has_effect(node):
+            live.update(node.inputs)
+            kept.append(node)
+            if symbolic:
+                note_node_sizes(node, sizes)
+    return kept, live
+
+
 def needed_inputs(graph: Graph, outputs: Iterable[Value]) -> set[Value]:
     """The inputs that the given outputs, and what is done besides, depend on."""
-    live = set(outputs)
-    for node in reversed(graph.nodes):
-        if any(v in live for v in node.outputs) or has_effect(node):
-            live.update(node.inputs)
+    live = _needed(graph, outputs)[1]
     return {v for v in graph.inputs if v in live}
 
 
 def restricted(graph: Graph, inputs: Iterable[int], outputs: Iterable[int]) -> Graph:
     """A copy with only some inputs and outputs, and the nodes those outputs need."""
     inputs, wanted = list(inputs), [graph.outputs[i] for i in outputs]
-    live = set(wanted)
-    kept = []
-    for node in reversed(graph.nodes):
-        if any(v in live for v in node.outputs) or has_effect(node):
-            live.update(node.inputs)
-            kept.append(node)
+    kept = _needed(graph, wanted)[0]
     copy = Graph(graph.name, guards=graph.guards, finished=True)
     env = {graph.inputs[i]: copy.add_input(graph.inputs[i].spec) for i in inputs}
     for node in reversed(kept):

@@ -32,41 +32,18 @@ def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
     loop_vars: Any,
-    shape_invariants: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
     maximum_iterations: Any = None,
-    name: str | None = None,
     memory: int | str | None = None,
+    free_shapes: bool = False,
 ) -> Any:
     """Run ``loop_vars = body(*loop_vars)`` while ``cond(*loop_vars)`` holds.
 
-    Parameters
-    ----------
-    cond : callable
-        Returns a scalar bool.
-    body : callable
-        Returns the new loop variables, in the same structure, shapes and dtypes.
-    loop_vars : list or tuple of nests of tensors
-        A single tensor is allowed too.
-    maximum_iterations : int or integer scalar, optional
-        Stop after so many.
-    memory : int or str, optional
-        What the gradient may keep, as in :func:`function`; by default what the traced function says.
-
-    Returns
-    -------
-    nest like `loop_vars`
-
-    Notes
-    -----
-    The other arguments are accepted for programs written for other libraries, and ignored.
+    What ``tracejit.while_loop`` does with tensors, and explains. With `free_shapes` they may change their shapes in
+    eager mode.
 
     Examples
     --------
-    >>> import tracejit as tf
-    >>> i, x = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))
+    >>> i, x = while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))
     >>> float(x)
     8.0
     """
@@ -81,7 +58,7 @@ def while_loop(
         return tuple(new) if several and new.__class__ in (list, tuple) else (new,)
 
     if tracer() is None:
-        found = _eager_while(cond, step, structure, tensors, maximum_iterations)
+        found = _eager_while(cond, step, structure, tensors, maximum_iterations, free_shapes)
     else:
         found = _traced_while(cond, step, structure, tensors, maximum_iterations, policy)
     result = unflatten(structure, found)
@@ -94,23 +71,31 @@ def _eager_while(
     structure: Structure,
     tensors: list[Tensor],
     limit: Any,
+    free_shapes: bool,
 ) -> list[Tensor]:
     done = 0
     limit = None if limit is None else int(limit)
     watched = watch.eager(user_location()) if limit is None else None
     while (limit is None or done < limit) and bool(cond(*unflatten(structure, tensors))):
-        tensors = _checked_step(
-            "the body of while_loop", step(*unflatten(structure, tensors)), structure, tensors
-        )
+        new = step(*unflatten(structure, tensors))
+        tensors = _checked_step("the body of while_loop", new, structure, tensors, free_shapes)
         done += 1
         if watched is not None:
             watched(done)
     return tensors
 
 
-def _checked_step(what: str, new: Any, structure: Structure, before: list[Tensor]) -> list[Tensor]:
+def _checked_step(
+    what: str, new: Any, structure: Structure, before: list[Tensor], free_shapes: bool = False
+) -> list[Tensor]:
     leaves, found = flatten(new)
     tensors = [as_tensor(y) for y in leaves]
+    if (
+        free_shapes
+        and found == structure
+        and all(a.dtype == b.dtype for a, b in zip(before, tensors, strict=True))
+    ):
+        return tensors
     if found != structure or any(a.spec is not b.spec for a, b in zip(before, tensors, strict=True)):
         check_carry(what, structure, [t.spec for t in before], found, [t.spec for t in tensors])
     return tensors

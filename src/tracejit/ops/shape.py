@@ -16,6 +16,7 @@ from ..core.scattered import dense
 from ..core.spec import TensorSpec, shape_text
 from .arithmetic import matched
 from .batch import batch_concat, batch_fill, batch_transpose
+from .held_sizes import size_of, sizes_in
 from .lowering import Nests, Reindex
 from .reduce import one_axis
 
@@ -23,12 +24,21 @@ FREE = ("free",)
 
 
 def sizes_of(shape: Any) -> tuple[Size, ...]:
-    """A shape given as an int, a sequence or an integer tensor."""
+    """A shape given as an int, a sequence of sizes and integers, or an integer tensor."""
     if isinstance(shape, (int, np.integer, Dim)):
         return (shape if isinstance(shape, Dim) else int(shape),)
+    if getattr(shape, "is_symbolic", False):
+        held = sizes_in(as_tensor(shape))
+        if held is not None:
+            return held
     if hasattr(shape, "numpy"):
         shape = shape.numpy().tolist()
-    return tuple(s if isinstance(s, Dim) else int(s) for s in shape)
+        return tuple(shape) if isinstance(shape, list) else (shape,)
+    return tuple(s if s.__class__ is int or isinstance(s, Dim) else _size(s) for s in shape)
+
+
+def _size(s: Any) -> Size:
+    return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else int(s)
 
 
 def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:

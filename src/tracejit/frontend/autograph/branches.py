@@ -26,6 +26,7 @@ from .lists import Growing, Stacked
 from .mutations import Mutations
 from .recursion import ending
 from .state import Places
+from .tensor_array import beginning
 from .values import (
     GENERATED,
     UNSET,
@@ -60,6 +61,7 @@ def truth(x: Any) -> Tensor:
     return t if t.dtype == BOOL.dtype else ops.not_equal(t, 0)
 
 
+@beginning
 def branch(
     pred: Any,
     then: Callable[[], None],

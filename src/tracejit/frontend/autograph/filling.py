@@ -62,6 +62,16 @@ class Filled:
         self.extend(items)
         return self
 
+    def with_room(self) -> Filled:
+        """A list to be filled with as many items as this one has counted."""
+        return Filled(_room(self), self)
+
+    def built(self, before: list[Any], name: str) -> Any:
+        """What the list of that name is after the loop."""
+        made = _built(before, self)
+        abandon(before, name)
+        return made
+
     @property
     def stored(self) -> list[Kind]:
         """The types they are stored in: Python numbers as tensors have them."""
@@ -111,19 +121,17 @@ def _refused() -> TracejitError:
 def run_filling(run: Callable[[Places], None], places: Places, names: list[str]) -> None:
     """Run a loop that appends to the lists of those names, as often as it likes."""
     before = dict(zip(places.names, places.get(), strict=True))
-    counted = {n: Filled() for n in names}
+    counted = {n: before[n].counted() if hasattr(before[n], "counted") else Filled() for n in names}
     try:
         _rewound(run, places.copy(), counted)
-        filled = {n: Filled(_room(c), c) for n, c in counted.items()}
+        filled = {n: c.with_room() for n, c in counted.items()}
         _put(places, filled)
         run(places.copy())
     except BaseException:
         _put(places, before)
         raise
     _check_counts(counted, filled)
-    _put(places, {n: _built(before[n], f) for n, f in filled.items()})
-    for n in names:
-        abandon(before[n], n)
+    _put(places, {n: f.built(before[n], n) for n, f in filled.items()})
 
 
 def _put(places: Places, values: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from .loopvariable import LoopVariable, Unsettled
 from .mutations import Mutations
 from .recursion import ending
 from .state import Cell, Places
+from .tensor_array import beginning
 from .values import Irregular, escaping, traced
 
 _MAX_ATTEMPTS = 8
@@ -69,6 +70,7 @@ class Revealed(BaseException):
         self.cells = cells
 
 
+@beginning
 def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
     """Trace the loop and give `places` their values after it."""
     filled: list[str] = []

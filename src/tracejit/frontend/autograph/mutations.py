@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ...core.trace import Trace
 from ..structure import flatten
 from .contents import Contents
 from .state import AttributePlace, Cell, Place, Places, found_in_class
@@ -67,7 +68,7 @@ class Mutations:
         attributes: list[Place] = [
             AttributePlace(m.name, lambda m=m: m.owner, m.attribute)  # type: ignore[misc]
             for key, m in self.found.items()
-            if key not in known and not _made_inside(m.before)
+            if key not in known and not _made_inside(m)
         ]
         return [*attributes, *self.cells]
 
@@ -76,8 +77,11 @@ class Mutations:
         return [m.name for m in self.found.values() if m.grows] + [c.name for c in self.cells if c.grows]
 
 
-def _made_inside(value: Any) -> bool:
-    leaves = flatten(value)[0]
+def _made_inside(mutation: Mutation) -> bool:
+    home = getattr(mutation.owner, "home", None)
+    if isinstance(home, Trace):
+        return home.graph.finished
+    leaves = flatten(mutation.before)[0]
     return any(
         traced(x)
         and hasattr(x, "value")

@@ -7,7 +7,7 @@ That is for loops whose variables have another type in the first iteration than 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...core.dispatch import as_tensor
@@ -154,7 +154,8 @@ def _write_out(loop: Loop, carried: Carried, left: int) -> None:
         loop.first()
         rest = loop.rest()
         if rest is not None:
-            _settle(rest, carried, left)
+            own = replace(carried, places=carried.places.copy())  # what it finds besides is its own
+            _settle(rest, own, left)
 
     runs = loop.runs()
     if traced(runs):

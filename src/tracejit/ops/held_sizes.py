@@ -1,0 +1,150 @@
+"""Sizes from numbers: which sizes a traced tensor of integers holds, as ``tf.shape(x)[0]`` does.
+
+Read off the graph, where what was computed from sizes is a size again. A number that nobody knows becomes one by
+counting: a loop that runs so often makes an axis as long. Knows of no op but how it passes sizes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..core.dim import Size
+from ..core.dispatch import apply, as_tensor, interpreting, state
+from ..core.graph import Node, Value
+from ..core.op import ops
+from ..core.spec import TensorSpec
+from ..core.tensor import Tensor
+from ..core.trace import Trace, trace
+
+_INDEX = TensorSpec((), np.dtype(np.int64))
+
+Held = tuple[Size, ...]
+
+
+def held_sizes(x: Tensor) -> Held | None:
+    """The sizes in a scalar or vector of integers, in order; None where they are not known to be sizes."""
+    return _held(x._payload) if x.dtype.kind in "iu" and len(x.shape) < 2 else None
+
+
+def _held(value: Any) -> Held | None:
+    if value.__class__ is not Value:
+        return tuple(np.ravel(value).tolist())
+    if len(value.spec.shape) > 1:
+        return None
+    node = _source(value)
+    rule = None if node is None else _RULES.get(node.op.name)
+    if node is None or rule is None:
+        return None
+    inputs = [_held(v) for v in node.inputs]
+    return None if None in inputs else rule(node, [h for h in inputs if h is not None])
+
+
+def _source(value: Value) -> Node | None:
+    return next((n for n in reversed(value.graph.nodes) if value in n.outputs), None)
+
+
+def _arithmetic(f: Callable[[Size, Size], Size]) -> Callable[[Node, Sequence[Held]], Held | None]:
+    def each(node: Node, inputs: Sequence[Held]) -> Held | None:
+        a, b = inputs
+        n = max(len(a), len(b))
+        if {len(a), len(b)} - {1, n}:
+            return None
+        return tuple(map(f, a * (n // len(a)), b * (n // len(b)))) if n else ()
+
+    return each
+
+
+def _floordiv(a: Size, b: Size) -> Size:
+    return a // b
+
+
+def _part(node: Node, inputs: Sequence[Held]) -> Held | None:
+    ((start, count, step),) = node.attrs["slices"]
+    if not all(isinstance(k, int) for k in (start, count, step)):
+        return None
+    return tuple(inputs[0][start + k * step] for k in range(count))
+
+
+def _integers(node: Node, inputs: Sequence[Held]) -> Held | None:
+    return inputs[0] if node.outputs[0].spec.dtype.kind in "iu" else None
+
+
+_RULES: dict[str, Callable[[Node, Sequence[Held]], Held | None]] = {
+    "add": _arithmetic(lambda a, b: a + b),
+    "cast": _integers,
+    "concat": lambda node, inputs: tuple(chain(*inputs)),
+    "constant": lambda node, inputs: tuple(np.ravel(node.attrs["value"].array).tolist()),
+    "floordiv": _arithmetic(_floordiv),
+    "identity": _integers,
+    "multiply": _arithmetic(lambda a, b: a * b),
+    "reshape": _integers,
+    "size_value": lambda node, inputs: (node.attrs["size"],),
+    "slice": _part,
+    "subtract": _arithmetic(lambda a, b: a - b),
+    "transpose": _integers,
+}
+
+
+# ---- sizes by counting ----------------------------------------------------------------------------------
+
+_counted: WeakKeyDictionary[Trace, dict[Value, Tensor]] = WeakKeyDictionary()
+
+
+def size_of(x: Tensor) -> Size:
+    """The size that a traced scalar integer stands for; the same for the same tensor."""
+    held = held_sizes(x)
+    if held is not None:
+        return held[0]
+    node = _source(x._payload)
+    if node is not None and node.op.name == "multiply" and not any(v.spec.shape for v in node.inputs):
+        a, b = (size_of(Tensor(v, v.spec)) for v in node.inputs)
+        return a * b
+    (size,) = counting(x).shape
+    return size
+
+
+def counting(x: Tensor) -> Tensor:
+    """``[0, 1, ...]``, int64, as many as the traced scalar integer `x` says; made where `x` is known first."""
+    number = _original(x._payload)
+    now: Any = state.interpreter
+    while isinstance(now.parent, Trace) and number.graph is not now.graph:
+        now = now.parent
+    made = _counted.setdefault(now, {}).get(number)
+    if made is None or made._payload.graph is not now.graph:  # an iteration that was taken back had made it
+        with interpreting(now):
+            made = _counted[now][number] = _loop(Tensor(number, number.spec))
+    return made
+
+
+def _original(value: Value) -> Value:
+    """The integer before it was cast."""
+    node = _source(value)
+    if node is None or node.op.name not in ("cast", "identity") or node.inputs[0].spec.dtype.kind not in "iu":
+        return value
+    return _original(node.inputs[0])
+
+
+def _loop(x: Tensor) -> Tensor:
+    count = ops.cast(x, dtype=_INDEX.dtype) if x.dtype != _INDEX.dtype else x
+    attrs = {
+        "carries": 0,
+        "rows": 0,
+        "length": None,
+        "counted": True,
+        "body": trace(lambda i: [i], [_INDEX], "body").graph,
+        "cond": None,
+        "reverse": False,
+    }
+    return apply(ops.loop, (ops.maximum(count, as_tensor(np.int64(0))),), attrs)[1]
+
+
+def sizes_in(shape: Any) -> tuple[Size, ...] | None:
+    """The sizes in a traced vector or scalar of integers; None for a vector of which they are not known."""
+    if shape.shape == ():
+        return (size_of(shape),)
+    return held_sizes(shape)
