@@ -91,7 +91,8 @@ from .ops.compare import (
     logical_or,
     not_equal,
 )
-from .ops.index import dynamic_slice, dynamic_update_slice, scatter_add
+from .ops.gather import scatter_add
+from .ops.index import dynamic_slice, dynamic_update_slice
 from .ops.linalg import dot, matmul
 from .ops.numpy_protocol import FACE as _NUMPY_FACE
 from .ops.shape import (

@@ -10,6 +10,7 @@ from tracejit.core import backplan
 from tracejit.core.backprop import backprop
 from tracejit.core.errors import ShapeError
 from tracejit.core.op import ops
+from tracejit.core.tensor import without_value
 
 TIMES = backplan.PATIENCE + 3
 
@@ -129,8 +130,34 @@ def test_higher_derivatives_are_recorded_as_ever():
 
 def test_large_tensors_get_no_plan():
     for _ in range(TIMES):
-        gradient(lambda x: tf.reduce_sum(x + x), np.ones(backplan.SMALL_BYTES))
+        gradient(lambda x: tf.reduce_sum(x + x), np.ones(backplan.LARGEST_BYTES))
     assert plans() == 0
+
+
+def test_values_that_no_rule_uses_are_dropped_and_the_rest_is_planned(monkeypatch):
+    """Larger tensors, of which records keep what their own rule uses: each value is found where it was kept."""
+    rng = np.random.default_rng(0)
+    x, w, v, b = (rng.normal(size=shape) for shape in ((64, 32), (32, 24), (24, 16), (16,)))
+
+    def network(w, v, b):
+        h = tf.nn.relu(tf.constant(x) @ w)
+        return tf.reduce_sum(tf.nn.softmax(tf.exp(h @ v * 0.1) + b) * tf.stop_gradient(h @ v))
+
+    wanted = unplanned(monkeypatch, network, w, v, b)
+    for _ in range(TIMES):
+        for g, w_ in zip(gradient(network, w, v, b), wanted, strict=True):
+            np.testing.assert_array_equal(g, w_)
+    assert plans() == 1
+    monkeypatch.setattr("tracejit.frontend.tape.backprop", None)
+    gradient(network, w, v, b)
+
+
+def test_a_dropped_value_is_refused_by_numpy():
+    shell = without_value(tf.constant([1.0, 2.0]))
+    assert shell.shape == (2,) and shell.dtype == np.float32 and shell.nbytes == 0
+    for use in (np.negative, np.asarray, lambda a: np.equal(a, np.ones(2)), lambda a: np.take(a, [0])):
+        with pytest.raises(TypeError):
+            use(shell._payload)
 
 
 def test_python_rules_run_every_time():

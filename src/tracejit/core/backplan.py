@@ -2,9 +2,9 @@
 
 A training step records the same ops on the same shapes again and again. From its third time on, such a tape is
 differentiated by the kernel calls that its gradient rules made (see `core.straightline`), which spares rules, dispatch
-and records. Only small tensors outside of traces and other tapes take this way; everything else, and every failure,
-goes through `backprop`. The kernels, their order and their arguments are those of `backprop`, so the numbers are the
-same bits.
+and records. Only tapes of small tensors outside of traces and other tapes take this way; everything else, and every
+failure, goes through `backprop`. The kernels, their order and their arguments are those of `backprop`, so the numbers
+are the same bits.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .straightline import Backward, attributes_key, straight_line
 from .tensor import Tensor
 from .trace import trace
 
-#: Tensors of more bytes spend their time in kernels.
-SMALL_BYTES = 4096
+#: Tensors of more bytes spend their time in kernels; so do tapes that hold more.
+LARGEST_BYTES, ALL_BYTES = 1 << 18, 1 << 23
 #: A longer tape hardly comes back just the same.
 LONGEST = 512
 #: Times a tape is met before it gets a plan.
@@ -154,7 +154,8 @@ def _plan(
     records: Sequence[Record], slots: Sequence[Tensor], seeds: dict[int, Tensor], sources: Sequence[int]
 ) -> Backward | None:
     """The plan for a tape, None where its rules cannot be traced or call what no plan can hold."""
-    if any(t.spec.size * t.dtype.itemsize > SMALL_BYTES for t in slots):
+    sizes = [t.spec.size * t.dtype.itemsize for t in slots]
+    if max(sizes) > LARGEST_BYTES or sum(sizes) > ALL_BYTES:
         return None
     connected: list[bool] = []
 

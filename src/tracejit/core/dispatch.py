@@ -363,14 +363,15 @@ def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
 def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
     """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
     if len(inputs) == 2:
-        a, b = inputs
-        if (
-            a.__class__ is Tensor
-            and b.__class__ in _TAKES_DTYPE
-            and a.dtype.kind in _TAKES_DTYPE[b.__class__]
-        ):
-            return a, weak_scalar(b, a.dtype)
-        if (
+        inputs = a, b = [
+            x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else _read(x) for x in inputs
+        ]
+        if a.__class__ is Tensor:
+            if b.__class__ is Tensor and b.dtype is a.dtype:
+                return a, b
+            if b.__class__ in _TAKES_DTYPE and a.dtype.kind in _TAKES_DTYPE[b.__class__]:
+                return a, weak_scalar(b, a.dtype)
+        elif (
             b.__class__ is Tensor
             and a.__class__ in _TAKES_DTYPE
             and b.dtype.kind in _TAKES_DTYPE[a.__class__]
@@ -400,6 +401,12 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
     found = iter(strong)
     same = [_weak_tensor(x, dtype) if w else next(found) for x, w in zip(inputs, weak, strict=True)]
     return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
+
+
+def _read(x: Any) -> Any:
+    """The tensor of a Variable; anything else, and what stands for a Python number, as it is."""
+    read = getattr(x, "__tensor__", None)
+    return x if read is None or hasattr(x, "weak_kind") else read()
 
 
 def _weak_tensor(x: Any, dtype: np.dtype) -> Tensor:

@@ -16,7 +16,7 @@ class Scattered:
     """`base` (zeros when None) with pieces added to some of its entries.
 
     Pieces are ``("slice", slices, values)`` with static ``(start, size, step)`` per axis, or
-    ``("gather", axis, indices, values)``, or ``("window", starts, values)`` with a rank-1 tensor of starts.
+    ``("gather", attributes, indices, values)``, or ``("window", starts, values)`` with a rank-1 tensor of starts.
     """
 
     __slots__ = ("spec", "pieces", "base")
@@ -30,7 +30,9 @@ class Scattered:
 def is_rows(g: Any) -> bool:
     """Does a cotangent consist of rows of its tensor and nothing else?"""
     return (
-        isinstance(g, Scattered) and g.base is None and all(p[0] == "gather" and p[1] == 0 for p in g.pieces)
+        isinstance(g, Scattered)
+        and g.base is None
+        and all(p[0] == "gather" and p[1]["axis"] == 0 for p in g.pieces)
     )
 
 
@@ -62,8 +64,8 @@ def dense(g: Any) -> Tensor | None:
         total = ops.fill(shape=g.spec.shape, value=0.0, dtype=g.spec.dtype)
     for piece in g.pieces:
         if piece[0] == "gather":
-            _, axis, indices, values = piece
-            total = ops.scatter_add(total, indices, values, axis=axis)
+            _, attrs, indices, values = piece
+            total = ops.scatter_add(total, indices, values, **attrs)
         elif piece[0] == "window":
             _, starts, values = piece
             total = ops.window_add(total, values, starts)

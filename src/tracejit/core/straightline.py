@@ -17,6 +17,9 @@ from .graph import Graph, Node, Value
 from .tensor import Tensor
 from .trace import constant
 
+#: Arrays of fewer bytes may live to the end.
+_WORTH_DELETING = 4096
+
 #: ``(records, seeds, sources) -> cotangents``, or None for a tape of another kind.
 Backward = Callable[[list[Record], dict[int, Any], Sequence[int]], list[Tensor | None] | None]
 
@@ -56,15 +59,22 @@ def straight_line(
     code = _Code()
     code.verify_records(records, {t.serial: i for i, t in enumerate(slots)})
     code.verify_ends(seeds, sources, units)
-    code.compute(graph, slots, seeds, units, connected)
+    code.compute(graph, len(slots), seeds, units, connected)
     return code.function()
 
 
 class _Code:
     """The lines of a function, and what they name.
 
-    Names: ``r`` a record, ``t`` a tensor of the tape by its slot, ``g`` a seed, ``x`` a tensor to be compared, ``v`` an
-    array, ``p`` an op, ``s`` a shape, ``d`` a dtype, ``a`` attributes, ``k`` a kernel.
+    Names: ``r`` a record, ``t`` a tensor of a record, ``g`` a seed, ``v`` an array, ``p`` an op, ``s`` a shape, ``d`` a
+    dtype, ``a`` attributes, ``k`` a kernel, ``c`` a literal, ``u`` a seed that is one.
+
+    Attributes
+    ----------
+    first : dict
+        Serial number to the name of the tensor where it comes first.
+    held : dict
+        Slot to the name of the tensor where it comes first with its value: a record holds the values its own rule uses.
     """
 
     def __init__(self) -> None:
@@ -75,7 +85,8 @@ class _Code:
             "asarray": np.asarray,
             "attributes_key": attributes_key,
         }
-        self.number: dict[int, int] = {}
+        self.first: dict[int, str] = {}
+        self.held: dict[int, str] = {}
 
     def add(self, line: str) -> None:
         self.lines.append("    " + line)
@@ -89,37 +100,35 @@ class _Code:
         if conditions:
             self.add(f"if {' or '.join(conditions)}: return None")
 
-    def verify_records(self, records: Sequence[Record], number: dict[int, int]) -> None:
+    def verify_records(self, records: Sequence[Record], slot: Mapping[int, int]) -> None:
         """Ops, attributes and who feeds whom. Too few or too many of anything fail to unpack."""
-        self.number = number
         self.add(_unpacked([f"r{i}" for i in range(len(records))], "records"))
-        known: set[int] = set()
         for i, record in enumerate(records):
-            wrong = [f"r{i}.op is not {self.name('p', record.op)}"]
             attrs = record.attrs
-            wrong.append(
+            wrong = [
+                f"r{i}.op is not {self.name('p', record.op)}",
                 f"attributes_key(r{i}.attrs) != {self.name('a', attributes_key(attrs))}"
                 if attrs
-                else f"r{i}.attrs"
-            )
-            inputs = []
-            for j, t in enumerate(record.inputs):
-                n = number[t.serial]
-                if n in known:
-                    inputs.append(f"x{j}")
-                    wrong.append(f"x{j} is not t{n}")
-                else:
-                    known.add(n)
-                    inputs.append(f"t{n}")
-                    shape, dtype = self.name("s", t.shape), self.name("d", t.dtype)
-                    wrong.append(f"t{n}._payload.shape != {shape} or t{n}.dtype is not {dtype}")
+                else f"r{i}.attrs",
+            ]
+            names = [f"t{i}_{j}" for j in range(len(record.inputs) + len(record.outputs))]
+            inputs, outputs = names[: len(record.inputs)], names[len(record.inputs) :]
             self.add(_unpacked(inputs, f"r{i}.inputs"))
+            self.add(_unpacked(outputs, f"r{i}.outputs"))
+            for name, t in zip(inputs, record.inputs, strict=True):
+                before = self.first.setdefault(t.serial, name)
+                if before is not name:
+                    wrong.append(f"{name}.serial != {before}.serial")
+                    continue
+                shape, dtype = self.name("s", t.shape), self.name("d", t.dtype)
+                wrong.append(f"{name}._payload.shape != {shape} or {name}.dtype is not {dtype}")
             self.refuse_if(wrong)
-            outputs = [number[t.serial] for t in record.outputs]
-            known.update(outputs)
-            self.add(_unpacked([f"t{n}" for n in outputs], f"r{i}.outputs"))
-        self.add(f"seen = {{{', '.join(f't{n}.serial' for n in sorted(known))}}}")
-        self.refuse_if([f"len(seen) != {len(known)}"])
+            for name, t in zip(names, (*record.inputs, *record.outputs), strict=True):
+                self.first.setdefault(t.serial, name)
+                if t._payload.__class__ is np.ndarray:
+                    self.held.setdefault(slot[t.serial], name)
+        self.add(f"seen = {{{', '.join(f'{name}.serial' for name in self.first.values())}}}")
+        self.refuse_if([f"len(seen) != {len(self.first)}"])
 
     def verify_ends(
         self, seeds: Mapping[int, Tensor], sources: Sequence[int], units: Mapping[int, Tensor]
@@ -127,43 +136,52 @@ class _Code:
         """Where it starts, and what is asked for."""
         wrong = [f"len(seeds) != {len(seeds)}", f"len(sources) != {len(sources)}"]
         for i, serial in enumerate(seeds):
-            self.add(f"g{i} = seeds.get(t{self.number[serial]}.serial)")
+            self.add(f"g{i} = seeds.get({self.first[serial]}.serial)")
             wrong.append(
                 f"g{i} is not {self.name('u', units[serial])}"
                 if serial in units
                 else f"g{i}.__class__ is not Tensor"
             )
         for i, serial in enumerate(sources):
-            n = self.number.get(serial)
-            wrong.append(f"sources[{i}] in seen" if n is None else f"sources[{i}] != t{n}.serial")
+            name = self.first.get(serial)
+            wrong.append(f"sources[{i}] in seen" if name is None else f"sources[{i}] != {name}.serial")
         self.refuse_if(wrong)
 
     def compute(
         self,
         graph: Graph,
-        slots: Sequence[Tensor],
+        slots: int,
         seeds: Mapping[int, Tensor],
         units: Mapping[int, Tensor],
         connected: Sequence[bool],
     ) -> None:
-        """The kernels, and the cotangents."""
-        given = graph.inputs[len(slots) :]
-        same = _without_units(graph, {v for v, s in zip(given, seeds, strict=True) if s in units})
+        """The kernels, and the cotangents. What is large is let go as soon as nobody needs it."""
+        same = _without_units(
+            graph, {v for v, s in zip(graph.inputs[slots:], seeds, strict=True) if s in units}
+        )
         outputs = [same.get(v, v) for v in graph.outputs]
-        nodes, needed = _needed(graph, outputs, same)
+        nodes, last = _needed(graph, outputs, same)
         place: dict[Value, str] = {}
         for i, v in enumerate(graph.inputs):
-            if v in needed:
+            if v in last:
                 place[v] = f"v{len(place)}"
-                tensor = f"t{i}" if i < len(slots) else f"g{i - len(slots)}"
-                self.add(f"{place[v]} = {tensor}._payload")
+                self.add(f"{place[v]} = {self.held[i] if i < slots else f'g{i - slots}'}._payload")
+                if v in outputs:
+                    self.refuse_if([f"{place[v]}.__class__ is not ndarray"])
         for node in nodes:
-            (v,) = node.outputs
+            (result,) = node.outputs
             if node.op is constant:
-                place[v] = self.name("c", node.op.kernel(**node.attrs))
-            else:
-                place[v] = f"v{len(place)}"
-                self.call(node, place[v], [place[same.get(x, x)] for x in node.inputs])
+                place[result] = self.name("c", node.op.kernel(**node.attrs))
+                continue
+            place[result] = f"v{len(place)}"
+            inputs = [same.get(v, v) for v in node.inputs]
+            self.call(node, place[result], [place[v] for v in inputs])
+            gone = [
+                place[v] for v in dict.fromkeys(inputs) if last[v] is node and _bytes(v) > _WORTH_DELETING
+            ]
+            gone = [name for name in gone if name.startswith("v")]
+            if gone:
+                self.add(f"del {', '.join(gone)}")
         take = iter(outputs)
         found = [f"Tensor({place[next(take)]})" if c else "None" for c in connected]
         self.add(f"return [{', '.join(found)}]")
@@ -186,16 +204,23 @@ def _unpacked(names: Sequence[str], what: str) -> str:
     return f"[{', '.join(names)}] = {what}"
 
 
+def _bytes(v: Value) -> int:
+    size = v.spec.size
+    return size * v.spec.dtype.itemsize if isinstance(size, int) else 0
+
+
 def _needed(
     graph: Graph, outputs: Sequence[Value], same: Mapping[Value, Value]
-) -> tuple[list[Node], set[Value]]:
-    """The nodes that the outputs depend on, in order, and all that these and the outputs use."""
-    needed, nodes = set(outputs), []
+) -> tuple[list[Node], dict[Value, Node | None]]:
+    """The nodes that the outputs depend on, in order; all values in use, and their last use, None for outputs."""
+    last: dict[Value, Node | None] = dict.fromkeys(outputs)
+    nodes = []
     for node in reversed(graph.nodes):
-        if node.outputs[0] in needed:
+        if node.outputs[0] in last:
             nodes.append(node)
-            needed.update(same.get(v, v) for v in node.inputs)
-    return nodes[::-1], needed
+            for v in node.inputs:
+                last.setdefault(same.get(v, v), node)
+    return nodes[::-1], last
 
 
 def _without_units(graph: Graph, units: set[Value]) -> dict[Value, Value]:

@@ -86,15 +86,24 @@ class Tensor:
         return self._payload
 
 
-class _Dropped:
-    """The payload of a tensor whose value nobody will ask for."""
+class Dropped:
+    """The payload of a tensor whose value nobody will ask for. NumPy refuses to compute with it."""
 
+    __slots__ = ("shape", "dtype")
+    __array_ufunc__ = None
     nbytes = 0
+
+    def __init__(self, shape: tuple, dtype: np.dtype):
+        self.shape = shape
+        self.dtype = dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError("the value of this tensor was dropped")
 
 
 def without_value(tensor: Tensor) -> Tensor:
     """The same tensor as records know it, by serial number and spec, without the memory of its value."""
-    shell = Tensor(_Dropped, tensor.spec)
+    shell = Tensor(Dropped(tensor.shape, tensor.dtype), tensor._spec)
     shell.serial = tensor.serial
     return shell
 

@@ -69,7 +69,7 @@ class IndexedSlices(Tensor):
                 f"{at(user_location())}"
             )
         spec = TensorSpec(shape, values.dtype)
-        self._hold(values, indices, spec, lambda: dense(Scattered(spec, (("gather", 0, indices, values),))))
+        self._hold(values, indices, spec, lambda: dense(Scattered(spec, (("gather", {"axis": 0}, indices, values),))))
 
     @classmethod
     def of(cls, g: Scattered) -> IndexedSlices:

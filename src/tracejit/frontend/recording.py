@@ -19,7 +19,11 @@ from ..core.trace import trace
 #: Smaller values are not worth the time to drop them.
 SMALL = 4096
 
+#: Kinds of records remembered by the shapes they came with.
+KEPT = 4096
+
 _uses: dict[Hashable, tuple[bool, ...]] = {}
+_kinds: dict[Hashable, tuple[bool, ...]] = {}
 
 
 class Recording:
@@ -74,22 +78,35 @@ class Recording:
 
 def lean(record: Record, tracked: tuple[bool, ...]) -> Record:
     """The record with nothing but specs in place of the values that its gradient rule does not use."""
-    if record.op.runs_graphs:
+    op, inputs, outputs = record.op, record.inputs, record.outputs
+    if op.runs_graphs:
         return record
-    tensors = (*record.inputs, *record.outputs)
-    attrs = tuple(record.attrs.items())
-    key = (record.op, attrs, tracked, tuple([(t.dtype, tuple([d == 1 for d in t.shape])) for t in tensors]))
+    attrs = tuple(record.attrs.items()) if record.attrs else ()
+    tensors = inputs + outputs
     try:
+        key = (op, attrs, tracked, tuple([(t.dtype.num, t.shape) for t in tensors]))
         uses = _uses.get(key)
     except TypeError:  # an attribute that is not plain data
         return record
     if uses is None:
-        uses = _uses[key] = _used(record, tracked)
+        if len(_uses) >= KEPT:
+            _uses.clear()
+        uses = _uses[key] = _used_by_kind(record, tracked, attrs)
     if all(uses):
         return record
     kept = tuple([t if u else without_value(t) for t, u in zip(tensors, uses, strict=True)])
-    n = len(record.inputs)
-    return Record(record.op, kept[:n], record.attrs, kept[n:], record.location)
+    n = len(inputs)
+    return Record(op, kept[:n], record.attrs, kept[n:], record.location)
+
+
+def _used_by_kind(record: Record, tracked: tuple[bool, ...], attrs: tuple) -> tuple[bool, ...]:
+    """What `_used` finds, once for all shapes that have their ones at the same axes."""
+    tensors = (*record.inputs, *record.outputs)
+    kinds = tuple([(t.dtype, tuple([d == 1 for d in t.shape])) for t in tensors])
+    key = (record.op, attrs, tracked, kinds)
+    if key not in _kinds:
+        _kinds[key] = _used(record, tracked)
+    return _kinds[key]
 
 
 def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:

@@ -23,7 +23,7 @@ from ..core.tensor import Tensor
 from ..core.trace import Trace, replay
 from ..ops import operators, printing
 from ..ops.at import At
-from ..ops.index import add_at
+from ..ops.gather import add_at
 from ..ops.state import read
 from .conversion import convert_to_tensor
 from .indexed_slices import IndexedSlices

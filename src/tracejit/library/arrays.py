@@ -209,36 +209,12 @@ def gather(
     x, index = as_tensor(params), as_tensor(indices)
     batch = int(batch_dims) % (len(index.shape) + 1)
     where = one_axis(batch if axis is None else int(axis), len(x.shape))
-    if not batch:
-        return ops.gather(x, index, axis=where)
-    lead = x.shape[:batch]
-    if len(lead) < batch or where < batch or not all(map(same, lead, index.shape[:batch])):
+    if where < batch:
         raise ShapeError(
-            f"gather with batch_dims={batch} and axis={where} of {x.spec} by {index.spec}: the leading axes agree, "
-            f"and the axis is behind them{at(user_location())}"
+            f"gather with batch_dims={batch} and axis={where} of {x.spec} by {index.spec}: the axis is behind those of "
+            f"the batch{at(user_location())}"
         )
-    moved = ops.transpose(
-        x, perm=(*range(batch), where, *(a for a in range(batch, len(x.shape)) if a != where))
-    )
-    found = _gathered_rows(moved, index, batch)
-    order, last = list(range(batch)), len(index.shape)
-    rest = [last + i for i in range(len(x.shape) - batch - 1)]
-    order += [*rest[: where - batch], *range(batch, last), *rest[where - batch :]]
-    return ops.transpose(found, perm=tuple(order))
-
-
-def _gathered_rows(x: Any, index: Any, batch: int) -> Any:
-    """Rows of each example by its own numbers, as rows of all examples joined."""
-    count, size = product(x.shape[:batch]), x.shape[batch]
-    width, per = size_tensor(size), product(index.shape[batch:])
-    numbers = ops.cast(ops.reshape(index, shape=(count, per)), dtype=_INT64)
-    numbers = ops.where(numbers < 0, numbers + width, numbers)
-    first = ops.reshape(ops.iota(size=count, dtype=_INT64), shape=(count, 1)) * width
-    known = ops.logical_and(numbers >= 0, numbers < width)
-    numbers = ops.where(known, numbers + first, size_tensor(count * size))
-    rows = ops.reshape(x, shape=(count * size, *x.shape[batch + 1 :]))
-    found = ops.gather(rows, ops.reshape(numbers, shape=(count * per,)), axis=0)
-    return ops.reshape(found, shape=(*index.shape, *x.shape[batch + 1 :]))
+    return ops.gather(x, index, axis=where, batch_dims=batch)
 
 
 def tile(input: Any, multiples: Sequence[int], name: str | None = None) -> Tensor:

@@ -17,7 +17,6 @@ from ..core.tensor import Tensor
 from ..ops.arithmetic import matched
 from ..ops.reduce import size_tensor
 from .activations import log_softmax
-from .arrays import gather
 
 _INT64 = np.dtype("int64")
 
@@ -92,7 +91,7 @@ def picked(scores: Any, labels: Any) -> Tensor:
             f"its last axis{at(user_location())}"
         )
     refused = ops.where(labels < 0, size_tensor(classes), ops.cast(labels, dtype=_INT64))  # from no end
-    return gather(scores, refused, batch_dims=len(lead)) if lead else ops.gather(scores, refused, axis=0)
+    return ops.gather(scores, refused, axis=len(lead), batch_dims=len(lead))
 
 
 def weighted_cross_entropy_with_logits(

@@ -1,4 +1,4 @@
-"""Reading and writing parts of tensors: static slices, windows at run-time positions, gather and scatter."""
+"""Reading and writing parts of tensors: static slices, and windows at run-time positions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from .arithmetic import converted
 from .batch import (
     batch_dynamic_slice,
     batch_dynamic_update_slice,
-    batch_gather,
     batch_place,
-    batch_scatter_add,
     batch_slice_add,
     batch_slice_set,
     batch_window_add,
     every,
 )
 from .lowering import Nests, Reindex
-from .reduce import one_axis
 
 INT64 = np.dtype(np.int64)
 
@@ -356,111 +353,3 @@ def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> Te
 def window_add(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
     """`x` with `v` added to the window at `starts`; moved inside when it sticks out."""
     return _window_spec(numeric(x), v, starts)
-
-
-# ---- gather and scatter ---------------------------------------------------------------------------------
-
-
-def _gather_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    x, indices = as_tensor(inputs[0]), as_tensor(inputs[1])
-    require(indices.dtype.kind in "iu", f"indices are integers, got {indices.dtype.name}")
-    axis = inputs[2] if len(inputs) > 2 else attrs.get("axis", 0)
-    return (x, converted(indices, INT64)), {"axis": one_axis(int(axis), len(x.shape))}
-
-
-def _gather_vjp(g: Any, y: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    return Scattered(x.spec, (("gather", axis, indices, g),))
-
-
-def _gather_nests(b: Any, out: TensorSpec, x: Any, indices: Any, *, axis: int) -> Any:
-    b.check_indices(indices, x.shape[axis])
-    last = axis + len(indices.shape)
-
-    def element(ix: Sequence[Any]) -> Any:
-        row = b.wrapped(b.load(indices, ix[axis:last]), x.shape[axis])
-        return b.load(x, (*ix[:axis], row, *ix[last:]))
-
-    return b.map(out, element)
-
-
-@defop(
-    kernel=lambda x, indices, *, axis: np.take(x, indices, axis=axis),
-    vjp=(_gather_vjp, None),
-    linear=True,
-    lower=Nests(_gather_nests),
-    batch=batch_gather,
-    prepare=_gather_prepare,
-    traits=("window", "refuses"),
-    samples=(
-        sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
-        sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
-        sample((4,), (), axis=0, dtypes=("float", "index:4")),
-    ),
-)
-def gather(x: TensorSpec, indices: TensorSpec, *, axis: int) -> TensorSpec:
-    """Elements of `x` along `axis` at integer `indices` (negative ones count from the end)."""
-    return x.with_shape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
-
-
-def _scatter_kernel(x: np.ndarray, indices: np.ndarray, values: np.ndarray, *, axis: int) -> np.ndarray:
-    expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    if values.shape != expected:  # NumPy would broadcast
-        raise ValueError(f"values of {shape_text(values.shape)} where {shape_text(expected)} belong")
-    return add_at(np.array(x), indices, values, axis)
-
-
-def add_at(x: np.ndarray, indices: np.ndarray, values: np.ndarray, axis: int = 0) -> np.ndarray:
-    """`x`, to which `values` were added along `axis` at `indices`, in its own memory."""
-    where: Any = (slice(None),) * axis + (indices,)
-    np.add.at(x, where, values)
-    return x
-
-
-def _scatter_nests(b: Any, out: TensorSpec, x: Any, indices: Any, values: Any, *, axis: int) -> Any:
-    b.check_indices(indices, x.shape[axis])
-    result = b.updated(x)
-    last = axis + len(indices.shape)
-
-    def element(ix: Sequence[Any]) -> None:
-        row = b.wrapped(b.load(indices, ix[axis:last]), x.shape[axis])
-        b.store(result, (*ix[:axis], row, *ix[last:]), b.load(values, ix), add=True)
-
-    b.each(values.shape, element)
-    return result
-
-
-def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    (x, indices), attrs = _gather_prepare(inputs[:2], attrs)
-    return (x, indices, converted(inputs[2], x.dtype)), attrs
-
-
-@defop(
-    kernel=_scatter_kernel,
-    lower=Nests(_scatter_nests, updates=0),
-    batch=batch_scatter_add,
-    prepare=_scatter_prepare,
-    vjp=(lambda g, y, x, i, v, *, axis: g, None, lambda g, y, x, i, v, *, axis: ops.gather(g, i, axis=axis)),
-    jvp=lambda record, ts: [_scatter_tangent(record, ts)],
-    traits=("window", "refuses", "adds_rows"),
-    samples=(
-        sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
-        sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float")),
-    ),
-)
-def scatter_add(x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int) -> TensorSpec:
-    """`x` with `values` added along `axis` at `indices`; repeated indices add up."""
-    numeric(x)
-    expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    require(
-        len(expected) == len(values.shape)
-        and all(same(a, b) for a, b in zip(expected, values.shape, strict=True)),
-        f"values of {shape_text(values.shape)} where {shape_text(expected)} belong",
-    )
-    return x
-
-
-def _scatter_tangent(record: Any, ts: list) -> Any:
-    x, indices, values = record.inputs
-    tx = ops.fill(shape=x.shape, value=0.0, dtype=x.dtype) if ts[0] is None else ts[0]
-    tv = ops.fill(shape=values.shape, value=0.0, dtype=values.dtype) if ts[2] is None else ts[2]
-    return ops.scatter_add(tx, indices, tv, **record.attrs)

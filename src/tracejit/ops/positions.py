@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..core.dim import Size, same
+from ..core.batching import Batch
+from ..core.dim import Size
 from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import defop, ops, sample
-from ..core.spec import TensorSpec, shape_text
+from ..core.spec import TensorSpec
 from .arithmetic import converted
-from .batch import batch_scatter_set
+from .gather import batch_scatter, canonical, chosen, fits, scatter_tangent
 from .lowering import Nests
 
 INT64 = np.dtype(np.int64)
@@ -47,81 +49,100 @@ def checked_position(i: TensorSpec, *, size: Size) -> TensorSpec:
     return i
 
 
-def _scatter_set_kernel(x: np.ndarray, indices: np.ndarray, values: np.ndarray, *, axis: int) -> np.ndarray:
-    rows = _from_start(indices, size=x.shape[axis]).ravel()
-    flat = values.reshape(*x.shape[:axis], rows.size, *x.shape[axis + 1 :])
-    last = rows.size - 1 - np.unique(rows[::-1], return_index=True)[1]  # the last of those that repeat
-    out = np.array(x)
-    where: Any = (slice(None),) * axis
-    out[(*where, rows[last])] = flat[(*where, last)]
-    return out
+def _scatter_set_kernel(
+    x: np.ndarray, indices: np.ndarray, values: np.ndarray, *, axis: int, batch_dims: int = 0
+) -> np.ndarray:
+    """The axes of the batch and `axis` become the rows of a matrix, of which the last of those that repeat stays."""
+    rows, lead = _from_start(indices, size=x.shape[axis]), x.shape[:batch_dims]
+    if batch_dims:
+        start = np.arange(math.prod(lead)) * x.shape[axis]
+        rows = rows + start.reshape(*lead, *(1,) * (rows.ndim - batch_dims))
+    rows, own = rows.ravel(), range(indices.ndim - batch_dims)
+    out = np.array(np.moveaxis(x, axis, batch_dims), order="C")
+    values = np.moveaxis(values, [axis + k for k in own], [batch_dims + k for k in own])
+    last = rows.size - 1 - np.unique(rows[::-1], return_index=True)[1]
+    rest = out.shape[batch_dims + 1 :]
+    out.reshape(math.prod(lead) * x.shape[axis], *rest)[rows[last]] = values.reshape(rows.size, *rest)[last]
+    return np.moveaxis(out, batch_dims, axis)
 
 
-def _scatter_set_nests(b: Any, out: TensorSpec, x: Any, indices: Any, values: Any, *, axis: int) -> Any:
+def _scatter_set_nests(
+    b: Any, out: TensorSpec, x: Any, indices: Any, values: Any, *, axis: int, batch_dims: int = 0
+) -> Any:
     b.check_indices(indices, x.shape[axis])
     result = b.updated(x)
-    last = axis + len(indices.shape)
+    last = axis + len(indices.shape) - batch_dims
+    kinds = ["scan" if axis <= k < last else "parallel" for k in range(len(values.shape))]
 
     def element(ix: Sequence[Any]) -> None:
-        row = b.wrapped(b.load(indices, ix[axis:last]), x.shape[axis])
-        b.store(result, (*ix[:axis], row, *ix[last:]), b.load(values, ix))
+        b.store(result, chosen(b, x, indices, ix, axis, batch_dims), b.load(values, ix))
 
-    b.each(
-        values.shape, element, ["scan" if axis <= k < last else "parallel" for k in range(len(values.shape))]
-    )
+    b.each(values.shape, element, kinds)
     return result
 
 
-def _x_cotangent(g: Any, y: Any, x: Any, indices: Any, values: Any, *, axis: int) -> Any:
+def _x_cotangent(g: Any, y: Any, x: Any, indices: Any, values: Any, **attrs: Any) -> Any:
     zero = ops.fill(shape=values.shape, value=0.0, dtype=g.dtype)
-    return ops.scatter_set(g, indices, zero, axis=axis)
+    return ops.scatter_set(g, indices, zero, **attrs)
 
 
-def _values_cotangent(g: Any, y: Any, x: Any, indices: Any, values: Any, *, axis: int) -> Any:
+def _values_cotangent(
+    g: Any, y: Any, x: Any, indices: Any, values: Any, *, axis: int, batch_dims: int = 0
+) -> Any:
     """What was written last at a position gets its cotangent; what it replaced gets none."""
-    found = ops.gather(g, indices, axis=axis)
-    if not indices.shape:
+    found = ops.gather(g, indices, axis=axis, batch_dims=batch_dims)
+    if len(indices.shape) == batch_dims:
         return found
-    count, size = indices.spec.size, x.shape[axis]
-    number = ops.reshape(ops.iota(size=count, dtype=INT64), shape=indices.shape)
-    nobody = ops.fill(shape=(size,), value=0, dtype=INT64)
-    winner = ops.gather(ops.scatter_set(nobody, indices, number, axis=0), indices, axis=0)
-    wins = ops.reshape(ops.equal(winner, number), shape=(*indices.shape, *(1 for _ in x.shape[axis + 1 :])))
+    lead, own = indices.shape[:batch_dims], indices.shape[batch_dims:]
+    number = ops.reshape(ops.iota(size=indices.spec.size, dtype=INT64), shape=indices.shape)
+    nobody = ops.fill(shape=(*lead, x.shape[axis]), value=0, dtype=INT64)
+    first = {"axis": batch_dims, "batch_dims": batch_dims}
+    winner = ops.gather(ops.scatter_set(nobody, indices, number, **first), indices, **first)
+    between, behind = x.shape[batch_dims:axis], x.shape[axis + 1 :]
+    shape = (*lead, *(1 for _ in between), *own, *(1 for _ in behind))
+    wins = ops.reshape(ops.equal(winner, number), shape=shape)
     return ops.where(wins, found, ops.cast(0.0, dtype=g.dtype))
 
 
-def _scatter_set_tangent(record: Any, ts: list) -> list:
-    x, indices, values = record.inputs
-    tx = ops.fill(shape=x.shape, value=0.0, dtype=x.dtype) if ts[0] is None else ts[0]
-    tv = ops.fill(shape=values.shape, value=0.0, dtype=values.dtype) if ts[2] is None else ts[2]
-    return [ops.scatter_set(tx, indices, tv, **record.attrs)]
-
-
 def _scatter_set_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    x = as_tensor(inputs[0])
-    return (x, converted(as_tensor(inputs[1]), INT64), converted(inputs[2], x.dtype)), attrs
+    x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
+    return (x, indices, converted(inputs[2], x.dtype)), attrs
+
+
+def _batch_scatter_set(
+    batch: Batch, x: Any, indices: Any, values: Any, *, axis: int, batch_dims: int = 0
+) -> Any:
+    return batch_scatter(ops.scatter_set, batch, (x, indices, values), axis, batch_dims)
 
 
 @defop(
     kernel=_scatter_set_kernel,
     vjp=(_x_cotangent, None, _values_cotangent),
-    jvp=_scatter_set_tangent,
+    jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_set),
     lower=Nests(_scatter_set_nests, updates=0),
-    batch=batch_scatter_set,
+    batch=_batch_scatter_set,
     prepare=_scatter_set_prepare,
     traits=("window", "refuses"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
         sample((3, 4), (2, 2), (3, 2, 2), axis=1, dtypes=("float", "index:4", "float")),
         sample((4,), (), (), axis=0, dtypes=("float", "index:4", "float")),
+        sample(
+            (2, 4, 3),
+            (2, 5),
+            (2, 5, 3),
+            axis=1,
+            batch_dims=1,
+            dtypes=("float", "index:4", "float"),
+            complex=True,
+        ),
+        sample((2, 3, 4), (2, 5), (2, 3, 5), axis=2, batch_dims=1, dtypes=("float", "index:4", "float")),
+        sample((2, 4), (2,), (2,), axis=1, batch_dims=1, dtypes=("float", "index:4", "float")),
     ),
 )
-def scatter_set(x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int) -> TensorSpec:
+def scatter_set(
+    x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int, batch_dims: int = 0
+) -> TensorSpec:
     """`x` with `values` written along `axis` at `indices`; at repeated indices the last one stays."""
-    expected = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    require(
-        len(expected) == len(values.shape)
-        and all(same(a, b) for a, b in zip(expected, values.shape, strict=True)),
-        f"values of {shape_text(values.shape)} where {shape_text(expected)} belong",
-    )
+    fits(x, indices, values, axis, batch_dims)
     return x

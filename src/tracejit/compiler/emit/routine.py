@@ -1,8 +1,9 @@
 """One group of statements as a function: what it is given, its body, what it gives back, and its call.
 
 Pointers, sizes and scalars are parameters, numbered in order of first mention: groups that do the same to other
-buffers, as the steps of a loop that was written out, have the same text and are one function. Local buffers are stack slots, copied in and out where several
-functions use them; cells of buffers that move are slots too, so that they live in registers meanwhile.
+buffers, as the steps of a loop that was written out, have the same text and are one function. Local buffers are stack
+slots, copied in and out where several functions use them; cells of buffers that move are slots too, so that they live
+in registers meanwhile.
 """
 
 from __future__ import annotations
