@@ -39,6 +39,7 @@ from .frontend.folds import foldl, foldr, scan
 from .frontend.function import function
 from .frontend.indexed_slices import IndexedSlices
 from .frontend.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+from .frontend.looping import while_loop
 from .frontend.output import print_ as print
 from .frontend.reductions import (
     reduce_all,
@@ -50,7 +51,6 @@ from .frontend.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from .frontend.looping import while_loop
 from .frontend.registering import RegisterGradient, no_gradient
 from .frontend.solvers import fixed_point, root
 from .frontend.tape import GradientTape, UnconnectedGradients

@@ -61,7 +61,6 @@ def test_integers_are_none():
         ops.stop_gradient,
         ops.floor,
         ops.round,
-        ops.sign,
         lambda x: ops.cast(ops.cast(x, dtype=np.dtype("int32")), dtype=np.dtype("float64")),
         lambda x: ops.cast(ops.less(x, 0.0), dtype=x.dtype),
     ],
@@ -69,6 +68,10 @@ def test_integers_are_none():
 def test_ops_that_nothing_flows_through(blocked):
     assert gradients(lambda x: [blocked(x) + 1.0], tensor(1.5)) == [None]
     assert gradients(lambda x: [blocked(x) * x], tensor(1.5))[0] is not None
+
+
+def test_the_sign_has_the_gradient_zero():
+    assert gradients(lambda x: [ops.sign(x) + 1.0], tensor(1.5)) == [[0.0]]
 
 
 def test_where_leaves_the_condition_alone_and_never_multiplies_by_zero():
