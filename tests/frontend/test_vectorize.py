@@ -430,6 +430,59 @@ def test_hessians_of_all_examples(inner: str, mode: Callable):
         np.testing.assert_allclose(h, h.T, rtol=1e-12, atol=1e-13)
 
 
+def powers(x):
+    """``x`` to a power that depends on it."""
+    while tf.abs(x) < 100.0:
+        x = x * x + x
+    return x
+
+
+def nested_loops(x):
+    """A loop of another length each time in a loop of another length for each example."""
+    y = x
+    while tf.abs(y) < 50.0:
+        for _ in range(tf.cast(tf.floor(y), "int64") % 3):
+            y = y + tf.sin(y) ** 2 * x
+        y = y * x
+    return y
+
+
+def forward(f: Callable) -> Callable:
+    return lambda x: tf.jvp(f, [x], [tf.ones_like(x)])[1]
+
+
+ORDERS: dict[str, list[Callable]] = {
+    "grad": [tf.grad],
+    "jacrev": [tf.jacrev],
+    "jacfwd": [tf.jacfwd],
+    "grad of jacfwd": [tf.jacfwd, tf.grad],
+    "jacfwd of grad": [tf.grad, tf.jacfwd],
+    "jacrev of jacrev": [tf.jacrev, tf.jacrev],
+    "jacfwd of jacfwd": [tf.jacfwd, tf.jacfwd],
+    "hessian": [tf.hessian],
+    "jvp of grad": [tf.grad, forward],
+    "checkpoint": [tf.checkpoint, tf.grad, tf.jacfwd],
+}
+
+
+GRID = np.array([[1.7, 2.5], [1.2, 3.1]])
+
+
+@pytest.mark.parametrize("f", [powers, nested_loops])
+@pytest.mark.parametrize("order", ORDERS)
+def test_loops_of_other_lengths_in_nested_derivatives_and_batches(order: str, f: Callable):
+    for transform in ORDERS[order]:
+        f = transform(f)
+    one_by_one = [[f(tf.constant(x)).item() for x in row] for row in GRID]
+    np.testing.assert_allclose(tf.vmap(f)(GRID[0]), one_by_one[0], rtol=1e-9)
+    np.testing.assert_allclose(tf.vmap(tf.vmap(f))(GRID), one_by_one, rtol=1e-9)
+
+
+def test_loops_of_other_lengths_compiled():
+    f = tf.vmap(tf.vmap(tf.grad(powers)))
+    np.testing.assert_allclose(tf.function(f)(GRID), f(GRID), rtol=1e-12)
+
+
 @both_modes
 def test_a_tape_inside_and_one_outside(mode: Callable):
     def slope(x):

@@ -22,7 +22,7 @@ from .graph import Graph, walk
 from .op import Op, ops
 from .spec import TensorSpec
 from .tensor import Tensor
-from .trace import mentions, replay, trace
+from .trace import mentions, replay, resize, trace
 
 
 class Lanes:
@@ -45,10 +45,11 @@ class Shared:
 @dataclass(frozen=True)
 class Ragged:
     """A result of a batch rule with a number of rows per lane: ``tensor[lane, row]`` means nothing where
-    ``row >= count[lane]``."""
+    ``row >= count[lane]``. `longest` is the number of rows that it has room for."""
 
     tensor: Tensor
     count: Tensor
+    longest: Tensor
 
 
 @dataclass(frozen=True)
@@ -169,14 +170,19 @@ class Batching:
         attrs: Mapping[str, Any],
         location: Location | None,
     ) -> tuple[Tensor, ...]:
-        """Ops that do not mix rows, and those that ask for the number of rows; anything else is refused."""
+        """Ops that neither mix rows nor drop them, and those that ask for their number; others are refused."""
         batch = Batch(self.size, flags, self.ragged)
         rows = [batch.rows(x.shape[0]) if x.shape else None for x in inputs]
         batch = replace(batch, counts=tuple([None if r is None else r.count for r in rows]))
         if self._keeps_rows(op, inputs, rows, attrs):
-            count = next(r for r in rows if r is not None).count
+            like = next(r for r in rows if r is not None)
             found = _tuple(batched_call(op, batch, behind, inputs, attrs))
-            return self._wrapped([Ragged(y, count) for y in found])
+            return self._wrapped([replace(like, tensor=y) for y in found])
+        if op in (ops.transpose, ops.with_sizes, ops.fill) and self._keeps_sizes(op, inputs, attrs):
+            (spec,) = op.specs(tuple([x.spec for x in inputs]), attrs)
+            room = {name: r.tensor.shape[1] for name, r in self.ragged.items()}
+            whole = {k: resize(v, room) for k, v in attrs.items()}
+            return (Tensor(Lanes(batched_call(op, batch, behind, inputs, whole)), spec),)
         inside = any(isinstance(v, Graph) and mentions(v, self.ragged) for v in attrs.values())
         if "ragged" in op.traits and op.batch is not None and self._only_leading(inputs) and not inside:
             found = op.batch(batch, *behind, **attrs)
@@ -199,6 +205,11 @@ class Batching:
         return (
             fits and self._only_leading(inputs) and not any(mentions(v, self.ragged) for v in attrs.values())
         )
+
+    def _keeps_sizes(self, op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> bool:
+        """Do the sizes of the result say which rows there are, be it along another axis?"""
+        pairs = zip(inputs[0].shape, attrs["shape"], strict=True) if op is ops.with_sizes else ()
+        return all(mentions(a, self.ragged) == mentions(b, self.ragged) for a, b in pairs)
 
     def _only_leading(self, inputs: Sequence[Tensor]) -> bool:
         return not any(mentions(x.shape[1:], self.ragged) for x in inputs)

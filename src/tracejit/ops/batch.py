@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, Ragged, aligned, by_rows
+from ..core.batching import Batch, aligned, by_rows
 from ..core.dim import Size, UnknownSize, product
 from ..core.dispatch import as_tensor
 from ..core.errors import require
@@ -66,13 +66,9 @@ def batch_concat(batch: Batch, *xs: Tensor, axis: int) -> Tensor:
     return ops.concat(*batch.all_spread(xs), axis=axis + 1)
 
 
-def batch_fill(batch: Batch, *, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> Ragged | None:
-    """As many rows as each lane has; asked for when a shape is that of rows whose number differs."""
-    rows = batch.rows(shape[0])
-    if rows is None:
-        return None
-    whole = (batch.size, rows.tensor.shape[1], *shape[1:])
-    return Ragged(ops.fill(shape=whole, value=value, dtype=dtype), rows.count)
+def batch_fill(batch: Batch, *, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> Tensor:
+    """Room for the rows of all lanes; asked for when a shape is that of rows whose number differs."""
+    return ops.fill(shape=(batch.size, *shape), value=value, dtype=dtype)
 
 
 def batch_size_value(batch: Batch, *, size: Size) -> Tensor | None:

@@ -161,12 +161,17 @@ def _while_any_goes_on(loop: _Loop) -> tuple[Any, ...]:
             "cond": closed(any_goes_on, [*carried, *held], loop.attrs["cond"].name),
         },
     )
-    done, stacks = found[c + 1], found[c + 3 : c + 3 + len(loop.attrs["body"].outputs) - c]
-    return (*found[:c], done, *(Ragged(moved(y, 1, 0), done) for y in stacks))
+    done, trips, *stacks = found[c + 1 : c + 3 + len(loop.attrs["body"].outputs) - c]
+    return (*found[:c], done, *(Ragged(moved(y, 1, 0), done, trips) for y in stacks))
 
 
 def _zeros(size: Any) -> Tensor:
     return ops.fill(shape=(size,), value=0, dtype=INDEX.dtype)
+
+
+def _longest(counts: Tensor) -> Tensor:
+    """The largest number of iterations of any lane; 0 where there is none."""
+    return ops.maximum(ops.reduce_max(counts, axis=(0,)), as_tensor(np.int64(0)))
 
 
 def _counted(loop: _Loop, batch: Batch) -> tuple[Any, ...]:
@@ -175,15 +180,15 @@ def _counted(loop: _Loop, batch: Batch) -> tuple[Any, ...]:
     c = len(loop.init)
     step = _stepped(loop)
     counts = loop.count[0]
-    known = any(r.count is counts for r in (batch.ragged or {}).values())
-    done = counts if known else ops.maximum(counts, as_tensor(np.int64(0)))
+    known = next((r for r in (batch.ragged or {}).values() if r.count is counts), None)
+    done = ops.maximum(counts, as_tensor(np.int64(0))) if known is None else counts
+    longest = _longest(done) if known is None else known.longest
 
     def body(i: Tensor, *args: Tensor) -> list[Tensor]:
         new, stacked = step(ops.less(i, args[-1]), i, args[:-1])
         return [*new, *stacked]
 
     specs = [INDEX, *(x.spec for x in loop.init), *loop.row_specs, *(x.spec for x in loop.held)]
-    longest = ops.maximum(ops.reduce_max(done, axis=(0,)), as_tensor(np.int64(0)))
     name = loop.attrs["body"].name
     found = apply(
         ops.loop,
@@ -193,5 +198,5 @@ def _counted(loop: _Loop, batch: Batch) -> tuple[Any, ...]:
             "body": closed(body, [*specs, lane_specs(INDEX, loop.size)], name),
         },
     )
-    stacks = found[c + 1 : 1 + len(loop.attrs["body"].outputs)]
-    return (*found[:c], done, *(Ragged(moved(y, 1, 0), done) for y in stacks))
+    trips, *stacks = found[c : 1 + len(loop.attrs["body"].outputs)]
+    return (*found[:c], done, *(Ragged(moved(y, 1, 0), done, trips) for y in stacks))

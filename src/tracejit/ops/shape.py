@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, Ragged, aligned
+from ..core.batching import Batch, aligned
 from ..core.dim import Dim, Size, broadcast_size, product, same
 from ..core.dispatch import as_tensor
 from ..core.errors import require
@@ -98,23 +98,13 @@ def _with_sizes_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
-def _batch_with_sizes(batch: Batch, x: Any, *, shape: tuple[Size, ...]) -> Any:
-    counts = batch.counts[0] if batch.counts else None
-    rows = batch.rows(shape[0]) if shape else None
-    if rows is None and counts is None:
-        return ops.with_sizes(x, shape=(batch.size, *shape))
-    if rows is None or counts is None:
-        return None
-    return Ragged(ops.with_sizes(x, shape=(batch.size, rows.tensor.shape[1], *shape[1:])), rows.count)
-
-
 @defop(
     kernel=_with_sizes_kernel,
     vjp=(lambda g, y, x, *, shape: ops.with_sizes(g, shape=x.shape),),
     linear=True,
-    traits=(*FREE, "ragged"),
+    traits=FREE,
     lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
-    batch=_batch_with_sizes,
+    batch=lambda batch, x, *, shape: ops.with_sizes(x, shape=(batch.size, *shape)),
     samples=(sample((2, 3), shape=(2, 3), complex=True),),
 )
 def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
@@ -283,7 +273,7 @@ def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dt
     vjp=(),
     lower=Nests(_fill_nests),
     batch=batch_fill,
-    traits=(*FREE, "ragged"),
+    traits=FREE,
     samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),),
 )
 def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
