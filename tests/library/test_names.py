@@ -46,6 +46,7 @@ def test_every_name_is_listed_and_loads():
 
 FACES = (
     "activations",
+    "bitwise",
     "data",
     "image",
     "initializers",

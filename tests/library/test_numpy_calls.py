@@ -421,3 +421,27 @@ def test_what_has_no_meaning_is_refused_at_the_users_line(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert "test_numpy_calls.py" in str(error.value)
+
+
+BATCH = np.stack([X, X[::-1] * 0.9, X * X - 0.3])
+#: They need sizes that are known when a function is traced.
+OF_KNOWN_SIZE = {4, 18, 23, 28}
+
+
+@pytest.mark.parametrize("f", SLOPES, ids=range(len(SLOPES)))
+def test_a_batch_is_what_its_examples_are(f):
+    def loss(x):
+        return tnp.sum(f(tnp, x))
+
+    for whole in (lambda x: f(tnp, x), tf.grad(loss)):
+        one_by_one = np.stack([np.asarray(whole(tf.constant(x))) for x in BATCH])
+        np.testing.assert_allclose(tf.vmap(whole)(BATCH), one_by_one, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", sorted(set(range(len(SLOPES))) - OF_KNOWN_SIZE))
+def test_sizes_may_be_unknown(number):
+    def f(x):
+        return SLOPES[number](tnp, x)
+
+    compiled = tf.function(f, input_signature=[tf.TensorSpec([3, None], tf.float64)])
+    np.testing.assert_allclose(compiled(X), f(tf.constant(X)), rtol=1e-11, atol=1e-12)

@@ -96,12 +96,24 @@ def test_errors_name_the_line():
         ((0, [5]), "index 5 is out of range"),
         ("a", "string"),
         (True, "bool"),
+        (np.True_, "bool"),
+        (s(None, None, 0), "slice step cannot be zero"),
+        (([0, 1], [0, 1, 2]), r"shapes \(2,\) and \(3,\) do not broadcast"),
+        (np.array([True, False, True]), r"mask of the shape \(3,\) for axes of the sizes \(2,\)"),
+        ((s(None), np.ones((3, 1), bool)), r"mask of the shape \(3, 1\) for axes of the sizes \(3, 4\)"),
     ]
     for index, message in cases:
-        with pytest.raises((IndexError, TypeError), match=f"{message}(.|\n)*test_indexing.py"):
+        with pytest.raises((IndexError, TypeError, ValueError), match=f"{message}(.|\n)*test_indexing.py"):
             x[index]
     with pytest.raises(TypeError, match="rank 0"):
         iter(tf.constant(1.0))
+
+
+def test_masks_that_a_compiled_function_computes_are_refused_with_what_to_write():
+    with pytest.raises(
+        tf.SymbolicValue, match=r"mask of bool\[2,3,4\].*tracejit\.where(.|\n)*test_indexing\.py"
+    ):
+        tf.function(lambda x: x[x > 0])(A)
 
 
 PLACES = [0, (1, 2), s(0, 1), (..., 1), (s(None), s(None, None, -1), 3), (None, 1), s(0, 0), (1, 2, 3)]

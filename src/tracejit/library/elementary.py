@@ -270,6 +270,8 @@ def descending(x: Tensor) -> Tensor:
         return ops.negative(x)
     if x.dtype.kind == "b":
         return ops.logical_not(x)
+    if x.dtype.kind == "c":
+        return x  # what orders them refuses
     return ops.subtract(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
 from ..core.dispatch import as_tensor
-from ..core.errors import at, user_location
+from ..core.errors import SymbolicValue, at, user_location
 from ..core.op import ops
 from ..core.spec import dtype_name, shape_text
 from ..core.tensor import Tensor
@@ -51,7 +51,7 @@ class Plan:
 
 def plan_for(shape: tuple[Size, ...], index: Any) -> Plan:
     """Read an index of an array of `shape`."""
-    entries = _entries(index, len(shape))
+    entries = _entries(index, shape)
     plan = Plan()
     for entry in entries:
         if entry is None:
@@ -74,46 +74,76 @@ def plan_for(shape: tuple[Size, ...], index: Any) -> Plan:
     return plan
 
 
-def _entries(index: Any, rank: int) -> list[Any]:
+def _entries(index: Any, shape: tuple[Size, ...]) -> list[Any]:
     """The index as a list with an entry per axis and None per new axis; Ellipsis and masks are written out."""
     given = list(index) if index.__class__ is tuple else [index]
-    entries: list[Any] = []
-    for entry in given:
-        entries.extend(_written_out(entry))
-    used = sum(e is not None and e is not Ellipsis for e in entries)
+    entries, rank = [_read(entry) for entry in given], len(shape)
+    used = sum(_axes_taken(e) for e in entries)
     if used > rank:
         raise IndexError(f"{used} indices for a tensor of rank {rank}{at(user_location())}")
     if sum(e is Ellipsis for e in entries) > 1:
         raise IndexError(f"an index has at most one Ellipsis{at(user_location())}")
     where = next((i for i, e in enumerate(entries) if e is Ellipsis), len(entries))
-    return [*entries[:where], *[slice(None)] * (rank - used), *entries[where + 1 :]]
+    filled = [*entries[:where], *[slice(None)] * (rank - used), *entries[where + 1 :]]
+    return _without_masks(filled, shape)
 
 
-def _written_out(entry: Any) -> list[Any]:
-    if (
-        entry is None
-        or entry is Ellipsis
-        or (isinstance(entry, (slice, int, np.integer)) and entry is not True)
-    ):
-        if entry is False:
-            raise IndexError(f"a bool is not an index{at(user_location())}")
-        return [entry]
-    if entry is True:
+def _is_mask(entry: Any) -> bool:
+    return isinstance(entry, np.ndarray) and entry.dtype.kind == "b"
+
+
+def _axes_taken(entry: Any) -> int:
+    return 0 if entry is None or entry is Ellipsis else entry.ndim if _is_mask(entry) else 1
+
+
+def _without_masks(entries: list[Any], shape: tuple[Size, ...]) -> list[Any]:
+    """Masks as the positions where they hold, one array for each of their axes, whose sizes they must have."""
+    found: list[Any] = []
+    axis = 0
+    for entry in entries:
+        if _is_mask(entry):
+            sizes = shape[axis : axis + entry.ndim]
+            if any(isinstance(d, int) and d != n for d, n in zip(sizes, entry.shape, strict=True)):
+                raise IndexError(
+                    f"a mask of the shape {shape_text(entry.shape)} for axes of the sizes {shape_text(sizes)} of the "
+                    f"shape {shape_text(shape)}{at(user_location())}"
+                )
+            found.extend(np.nonzero(entry))
+        else:
+            found.append(entry)
+        axis += _axes_taken(entry)
+    return found
+
+
+def _read(entry: Any) -> Any:
+    """One entry: None, Ellipsis, slice, int, ndarray of integers or bools, or a traced tensor of integers."""
+    if isinstance(entry, (bool, np.bool_)):
         raise IndexError(f"a bool is not an index{at(user_location())}")
+    if entry is None or entry is Ellipsis or isinstance(entry, (slice, int, np.integer)):
+        return entry
     if isinstance(entry, (list, tuple, np.ndarray, range)):
         entry = np.asarray(entry) if len(entry) else np.zeros(0, np.int64)
     elif not isinstance(entry, Tensor):
         entry = as_tensor(entry)
     kind = entry.dtype.kind
-    if kind == "b":
-        return list(np.nonzero(np.asarray(entry)))
-    if kind not in "iu":
+    if kind not in "biu":
         raise IndexError(
             f"an index is integers, slices, None, Ellipsis or bools, not {dtype_name(entry.dtype)}{at(user_location())}"
         )
-    if isinstance(entry, Tensor) and not entry.is_symbolic:
-        entry = np.asarray(entry)
-    return [int(entry)] if isinstance(entry, np.ndarray) and entry.ndim == 0 else [entry]
+    if isinstance(entry, Tensor) and entry.is_symbolic:
+        return entry if kind != "b" else _refused_mask(entry)
+    entry = np.asarray(entry)
+    if entry.ndim == 0:
+        return int(entry) if kind != "b" else _read(bool(entry))
+    return entry
+
+
+def _refused_mask(mask: Tensor) -> Any:
+    raise SymbolicValue(
+        f"how many elements a mask of {mask.spec} selects shows only when the function runs, sizes are known before: "
+        "choose with tracejit.where(mask, x, other), which keeps the shape, or change x.at[mask]"
+        f"{at(user_location())}"
+    )
 
 
 def _is_late(i: int, size: Size) -> bool:
@@ -146,11 +176,11 @@ def _checked(entry: Any, size: Size, shape: tuple[Size, ...]) -> Any:
 def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
     """A Python slice of an axis as ``(start, size, step)``; symbolic sizes record guards where they must."""
     step = 1 if s.step is None else int(s.step)
+    if step == 0:
+        raise ValueError(f"slice step cannot be zero{at(user_location())}")
     if isinstance(size, int):
         positions = range(*s.indices(size))
         return (positions.start, len(positions), step) if positions else (0, 0, 1)
-    if step == 0:
-        raise ValueError(f"slice step cannot be zero{at(user_location())}")
     if any(isinstance(d, Dim) and unknown(d) for d in (size, s.start, s.stop)):
         return _resolve_late(s, size, step)
     if step > 0:
@@ -302,6 +332,7 @@ def _joined(y: Any, first: int, indices: list[Any]) -> tuple[Any, Any]:
     if len(indices) == 1:
         return y, ops.cast(as_tensor(indices[0]), dtype=INT64)
     total: Any = None
+    _require_one_shape(indices)
     for index, size in zip(indices, sizes, strict=True):
         known = isinstance(index, (np.ndarray, np.generic))
         position = as_tensor(index) if known else ops.checked_position(index, size=size)
@@ -310,6 +341,19 @@ def _joined(y: Any, first: int, indices: list[Any]) -> tuple[Any, Any]:
     for size in sizes:
         count = count * size
     return ops.reshape(y, shape=(*y.shape[:first], count, *y.shape[first + len(indices) :])), total
+
+
+def _require_one_shape(indices: list[Any]) -> None:
+    """IndexError unless the positions that are known broadcast together."""
+    shapes = [i.shape for i in indices if all(isinstance(d, int) for d in i.shape)]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = " and ".join(shape_text(s) for s in shapes)
+        raise IndexError(
+            f"arrays of positions select together, and those of the shapes {shown} do not broadcast"
+            f"{at(user_location())}"
+        ) from None
 
 
 def _result_shape(plan: Plan, inner: tuple, adjacent: bool) -> list[Size]:

@@ -12,6 +12,7 @@ from ...core.tensor import Tensor
 from ...ops.arithmetic import matched
 from ...ops.indexing import get
 from ...ops.reduce import axes_of, one_axis
+from ...ops.shape import expand_dims
 from .. import elementary
 from .conversion import array, arrays, is_number
 from .joining import concatenate
@@ -192,7 +193,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
 def _slid(x: Any, kernel: Any, mode: str) -> Tensor:
     """The products of `kernel` with windows of `x`, which is not shorter."""
     size, width = x.shape[0], kernel.shape[0]
-    if not width or mode not in ("full", "same", "valid"):
+    if width == 0 or mode not in ("full", "same", "valid"):
         raise ValueError(
             f"takes vectors with elements, and the mode full, same or valid: got {x.spec}, {kernel.spec} and {mode!r}"
             f"{at(user_location())}"
@@ -202,7 +203,8 @@ def _slid(x: Any, kernel: Any, mode: str) -> Tensor:
     ends = [ops.fill(shape=(n,), value=0, dtype=x.dtype) for n in (before, after)]
     longer = ops.concat(ends[0], x, ends[1], axis=0)
     count = size + before + after - width + 1
-    windows = ops.gather(longer, np.arange(count)[:, None] + np.arange(width), axis=0)
+    first, within = (ops.iota(size=n, dtype=np.dtype(np.int64)) for n in (count, width))
+    windows = ops.gather(longer, ops.add(expand_dims(first, 1), within), axis=0)
     return ops.reduce_sum(ops.multiply(windows, kernel), axis=1)
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dim import known
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops import shape as shapes
 from ...ops.arithmetic import matched
 from ...ops.indexing import get
-from ...ops.reduce import one_axis
+from ...ops.reduce import one_axis, size_tensor
 from .. import arrays as cutting
 from .. import sorting
 from .conversion import array, arrays, values_of
@@ -100,7 +101,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     """Values in front of the positions `obj`, known when this is called, along an axis or among all elements."""
     x, along = lined_up(arr, axis)
-    size = x.shape[along]
+    size = known(x.shape[along])
     where = np.insert(np.arange(size), obj, -1 - np.arange(np.size(obj)))
     places = np.flatnonzero(where < 0)
     numbers = -1 - where[places]
@@ -124,7 +125,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     """Without the positions `obj`, known when this is called, along an axis or among all elements."""
     x, along = lined_up(arr, axis)
-    return ops.gather(x, np.delete(np.arange(x.shape[along]), obj), axis=along)
+    return ops.gather(x, np.delete(np.arange(known(x.shape[along])), obj), axis=along)
 
 
 # ---- cutting --------------------------------------------------------------------------------------------
@@ -184,10 +185,7 @@ def pad(array_: Any, pad_width: Any, mode: str = "constant", *, constant_values:
     pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
     if mode in ("edge", "wrap"):
         for axis, (before, after) in enumerate(pairs):
-            number = np.arange(-before, x.shape[axis] + after)
-            last = x.shape[axis] - 1
-            taken = np.clip(number, 0, last) if mode == "edge" else number % (last + 1)
-            x = ops.gather(x, taken, axis=axis)
+            x = ops.gather(x, _positions_around(x.shape[axis], before, after, mode), axis=axis)
         return x
     if mode != "constant" or not isinstance(constant_values, (list, tuple, np.ndarray)):
         return cutting.pad(x, pairs, mode, constant_values)
@@ -197,6 +195,14 @@ def pad(array_: Any, pad_width: Any, mode: str = "constant", *, constant_values:
             width[axis][side] = pairs[axis][side]
             x = cutting.pad(x, width, mode, value)
     return x
+
+
+def _positions_around(size: Any, before: int, after: int, mode: str) -> Any:
+    """Positions along an axis with some in front and behind: the outermost ones again, or those of the other end."""
+    number = ops.subtract(ops.iota(size=size + before + after, dtype=np.dtype(np.int64)), before)
+    if mode == "wrap":
+        return ops.mod(number, size_tensor(size))
+    return ops.minimum(ops.maximum(number, 0), ops.subtract(size_tensor(size), 1))
 
 
 def tile(A: Any, reps: Any) -> Tensor:
