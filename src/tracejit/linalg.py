@@ -12,7 +12,17 @@ from .library.diagonals import (
     trace,
 )
 from .library.linear import adjoint, einsum, matrix_transpose, matvec, norm, normalize, tensordot
-from .library.matrices import cholesky, det, inv, logdet, slogdet, solve, triangular_solve
+from .library.matrices import (
+    cholesky,
+    cholesky_solve,
+    det,
+    inv,
+    logdet,
+    lstsq,
+    slogdet,
+    solve,
+    triangular_solve,
+)
 from .library.neural import l2_normalize
 from .library.optimizers.clipping import global_norm
 from .ops.linalg import matmul

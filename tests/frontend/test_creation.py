@@ -53,3 +53,37 @@ def test_rows_of_bools(run):
     assert found.numpy().tolist() == [[False] * 3, [True, True, False], [True] * 3]
     assert tf.sequence_mask([1, 3], dtype=tf.float32).numpy().tolist() == [[1, 0, 0], [1, 1, 1]]
     assert tf.sequence_mask(2, 3).numpy().tolist() == [True, True, False]
+
+
+def test_places_of_a_range_are_rounded_by_themselves():
+    assert tf.range(5.0, 0.0, -0.9).numpy().tolist() == [
+        np.float32(5) - np.float32(i) * np.float32(0.9) for i in range(6)
+    ]
+    assert tf.range(1.0, 2.0, 0.3).numpy()[-1] == np.float32(1.9000001)
+    assert tf.range(0.0, 1.0, 0.1, dtype=tf.float64).numpy().tolist() == [0.1 * i for i in range(10)]
+    assert tf.range(0.0, 0.3, 0.1).shape == (3,) and tf.range(2.5).numpy().tolist() == [0.0, 1.0, 2.0]
+    assert tf.range(3.0, 0.0).shape == (0,) and tf.range(0, 5, 2, tf.float64).numpy().tolist() == [
+        0.0,
+        2.0,
+        4.0,
+    ]
+    with pytest.raises(ValueError, match="more than 0"):
+        tf.range(0.0, 1.0, 0.0)
+
+
+def test_constants_written_in_a_function_give_shapes():
+    f = tf.function(
+        lambda x: (
+            tf.pad(x, tf.constant([[0, 1], [1, 0]])),
+            tf.tile(x, tf.constant([2, 1])),
+            tf.split(x, tf.constant([1, 1]))[1],
+            tf.one_hot([1], tf.constant(3)),
+            tf.range(tf.constant(4)),
+            tf.eye(tf.constant(2)),
+            tf.linspace(0.0, 1.0, tf.constant(3)),
+            tf.boolean_mask(x, tf.constant([True, False])),
+            tf.repeat(x, tf.constant([2, 1]), axis=0),
+        )
+    )
+    shapes = [y.shape for y in f(tf.ones((2, 2)))]
+    assert shapes == [(3, 3), (4, 2), (1, 2), (1, 3), (4,), (2, 2), (3,), (1, 2), (3, 2)]

@@ -68,8 +68,8 @@ def eye(
     [[[1. 0.]
       [0. 1.]]], shape=(1, 2, 2), dtype=float32)
     """
-    columns = None if num_columns is None else int(num_columns)
-    one = constant(np.eye(int(num_rows), columns, dtype=dtype or default_float()))
+    columns = None if num_columns is None else int(known(num_columns))
+    one = constant(np.eye(int(known(num_rows)), columns, dtype=dtype or default_float()))
     return one if batch_shape is None else ops.broadcast_to(one, shape=(*sizes_of(batch_shape), *one.shape))
 
 
@@ -86,17 +86,39 @@ def range_(
     """
     if limit is None:
         start, limit = 0, start
-    bounds: list[Any] = [known(b)[()] for b in (start, limit, delta)]
-    wanted = np.result_type(*bounds) if dtype is None else np.dtype(dtype)
-    if dtype is None and wanted.kind == "f" and not any(b.dtype == np.float64 for b in bounds):
-        wanted = default_float()
-    return constant(np.arange(*bounds, dtype=wanted))
+    bounds = [known(b) for b in (start, limit, delta)]
+    wanted = _joint(bounds) if dtype is None else np.dtype(dtype)
+    if wanted.kind != "f":
+        return constant(np.arange(*[b[()] for b in bounds], dtype=wanted))
+    exact = [known(b, wanted) if isinstance(b, float) else known(b) for b in (start, limit, delta)]
+    first, last, step = (np.asarray(b, wanted)[()] for b in exact)
+    if not step:
+        raise ValueError(f"a range moves on by more than 0{at(user_location())}")
+    count = max(int(np.ceil((last - first) / step)), 0)
+    return constant(first + np.arange(count, dtype=wanted) * step)  # each place rounded by itself
 
 
-def known(x: Any) -> np.ndarray:
-    """Numbers that decide a shape, of the dtype a tensor of them has; a tensor without a value raises."""
-    holds = isinstance(x, Tensor) or hasattr(x, "__tensor__")
-    return as_tensor(x).array if holds else to_array(x)
+def _joint(bounds: list[np.ndarray]) -> np.dtype:
+    found = np.result_type(*bounds)
+    wide = found.kind != "f" or any(b.dtype == np.float64 for b in bounds)
+    return found if wide else default_float()
+
+
+def known(x: Any, dtype: Any = None) -> np.ndarray:
+    """Numbers that decide a shape, of the dtype a tensor of them has; a tensor without a value raises.
+
+    A constant that was written in a function has its value while the function is traced.
+    """
+    if not isinstance(x, Tensor) and not hasattr(x, "__tensor__"):
+        return to_array(x, dtype)
+    tensor = as_tensor(x)
+    literal = _literal(tensor) if tensor.is_symbolic else None
+    return tensor.array if literal is None else literal
+
+
+def _literal(x: Tensor) -> np.ndarray | None:
+    node = next((n for n in x.value.graph.nodes if x.value in n.outputs), None)
+    return node.attrs["value"].array if node is not None and node.op.name == "constant" else None
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
@@ -116,7 +138,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     >>> print(tf.linspace(0.0, 1.0, 5))
     tf.Tensor([0.   0.25 0.5  0.75 1.  ], shape=(5,), dtype=float32)
     """
-    ends, count = matched((start, stop), {})[0], int(num)
+    ends, count = matched((start, stop), {})[0], int(known(num))
     first, last = (e if e.dtype.kind in "fc" else ops.cast(e, dtype=np.dtype(np.float64)) for e in ends)
     if count < 1:
         raise ValueError(f"linspace takes one number at least, got {count}{at(user_location())}")

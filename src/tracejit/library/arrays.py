@@ -16,7 +16,7 @@ from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, known
 from ..ops.indexing import get
 from ..ops.reduce import axes_of, one_axis, size_tensor
-from ..ops.shape import expand_dims
+from ..ops.shape import expand_dims, sizes_of
 
 _INT64 = np.dtype("int64")
 
@@ -105,7 +105,7 @@ def _sizes(wanted: Any, whole: int) -> list[int]:
         if count < 1 or whole % count:
             raise ShapeError(f"an axis of size {whole} has no {count} equal parts{at(user_location())}")
         return [whole // count] * count
-    sizes = [int(s) for s in (wanted.array if isinstance(wanted, Tensor) else wanted)]
+    sizes = [int(s) for s in (known(wanted) if isinstance(wanted, Tensor) else wanted)]
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = whole - sum(sizes) - 1
     if sum(sizes) != whole or any(s < 0 for s in sizes):
@@ -134,7 +134,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None 
 
 def one_hot(
     indices: Any,
-    depth: int,
+    depth: Any,
     on_value: Any = None,
     off_value: Any = None,
     axis: int | None = None,
@@ -169,8 +169,9 @@ def one_hot(
     wanted = np.dtype(dtype) if dtype is not None else as_tensor(given[0]).dtype if given else default_float()
     rank = len(index.shape) + 1
     where = rank - 1 if axis is None else one_axis(int(axis), rank)
-    shape = tuple([int(depth) if a == where else 1 for a in range(rank)])
-    positions = ops.reshape(ops.iota(size=int(depth), dtype=_INT64), shape=shape)
+    (count,) = sizes_of(depth)
+    shape = tuple([count if a == where else 1 for a in range(rank)])
+    positions = ops.reshape(ops.iota(size=count, dtype=_INT64), shape=shape)
     found = ops.equal(expand_dims(index, where), positions)
     on, off = (
         as_tensor(default if v is None else v, wanted) for v, default in ((on_value, 1), (off_value, 0))
@@ -227,7 +228,7 @@ def tile(input: Any, multiples: Sequence[int], name: str | None = None) -> Tenso
     tf.Tensor([1 2 1 2], shape=(4,), dtype=int32)
     """
     x = as_tensor(input)
-    times = [int(m) for m in (multiples.array if isinstance(multiples, Tensor) else multiples)]
+    times = sizes_of(multiples)
     if len(times) != len(x.shape):
         raise ShapeError(f"{len(times)} multiples for {x.spec}: one per axis is needed{at(user_location())}")
     pairs = list(zip(times, x.shape, strict=True))
@@ -368,8 +369,9 @@ def pad(
     tf.Tensor([3. 2. 1. 2. 3. 2.], shape=(6,), dtype=float32)
     """
     x = as_tensor(tensor)
-    pairs = [(int(a), int(b)) for a, b in (paddings.array if isinstance(paddings, Tensor) else paddings)]
-    if len(pairs) != len(x.shape) or any(a < 0 or b < 0 for a, b in pairs):
+    rows = paddings if isinstance(paddings, (list, tuple)) else known(paddings).tolist()
+    pairs = [sizes_of(row) for row in rows]
+    if len(pairs) != len(x.shape) or any(len(p) != 2 or _is_negative(p) for p in pairs):
         raise ShapeError(
             f"paddings {pairs} for {x.spec}: one pair per axis, not negative{at(user_location())}"
         )
@@ -385,7 +387,11 @@ def pad(
     return ops.slice_set(filled, x, slices=slices)
 
 
-def _mirrored(x: Any, pairs: Sequence[tuple[int, int]], edge: int) -> Tensor:
+def _is_negative(sizes: Sequence[Size]) -> bool:
+    return any(isinstance(s, int) and s < 0 for s in sizes)
+
+
+def _mirrored(x: Any, pairs: Sequence[Any], edge: int) -> Tensor:
     """The tensor with its own elements before and after, in reverse; with `edge` from the outermost one on."""
     for axis, (before, after) in enumerate(pairs):
         size = _known(x.shape[axis], "pad") if before or after else x.shape[axis]

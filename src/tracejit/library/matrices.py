@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,14 +107,66 @@ def det(input: Any, name: str | None = None) -> Tensor:
     return _of_matrices(ops.det, input)
 
 
-def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+class LogMatrixDeterminant(NamedTuple):
+    """The sign of determinants, and the logarithms of their sizes."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
     """The sign of the determinant of real square matrices, and the logarithm of its size: no overflow."""
-    return _of_matrices(ops.slogdet, input)
+    return LogMatrixDeterminant(*_of_matrices(ops.slogdet, input))
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of positive definite matrices."""
     return slogdet(matrix)[1]
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """The `x` with ``A @ x = rhs``, for ``A = chol @ chol.T`` given by its factor, see :func:`cholesky`."""
+    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
+
+
+def lstsq(
+    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
+    """The `x` for which ``matrix @ x`` is nearest to `rhs`, by the normal equations.
+
+    Parameters
+    ----------
+    matrix, rhs : tensor-like of real floats
+        Matrices of full rank in the last two axes. With fewer rows than columns the smallest `x` is found.
+    l2_regularizer : float
+        What the squares of `x` count beside those of the rest.
+    fast : bool
+        Accepted; the normal equations are used in any case.
+
+    Raises
+    ------
+    RuntimeError
+        Where a matrix has not full rank.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.lstsq([[1.0], [1.0]], [[1.0], [3.0]]))
+    tf.Tensor([[2.]], shape=(1, 1), dtype=float32)
+    """
+    return _of_matrices(lambda a, b: _least_squares(a, b, l2_regularizer), matrix, rhs)
+
+
+def _least_squares(a: Any, b: Any, regularizer: Any) -> Any:
+    turned = swapped(a)
+    rows, columns = a.shape
+    few = rows < columns
+    whole = ops.matmul(a, turned) if few else ops.matmul(turned, a)
+    whole = whole + ops.cast(regularizer, dtype=a.dtype) * identity_of(whole)
+    factor = ops.cholesky(whole)
+    if few:
+        return ops.matmul(turned, ops.solve(swapped(factor), ops.solve(factor, b)))
+    return ops.solve(swapped(factor), ops.solve(factor, ops.matmul(turned, b)))
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:

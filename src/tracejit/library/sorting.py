@@ -98,7 +98,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | 
     return take_along(x, order(x, axis, _descends(direction)), axis)
 
 
-class TopK(NamedTuple):
+class TopKV2(NamedTuple):
     """The largest elements, and their positions."""
 
     values: Tensor
@@ -107,7 +107,7 @@ class TopK(NamedTuple):
 
 def top_k(
     input: Any, k: int = 1, sorted: bool = True, index_type: Any = np.int32, name: str | None = None
-) -> TopK:
+) -> TopKV2:
     """The `k` largest elements along the last axis and their positions, of equal ones the first.
 
     Parameters
@@ -121,7 +121,7 @@ def top_k(
 
     Returns
     -------
-    TopK
+    TopKV2
         A tuple of `values` and `indices`.
 
     Examples
@@ -137,7 +137,7 @@ def top_k(
     if not 0 <= k <= size:
         raise ValueError(f"the {k} largest of {size} elements of {x.spec}{at(user_location())}")
     found = get(order(x, -1, True), (Ellipsis, slice(0, k)))
-    return TopK(take_along(x, found), ops.cast(found, dtype=np.dtype(index_type)))
+    return TopKV2(take_along(x, found), ops.cast(found, dtype=np.dtype(index_type)))
 
 
 def in_top_k(targets: Any, predictions: Any, k: int, name: str | None = None) -> Tensor:

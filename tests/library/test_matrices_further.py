@@ -1,0 +1,62 @@
+"""Least squares and systems by a factor: NumPy's values, derivatives, what has no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.fixture(params=["eager", "compiled"])
+def run(request):
+    return (lambda f: f) if request.param == "eager" else tf.function
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 5, 3)])
+def test_least_squares(shape, run):
+    a, b = RANDOM.normal(size=shape), RANDOM.normal(size=(*shape[:-1], 2))
+    found = run(lambda a, b: tf.linalg.lstsq(a, b))(tf.constant(a), tf.constant(b)).numpy()
+    np.testing.assert_allclose(found, np.linalg.pinv(a) @ b, rtol=1e-8)
+
+
+def test_least_squares_with_a_penalty_and_their_gradient(run):
+    a, b = RANDOM.normal(size=(5, 3)), RANDOM.normal(size=(5, 1))
+
+    def solution(a):
+        return np.linalg.solve(a.T @ a + 0.5 * np.eye(3), a.T @ b)
+
+    def gradient(a):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            x = tf.linalg.lstsq(a, b, l2_regularizer=0.5)
+        return x, tape.gradient(x, a)
+
+    x, found = run(gradient)(tf.constant(a))
+    np.testing.assert_allclose(x.numpy(), solution(a), rtol=1e-9)
+    for place in ((0, 0), (3, 2), (4, 1)):
+        up, down = a.copy(), a.copy()
+        up[place] += 1e-6
+        down[place] -= 1e-6
+        slope = (solution(up) - solution(down)).sum() / 2e-6
+        assert abs(found.numpy()[place] - slope) < 1e-7
+
+
+def test_matrices_without_full_rank_are_refused(run):
+    with pytest.raises(RuntimeError, match="not positive definite"):
+        run(lambda a: tf.linalg.lstsq(a, tf.ones((2, 1))))(tf.zeros((2, 2)))
+
+
+def test_systems_by_their_factor_and_named_results(run):
+    a = RANDOM.normal(size=(3, 3))
+    a = a @ a.T + np.eye(3)
+    b = RANDOM.normal(size=(3, 2))
+    found = run(lambda a, b: tf.linalg.cholesky_solve(tf.linalg.cholesky(a), b))(
+        tf.constant(a), tf.constant(b)
+    )
+    np.testing.assert_allclose(found.numpy(), np.linalg.solve(a, b), rtol=1e-9)
+    both = run(lambda a: tf.linalg.slogdet(a))(tf.constant(a))
+    assert both.sign.item() == 1.0
+    np.testing.assert_allclose(both.log_abs_determinant.numpy(), np.linalg.slogdet(a)[1], rtol=1e-12)
