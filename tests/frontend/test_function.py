@@ -4,6 +4,7 @@ import copy
 import functools
 import gc
 import pickle
+import sys
 import threading
 import time
 import weakref
@@ -258,6 +259,30 @@ class TestThreads:
         in_threads(6, go)
         assert results == [2.0 * i + 1.0 for i in range(6)]
         assert len(traced) == 1
+
+    def test_threads_that_come_at_once_share_the_trace_of_a_method(self):
+        class Model:
+            traced = 0
+
+            @tf.function
+            def f(self, x):
+                self.traced += 1
+                return x * 2.0
+
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            for _ in range(5):
+                model, together = Model(), threading.Barrier(4)
+
+                def go(i, model=model, together=together):
+                    together.wait()
+                    assert float(model.f(X)) == 6.0
+
+                in_threads(4, go)
+                assert model.traced == 1
+        finally:
+            sys.setswitchinterval(interval)
 
     @pytest.mark.parametrize("prints", [False, True])
     def test_no_update_is_lost(self, prints, tmp_path):

@@ -35,3 +35,10 @@ def test_what_compiles_quickly_says_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tf.function(lambda x: x + 1.5)(tf.constant(1.0))
+
+
+def test_a_few_operations_that_took_long_are_no_loop(monkeypatch):
+    monkeypatch.setattr(unrolled, "PATIENCE", 0.0)
+    with pytest.warns(unrolled.SlowCompilationWarning, match=r"took 0 s, for 3 operations") as caught:
+        tf.function(lambda x: tf.sin(x) * 2.5)(tf.constant(1.0))
+    assert "loop" not in str(caught[0].message)

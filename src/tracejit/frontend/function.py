@@ -488,11 +488,13 @@ class Function:
         known = self._bound.get(id(instance))
         if known is None or known[0]() is not instance:
             known = self._bind(instance)
-        return self if known is None else BoundFunction(known[1], instance)
+        return BoundFunction(known[1], instance)
 
-    def _bind(self, instance: Any) -> Any:
+    def _bind(self, instance: Any) -> tuple[weakref.ref, Function]:
         key, table = id(instance), self._bound
-        ref = weakref.ref(instance, lambda _: table.pop(key, None))
-        method = Function(Method(self.python_function, ref), *self._options())
-        table[key] = (ref, method)
-        return table[key]
+        with self._lock:  # threads that come at once get one function, traced once
+            known = table.get(key)
+            if known is None or known[0]() is not instance:
+                ref = weakref.ref(instance, lambda _: table.pop(key, None))
+                known = table[key] = (ref, Function(Method(self.python_function, ref), *self._options()))
+        return known

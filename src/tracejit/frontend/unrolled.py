@@ -10,6 +10,8 @@ from ..core.graph import Graph
 
 #: Seconds that compiling may take without a word.
 PATIENCE = 5.0
+#: Operations from one line from which on it is likely a loop.
+WRITTEN_OUT = 30
 
 
 class SlowCompilationWarning(UserWarning):
@@ -29,9 +31,13 @@ def warn_if_slow(name: str, graph: Graph, seconds: float) -> None:
     if lines:
         (file, line), count = lines.most_common(1)[0]
         most = f", {count:,} of them at {file}:{line}"
+        if count >= WRITTEN_OUT:
+            most += (
+                ". A Python loop over numbers is written out; over tracejit.range(n), or range(n) of a tensor n, it is "
+                "one loop"
+            )
     warnings.warn(
-        f"compiling {name} took {seconds:.0f} s, for {len(graph.nodes):,} operations{most}. A Python loop over numbers "
-        "is written out; over tracejit.range(n), or range(n) of a tensor n, it is one loop",
+        f"compiling {name} took {seconds:.0f} s, for {len(graph.nodes):,} operations{most}",
         SlowCompilationWarning,
         stacklevel=stack_level(),
     )
