@@ -52,6 +52,15 @@ def test_nested_derivatives():
     assert all(np.isclose(float(row[1]), float(row[2]), rtol=1e-6, atol=0.0) for row in rows)
 
 
+def test_scipy_minimize():
+    pytest.importorskip("scipy")
+    rows = re.findall(r"a ([\d.]+)  b ([\d.]+)  c ([\d.]+)  in (\d+)", run("04_scipy_minimize.py"))
+    fits = np.array(rows, float)
+    assert fits.shape == (3, 4) and np.all(fits[:, 3] < 40)
+    assert np.allclose(fits[:, :3], [2.0, 0.4, 3.0], rtol=0.01)
+    assert np.allclose(fits[:, :3], fits[0, :3], atol=1e-4)
+
+
 def test_an_op_of_ones_own():
     printed = run("08_add_your_own_op.py")
     errors = re.findall(r"off by (\S+) eagerly, (\S+) compiled", printed)
