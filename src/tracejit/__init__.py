@@ -143,6 +143,7 @@ _FACES = {
         "activations",
         "autodiff",
         "autograph",
+        "bitwise",
         "compat",
         "data",
         "debugging",
