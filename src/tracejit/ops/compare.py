@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import as_tensor
-from ..core.errors import require
+from ..core.errors import ShapeError, require
 from ..core.op import defop, ops, ordered, sample
 from ..core.spec import TensorSpec, broadcast_shapes
 from .arithmetic import ELEMENTWISE, broadcast, matched, pairs
@@ -104,7 +104,8 @@ def is_nan(a: TensorSpec) -> TensorSpec:
 def _selected(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     chosen, _ = matched(inputs[1:], {})
     condition = as_tensor(inputs[0])
-    require(condition.dtype == BOOL, f"where takes a bool condition, got {condition.dtype.name}")
+    if condition.dtype != BOOL:
+        raise ShapeError(f"where takes a bool condition, got {condition.dtype.name}")
     return (condition, *chosen), attrs
 
 

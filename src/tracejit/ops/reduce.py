@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.dim import Size, product
 from ..core.dispatch import as_tensor
-from ..core.errors import require
+from ..core.errors import ShapeError, require
 from ..core.op import defop, numeric, ops, sample
 from ..core.spec import TensorSpec
 from .batch import batch_size_value, inner
@@ -18,15 +18,20 @@ from .lowering import Nests, Reduce
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """Canonical axes: None means all, negative ones count from the end."""
-    chosen = range(rank) if axis is None else (axis,) if isinstance(axis, (int, np.integer)) else axis
-    axes = tuple(sorted(one_axis(int(a), rank) for a in chosen))
-    require(len(set(axes)) == len(axes), f"an axis is named twice in {axis}")
+    if axis is None:
+        return tuple(range(rank))
+    if isinstance(axis, (int, np.integer)):
+        return (one_axis(int(axis), rank),)
+    axes = tuple(sorted([one_axis(int(a), rank) for a in axis]))
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"an axis is named twice in {axis}")
     return axes
 
 
 def one_axis(axis: int, rank: int) -> int:
     """A canonical axis."""
-    require(-rank <= axis < rank, f"axis {axis} is out of range for rank {rank}")
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} is out of range for rank {rank}")
     return axis % rank
 
 
@@ -63,7 +68,7 @@ _REAL_SHAPES = tuple(sample(*s.shapes, **s.attrs) for s in _SHAPES)
 
 
 def _sum_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(np.sum(x, axis=axis, dtype=x.dtype))
+    return np.asarray(np.add.reduce(x, axis=axis, dtype=x.dtype))
 
 
 @defop(
@@ -105,11 +110,11 @@ def _highest(dtype: np.dtype) -> Any:
 
 
 def _max_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(np.max(x, axis=axis, initial=_lowest(x.dtype)))
+    return np.asarray(np.maximum.reduce(x, axis=axis, initial=_lowest(x.dtype)))
 
 
 def _min_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(np.min(x, axis=axis, initial=_highest(x.dtype)))
+    return np.asarray(np.minimum.reduce(x, axis=axis, initial=_highest(x.dtype)))
 
 
 @defop(

@@ -25,6 +25,8 @@ FREE = ("free",)
 
 def sizes_of(shape: Any) -> tuple[Size, ...]:
     """A shape given as an int, a sequence of sizes and integers, or an integer tensor."""
+    if shape.__class__ is tuple:
+        return tuple([s if s.__class__ is int or isinstance(s, Dim) else _size(s) for s in shape])
     if isinstance(shape, (int, np.integer, Dim)):
         return (shape if isinstance(shape, Dim) else int(shape),)
     if getattr(shape, "is_symbolic", False):
@@ -44,7 +46,7 @@ def _size(s: Any) -> Size:
 def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     shape = sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])
-    if -1 in [s for s in shape if isinstance(s, int)]:
+    if -1 in [s for s in shape if s.__class__ is int]:
         shape = _fill_in(x.spec, shape)
     return (x,), {"shape": shape}
 
