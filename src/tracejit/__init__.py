@@ -203,7 +203,13 @@ _NAMES = {
     **dict.fromkeys(("einsum", "norm", "tensordot"), "library.linear"),
     **dict.fromkeys(("argsort", "searchsorted", "sort", "unique", "unique_with_counts"), "library.sorting"),
     "as_string": "library.strings",
-    **dict.fromkeys(("device", "executing_eagerly", "name_scope"), "library.machine"),
+    **dict.fromkeys(
+        (
+            *("control_dependencies", "device", "executing_eagerly", "group", "init_scope", "inside_function"),
+            "name_scope",
+        ),
+        "library.machine",
+    ),
     **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "library.optimizers.clipping"),
     "LongLoopWarning": "runtime.watch",
     "Assert": "library.assertions",

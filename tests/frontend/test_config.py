@@ -47,7 +47,20 @@ def test_functions_can_run_eagerly():
 
 
 def test_devices():
-    assert tf.config.list_physical_devices() == ["CPU:0"] and tf.config.list_physical_devices("GPU") == []
+    (device,) = tf.config.list_physical_devices()
+    assert repr(device) == "PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')"
+    assert tf.config.list_physical_devices("CPU") == [device]
+    assert tf.config.list_logical_devices("CPU")[0].name == "/device:CPU:0"
+    for listed in (tf.config, tf.config.experimental):
+        assert listed.list_physical_devices("GPU") == listed.list_logical_devices("GPU") == []
+
+
+def test_switches_of_other_libraries_are_accepted():
+    tf.config.set_visible_devices([], "GPU")
+    tf.config.experimental.set_memory_growth(tf.config.list_physical_devices("CPU")[0], True)
+    tf.config.optimizer.set_jit(True)
+    tf.config.experimental_run_functions_eagerly(True)
+    assert tf.config.functions_run_eagerly()
 
 
 def test_other_attributes_stay_plain():

@@ -89,6 +89,8 @@ class TestStructure:
         assert made.structured_outputs == Pair(scalar, [spec, tf.TensorSpec([], tf.int32)])
         assert made.outputs == [scalar, spec, tf.TensorSpec([], tf.int32)]
         assert made.inputs[0] == scalar
+        assert made.output_shapes == Pair((), [(None, 3), ()])
+        assert made.output_dtypes == Pair(tf.float32, [tf.float32, tf.int32])
 
     def test_variables_and_captures(self):
         v, w = tf.Variable(2.0), tf.Variable(1.0, trainable=False)

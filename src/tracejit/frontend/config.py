@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,16 +33,53 @@ def set_default_dtype(dtype: Any) -> None:
     configure(default_dtype=np.dtype(dtype).name)
 
 
-def list_physical_devices(device_type: str | None = None) -> list[str]:
+class PhysicalDevice(NamedTuple):
+    """A device of the machine."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device as programs name it."""
+
+    name: str
+    device_type: str
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices of a type, or all: there is one CPU.
 
     Examples
     --------
     >>> import tracejit as tf
+    >>> tf.config.list_physical_devices()
+    [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     >>> tf.config.list_physical_devices("GPU")
     []
     """
-    return ["CPU:0"] if device_type in (None, "CPU") else []
+    return [PhysicalDevice("/physical_device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices of a type, or all, as programs name them: there is one CPU."""
+    return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
+
+
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Accepted for programs that choose devices; they all run on the CPU."""
+
+
+#: Names that stood for the same before.
+experimental_run_functions_eagerly = run_functions_eagerly
+experimental = SimpleNamespace(
+    list_physical_devices=list_physical_devices,
+    list_logical_devices=list_logical_devices,
+    set_visible_devices=set_visible_devices,
+    set_memory_growth=lambda device, enable: None,
+)
+#: Everything in a compiled function is compiled, so there is nothing to switch on.
+optimizer = SimpleNamespace(set_jit=lambda enabled: None, get_jit=lambda: "autoclustering")
 
 
 class _Switches(ModuleType):

@@ -245,6 +245,16 @@ class Specialization:
         """The result with a TensorSpec for each tensor."""
         return unflatten(self.structure, self.outputs)
 
+    @property
+    def output_shapes(self) -> Any:
+        """The result with a shape for each tensor."""
+        return unflatten(self.structure, [y.shape for y in self.outputs])
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The result with a dtype for each tensor."""
+        return unflatten(self.structure, [y.dtype for y in self.outputs])
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call with the arguments of the function, or with its array arguments alone, in order.
 

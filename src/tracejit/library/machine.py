@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from ..core.dispatch import is_tracing
+from ..core.dispatch import interpreting, is_tracing
 
 
 def is_gpu_available(
@@ -37,6 +38,40 @@ def device(device_name: str | None = None) -> Iterator[None]:
 def name_scope(name: str) -> Iterator[str]:
     """A ``with`` block for programs that name what they do; names are not kept."""
     yield name
+
+
+@contextmanager
+def control_dependencies(control_inputs: Any) -> Iterator[None]:
+    """A ``with`` block after `control_inputs`, for programs that say so: what is written first always happens first."""
+    yield
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """A ``with`` block that runs at once, as it would outside of the function being traced.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     with tf.init_scope():
+    ...         print(tf.constant(1) + 1)
+    ...     return x
+    >>> y = f(3.0)
+    tf.Tensor(2, shape=(), dtype=int32)
+    """
+    with interpreting(None):
+        yield
+
+
+def group(*inputs: Any, name: str | None = None) -> None:
+    """Nothing: what `inputs` stand for has its place in the program already."""
+
+
+def inside_function() -> bool:
+    """Is a function being traced?"""
+    return is_tracing()
 
 
 def executing_eagerly() -> bool:
