@@ -297,6 +297,38 @@ class TestThreads:
         in_threads(4, lambda i: [count() for _ in range(100)])
         assert float(v) == 400.0
 
+    def test_a_long_call_ends_beside_many_short_ones(self):
+        v, done = tf.Variable(0.0), threading.Event()
+
+        @tf.function
+        def short():
+            v.assign_add(1.0)
+
+        @tf.function
+        def long(x):
+            for _ in tf.range(200_000):
+                x = tf.sin(x) + 1.0
+            v.assign_add(1000.0)
+            return x
+
+        def go(i):
+            if i == 0:
+                long(X)
+                done.set()
+                return
+            for _ in range(100_000):  # an end, should the other never come to one
+                short()
+                counts[0] += 1
+                if done.is_set():
+                    break
+
+        counts = [0]
+        short(), long(X)
+        v.assign(0.0)
+        in_threads(2, go)
+        assert done.is_set()
+        assert float(v) == 1000.0 + counts[0]
+
     def test_no_update_is_lost_under_tapes(self):
         v = tf.Variable(0.0)
 

@@ -138,23 +138,19 @@ class Specialization:
     def _run_and_commit(self, arrays: list[np.ndarray]) -> Any:
         """Run what assigns Variables: all new values become theirs at once, or the call raises and none does.
 
-        A call that finds that another thread has assigned one of them meanwhile starts again from the new value; what
-        prints takes its turn instead.
+        A call that finds that another thread has assigned one of them meanwhile starts again from the new value, with
+        the others waiting so that it ends; what may run once only, as it prints, lets them wait from the start.
         """
         variables = self.variables()
-        if self._once or self._in_rows is not None:
-            with _committing:
-                return self._committed(self._started(arrays, variables), arrays, variables)
-        while True:
+        if not self._once and self._in_rows is None:
             before = [v._value for v in variables]
             outputs = self._executable([*arrays, *[t.array for t in before]])
             with _committing:
                 if all(variables[k]._value is before[k] for k, _ in self._updates):
                     return self._committed(outputs, arrays, variables)
-
-    def _started(self, arrays: list[np.ndarray], variables: list[Variable]) -> Sequence[np.ndarray]:
-        arrays += [v._value.array for v in variables]
-        return self._executable(arrays)
+        with _committing:
+            arrays += [v._value.array for v in variables]
+            return self._committed(self._executable(arrays), arrays, variables)
 
     def _committed(
         self, outputs: Sequence[np.ndarray], arrays: list[np.ndarray], variables: list[Variable]
