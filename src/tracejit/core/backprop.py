@@ -179,7 +179,7 @@ def sum_to(g: Tensor, spec: TensorSpec, record: Record) -> Tensor:
         return ops.reshape(g, shape=spec.shape)
     try:
         summed = ops.reduce_sum(g, axis=axes) if axes else g
-        return ops.reshape(summed, shape=spec.shape)
+        return summed if summed.shape == spec.shape else ops.reshape(summed, shape=spec.shape)
     except ShapeError as error:
         raise GradientError(f"the gradient rule of {record.op} does not fit its input: {error}") from error
 
