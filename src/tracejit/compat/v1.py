@@ -4,50 +4,146 @@ Names only, and a few that were nested: ``tf.contrib.eager``, ``tf.train.Gradien
 """
 
 import sys
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 from ..frontend.custom import custom_gradient as _custom_gradient
-from ..frontend.transforms import gradients_function as _gradients_function
+from ..frontend.function import function as _function
 from ..frontend.variable import Variable as _Variable
 from ..library import classic as _classic
+from ..library import classic_losses as losses
+from ..library import classic_optimizers as _optimizers
 from ..library.checkpoint.checkpoint import Checkpoint as _Checkpoint
 from ..library.checkpoint.index import latest_checkpoint as _latest_checkpoint
-from ..library.classic import enable_eager_execution, lin_space, to_double, to_float, to_int32
+from ..library.checkpoint.rotation import CheckpointManager as _CheckpointManager
+from ..library.classic import enable_eager_execution, lin_space, to_double, to_float, to_int32, to_int64
+from ..library.classic_names import (
+    AUTO_REUSE,
+    argmax,
+    argmin,
+    assign,
+    assign_add,
+    assign_sub,
+    div,
+    get_variable,
+    global_variables_initializer,
+    multinomial,
+    placeholder_with_default,
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    variable_scope,
+    while_loop,
+)
+from ..library.machine import executing_eagerly as _executing_eagerly
+from ..library.metrics import accuracies as _accuracies
+from ..library.metrics.means import Mean as _Mean
 from ..library.random import normal as random_normal
 from ..library.random import set_seed as set_random_seed
 from ..library.random import truncated_normal
 from ..library.random import uniform as random_uniform
 
 enable_v2_behavior = enable_eager_execution
+arg_max, arg_min = argmax, argmin
 
 train = SimpleNamespace(
-    AdagradOptimizer=_classic.AdagradOptimizer,
-    AdamOptimizer=_classic.AdamOptimizer,
+    AdadeltaOptimizer=_optimizers.AdadeltaOptimizer,
+    AdagradOptimizer=_optimizers.AdagradOptimizer,
+    AdamOptimizer=_optimizers.AdamOptimizer,
     Checkpoint=_Checkpoint,
-    GradientDescentOptimizer=_classic.GradientDescentOptimizer,
-    MomentumOptimizer=_classic.MomentumOptimizer,
-    RMSPropOptimizer=_classic.RMSPropOptimizer,
+    CheckpointManager=_CheckpointManager,
+    GradientDescentOptimizer=_optimizers.GradientDescentOptimizer,
+    MomentumOptimizer=_optimizers.MomentumOptimizer,
+    RMSPropOptimizer=_optimizers.RMSPropOptimizer,
+    create_global_step=_classic.get_or_create_global_step,
+    get_global_step=_classic.get_or_create_global_step,
     get_or_create_global_step=_classic.get_or_create_global_step,
     latest_checkpoint=_latest_checkpoint,
 )
 contrib = SimpleNamespace(
     eager=SimpleNamespace(
+        Checkpoint=_Checkpoint,
         Iterator=iter,
         Variable=_Variable,
         custom_gradient=_custom_gradient,
-        gradients_function=_gradients_function,
+        defun=_function,
+        enable_eager_execution=enable_eager_execution,
+        executing_eagerly=_executing_eagerly,
+        gradients_function=_classic.gradients_function,
         implicit_gradients=_classic.implicit_gradients,
         implicit_value_and_gradients=_classic.implicit_value_and_gradients,
+        in_eager_mode=_executing_eagerly,
+        metrics=SimpleNamespace(
+            Accuracy=_accuracies.Accuracy,
+            BinaryAccuracy=_accuracies.BinaryAccuracy,
+            CategoricalAccuracy=_accuracies.CategoricalAccuracy,
+            Mean=_Mean,
+            SparseAccuracy=_accuracies.SparseCategoricalAccuracy,
+        ),
         num_gpus=_classic.num_gpus,
         value_and_gradients_function=_classic.value_and_gradients_function,
     )
 )
 
+#: Names that moved: where they are now.
+MOVED = {
+    **{
+        name: f"math.{name}"
+        for name in (
+            *(
+                "bincount",
+                "ceil",
+                "confusion_matrix",
+                "count_nonzero",
+                "cumprod",
+                "erfc",
+                "floordiv",
+                "floormod",
+            ),
+            *("invert_permutation", "is_finite", "is_inf", "log_sigmoid", "mod", "reciprocal", "rsqrt"),
+            *("segment_max", "segment_mean", "segment_min", "segment_sum", "squared_difference", "truediv"),
+            *("unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_sum"),
+        )
+    },
+    **{
+        name: f"linalg.{name}"
+        for name in ("cholesky", "cross", "diag", "diag_part", "matrix_transpose", "trace")
+    },
+    "accumulate_n": "math.add_n",
+    "as_string": "strings.as_string",
+    "constant_initializer": "initializers.Constant",
+    "glorot_normal_initializer": "initializers.GlorotNormal",
+    "glorot_uniform_initializer": "initializers.GlorotUniform",
+    "matrix_band_part": "linalg.band_part",
+    "matrix_determinant": "linalg.det",
+    "matrix_diag": "linalg.diag",
+    "matrix_diag_part": "linalg.diag_part",
+    "matrix_inverse": "linalg.inv",
+    "matrix_solve": "linalg.solve",
+    "matrix_triangular_solve": "linalg.triangular_solve",
+    "ones_initializer": "initializers.Ones",
+    "random_normal_initializer": "initializers.RandomNormal",
+    "random_shuffle": "random.shuffle",
+    "random_uniform_initializer": "initializers.RandomUniform",
+    "string_join": "strings.join",
+    "truncated_normal_initializer": "initializers.TruncatedNormal",
+    "zeros_initializer": "initializers.Zeros",
+}
+
 
 def __getattr__(name: str) -> Any:
-    return getattr(sys.modules[__name__.split(".")[0]], name)
+    package = __name__.split(".")[0]
+    if name in MOVED:
+        face, now = MOVED[name].split(".")
+        return getattr(import_module(f"{package}.{face}"), now)
+    return getattr(sys.modules[package], name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(sys.modules[__name__.split(".")[0]])})
+    return sorted({*globals(), *MOVED, *dir(sys.modules[__name__.split(".")[0]])})

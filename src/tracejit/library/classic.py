@@ -1,11 +1,12 @@
-"""What programs of 2018 call that newer ones do not: transforms that return lists, optimizers by longer names.
+"""What programs of 2018 call that newer ones do not: transforms that return lists, casts, the count of steps.
 
 The transforms are written with the tape; everything else is another name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,9 @@ from ..core.dispatch import as_tensor, interpreting
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..frontend import creation
+from ..frontend import creation, transforms
 from ..frontend.tape import GradientTape
-from ..frontend.transforms import value_and_grad
 from ..frontend.variable import Variable
-from .optimizers.adagrad import Adagrad
-from .optimizers.adam import Adam
-from .optimizers.base import Optimizer
-from .optimizers.rmsprop import RMSprop
-from .optimizers.sgd import SGD
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
@@ -41,7 +36,36 @@ def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> Tenso
     return creation.linspace(start, stop, num)
 
 
-def value_and_gradients_function(f: Callable[..., Any], params: Any = None) -> Callable[..., Any]:
+def gradients_function(
+    f: Callable[..., Any], params: Sequence[int | str] | None = None
+) -> Callable[..., list]:
+    """As :func:`tracejit.gradients_function`; `params` may be names of arguments.
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> [float(g) for g in tf.contrib.eager.gradients_function(lambda x, y: x * y, params=["y"])(2.0, 3.0)]
+    [2.0]
+    """
+    return transforms.gradients_function(f, positions_of(f, params))
+
+
+def positions_of(f: Callable[..., Any], params: Sequence[int | str] | None) -> list[int] | None:
+    """The positions of arguments given by position or name."""
+    if params is None:
+        return None
+    names = list(inspect.signature(f).parameters) if any(isinstance(p, str) for p in params) else []
+    for p in params:
+        if isinstance(p, str) and p not in names:
+            raise ValueError(
+                f"the function has no argument {p!r}; its arguments are {names}{at(user_location())}"
+            )
+    return [names.index(p) if isinstance(p, str) else int(p) for p in params]
+
+
+def value_and_gradients_function(
+    f: Callable[..., Any], params: Sequence[int | str] | None = None
+) -> Callable[..., Any]:
     """A function that returns the value of `f` and a list with its gradient for each argument.
 
     Examples
@@ -52,9 +76,11 @@ def value_and_gradients_function(f: Callable[..., Any], params: Any = None) -> C
     (6.0, 3.0, 2.0)
     """
 
+    positions = positions_of(f, params)
+
     def both(*args: Any) -> tuple[Any, list[Any]]:
-        chosen = range(len(args)) if params is None else params
-        value, found = value_and_grad(f, argnums=tuple(chosen))(*args)
+        chosen = range(len(args)) if positions is None else positions
+        value, found = transforms.value_and_grad(f, argnums=tuple(chosen))(*args)
         return value, list(found)
 
     return both
@@ -110,6 +136,11 @@ def to_int32(x: Any, name: str | None = None) -> Tensor:
     return ops.cast(as_tensor(x), dtype=np.dtype("int32"))
 
 
+def to_int64(x: Any, name: str | None = None) -> Tensor:
+    """Cast to int64."""
+    return ops.cast(as_tensor(x), dtype=np.dtype("int64"))
+
+
 _global_steps: list[Variable] = []
 
 
@@ -119,93 +150,3 @@ def get_or_create_global_step() -> Variable:
         with interpreting(None):
             _global_steps.append(Variable(np.int64(0), trainable=False, name="global_step"))
     return _global_steps[0]
-
-
-class _CountingSteps(Optimizer):
-    """An optimizer whose steps may be counted by a Variable of the caller's."""
-
-    def apply_gradients(  # type: ignore[override]
-        self,
-        grads_and_vars: Iterable[tuple[Any, Variable]],
-        global_step: Variable | None = None,
-        name: str | None = None,
-    ) -> None:
-        """Make one step, and add 1 to `global_step`."""
-        super().apply_gradients(grads_and_vars)
-        if global_step is not None:
-            global_step.assign_add(1)
-
-
-class GradientDescentOptimizer(_CountingSteps, SGD):
-    """Plain gradient descent.
-
-    Examples
-    --------
-    >>> from tracejit.compat import v1 as tf
-    >>> w, step = tf.Variable(1.0), tf.Variable(0)
-    >>> optimizer = tf.train.GradientDescentOptimizer(learning_rate=0.5)
-    >>> optimizer.apply_gradients([(tf.constant(1.0), w)], global_step=step)
-    >>> w.numpy(), int(step)
-    (np.float32(0.5), 1)
-    """
-
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str | None = None):
-        super().__init__(learning_rate, name=name)
-
-
-class MomentumOptimizer(_CountingSteps, SGD):
-    """Gradient descent with momentum."""
-
-    def __init__(
-        self,
-        learning_rate: Any,
-        momentum: float,
-        use_locking: bool = False,
-        name: str | None = None,
-        use_nesterov: bool = False,
-    ):
-        super().__init__(learning_rate, momentum, use_nesterov, name=name)
-
-
-class AdagradOptimizer(_CountingSteps, Adagrad):
-    """Adagrad with the arguments of its time."""
-
-    def __init__(
-        self,
-        learning_rate: Any,
-        initial_accumulator_value: float = 0.1,
-        use_locking: bool = False,
-        name: str | None = None,
-    ):
-        super().__init__(learning_rate, initial_accumulator_value, epsilon=0.0, name=name)
-
-
-class AdamOptimizer(_CountingSteps, Adam):
-    """Adam with the smaller epsilon of its time."""
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        use_locking: bool = False,
-        name: str | None = None,
-    ):
-        super().__init__(learning_rate, beta1, beta2, epsilon, name=name)
-
-
-class RMSPropOptimizer(_CountingSteps, RMSprop):
-    """RMSprop with the arguments of its time."""
-
-    def __init__(
-        self,
-        learning_rate: Any,
-        decay: float = 0.9,
-        momentum: float = 0.0,
-        epsilon: float = 1e-10,
-        use_locking: bool = False,
-        centered: bool = False,
-        name: str | None = None,
-    ):
-        super().__init__(learning_rate, decay, momentum, epsilon, centered, name=name)
