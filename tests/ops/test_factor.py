@@ -86,6 +86,14 @@ def test_derivatives_to_second_order(mode, name):
 
 
 @MODES
+def test_complex_determinant_in_forward_mode(mode):
+    a, direction = matrix(3, "complex128"), matrix(3, "complex128")
+    _, tangent = mode(lambda x, t: tf.jvp(ops.det, [x], [t]))(a, direction)
+    expected = np.linalg.det(a) * np.trace(np.linalg.solve(a, direction))
+    np.testing.assert_allclose(tangent.numpy(), expected, rtol=1e-12)
+
+
+@MODES
 def test_complex_determinant_is_differentiated(mode):
     a, direction = matrix(3, "complex128"), matrix(3, "complex128")
     loss = lambda a: tf.real(tf.sin(tf.linalg.det(a)))

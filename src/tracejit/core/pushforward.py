@@ -85,7 +85,7 @@ def _in_place_of(record: Record, position: int, tangent: Tensor) -> Tangent:
 
 
 def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
-    """The jvp as the transpose of the vjp, which is linear in the cotangent."""
+    """The jvp as the adjoint of the vjp, which is linear in the cotangent; conjugates are in both rules already."""
     outputs = [y for y in record.outputs if y.spec.differentiable]
     seeds = [ops.fill(shape=y.shape, value=0.0, dtype=y.dtype) for y in outputs]
     listing = Listing()
@@ -98,17 +98,11 @@ def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
     cotangents: dict[int, Tensor] = {}
     for g, tangent in zip(back, [t for t in ts if t is not None], strict=True):
         if g is not None:
-            conj = _conjugate(tangent)
-            cotangents[g.serial] = conj if g.serial not in cotangents else ops.add(cotangents[g.serial], conj)
+            known = cotangents.get(g.serial)
+            cotangents[g.serial] = tangent if known is None else ops.add(known, tangent)
     found = backprop(listing.records, cotangents, [m.serial for m in marks])
     by_serial = {y.serial: f for y, f in zip(outputs, found, strict=True)}
-    return [
-        None if by_serial.get(y.serial) is None else _conjugate(by_serial[y.serial]) for y in record.outputs
-    ]
-
-
-def _conjugate(t: Tensor) -> Tensor:
-    return ops.conj(t) if t.dtype.kind == "c" else t
+    return [by_serial.get(y.serial) for y in record.outputs]
 
 
 def jvp_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:
