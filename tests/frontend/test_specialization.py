@@ -243,3 +243,87 @@ class TestSignatures:
         assert not spec.is_compatible_with(tf.ones([3, 2], tf.float64))
         assert tf.TensorSpec(None).is_compatible_with(tf.ones([3, 2]))
         assert tf.TensorSpec.from_tensor(tf.ones([2])) == tf.TensorSpec([2])
+
+
+class TestInOtherTraces:
+    """A concrete function of unknown sizes in a function whose sizes have names of their own."""
+
+    ANY = tf.TensorSpec([None])
+
+    def test_sizes_have_other_names_there(self):
+        scaled = tf.function(lambda x: tf.reduce_sum(x) * tf.cast(tf.shape(x)[0], tf.float32))
+        twice = tf.function(lambda x: x * 2.0)
+        inner, same = scaled.get_concrete_function(self.ANY), twice.get_concrete_function(self.ANY)
+        f = tf.function(lambda a, b: (inner(b), same(b), same(a)), input_signature=[self.ANY, self.ANY])
+        for a, b in (([1.0, 2.0, 3.0], [5.0]), ([1.0], [2.0, 4.0])):
+            found = [y.numpy().tolist() for y in f(a, b)]
+            assert found == [sum(b) * len(b), [2 * x for x in b], [2 * x for x in a]]
+        assert f.experimental_get_tracing_count() == 1
+
+    def test_static_sizes_there(self):
+        inner = tf.function(lambda x: x * 2.0).get_concrete_function(self.ANY)
+        f = tf.function(lambda x: inner(x) + inner(x * 3.0))
+        assert value(f(tf.constant([1.0, 2.0]))) == [8.0, 16.0]
+
+    def test_assignments_happen_in_order(self):
+        v = tf.Variable(1.0)
+
+        @tf.function
+        def add(x):
+            v.assign_add(x)
+            return v * 10.0
+
+        inner = add.get_concrete_function(tf.TensorSpec([]))
+
+        @tf.function
+        def f(x):
+            before = inner(x)
+            v.assign(v * 2.0)
+            return before, inner(x)
+
+        assert value(f(tf.constant(2.0))) == [30.0, 80.0]
+        assert value(v) == 8.0
+
+    def test_its_assumptions_become_those_of_the_other(self):
+        inner = tf.function(lambda x, y: x - y).get_concrete_function(self.ANY, self.ANY)
+        f = tf.function(lambda a, b: inner(a, b), input_signature=[self.ANY, self.ANY])
+        assert value(f([5.0, 6.0], [1.0, 1.0])) == [4.0, 5.0]
+        assert value(f([5.0], [1.0])) == [4.0]
+        assert f.experimental_get_tracing_count() == 1
+        with pytest.raises(ValueError, match="traced for other sizes"):
+            f([5.0, 6.0], [1.0])
+
+    def test_derivatives_through_both(self):
+        inner = tf.function(lambda x: x * x * x).get_concrete_function(self.ANY)
+        f = tf.function(lambda x: tf.reduce_sum(inner(x)), input_signature=[self.ANY])
+        x = tf.constant([1.0, 2.0])
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            g = tape.gradient(y, x)
+        assert value(g) == [3.0, 12.0]
+        assert value(outer.gradient(g, x)) == [6.0, 12.0]
+
+
+class TestSizesLeftOpen:
+    def test_specs_alone_where_sizes_must_agree(self):
+        f = tf.function(lambda x, y: x - y, input_signature=[tf.TensorSpec([None])] * 2)
+        made = f.get_concrete_function()
+        assert value(made(tf.constant([5.0]), tf.constant([1.0]))) == [4.0]
+        assert value(f([5.0, 6.0], [1.0, 2.0])) == [4.0, 4.0]
+        assert f.get_concrete_function() is made
+        assert f.experimental_get_tracing_count() == 1
+
+    def test_a_trace_made_by_a_call_serves_specs_too(self):
+        f = tf.function(lambda x, y: x - y, input_signature=[tf.TensorSpec([None])] * 2)
+        f([1.0, 2.0], [3.0, 4.0])
+        assert f.get_concrete_function() is f.traces()[0]
+
+    def test_a_decision_by_a_size_is_a_guard(self):
+        f = tf.function(lambda x: x * 2.0 if x.shape[0] > 3 else -x)
+        made = f.get_concrete_function(tf.TensorSpec([None]))
+        assert value(made(tf.ones([4]))) == [2.0] * 4
+        with pytest.raises(ValueError, match="traced for other sizes"):
+            made(tf.ones([2]))

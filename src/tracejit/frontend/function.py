@@ -365,9 +365,7 @@ class Function:
             structure.append(found)
             return [converted(y, self.python_function) for y in leaves]
 
-        hints = {
-            n: s for n, s in sizes_at_entry(atoms, [s.shape for s in call.specs]).items() if s is not None
-        }
+        hints = sizes_at_entry(atoms, [s.shape for s in call.specs])
         self._traces += 1
         traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
         sizes = decided(traced.graph.guards, atoms)

@@ -280,6 +280,10 @@ def open_spec(spec: TensorSpec) -> TensorSpec:
 
 # ---- unknown sizes --------------------------------------------------------------------------------------
 
+#: What a size is taken to be while tracing for TensorSpecs alone, where a decision hangs on it: one for all, so that
+#: they are equal, and divisible by small numbers. The decision is a guard, as always.
+TYPICAL = 12
+
 
 def entry_specs(patterns: Sequence[TensorSpec]) -> tuple[list[TensorSpec], list[tuple[str, int, int]]]:
     """Specs with an atom ``n0, n1, ...`` for every None, and where each atom is: (name, input, axis)."""
@@ -329,6 +333,7 @@ def relaxed(pattern: TensorSpec, spec: TensorSpec) -> TensorSpec:
     return TensorSpec(shape, spec.dtype)
 
 
-def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[Any]]) -> dict[str, int]:
-    """The sizes that the atoms have in a call."""
-    return {name: shapes[i][axis] for name, i, axis in atoms}
+def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[Any]]) -> dict[str, Size]:
+    """The sizes that the atoms have in a call; where TensorSpecs leave them open, :data:`TYPICAL`."""
+    sizes = {name: shapes[i][axis] for name, i, axis in atoms}
+    return {name: TYPICAL if size is None else size for name, size in sizes.items()}

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.dim import Dim, holds
+from ..core.dim import Dim, assume, holds, substitute
 from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import DtypeError, TracejitError, at, user_location
 from ..core.graph import walk
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Traced
+from ..core.trace import Traced, replay
 from .binding import bound_arrays
 from .execution import executable
 from .memory import LoopMemory, report
@@ -31,7 +31,7 @@ from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_en
 from .signature_text import outline, signature_text
 from .structure import LEAF, Structure, kind_of, unflatten
 from .unrolled import warn_if_slow
-from .variable import Variable
+from .variable import Variable, tracer
 
 #: Held while new values of Variables are stored, so that calls in several threads lose none.
 _committing = threading.RLock()
@@ -112,7 +112,15 @@ class Specialization:
 
     def serves(self, shapes: Sequence[Sequence[Any]]) -> bool:
         """Do the assumptions about sizes hold for a call with these shapes?"""
-        return not self.graph.guards or holds(self.graph.guards, sizes_at_entry(self._atoms, shapes))
+        if not self.graph.guards:
+            return True
+        sizes = sizes_at_entry(self._atoms, shapes)
+        if any(isinstance(s, Dim) for s in sizes.values()):  # in another trace, which then assumes as much
+            return all(
+                assume(relation, substitute(a, sizes), substitute(b, sizes))
+                for relation, a, b in self.graph.guards
+            )
+        return holds(self.graph.guards, sizes)
 
     def run(self, arrays: list[np.ndarray]) -> Any:
         """Run the compiled graph on the array arguments."""
@@ -196,9 +204,12 @@ class Specialization:
     def _applied(self, tensors: list[Tensor]) -> Any:
         variables = self.variables()
         inputs = (*tensors, *self._captured, *(v.__tensor__() for v in variables))
-        outputs = apply(ops.call, inputs, {"graph": self.graph})
+        if tracer() is not None:  # written into the graph being traced: sizes have other names there
+            outputs = replay(self.graph, inputs)
+        else:
+            outputs = apply(ops.call, inputs, {"graph": self.graph})
         for variable, output in self._updates:
-            variables[variable].commit(outputs[output].array)
+            variables[variable].store(outputs[output])
         return unflatten(self.structure, list(outputs[: self._results]))
 
     def variables(self) -> list[Variable]:
