@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from tracejit.core.op import OPS
 from tracejit.frontend.row_updates import LARGE_BYTES, row_updates
 
 COLUMNS = 64
@@ -165,3 +166,16 @@ def test_under_a_tape():
     g = tape.gradient(y, v)
     assert g.numpy()[[0, 1, 2], 0].tolist() == [0.0, 2.0, 2.0]
     np.testing.assert_array_equal(v.numpy()[2], before[2] + 1)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS.values() if "adds_rows" in op.traits], ids=str)
+def test_ops_that_say_they_add_rows_do(op):
+    table, rows = np.arange(8.0).reshape(4, 2), np.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+    indices = np.array([2, 0, 2])
+    expected = table.copy()
+    np.add.at(expected, indices, rows)
+    np.testing.assert_array_equal(op(table, indices, rows, axis=0).numpy(), expected)
+
+
+def test_some_op_says_that_it_adds_rows():
+    assert [op.name for op in OPS.values() if "adds_rows" in op.traits] == ["scatter_add"]
