@@ -99,7 +99,7 @@ def test_errors():
     from tracejit.library.initializers import get
 
     with pytest.raises(
-        ValueError, match="no initializer is called 'nonsense'; there are constant, glorot_normal"
+        ValueError, match="no initializer is called 'nonsense'; there are constant, eye, glorot_normal"
     ):
         get("nonsense")
     with pytest.raises(TypeError, match="a name or a callable, not int"):

@@ -241,7 +241,7 @@ def test_frozen_batch_normalization_is_inference():
     layer, x = tf.layers.BatchNormalization(), tf.constant(weight(4, 2))
     layer.trainable = False
     np.testing.assert_array_equal(layer(x, training=True).numpy(), layer(x).numpy())
-    assert layer.moving_mean.numpy().tolist() == [0, 0] and layer.trainable_variables == ()
+    assert layer.moving_mean.numpy().tolist() == [0, 0] and layer.trainable_variables == []
 
 
 def test_batch_normalization_of_another_axis(run):
@@ -380,7 +380,7 @@ def test_freezing():
     assert len(model.trainable_variables) == 4 and len(model.variables) == 8
     assert len(model.non_trainable_variables) == 4
     model.trainable = False
-    assert model.trainable_variables == ()
+    assert model.trainable_variables == []
 
 
 def test_weights_as_arrays():

@@ -41,6 +41,8 @@ class Module:
     (np.float32(7.0), 2, 'line')
     """
 
+    #: Are its Variables weights of the layer that holds it?
+    holds_weights = True
     #: Attributes that are not searched for Variables.
     _unsearched: frozenset[str] = frozenset({"_deferred"})
 

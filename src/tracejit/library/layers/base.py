@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -23,11 +23,22 @@ from ...frontend.creation import default_float
 from ...frontend.structure import flatten, map_structure
 from ...frontend.variable import Variable, tracer
 from ...ops.shape import sizes_of
-from .. import initializers
+from .. import initializers, regularizers
 from ..module import Module, snake_case
 
-#: What the call of a layer around this one said.
-_training: ContextVar[bool | None] = ContextVar("tracejit_training", default=None)
+
+class _Call:
+    """One call of a layer by a user: what the layers inside of it know of it."""
+
+    __slots__ = ("training", "outermost")
+
+    def __init__(self, training: bool | None, outer: _Call | None):
+        self.training = training
+        self.outermost: _Call = self if outer is None else outer.outermost
+
+
+#: The call of the layer around this one.
+_outer: ContextVar[_Call | None] = ContextVar("tracejit_call_of_a_layer", default=None)
 _count: Counter[str] = Counter()
 
 
@@ -58,7 +69,9 @@ class Layer(Module):
     ((1, 2), [(2,)])
     """
 
-    _unsearched = frozenset({*Module._unsearched, "_made"})
+    _unsearched = frozenset(
+        {*Module._unsearched, "_made", "_regularized", "_added", "_last_call", "_result_shape"}
+    )
 
     def __init__(
         self,
@@ -105,6 +118,7 @@ class Layer(Module):
         initializer: Any = "glorot_uniform",
         trainable: bool = True,
         dtype: Any = None,
+        regularizer: Any = None,
     ) -> Variable:
         """A new Variable of this layer.
 
@@ -117,6 +131,8 @@ class Layer(Module):
         trainable : bool
         dtype : dtype-like, optional
             By default the layer's.
+        regularizer : str or callable, optional
+            What the weight costs, found in :attr:`losses`.
         """
         if name is not None and not isinstance(name, str):  # add_weight(shape, ...)
             name, shape = None, name
@@ -125,7 +141,27 @@ class Layer(Module):
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
         variable = Variable(lambda: first(sizes_of(shape), dtype), trainable, dtype=dtype, name=whole)
         made.append(variable)
+        if regularizer is not None:
+            self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))
         return variable
+
+    def add_loss(self, loss: Any) -> None:
+        """Add a number, or a list of some, to the :attr:`losses` of the call that is being made."""
+        outer = _outer.get()
+        now = None if outer is None else outer.outermost
+        before, found = self.__dict__.get("_added", (None, []))
+        given = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        object.__setattr__(self, "_added", (now, [*found, *given] if before is now else given))
+
+    @property
+    def losses(self) -> list[Any]:
+        """What the weights cost by their regularizers, and what the last call has added, inner layers included."""
+        last, found = self.__dict__.get("_last_call"), list[Any]()
+        for part in (self, *self.submodules):
+            added = part.__dict__.get("_added", (None, []))
+            found += added[1] if added[0] is last else []
+            found += [cost(variable) for variable, cost in part.__dict__.get("_regularized", ())]
+        return found
 
     # ---- for users --------------------------------------------------------------------------------------
 
@@ -139,15 +175,46 @@ class Layer(Module):
         if not self.built:
             self._build_for(inputs)
             self.built = True
-        training = kwargs.pop("training", None)
-        training = _training.get() if training is None else training
+        outer, training = _outer.get(), kwargs.pop("training", None)
+        if training is None and outer is not None:
+            training = outer.training
         if _takes_training(type(self)) and training is not None:
             kwargs["training"] = training
-        token = _training.set(training)
+        call = outer if outer is not None and outer.training is training else _Call(training, outer)
+        object.__setattr__(self, "_last_call", call.outermost)
+        token = _outer.set(call)
         try:
-            return (callee(self.call) if tracer() is not None else self.call)(inputs, *args, **kwargs)
+            result = (callee(self.call) if tracer() is not None else self.call)(inputs, *args, **kwargs)
         finally:
-            _training.reset(token)
+            _outer.reset(token)
+        if "_result_shape" not in self.__dict__:
+            object.__setattr__(self, "_result_shape", getattr(result, "shape", None))
+        return result
+
+    @property
+    def variables(self) -> list[Variable]:  # type: ignore[override]
+        """Every Variable, as a list; those of optimizers and metrics that it holds are not its own."""
+        return list(super().variables)
+
+    @property
+    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The trainable ones, as a list."""
+        return list(super().trainable_variables)
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The others, as a list."""
+        return list(super().non_trainable_variables)
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The others, as a list."""
+        return self.non_trainable_variables
+
+    def shape_text(self) -> str:
+        """The shape of its result for a batch, ``(None, 10)``; ``?`` before the first call."""
+        shape = self.__dict__.get("_result_shape")
+        return "?" if not shape else f"({', '.join(map(str, (None, *shape[1:])))}{'' if shape[1:] else ','})"
 
     @property
     def weights(self) -> list[Variable]:
@@ -176,6 +243,9 @@ class Layer(Module):
     def count_params(self) -> int:
         """How many numbers the weights hold."""
         return sum(int(v.spec.size) for v in self.variables)
+
+    def _leaves(self) -> Iterator[Any]:
+        return (leaf for leaf in super()._leaves() if getattr(leaf, "holds_weights", True))
 
     def _attributes(self) -> list[tuple[str, Any]]:
         """Attributes as they were made; weights that none of them holds come last."""

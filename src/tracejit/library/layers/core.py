@@ -24,6 +24,8 @@ class Dense(Layer):
     activation : str or callable, optional
     use_bias : bool
     kernel_initializer, bias_initializer : str or callable
+    kernel_regularizer, bias_regularizer : str or callable, optional
+        What large weights cost, see :attr:`Layer.losses`.
     **options
         As for :class:`Layer`.
 
@@ -42,6 +44,8 @@ class Dense(Layer):
         use_bias: bool = True,
         kernel_initializer: Any = "glorot_uniform",
         bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
         **options: Any,
     ):
         super().__init__(**options)
@@ -50,15 +54,19 @@ class Dense(Layer):
         self.units, self.use_bias = int(units), use_bias
         self.activation = activations.get(activation)
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
         self.kernel: Variable | None = None
         self.bias: Variable | None = None
 
     def build(self, input_shape: Any) -> None:
         """Make kernel and bias."""
         width = self._axis_size(input_shape)
-        self.kernel = self.add_weight("kernel", (width, self.units), self.kernel_initializer)
+        shape: tuple[int, ...] = (width, self.units)
+        regularizer = self.kernel_regularizer
+        self.kernel = self.add_weight("kernel", shape, self.kernel_initializer, regularizer=regularizer)
         if self.use_bias:
-            self.bias = self.add_weight("bias", (self.units,), self.bias_initializer)
+            shape, regularizer = (self.units,), self.bias_regularizer
+            self.bias = self.add_weight("bias", shape, self.bias_initializer, regularizer=regularizer)
 
     def call(self, inputs: Any) -> Tensor:
         """The result, with `units` in place of the last size."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...core.errors import at, user_location
 from ...frontend.creation import zeros
-from .base import Layer
+from .model import Model
 
 
-class Sequential(Layer):
+class Sequential(Model):
     """A network whose layers are applied in turn.
 
     Parameters

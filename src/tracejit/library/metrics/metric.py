@@ -49,6 +49,8 @@ class Metric(Module):
     3.0
     """
 
+    holds_weights = False
+
     def __init__(self, dtype: Any = None, name: str | None = None):
         if isinstance(dtype, str) and name is None and dtype not in np.sctypeDict:
             dtype, name = None, dtype  # a single text may be meant as the name

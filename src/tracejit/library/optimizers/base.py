@@ -58,6 +58,8 @@ class Optimizer(Module):
     np.float32(0.75)
     """
 
+    holds_weights = False
+
     def __init__(
         self,
         learning_rate: Any = 0.001,

@@ -1,0 +1,249 @@
+"""Networks that train themselves: fit, evaluate, predict as in Keras, steps of one's own, what weights cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+K = tf.keras
+X = np.sin(np.arange(60)).reshape(20, 3).astype("float32")
+Y = (X[:, 0] > 0).astype("int64") + (X[:, 1] > 0.5)
+
+
+def classifier():
+    return K.models.Sequential(
+        [
+            K.layers.Dense(6, activation="relu", kernel_initializer="ones"),
+            K.layers.Dense(3, activation="softmax", kernel_initializer="identity"),
+        ]
+    )
+
+
+# The numbers in these tests were computed by keras 3.15 with the TensorFlow backend.
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_fit_evaluate_predict(run_eagerly):
+    x = np.linspace(-1, 1, 64).reshape(16, 4).astype("float32")
+    y = (x.sum(1, keepdims=True) * 2 + 1).astype("float32")
+    model = K.Sequential(
+        [
+            K.layers.Dense(5, activation="tanh", kernel_initializer="ones", input_shape=(4,)),
+            K.layers.Dense(1, kernel_initializer="ones"),
+        ]
+    )
+    model.compile(optimizer="sgd", loss="mse", metrics=["mae"], run_eagerly=run_eagerly)
+    history = model.fit(x, y, epochs=2, batch_size=5, shuffle=False, verbose=0)
+    assert list(history.history) == ["loss", "mae"] and history.epoch == [0, 1]
+    again = model.evaluate(x, y, batch_size=5, verbose=0, return_dict=True)
+    both = model.evaluate(x, y, verbose=0)
+    assert both == pytest.approx([again["loss"], again["mae"]], rel=1e-5)
+    predicted = model.predict(x, batch_size=7, verbose=0)
+    assert type(predicted) is np.ndarray and predicted.shape == (16, 1)
+    assert np.mean((predicted - y) ** 2) == pytest.approx(both[0], rel=1e-5)
+    assert int(model.optimizer.iterations) == 8
+
+
+def test_classes_validation_and_the_accuracy_that_fits():
+    model = classifier()
+    model.compile(K.optimizers.Adam(0.05), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    fitted = model.fit(X, Y, 8, epochs=3, shuffle=False, verbose=0, validation_data=(X[:7], Y[:7])).history
+    np.testing.assert_allclose(fitted["loss"], [1.2131269, 0.8917412, 0.8750569], rtol=2e-5)
+    np.testing.assert_allclose(fitted["accuracy"], [0.15, 0.8, 0.6], rtol=1e-6)
+    np.testing.assert_allclose(fitted["val_accuracy"], [0.71428573, 0.14285715, 0.14285715], rtol=1e-6)
+    batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(10)
+    fitted = model.fit(batches, epochs=2, verbose=0).history
+    np.testing.assert_allclose(fitted["loss"], [0.8707520, 0.8343299], rtol=2e-5)
+    fitted = model.fit(X, Y, shuffle=False, verbose=0, validation_split=0.25).history
+    np.testing.assert_allclose(fitted["loss"], [0.92658025], rtol=2e-5)
+    np.testing.assert_allclose(fitted["val_loss"], [0.35243016], rtol=2e-5)
+
+
+def test_binary_and_one_hot_accuracy():
+    model = K.Sequential([K.layers.Dense(1, activation="sigmoid", kernel_initializer="ones")])
+    model.compile("adam", "binary_crossentropy", ["accuracy"])
+    guesses = 1 / (1 + np.exp(-X.sum(1))) > 0.5
+    found = model.evaluate(X, (Y > 0).astype("float32"), verbose=0)
+    assert found[1] == pytest.approx(np.mean(guesses == (Y > 0)))
+    model = K.Sequential([K.layers.Dense(3, kernel_initializer="identity")])
+    model.compile(loss=K.losses.CategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    found = model.evaluate(X, np.eye(3, dtype="float32")[Y], verbose=0)
+    assert found[1] == pytest.approx(np.mean(X.argmax(1) == Y))
+
+
+def test_a_step_of_ones_own():
+    class Doubling(K.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = K.layers.Dense(1, kernel_initializer="ones")
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = 2.0 * self.compute_loss(y=y, y_pred=self(x, training=True))
+            variables = self.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+            for metric in self.metrics:
+                metric.update_state(loss)
+            return {m.name: m.result() for m in self.metrics}
+
+    model = Doubling()
+    model.compile(K.optimizers.SGD(0.25), "mse")
+    x = np.array([[1.0]], "float32")
+    history = model.fit(x, 3.0 * x, epochs=1, verbose=0)
+    assert history.history == {"loss": [8.0]}  # 2 (1 - 3)**2
+    assert [float(v) for v in map(tf.squeeze, model.variables)] == [3.0, 2.0]  # both move by 0.25 * 8
+
+
+def test_what_is_printed(capsys):
+    model = classifier()
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(X, Y, epochs=2)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Epoch 1/2" and lines[1].startswith("1/1 - ") and "loss: 1." in lines[1]
+    assert len(lines) == 4
+
+
+def test_callbacks_and_steps_without_end():
+    class Stop:
+        def on_epoch_end(self, epoch, logs):
+            seen.append((epoch, sorted(logs)))
+            model.stop_training = epoch == 1
+
+    seen, model = [], classifier()
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    endless = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(4)
+    model.fit(endless, epochs=5, steps_per_epoch=3, verbose=0, callbacks=[Stop()])
+    assert seen == [(0, ["loss"]), (1, ["loss"])] and int(model.optimizer.iterations) == 6
+
+
+def test_errors_of_training():
+    model = classifier()
+    with pytest.raises(RuntimeError, match="say how to train first"):
+        model.fit(X, Y, verbose=0)
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    with pytest.raises(ValueError, match="there is no batch"):
+        model.fit(X[:0], Y[:0], verbose=0)
+
+
+def test_optimizers_and_metrics_are_no_weights():
+    model = classifier()
+    model.compile("adam", "sparse_categorical_crossentropy", ["accuracy"])
+    model.fit(X, Y, verbose=0)
+    assert len(model.variables) == len(model.get_weights()) == 4 and type(model.variables) is list
+    assert model.trainable_variables + [model.optimizer.iterations]
+
+
+# ---- what weights cost ----------------------------------------------------------------------------------
+
+
+def test_regularizers_are_part_of_the_loss():
+    model = K.Sequential(
+        [K.layers.Dense(1, kernel_regularizer=K.regularizers.l2(0.5), kernel_initializer="ones")]
+    )
+    model.build((1, 4))
+    assert [float(loss) for loss in model.losses] == [2.0]
+    with tf.GradientTape() as tape:
+        loss = tf.add_n(model.losses)
+    assert tape.gradient(loss, model.trainable_variables[0]).numpy().ravel().tolist() == [1.0] * 4
+    model.compile("sgd", "mse")
+    x = np.zeros((2, 4), "float32")
+    assert model.evaluate(x, np.zeros((2, 1), "float32"), verbose=0) == 2.0
+    assert float(K.regularizers.get("l1")([3.0, -1.0])) == pytest.approx(0.04)
+    with pytest.raises(ValueError, match="a regularizer is a function, or one of l1, l2, l1_l2"):
+        K.regularizers.get("l3")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_layers_add_losses_of_the_last_call(compiled):
+    class Noted(K.layers.Layer):
+        def call(self, x):
+            self.add_loss(tf.reduce_sum(x))
+            return x
+
+    inner = Noted()
+    model = K.Sequential([inner, inner])
+
+    def losses(x):
+        model(x, training=True)
+        return model.losses
+
+    losses = tf.function(losses) if compiled else losses
+    assert [float(x) for x in losses(tf.ones((3,)))] == [3.0, 3.0]
+    assert [float(x) for x in losses(tf.ones((2,)))] == [2.0, 2.0]
+
+
+def test_a_loss_added_where_the_mode_is_another():
+    class Noted(K.layers.Layer):
+        def call(self, x, training=None):
+            self.add_loss(1.0 if training else 2.0)
+            return x
+
+    class Outer(K.Model):
+        def __init__(self):
+            super().__init__()
+            self.noted = Noted()
+
+        def call(self, x):
+            return self.noted(x, training=True)
+
+    model = Outer()
+    model(tf.ones((1, 1)), training=False)
+    assert model.losses == [1.0]
+
+
+# ---- describing and keeping -----------------------------------------------------------------------------
+
+
+def test_weights_in_a_file(tmp_path):
+    first, second = classifier(), classifier()
+    first.build((None, 3))
+    first.set_weights([w + 1.0 for w in first.get_weights()])
+    first.save_weights(tmp_path / "net.weights.h5")
+    second.build((None, 3))
+    second.load_weights(tmp_path / "net.weights.h5")
+    for a, b in zip(first.get_weights(), second.get_weights(), strict=True):
+        assert (a == b).all()
+    with pytest.raises(ValueError, match="has 2 weights, got 4"):
+        model = K.Sequential([K.layers.Dense(2)])
+        model.build((None, 3))
+        model.load_weights(tmp_path / "net.weights.h5")
+
+
+def test_a_summary():
+    model = K.Sequential(
+        [
+            K.layers.Dense(8, input_shape=(3,), name="first"),
+            K.layers.BatchNormalization(name="batch_normalization"),
+        ],
+        name="net",
+    )
+    lines = []
+    model.summary(print_fn=lines.append)
+    assert lines[0] == 'Model: "net"'
+    assert lines[4] == "│ first (Dense)                   │ (None, 8)              │            32 │"
+    assert lines[6] == "│ batch_normalization             │ (None, 8)              │            32 │"
+    assert lines[7] == "│ (BatchNormalization)            │                        │               │"
+    assert lines[-3:] == [
+        " Total params: 64 (256.00 B)",
+        " Trainable params: 48 (192.00 B)",
+        " Non-trainable params: 16 (64.00 B)",
+    ]
+
+
+def test_layers_of_a_model():
+    class Net(K.Model):
+        def __init__(self):
+            super().__init__()
+            self.a, self.others = K.layers.Dense(1, name="a"), [K.layers.Flatten(name="b")]
+
+    net = Net()
+    assert [layer.name for layer in net.layers] == ["a", "b"] and net.get_layer("b") is net.others[0]
+    assert net.get_layer(index=0) is net.a
+    with pytest.raises(ValueError, match="no layer is called 'c'; there are a, b"):
+        net.get_layer("c")
