@@ -333,7 +333,7 @@ def relaxed(pattern: TensorSpec, spec: TensorSpec) -> TensorSpec:
     return TensorSpec(shape, spec.dtype)
 
 
-def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[Any]]) -> dict[str, Size]:
+def sizes_at_entry(atoms: Sequence[tuple[str, int, int]], shapes: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """The sizes that the atoms have in a call; where TensorSpecs leave them open, :data:`TYPICAL`."""
     sizes = {name: shapes[i][axis] for name, i, axis in atoms}
     return {name: TYPICAL if size is None else size for name, size in sizes.items()}
