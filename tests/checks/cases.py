@@ -22,7 +22,7 @@ from tracejit.core.trace import trace
 #: Ops that hold graphs or state, that print, or that need a matrix far from singular: their arguments cannot be drawn
 #: from a sample; they have tests of their own.
 BY_NAME = frozenset(
-    "loop loop_gradient blank cond call custom recomputed implicit read constant print"
+    "loop loop_gradient blank cond call custom custom_tangents own_value recomputed implicit read constant print"
     " solve det slogdet cholesky".split()
 )
 

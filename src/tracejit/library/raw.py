@@ -10,7 +10,10 @@ from .image import adjust_contrast
 
 #: Ops that hold graphs or the state of a trace: nothing one can call.
 _INTERNAL = frozenset(
-    {"loop", "loop_gradient", "cond", "call", "custom", "read", "constant", "implicit", "blank"}
+    {
+        *("loop", "loop_gradient", "cond", "call", "custom", "custom_tangents", "own_value"),
+        *("read", "constant", "implicit", "blank"),
+    }
 )
 
 

@@ -23,6 +23,7 @@ from . import (
     reduce,
     shape,
     sort,
+    tangents,
     text,
     transcendental,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "reduce",
     "shape",
     "sort",
+    "tangents",
     "text",
     "transcendental",
 ]
