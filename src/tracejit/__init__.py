@@ -16,6 +16,7 @@ from .core.settings import configure, settings
 from .core.spec import TensorSpec
 from .core.tensor import Tensor
 from .frontend import config
+from .frontend import variable_parts as _variable_parts  # parts of Variables can be assigned
 from .frontend.checkpoint import checkpoint
 from .frontend.choices import associative_scan, case, map_fn, switch_case
 from .frontend.config import set_default_dtype

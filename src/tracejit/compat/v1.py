@@ -4,7 +4,6 @@ Names only, and a few that were nested: ``tf.contrib.eager``, ``tf.train.Gradien
 """
 
 import sys
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,11 +137,10 @@ MOVED = {
 
 
 def __getattr__(name: str) -> Any:
-    package = __name__.split(".")[0]
-    if name in MOVED:
-        face, now = MOVED[name].split(".")
-        return getattr(import_module(f"{package}.{face}"), now)
-    return getattr(sys.modules[package], name)
+    found: Any = sys.modules[__name__.split(".")[0]]
+    for part in MOVED.get(name, name).split("."):
+        found = getattr(found, part)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
