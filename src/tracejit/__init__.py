@@ -213,6 +213,12 @@ _NAMES = {
         "library.machine",
     ),
     **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "library.optimizers.clipping"),
+    **dict.fromkeys(
+        tuple(
+            f"{kind}_initializer" for kind in ("constant", "ones", "random_normal", "random_uniform", "zeros")
+        ),
+        "initializers",
+    ),
     "LongLoopWarning": "runtime.watch",
     "Assert": "library.assertions",
     "draw": "library.drawing",

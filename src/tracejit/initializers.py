@@ -25,3 +25,7 @@ random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, T
 variance_scaling = VarianceScaling
 glorot_normal, glorot_uniform = GlorotNormal, GlorotUniform
 he_normal, he_uniform, lecun_normal, lecun_uniform = HeNormal, HeUniform, LecunNormal, LecunUniform
+
+# The names at the top level of programs for TensorFlow.
+zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant
+random_normal_initializer, random_uniform_initializer = RandomNormal, RandomUniform

@@ -1,10 +1,16 @@
 """The names that programs written for Keras use: ``tracejit.keras``. Names only."""
 
 import sys
+from types import SimpleNamespace
 
 from . import activations, initializers, layers, losses, metrics, models, optimizers, regularizers
+from .library.labels import to_categorical
+from .library.layers.inputs import InputLayer as Input
 from .library.layers.model import Model
 from .library.layers.sequential import Sequential
+from .library.random import set_seed
+
+utils = SimpleNamespace(set_random_seed=set_seed, to_categorical=to_categorical)
 
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here
 sys.modules.update(

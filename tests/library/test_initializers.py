@@ -122,3 +122,23 @@ def test_inside_of_a_function():
     uniform, normal = draw()
     np.testing.assert_allclose(uniform.numpy(), drawn("GlorotUniform", (2, 3), "float32", seed=6), rtol=1e-6)
     np.testing.assert_allclose(normal.numpy(), drawn("TruncatedNormal", (4,), "float32", seed=6), rtol=1e-5)
+
+
+def test_the_names_at_the_top_level():
+    assert tf.zeros_initializer()((2,)).numpy().tolist() == [0.0, 0.0]
+    assert tf.constant_initializer(3.0)((2,)).numpy().tolist() == [3.0, 3.0]
+    assert tf.ones_initializer is tf.initializers.Ones
+    assert tf.random_normal_initializer(stddev=0.1, seed=1)(shape=(2, 3)).shape == (2, 3)
+    assert 0 <= float(tf.random_uniform_initializer(0, 1)(())) < 1
+
+
+def test_labels_as_rows():
+    rows = tf.keras.utils.to_categorical([[0], [2]])
+    assert type(rows) is np.ndarray and rows.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    assert tf.keras.utils.to_categorical(tf.constant([1]), 2).numpy().tolist() == [[0.0, 1.0]]
+    with pytest.raises(ValueError, match="say how many classes"):
+        tf.keras.utils.to_categorical(tf.constant([1]))
+    tf.keras.utils.set_random_seed(3)
+    first = tf.random.normal((2,)).numpy().tolist()
+    tf.keras.utils.set_random_seed(3)
+    assert tf.random.normal((2,)).numpy().tolist() == first

@@ -453,3 +453,51 @@ def test_keras_names():
     assert tf.keras.losses.Huber is tf.losses.Huber
     assert tf.keras.initializers.HeNormal is tf.initializers.HeNormal
     assert tf.keras.activations.relu is tf.nn.relu
+
+
+# ---- beginnings and joints ------------------------------------------------------------------------------
+
+
+def test_a_network_that_begins_with_its_input():
+    layers = [tf.keras.Input(shape=(3,)), tf.layers.Dense(4), tf.layers.Dense(2)]
+    model = tf.Sequential(layers)
+    assert len(model.layers) == 2 and [v.shape for v in model.variables] == [(3, 4), (4,), (4, 2), (2,)]
+    grown = tf.Sequential()
+    for layer in (tf.layers.Input((3,)), tf.layers.Dense(1)):
+        grown.add(layer)
+    assert grown.layers[0].kernel.shape == (3, 1)
+    with pytest.raises(TypeError, match="an Input is the first layer of a Sequential"):
+        tf.layers.Dense(2)(tf.keras.Input(shape=(3,)))
+
+
+def test_numbers_brought_to_one_scale():
+    x = np.array([[1.0, 10.0, 5.0], [3.0, 30.0, 5.0]], "float32")
+    layer = tf.layers.Normalization()
+    with pytest.raises(ValueError, match="knows no statistics yet"):
+        layer(x)
+    layer.adapt(x)
+    np.testing.assert_allclose(layer(x).numpy(), [[-1.0, -1.0, 0.0], [1.0, 1.0, 0.0]])
+    assert layer.trainable_variables == [] and len(layer.variables) == 2
+    batched = tf.layers.Normalization()
+    batched.adapt(tf.data.Dataset.from_tensor_slices(x).batch(1))
+    assert (batched.mean.numpy() == layer.mean.numpy()).all()
+    assert tf.layers.Normalization(mean=1.0, variance=4.0)([[5.0]]).numpy().tolist() == [[2.0]]
+    assert tf.layers.Rescaling(1 / 4, offset=1.0)(np.array([[8]], "uint8")).numpy().tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_inputs_joined(compiled):
+    a, b = tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 5.0]])
+    run = tf.function if compiled else lambda f: f
+    assert run(lambda: tf.layers.Concatenate()([a, b]))().numpy().tolist() == [[1.0, 2.0, 3.0, 5.0]]
+    assert run(lambda: tf.layers.Add()([a, b]))().numpy().tolist() == [[4.0, 7.0]]
+    assert run(lambda: tf.layers.Multiply()([a, b]))().numpy().tolist() == [[3.0, 10.0]]
+    rows = tf.constant([[[1.0, 2.0], [3.0, 8.0]]])
+    assert run(lambda: tf.layers.GlobalAveragePooling1D()(rows))().numpy().tolist() == [[2.0, 5.0]]
+    assert run(lambda: tf.layers.GlobalMaxPooling1D()(rows))().numpy().tolist() == [[3.0, 8.0]]
+
+
+def test_leaky_activations():
+    x = tf.constant([-1.0, 2.0])
+    np.testing.assert_allclose(tf.layers.LeakyReLU()(x).numpy(), [-0.3, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(tf.layers.ELU(alpha=2.0)(x).numpy(), [2 * np.expm1(-1.0), 2.0], rtol=1e-6)

@@ -101,6 +101,30 @@ class ReLU(Layer):
         return ops.relu(inputs)
 
 
+class LeakyReLU(Layer):
+    """``x`` where positive, `negative_slope` times it elsewhere."""
+
+    def __init__(self, negative_slope: float = 0.3, **options: Any):
+        super().__init__(**options)
+        self.negative_slope = negative_slope
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return activations.leaky_relu(inputs, self.negative_slope)
+
+
+class ELU(Layer):
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+
+    def __init__(self, alpha: float = 1.0, **options: Any):
+        super().__init__(**options)
+        self.alpha = alpha
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return ops.where(ops.greater(inputs, 0.0), 1.0, self.alpha) * activations.elu(inputs)
+
+
 class Softmax(Layer):
     """Softmax over an axis."""
 

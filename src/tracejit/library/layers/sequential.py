@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core.errors import at, user_location
 from ...frontend.creation import zeros
+from .inputs import InputLayer
 from .model import Model
 
 
@@ -53,12 +54,15 @@ class Sequential(Model):
         return last
 
     def _append(self, layer: Any) -> None:
+        if isinstance(layer, InputLayer):
+            self.input_shape = layer.input_shape
+            return
         if not callable(layer):
             raise TypeError(f"a layer is callable, got {type(layer).__name__}{at(user_location())}")
         self.layers = [*self.layers, layer]
 
     def _build_if_known(self) -> None:
-        first = getattr(self.layers[0], "input_shape", None) if self.layers else None
+        first = self.input_shape or getattr(self.layers[0], "input_shape", None) if self.layers else None
         if first is not None:
             self.build((None, *first))
 
