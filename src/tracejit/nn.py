@@ -11,6 +11,18 @@ from .library.activations import (
     softmax,
     softsign,
 )
+from .library.convolution import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    conv1d,
+    conv2d,
+    convolution,
+    depthwise_conv2d,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+)
 from .library.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,

@@ -86,7 +86,7 @@ def range_(
     """
     if limit is None:
         start, limit = 0, start
-    bounds = [known(b) for b in (start, limit, delta)]
+    bounds: list[Any] = [known(b) for b in (start, limit, delta)]
     wanted = _joint(bounds) if dtype is None else np.dtype(dtype)
     if wanted.kind != "f":
         return constant(np.arange(*[b[()] for b in bounds], dtype=wanted))
