@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -115,6 +116,27 @@ def _moved(rank: int, axis: int) -> tuple[int, ...]:
     return tuple(rest)
 
 
+def _of_numbers(name: str) -> Callable[..., Any]:
+    """A function of the module math, which would make a Python number of a tensor."""
+    python, known = getattr(math, name), _NAMES_OF_MATH.get(name, name)
+
+    def converted(*args: Any) -> Any:
+        if any(traced(a) for a in args):
+            raise SymbolicValue(
+                f"math.{name} takes numbers, and a tensor has no value while a function is being traced: write "
+                f"tracejit.math.{known}, which gradients follow, too{at(user_location())}"
+            )
+        return python(*args)
+
+    return converted
+
+
+_NAMES_OF_MATH = {"fabs": "abs", "isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf erfc exp expm1 fabs floor isfinite isinf isnan log log1p",
+    "pow sin sinh sqrt tan tanh",
+)
+
 REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.range: range_of,
     builtins.enumerate: enumerate_of,
@@ -133,4 +155,5 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.all: _truth_of_all(logical_and, False),
     creation.range_: tensor_range(creation.range_),
     stack: _stack,
+    **{getattr(math, name): _of_numbers(name) for line in _MATH for name in line.split()},
 }

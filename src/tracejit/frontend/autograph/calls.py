@@ -22,7 +22,7 @@ from typing import Any
 from ...core.errors import PACKAGE, SymbolicValue, is_internal
 from ...core.op import Op
 from .builtins import REPLACED
-from .expressions import asks
+from .expressions import asks, is_literal
 from .jumps import Unsupported
 from .rewriting import eagerly_rewritten
 from .syntax import Definition, MissingSource, definition
@@ -220,21 +220,25 @@ def _needed(node: Definition, names: dict[str, Any], eager: bool, modules: Colle
             return True
         if not eager and _is_flow(n, modules):
             return True
-        if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load):
+        if isinstance(n, ast.Subscript) and not (
+            isinstance(n.ctx, ast.Load) and (eager or is_literal(n.slice))
+        ):
             return True
-        if isinstance(n, ast.Call) and not _is_module_call(n, names):
+        if isinstance(n, ast.Call) and not _is_module_call(n, names, eager):
             return True
     return False
 
 
-def _is_module_call(node: ast.Call, names: dict[str, Any]) -> bool:
+def _is_module_call(node: ast.Call, names: dict[str, Any], eager: bool) -> bool:
+    """Is a function of a module called that means the same when tensors are traced?"""
     f: ast.expr = node.func
     path: list[str] = []
     while isinstance(f, ast.Attribute):
         path.append(f.attr)
         f = f.value
     module = names.get(f.id) if isinstance(f, ast.Name) and path else None
-    if not inspect.ismodule(module) or module.__name__.split(".")[0] not in ("tracejit", "numpy", "math"):
+    known = ("tracejit", "numpy", "math") if eager else ("tracejit", "numpy")
+    if not inspect.ismodule(module) or module.__name__.split(".")[0] not in known:
         return False
     called: Any = module
     for attribute in reversed(path):

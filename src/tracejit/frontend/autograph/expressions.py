@@ -9,7 +9,7 @@ import ast
 from collections.abc import Collection
 
 from .effects import always_python, own_nodes
-from .rewriting import OPERATORS, Rewriter, operator
+from .rewriting import OPERATORS, Rewriter, index_value, operator
 from .syntax import at_line_of, load, no_arguments, thunk
 
 COMPARISONS = {
@@ -44,6 +44,12 @@ class Expressions(Rewriter):
         if module or node in self.called or not isinstance(node.ctx, ast.Load):
             return node
         return self._at(operator("attribute_of", node.value, ast.Constant(self._mangle(node.attr))), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or is_literal(node.slice):
+            return node
+        return self._at(operator("item_of", node.value, index_value(node.slice)), node)
 
     def visit_Assign(self, s: ast.Assign) -> ast.stmt | list[ast.stmt]:
         target = s.targets[0]
@@ -113,6 +119,12 @@ def _of_item(target: ast.expr, value: ast.expr) -> ast.expr:
     unpacked = ast.comprehension(target, ast.List([load("_ag_item")], ast.Load()), [], 0)
     only = ast.Subscript(ast.ListComp(value, [unpacked]), ast.Constant(0), ast.Load())
     return ast.Lambda(no_arguments("_ag_item"), only)
+
+
+def is_literal(index: ast.expr) -> bool:
+    """Is an index of literals alone, which needs no look at its value?"""
+    plain = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+    return all(isinstance(n, plain) for n in ast.walk(index))
 
 
 def asks(node: ast.Compare) -> bool:

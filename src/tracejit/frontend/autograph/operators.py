@@ -23,6 +23,7 @@ from ..variable import tracer
 from . import calls
 from .branches import branch, select, truth
 from .calls import callee, eager_callee
+from .items import item_of
 from .iteration import as_range, is_size, looped
 from .loops import Unsettled, run_loop
 from .membership import contains
@@ -51,6 +52,7 @@ __all__ = [
     "for_stmt",
     "if_exp",
     "if_stmt",
+    "item_of",
     "not_",
     "or_",
     "set_attribute",

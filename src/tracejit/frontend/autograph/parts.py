@@ -9,9 +9,13 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.errors import at, user_location
+import numpy as np
+
+from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.at import At
+from .items import holds_traced
+from .values import traced
 from .weak import Weak
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -89,6 +93,11 @@ def _changed(x: Any, indices: Sequence[Any], change: Change) -> Any:
 def _set(x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
         return At(x)[index].set(value)
+    if isinstance(x, np.ndarray) and (holds_traced(index) or traced(value)):
+        raise SymbolicValue(
+            "an array of NumPy's cannot hold what a compiled function computes: make it with tracejit.numpy, or write "
+            f"x = tracejit.constant(x) first{at(user_location())}"
+        )
     x[index] = value
     return x
 
