@@ -147,3 +147,22 @@ def test_one_trace_and_one_gradient_serve_every_size():
         np.testing.assert_allclose(first, np.cos(x) * x + np.sin(x), rtol=1e-13, atol=1e-14)
         np.testing.assert_allclose(second, 2 * np.cos(x) - np.sin(x) * x, rtol=1e-13, atol=1e-13)
     assert f.experimental_get_tracing_count() == 1
+
+
+def test_rewrites_where_sizes_agree_as_products_only():
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float64), tf.TensorSpec([None], tf.float64)])
+    def f(x, y):
+        flat = tf.reshape(x, (-1,))
+        return flat + -y, flat - -y, tf.where(tf.constant(False), flat, y), tf.reshape(flat, (2, 3))
+
+    for shape in ((2, 3), (1, 6), (6, 1)):
+        x, y = np.arange(6.0).reshape(shape), np.arange(10.0, 16.0)
+        flat = x.reshape(-1)
+        for found, expected in zip(f(x, y), (flat - y, flat + y, y, x.reshape(2, 3)), strict=True):
+            np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_squeeze_drops_axes_of_unknown_size_where_that_is_one():
+    f = tf.function(lambda x: tf.squeeze(x) * 2.0, input_signature=[tf.TensorSpec([None, None], tf.float64)])
+    for shape, expected in (((1, 3), (3,)), ((2, 1), (2,)), ((2, 3), (2, 3)), ((1, 1), ())):
+        assert f(np.ones(shape)).shape == expected

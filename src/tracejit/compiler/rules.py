@@ -66,13 +66,15 @@ def _same_spec(make: Any, node: Any, x: Any, **others: Any) -> Any:
 def _if_float(op: str, *order: str) -> Callable[..., Any]:
     """Build `op` of the named values, for floats only."""
     return lambda make, node, **b: (
-        make(op, *(b[n] for n in order)) if node.outputs[0].spec.differentiable else None
+        make(op, *(b[n] for n in order), spec=node.outputs[0].spec)
+        if node.outputs[0].spec.differentiable
+        else None
     )
 
 
 def _reshaped(make: Any, node: Any, x: Any) -> Any:
-    shape = node.outputs[0].spec.shape
-    return x if x.spec.shape == shape else make("reshape", x, shape=shape)
+    spec = node.outputs[0].spec
+    return x if x.spec.shape == spec.shape else make("reshape", x, spec=spec, shape=spec.shape)
 
 
 def _joined_transpose(make: Any, node: Any, x: Any) -> Any:
@@ -91,7 +93,7 @@ def _known_choice(make: Any, node: Any, c: Any, a: Any, b: Any) -> Any:
     if condition is None:
         return None
     chosen, spec = (a if condition else b), node.outputs[0].spec
-    return chosen if chosen.spec == spec else make("broadcast_to", chosen, shape=spec.shape)
+    return chosen if chosen.spec == spec else make("broadcast_to", chosen, spec=spec, shape=spec.shape)
 
 
 def _whole_slice(make: Any, node: Any, x: Any) -> Any:

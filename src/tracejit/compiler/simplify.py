@@ -264,8 +264,9 @@ class _Make:
     def __init__(self, rewriter: Rewriter):
         self.rewriter = rewriter
 
-    def __call__(self, op: str, *values: Value, **attrs: Any) -> Value:
-        specs = OPS[op].specs(tuple(v.spec for v in values), attrs)
+    def __call__(self, op: str, *values: Value, spec: TensorSpec | None = None, **attrs: Any) -> Value:
+        """One node; its `spec` is given where it is that of the node replaced: sizes agreed when that was traced."""
+        specs = OPS[op].specs(tuple(v.spec for v in values), attrs) if spec is None else (spec,)
         return self.rewriter.emit(OPS[op], values, attrs, specs)[0]
 
     def producer(self, value: Value) -> Node:

@@ -180,7 +180,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     x = as_tensor(input)
     rank = len(x.shape)
     axes = (
-        [i for i, d in enumerate(x.shape) if d == 1]
+        [i for i, d in enumerate(x.shape) if same(d, 1)]
         if axis is None
         else ([one_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis)])
     )
