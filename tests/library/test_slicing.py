@@ -96,7 +96,7 @@ def test_a_position_out_of_range_is_refused(run):
         run(lambda x, i: tf.gather_nd(x, i))(tf.constant(X), tf.constant([[0, 3]]))
     with pytest.raises(IndexError, match="out of range"):
         run(lambda x, i: tf.tensor_scatter_nd_add(x, i, [1.0]))(tf.constant([1.0, 2.0]), tf.constant([[2]]))
-    with pytest.raises(ValueError, match="bools of the same sizes"):
+    with pytest.raises(ValueError, match="one of the same sizes"):
         run(lambda x: tf.boolean_mask(x, [True, False, True]))(tf.constant(X))
 
 
@@ -194,3 +194,12 @@ def test_text_is_cut_and_joined_too():
     assert tf.zeros([2], tf.string).numpy().tolist() == [b"", b""]
     with pytest.raises(TypeError, match="not strings"):
         tf.transpose(words) + 1
+
+
+def test_a_mask_of_numbers():
+    guesses, labels = tf.constant([[0.1, 0.3, 0.6], [0.3, 0.2, 0.5]]), tf.constant([0, 2])
+    with tf.GradientTape() as tape:
+        tape.watch(guesses)
+        chosen = tf.boolean_mask(guesses, tf.one_hot(labels, 3))
+    assert chosen.numpy().tolist() == np.float32([0.1, 0.5]).tolist()
+    assert tape.gradient(chosen, guesses).numpy().tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]

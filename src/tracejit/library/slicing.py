@@ -303,7 +303,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str | No
     ----------
     tensor : tensor-like
     mask : array-like of bool
-        Of the sizes of the axes it stands for, known when this is called.
+        Of the sizes of the axes it stands for, known when this is called. Of numbers, such as those of
+        :func:`tracejit.one_hot`, those that are not 0 select.
     axis : int, optional
         The first of these axes; 0 by default.
 
@@ -322,10 +323,10 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str | No
     chosen = known(mask)
     first = 0 if axis is None else one_axis(int(axis), len(x.shape))
     covered = x.shape[first : first + chosen.ndim]
-    if chosen.dtype.kind != "b" or not chosen.ndim or not all(map(same, covered, chosen.shape)):
+    if chosen.dtype.kind not in "buif" or not chosen.ndim or not all(map(same, covered, chosen.shape)):
         raise ShapeError(
             f"a mask of {chosen.dtype.name}{list(chosen.shape)} for the axes from {first} of {x.spec}: "
-            f"bools of the same sizes are needed"
+            f"one of the same sizes is needed"
             f"{at(user_location())}"
         )
     return get(x, (*(_whole for _ in range(first)), *np.nonzero(chosen)))
