@@ -122,7 +122,8 @@ def _fresh(leaf: Any) -> Tensor:
         x = as_tensor(leaf)
     except DtypeError:
         raise DtypeError(
-            f"cannot differentiate with respect to {type(leaf).__name__}{at(user_location())}"
+            f"cannot differentiate with respect to {type(leaf).__name__}: pass floats, or lists, tuples, named tuples "
+            f"or dicts of them{at(user_location())}"
         ) from None
     if not x.spec.differentiable:
         raise DtypeError(f"cannot differentiate with respect to {x.spec}: pass a float{at(user_location())}")
