@@ -477,3 +477,20 @@ def test_gradients_in_the_order_of_what_it_was_built_for():
     optimizer.build([v])
     optimizer.apply([tf.constant(1.0)])
     assert float(v) == 0.5
+
+
+def test_rows_read_several_times_are_added_before_they_are_squared():
+    # Computed by TensorFlow's own optimizers (compat.v1); Keras 3 squares the parts and steps further.
+    expected = {
+        tf.optimizers.Adagrad(0.1): ([-0.14619263, -0.05604863], [0.24192268, 0.36253896]),
+        tf.optimizers.Adam(0.01, epsilon=1e-8): ([-0.34570614, -0.20892598], [0.47961643, 0.6202107]),
+    }
+    for optimizer, (second, last) in expected.items():
+        table = tf.Variable(np.linspace(-1, 1, 15).reshape(5, 3).astype("float32"))
+        for i in range(50):
+            ids = [[0, 2, 2], [4, 0, 4], [1, 1, 1], [2, 0, 3]][i % 4]
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.gather(table, ids) ** 2 * [[1.0], [2.0], [3.0]])
+            optimizer.apply_gradients([(tape.gradient(loss, table), table)])
+        np.testing.assert_allclose(table.numpy()[1, :2], second, rtol=2e-5)
+        np.testing.assert_allclose(table.numpy()[4, :2], last, rtol=2e-5)
