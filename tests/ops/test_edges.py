@@ -88,3 +88,9 @@ def test_second_derivatives_near_zero_and_at_one(mode, f, at_small, at_one):
     x = np.array([1e-200, 1e-9, -1e-9, 1.0, -1.0])
     expected = [at_small * 1e-200, at_small * 1e-9, at_small * -1e-9, at_one, -at_one]
     check([mode(lambda v: second(f, v))(x)], expected)
+
+
+@MODES
+def test_running_sums_keep_the_sign_of_zero(mode):
+    found = mode(tf.cumsum)(np.array([-0.0, -0.0, 0.0])).numpy()
+    assert np.signbit(found).tolist() == [True, True, False]
