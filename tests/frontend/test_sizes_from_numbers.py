@@ -87,3 +87,42 @@ def test_a_size_of_the_function_in_its_loop():
         return total
 
     assert float(f(tf.constant(3))) == 18.0
+
+
+@pytest.mark.parametrize("converted", [False, True])
+def test_ranges_of_numbers_known_later_are_tensors(converted):
+    def f(n):
+        if converted and n > 100:  # makes it a function that is rewritten
+            n = n + 0
+        r = tf.range(n)
+        return r + 1, 3 - r, r[1:], tf.range(1, n, 2), tf.cast(r, tf.float32) * 2.0, tf.reduce_sum(r), r < 2
+
+    found = tf.function(f)(tf.constant(5))
+    wanted = ([1, 2, 3, 4, 5], [3, 2, 1, 0, -1], [1, 2, 3, 4], [1, 3], [0, 2, 4, 6, 8], 10, [1, 1, 0, 0, 0])
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert found[0].dtype == np.int32 and found[4].dtype == np.float32
+    assert tf.function(lambda n: tf.range(2, n))(tf.constant(0)).shape == (0,)
+
+
+def distance(a, b):
+    n, m = tf.shape(a)[0], tf.shape(b)[0]
+    before = tf.range(m + 1)
+    for i in tf.range(n):
+        now = tf.TensorArray(tf.int32, size=m + 1)
+        now = now.write(0, i + 1)
+        last = i + 1
+        for j in tf.range(m):
+            cost = tf.where(a[i] == b[j], 0, 1)
+            last = tf.minimum(tf.minimum(last + 1, before[j + 1] + 1), before[j] + cost)
+            now = now.write(j + 1, last)
+        before = now.stack()
+    return before[-1]
+
+
+@pytest.mark.parametrize("signature", [None, [tf.TensorSpec([None], tf.int32)] * 2])
+def test_a_table_made_row_by_row(signature):
+    f = tf.function(distance, input_signature=signature)
+    for a, b, wanted in (("kitten", "sitting", 3), ("flaw", "lawn", 2), ("", "ab", 2), ("abc", "abc", 0)):
+        letters = [tf.constant([ord(c) for c in w], tf.int32) for w in (a, b)]
+        assert int(f(*letters)) == int(distance(*letters)) == wanted

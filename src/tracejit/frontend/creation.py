@@ -13,6 +13,7 @@ from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops.arithmetic import matched
+from ..ops.held_sizes import counting
 from ..ops.reduce import one_axis
 from ..ops.shape import expand_dims, sizes_of
 from .conversion import constant
@@ -86,6 +87,9 @@ def range_(
     """
     if limit is None:
         start, limit = 0, start
+    later = [as_tensor(b) for b in (start, limit, delta) if _is_later(b)]
+    if later and all(b.dtype.kind in "iu" for b in later):
+        return _counted_range(start, limit, delta, np.dtype(dtype or later[0].dtype))
     bounds: list[Any] = [known(b) for b in (start, limit, delta)]
     wanted = _joint(bounds) if dtype is None else np.dtype(dtype)
     if wanted.kind != "f":
@@ -96,6 +100,18 @@ def range_(
         raise ValueError(f"a range moves on by more than 0{at(user_location())}")
     count = max(int(np.ceil((last - first) / step)), 0)
     return constant(first + np.arange(count, dtype=wanted) * step)  # each place rounded by itself
+
+
+def _is_later(x: Any) -> bool:
+    return bool(getattr(x, "is_symbolic", False)) and _literal(as_tensor(x)) is None
+
+
+def _counted_range(start: Any, limit: Any, delta: Any, dtype: np.dtype) -> Tensor:
+    """A range of integers some of which are known only when the compiled function runs."""
+    wide = np.dtype(np.int64)
+    first, last, step = (ops.cast(as_tensor(b), dtype=wide) for b in (start, limit, delta))
+    count = ops.negative(ops.floordiv(ops.subtract(first, last), step))  # rounded up
+    return ops.cast(ops.add(first, ops.multiply(counting(count), step)), dtype=dtype)
 
 
 def _joint(bounds: list[np.ndarray]) -> np.dtype:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..core.dim import Size
+from ..core.dim import Size, maximum
 from ..core.dispatch import apply, as_tensor, interpreting, state
 from ..core.graph import Node, Value
 from ..core.op import ops
@@ -32,6 +32,7 @@ def held_sizes(x: Tensor) -> Held | None:
 
 
 def _held(value: Any) -> Held | None:
+    value = _outside(value)
     if value.__class__ is not Value:
         return tuple(np.ravel(value).tolist())
     if len(value.spec.shape) > 1:
@@ -42,6 +43,16 @@ def _held(value: Any) -> Held | None:
         return None
     inputs = [_held(v) for v in node.inputs]
     return None if None in inputs else rule(node, [h for h in inputs if h is not None])
+
+
+def _outside(value: Any) -> Any:
+    """What a loop or branch being traced has captured, as it is outside."""
+    now: Any = state.interpreter
+    while isinstance(now, Trace) and value.__class__ is Value:
+        found = next((t for t, v in now.captures.values() if v is value), None)
+        value = value if found is None else found._payload
+        now = now.parent
+    return value
 
 
 def _source(value: Value) -> Node | None:
@@ -81,6 +92,8 @@ _RULES: dict[str, Callable[[Node, Sequence[Held]], Held | None]] = {
     "constant": lambda node, inputs: tuple(np.ravel(node.attrs["value"].array).tolist()),
     "floordiv": _arithmetic(_floordiv),
     "identity": _integers,
+    "maximum": _arithmetic(maximum),
+    "negative": lambda node, inputs: tuple([-s for s in inputs[0]]),
     "multiply": _arithmetic(lambda a, b: a * b),
     "reshape": _integers,
     "size_value": lambda node, inputs: (node.attrs["size"],),
@@ -122,7 +135,8 @@ def counting(x: Tensor) -> Tensor:
 
 
 def _original(value: Value) -> Value:
-    """The integer before it was cast."""
+    """The integer before it was captured or cast."""
+    value = _outside(value)
     node = _source(value)
     if node is None or node.op.name not in ("cast", "identity") or node.inputs[0].spec.dtype.kind not in "iu":
         return value
@@ -130,17 +144,19 @@ def _original(value: Value) -> Value:
 
 
 def _loop(x: Tensor) -> Tensor:
+    held = held_sizes(x)
+    length = None if held is None else maximum(held[0], 0)
     count = ops.cast(x, dtype=_INDEX.dtype) if x.dtype != _INDEX.dtype else x
     attrs = {
         "carries": 0,
         "rows": 0,
-        "length": None,
-        "counted": True,
+        "length": length,
+        "counted": length is None,
         "body": trace(lambda i: [i], [_INDEX], "body").graph,
         "cond": None,
         "reverse": False,
     }
-    return apply(ops.loop, (ops.maximum(count, as_tensor(np.int64(0))),), attrs)[1]
+    return apply(ops.loop, () if held else (ops.maximum(count, as_tensor(np.int64(0))),), attrs)[1]
 
 
 def sizes_in(shape: Any) -> tuple[Size, ...] | None:

@@ -22,6 +22,7 @@ from ..regions import Region, assigned_in, share_captures
 from ..structure import Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
 from .contents import Contents, Hidden, copied, identities, written_into
+from .iteration import TensorRange
 from .lists import Growing, Stacked
 from .mutations import Mutations
 from .recursion import ending
@@ -201,11 +202,13 @@ def _unlike_variables(left: Sequence[Any], right: Sequence[Any]) -> set[int]:
 
 
 def _reading(value: Any, read: Collection[int]) -> Any:
-    """The value, with tensors for those Variables."""
-    if not read:
-        return value
+    """The value, with tensors for those Variables, and for ranges."""
     leaves, structure = flatten(value)
-    return unflatten(structure, [x.__tensor__() if id(x) in read else x for x in leaves])
+    if not any(id(x) in read or x.__class__ is TensorRange for x in leaves):
+        return value
+    return unflatten(
+        structure, [x.__tensor__() if id(x) in read or x.__class__ is TensorRange else x for x in leaves]
+    )
 
 
 class Uses(NamedTuple):

@@ -13,6 +13,8 @@ from ...core.dispatch import as_tensor, is_tracing
 from ...core.errors import TracejitError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...ops import operators
+from ...ops.held_sizes import counting
 from ...ops.indexing import get
 from ..variable import Variable
 from .lists import Stacked
@@ -122,6 +124,39 @@ class Range(Looped):
             _weak(ops.subtract(self.size(), as_tensor(1, _INT))),
         )
         return Range(start + last * step, start - step, -step, self.dtype)
+
+
+class TensorRange(Range):
+    """``tracejit.range`` of integers some of which are known only at run time.
+
+    A loop over it counts; wherever else a tensor is wanted, it is the tensor of its items.
+    """
+
+    def __tensor__(self) -> Tensor:
+        places = counting(self.size())
+        items = places if self.plain else ops.add(_int64(self.start), ops.multiply(places, _int64(self.step)))
+        return ops.cast(items, dtype=self.dtype)
+
+    def rest(self) -> TensorRange:
+        return TensorRange(self.start + self.step, self.stop, self.step, self.dtype)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """It has no value while tracing."""
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.__tensor__(), name)
+
+
+def _of_items(name: str) -> Callable[..., Any]:
+    return lambda self, *args: getattr(self.__tensor__(), name)(*args)
+
+
+for _name in (*operators.OPERATORS, "__getitem__"):
+    setattr(TensorRange, _name, _of_items(_name))
 
 
 def _weak(x: Any) -> Any:
@@ -268,7 +303,7 @@ def length_of(x: Any) -> Any:
 
 
 def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``tracejit.range`` of traced integers, for ``for`` loops to go over."""
+    """``tracejit.range`` of traced integers, for ``for`` loops to go over, or as a tensor."""
 
     def range_in_a_loop(
         start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = None
@@ -277,6 +312,6 @@ def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(start, limit, delta, dtype, name)
         first, stop = (0, start) if limit is None else (start, limit)
         found = dtype or next(as_tensor(x).dtype for x in (start, limit, delta) if traced(x))
-        return Range(first, stop, delta, np.dtype(found))
+        return TensorRange(first, stop, delta, np.dtype(found))
 
     return range_in_a_loop

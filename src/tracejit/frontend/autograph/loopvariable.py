@@ -17,6 +17,7 @@ from ...ops.shape import stack
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
 from .contents import abandon, identities, written_into
+from .iteration import TensorRange
 from .lists import Growing, Stacked
 from .values import (
     GENERATED,
@@ -57,6 +58,7 @@ class LoopVariable:
         self.unset = is_undefined(before)
         self.placeholder = False
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
+        self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
         self.kinds: list[Kind | None] = [number_kind(x) if is_number(x) else None for x in self.leaves]
         self.fixed = [False] * len(self.leaves)
         self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
@@ -149,7 +151,7 @@ class LoopVariable:
                 )
             return False
         if not is_number(x):
-            x = x.__tensor__() if isinstance(x, Variable) else x
+            x = _read(x)
         if not is_number(x):
             raise Unsettled(
                 TracejitError(
@@ -245,4 +247,4 @@ class LoopVariable:
 
 
 def _read(x: Any) -> Any:
-    return x.__tensor__() if isinstance(x, Variable) else x
+    return x.__tensor__() if isinstance(x, (Variable, TensorRange)) else x
