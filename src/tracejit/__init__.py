@@ -36,8 +36,8 @@ from .frontend.creation import (
 )
 from .frontend.creation import range_ as range
 from .frontend.custom import custom_gradient, grad_pass_through
-from .frontend.folds import foldl, foldr, scan
 from .frontend.custom_jvp import custom_jvp
+from .frontend.folds import foldl, foldr, scan
 from .frontend.function import function
 from .frontend.indexed_slices import IndexedSlices
 from .frontend.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
