@@ -8,7 +8,6 @@ import numpy as np
 
 from . import settings
 from .errors import DtypeError, at, user_location
-from .tensor import Tensor
 
 
 def to_array(x: Any, dtype: Any = None) -> np.ndarray:
@@ -18,9 +17,8 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
     try:
         array = np.array(x, dtype=dtype, order="C")
     except (ValueError, TypeError, OverflowError) as error:
-        what = _where_tensors_hide(x)
         raise DtypeError(
-            f"cannot make a tensor of {type(x).__name__}: {what or error}{at(user_location())}"
+            f"cannot make a tensor of {type(x).__name__}: {error}{at(user_location())}"
         ) from None
     if array.dtype.kind in "SUO":
         array = _text(x, array)
@@ -54,12 +52,6 @@ def _only_text(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return all(_only_text(e) for e in x)
     return isinstance(x, (str, bytes, np.ndarray))
-
-
-def _where_tensors_hide(x: Any) -> str:
-    if isinstance(x, (list, tuple)) and any(isinstance(e, Tensor) for e in x):
-        return "it holds tensors; use tracejit.stack"
-    return ""
 
 
 def default_dtype(x: Any) -> np.dtype | None:

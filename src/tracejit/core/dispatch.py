@@ -329,16 +329,29 @@ def is_tracing() -> bool:
 # ---- from Python values to tensors ----------------------------------------------------------------------
 
 
+#: Joins tensors, numbers and lists of numbers along a new first axis; the ops put it here.
+JOIN: list[Callable[[Sequence[Any]], Tensor]] = []
+
+
 def as_tensor(x: Any, dtype: Any = None) -> Tensor:
-    """`x` as a Tensor: tensors as they are, Variables read, arrays and numbers copied into constants."""
+    """`x` as a Tensor: tensors as they are, Variables read, arrays and numbers copied, lists of tensors joined."""
     if x.__class__ is Tensor:
         return x
     read = getattr(x, "__tensor__", None)
     if read is not None:
         return read()
+    if x.__class__ in (list, tuple) and holds_tensors(x):
+        return JOIN[0]([as_tensor(e) if holds_tensors(e) else e for e in x])
     array = to_array(x, dtype)
     interpreter = state.interpreter
     return Tensor(array) if interpreter is None else interpreter.constant(array)
+
+
+def holds_tensors(x: Any) -> bool:
+    """Is it a tensor or a Variable, or a list with one inside?"""
+    if x.__class__ in (list, tuple):
+        return any(map(holds_tensors, x))
+    return x.__class__ is Tensor or hasattr(x, "__tensor__")
 
 
 #: Python number to the kinds of dtype it takes over from a tensor it meets.
@@ -431,12 +444,24 @@ def _understood(op: Op, attrs: dict[str, Any]) -> dict[str, Any]:
     return attrs
 
 
+def _located(op: Op, error: TracejitError) -> TracejitError:
+    """What is wrong with arguments, with the op and the user's line unless it has one."""
+    if getattr(error, "explained", False) or "\n  at " in str(error):
+        return error
+    worded = type(error)(f"{op}: {error}{at(user_location())}")
+    setattr(worded, "explained", True)  # noqa: B010  any error may carry it
+    return worded
+
+
 def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     """The user's door of an op: prepare, make tensors, apply."""
     if attrs and not attrs.keys() <= self.keywords:
         attrs = _understood(self, attrs)
     if self.prepare is not None:
-        inputs, attrs = self.prepare(inputs, attrs)
+        try:
+            inputs, attrs = self.prepare(inputs, attrs)
+        except TracejitError as error:
+            raise _located(self, error) from None
     for x in inputs:
         if x.__class__ is not Tensor:
             inputs = tuple([as_tensor(x) for x in inputs])

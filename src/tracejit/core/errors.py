@@ -27,7 +27,7 @@ class OutOfRange(TracejitError, IndexError):
     """An index outside of the axis it is for."""
 
 
-class LeakedTensor(TracejitError):
+class LeakedTensor(TracejitError, TypeError):
     """A tensor of a finished trace was used outside of it."""
 
 

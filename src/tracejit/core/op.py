@@ -191,8 +191,11 @@ class Op:
         return _find, (self.name,)
 
     def specs(self, inputs: tuple[TensorSpec, ...], attrs: Mapping[str, Any]) -> tuple[TensorSpec, ...]:
-        """The output specs; remembered for static shapes (symbolic ones may record guards each time)."""
-        if any(s.symbolic for s in inputs):
+        """The output specs; remembered for static shapes (symbolic ones may record guards each time).
+
+        Without inputs nothing is remembered: a constant's attributes hold its array.
+        """
+        if not inputs or any(s.symbolic for s in inputs):
             found = self.infer(*inputs, **attrs)
             return found if isinstance(found, tuple) else (found,)
         key = (inputs, tuple(attrs.items()))

@@ -119,5 +119,5 @@ def no_value(tensor: Tensor) -> Exception:
     return SymbolicValue(
         f"{tensor.spec} has no value while {tensor.value.graph.name!r} is being traced. Python's if, while, "
         "int(), float() and numpy() need one: use tracejit.cond, tracejit.while_loop or tracejit.where, "
-        f"or compute it outside of the function{where}"
+        f"or compute it outside of the function; to look at it, use tracejit.print{where}"
     )

@@ -10,7 +10,7 @@ from ..core.arrays import to_array
 from ..core.dispatch import as_tensor, state
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..ops.shape import sizes_of, stack
+from ..ops.shape import sizes_of
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
@@ -46,17 +46,9 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
 
     With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it.
     """
-    if value.__class__ in (list, tuple) and any(_holds_tensors(v) for v in value):
-        value = stack([convert_to_tensor(v, dtype) if _holds_tensors(v) else v for v in value])
     wanted = None if dtype is None else np.dtype(dtype)
     x = as_tensor(value, wanted)
     return x if wanted is None or x.dtype == wanted else ops.cast(x, dtype=wanted)
-
-
-def _holds_tensors(value: Any) -> bool:
-    if value.__class__ in (list, tuple):
-        return any(_holds_tensors(v) for v in value)
-    return value.__class__ is Tensor or hasattr(value, "__tensor__")
 
 
 def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:

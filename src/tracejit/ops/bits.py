@@ -14,7 +14,9 @@ from .lowering import Scalar
 def _whole(spec: TensorSpec, kinds: str) -> TensorSpec:
     if spec.dtype.kind not in kinds:
         wanted = "bools or integers" if "b" in kinds else "integers"
-        raise DtypeError(f"takes {wanted}, got {spec.dtype.name}; compare numbers first, e.g. x != 0, or cast")
+        raise DtypeError(
+            f"takes {wanted}, got {spec.dtype.name}; compare numbers first, e.g. x != 0, or cast"
+        )
     return spec
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.batching import Batch, aligned
 from ..core.dim import Dim, Size, broadcast_size, product, same
-from ..core.dispatch import as_tensor
+from ..core.dispatch import JOIN, as_tensor
 from ..core.errors import require
 from ..core.op import Joint, defop, ops, sample
 from ..core.scattered import dense
@@ -257,6 +257,9 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     """Join tensors of equal shape along a new axis."""
     tensors, _ = matched(tuple(values), {})
     return concat(*(expand_dims(t, axis) for t in tensors), axis=axis)
+
+
+JOIN.append(stack)
 
 
 # ---- making ---------------------------------------------------------------------------------------------

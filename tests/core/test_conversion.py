@@ -1,0 +1,90 @@
+"""Python values as tensors: lists with tensors inside are joined, and what is wrong with arguments has a line."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.core.errors import DtypeError, LeakedTensor, ShapeError
+from tracejit.core.op import ops
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_lists_with_tensors_inside_are_joined_and_differentiated(run):
+    w = tf.Variable([5.0, 6.0])
+
+    @run
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum([x, 3.0 * x, 1.0]) + tf.reduce_sum(w * [x, 2.0]) + tf.reduce_sum([[x, 1.0], w])
+        return y, *tape.gradient(y, [x, w])
+
+    y, dx, dw = f(tf.constant(2.0))
+    assert float(y) == 9.0 + 22.0 + 14.0
+    assert float(dx) == 4.0 + 5.0 + 1.0
+    np.testing.assert_array_equal(dw, [2.0 + 1.0, 2.0 + 1.0])
+
+
+def test_lists_of_tensors_are_assigned():
+    v, t = tf.Variable([1.0, 2.0]), tf.constant(7.0)
+    v.assign([t, 2 * t])
+    np.testing.assert_array_equal(v, [7.0, 14.0])
+    v.assign_add((t, 1))
+    np.testing.assert_array_equal(v, [14.0, 15.0])
+
+
+def test_lists_take_the_dtype_that_their_elements_share():
+    x = tf.constant(np.float64(1.0))
+    assert tf.convert_to_tensor([x, 2.0]).dtype == np.float64
+    assert tf.convert_to_tensor([x, tf.constant(1.0)]).dtype == np.float64
+    assert tf.convert_to_tensor([x, 2.0], dtype="float32").dtype == np.float32
+    with pytest.raises(DtypeError):
+        tf.convert_to_tensor([x, "a"])
+    with pytest.raises(ShapeError):
+        tf.convert_to_tensor([x, [1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tf.reduce_sum(x, axis=5),
+        lambda x: tf.transpose(x, perm=[0, 3]),
+        lambda x: tf.gather(x, [0.5]),
+        lambda x: ops.reshape(x, shape=(-1, 3)),
+    ],
+)
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_arguments_that_are_wrong_name_the_line_once(call, run):
+    with pytest.raises((ShapeError, DtypeError)) as caught:
+        run(call)(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    assert str(caught.value).count("\n  at ") == 1 and __file__ in str(caught.value)
+
+
+def test_constants_of_traces_are_freed_with_them():
+    array = np.ones(1000)
+    watch = weakref.ref(array)
+
+    def traced():
+        held = tf.function(lambda x: x + array)
+        held(tf.constant(1.0))
+        graph = held.graph(tf.constant(1.0))
+        (node,) = [n for n in graph.nodes if n.op.name == "constant"]
+        return weakref.ref(node.attrs["value"].array)
+
+    inside = traced()
+    del array
+    gc.collect()
+    assert inside() is None and watch() is None
+
+
+def test_a_leaked_tensor_is_a_type_error():
+    leaked = []
+    tf.function(lambda x: leaked.append(x) or x)(tf.constant(1.0))
+    with pytest.raises(TypeError) as caught:
+        leaked[0].numpy()
+    assert isinstance(caught.value, LeakedTensor)
