@@ -160,7 +160,9 @@ def print_unrolled(times: dict[tuple[str, str], dict[int, float]]) -> None:
     for (peer, kind), found in times.items():
         row = "".join(f"{found[s]:>9.1f}" if s in found else f"{'-':>9}" for s in STEPS)
         print(f"  {peer + ', ' + kind:<24}{row}")
-    print(f"  {'target':<24}" + "".join(f"{1e3 * TARGETS[s]:>9.0f}" if s in TARGETS else " " * 9 for s in STEPS))
+    print(
+        f"  {'target':<24}" + "".join(f"{1e3 * TARGETS[s]:>9.0f}" if s in TARGETS else " " * 9 for s in STEPS)
+    )
     for (peer, kind), found in times.items():
         if peer == "tracejit":
             growth = found[5000] / found[1000]
@@ -188,7 +190,9 @@ def plot(times: dict[tuple[str, str], dict[int, float]], path: Path) -> None:
 
 def main() -> None:
     """Measure everything, or one thing in this process."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3, help="processes per figure")
     parser.add_argument("--alone", action="store_true", help="leave the peers out")
     parser.add_argument("--child", nargs=3, metavar=("PEER", "KIND", "STEPS"), help=argparse.SUPPRESS)

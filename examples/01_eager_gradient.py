@@ -46,7 +46,9 @@ def fit_a_line() -> None:
         ):
             variable.assign_sub(0.2 * gradient)
     best = np.polyfit(x, y, 1)
-    print(f"fitted {float(slope):.4f} x + {float(intercept):.4f}; in closed form {best[0]:.4f} x + {best[1]:.4f}")
+    print(
+        f"fitted {float(slope):.4f} x + {float(intercept):.4f}; in closed form {best[0]:.4f} x + {best[1]:.4f}"
+    )
 
 
 def main() -> None:

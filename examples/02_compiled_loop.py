@@ -46,7 +46,9 @@ def print_text() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print values and gradients, and what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--text", action="store_true", help="print graphs, loop program and LLVM IR")
     parser.add_argument("--draw", metavar="FILE", help="write the gradient graph to an .svg or .html file")
     options = parser.parse_args(arguments)

@@ -150,7 +150,9 @@ def draw_step(path: Path, network: digits_network.Network, data: digits_data.Dig
 
 def main() -> None:
     """Choose, train with every trainer, print the comparison, draw the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the pictures")
     out = parser.parse_args().out
     data = digits_data.load()

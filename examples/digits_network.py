@@ -71,9 +71,7 @@ class Network:
         """Return the most likely class of each image; compiled once for any number of them."""
         return tj.argmax(self.logits(images), axis=1)
 
-    @tj.function(
-        input_signature=[tj.TensorSpec([None, None], "float32"), tj.TensorSpec([None], "int64")]
-    )
+    @tj.function(input_signature=[tj.TensorSpec([None, None], "float32"), tj.TensorSpec([None], "int64")])
     def loss(self, images: tj.Tensor, labels: tj.Tensor) -> tj.Tensor:
         """Return the mean cross-entropy of images and labels, without training on them."""
         return self.cross_entropy(images, labels)

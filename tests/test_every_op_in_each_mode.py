@@ -71,7 +71,9 @@ def test_contracted_gradients(op: Op, dtype: str, cases: list[Case]):
     graph = modes.program(chosen, 1)
     if graph.outputs:
         arrays = modes.program_arguments(chosen, graph)
-        modes.assert_same(graph, arrays, compiled(graph, arrays, contract=True), "contracted", contracted=True)
+        modes.assert_same(
+            graph, arrays, compiled(graph, arrays, contract=True), "contracted", contracted=True
+        )
 
 
 @every_mode

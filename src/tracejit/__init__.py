@@ -207,7 +207,14 @@ _NAMES = {
     "as_string": "library.strings",
     **dict.fromkeys(
         (
-            *("control_dependencies", "device", "executing_eagerly", "group", "init_scope", "inside_function"),
+            *(
+                "control_dependencies",
+                "device",
+                "executing_eagerly",
+                "group",
+                "init_scope",
+                "inside_function",
+            ),
             "name_scope",
         ),
         "library.machine",

@@ -211,7 +211,9 @@ class _Loop:
         spec = self.low.spec(spec)
         more = int(j in self.homes.values())
         count = spec.shape[0]
-        whole = self.b.empty(spec.with_shape((count + more, *spec.shape[1:])), "heap" if self.late else "temp")
+        whole = self.b.empty(
+            spec.with_shape((count + more, *spec.shape[1:])), "heap" if self.late else "temp"
+        )
         if self.late:
             self._allocate(whole, limit, more)
         if not more:

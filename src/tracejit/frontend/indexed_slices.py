@@ -69,7 +69,9 @@ class IndexedSlices(Tensor):
                 f"{at(user_location())}"
             )
         spec = TensorSpec(shape, values.dtype)
-        self._hold(values, indices, spec, lambda: dense(Scattered(spec, (("gather", {"axis": 0}, indices, values),))))
+        self._hold(
+            values, indices, spec, lambda: dense(Scattered(spec, (("gather", {"axis": 0}, indices, values),)))
+        )
 
     @classmethod
     def of(cls, g: Scattered) -> IndexedSlices:
