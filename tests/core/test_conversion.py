@@ -84,3 +84,46 @@ def test_a_leaked_tensor_is_a_type_error():
     with pytest.raises(TypeError) as caught:
         leaked[0].numpy()
     assert isinstance(caught.value, LeakedTensor)
+
+
+def test_python_integers_are_as_wide_as_they_must_be():
+    assert tf.constant(2**31 - 1).dtype == np.int32
+    assert tf.constant(2**31).dtype == np.int64
+    np.testing.assert_array_equal(tf.constant([1, 2**40]), [1, 2**40])
+    for wrong in (lambda: tf.constant(2**40, tf.int32), lambda: tf.constant(2**70)):
+        with pytest.raises(DtypeError, match=r"too large|out of bounds"):
+            wrong()
+
+
+@pytest.mark.parametrize("value", [1.5, 2.0, [1, 2.5], 1j])
+def test_fractions_are_not_dropped_silently(value):
+    with pytest.raises(DtypeError, match="has none: write integers"):
+        tf.constant(value, dtype=tf.int32)
+
+
+def test_empty_lists_and_bools_are_integers_when_asked():
+    assert tf.constant([], dtype=tf.int32).dtype == np.int32
+    assert tf.constant([True, False], dtype=tf.int32).numpy().tolist() == [1, 0]
+
+
+def test_python_complex_numbers_keep_their_digits():
+    assert tf.constant(0.1 + 0.2j).dtype == np.complex128
+    assert (tf.constant(1.0) * 2j).dtype == np.complex64  # as NumPy promotes
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_tensors_by_name(run):
+    @run
+    def f(x):
+        row = tf.reshape(tensor=tf.concat(values=[x, tf.add(x=x, y=1.0)], axis=0), shape=(1, 4))
+        return tf.matmul(a=row, b=tf.transpose(a=row)), tf.where(condition=tf.less(x, y=1.5), x=x, y=0.0)
+
+    product, chosen = f(tf.constant([1.0, 2.0]))
+    assert float(product[0, 0]) == 1 + 4 + 4 + 9 and chosen.numpy().tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("call", [lambda x: tf.add(x, z=x), lambda x: tf.add(y=x), lambda x: tf.exp(x, y=x)])
+def test_names_that_no_tensor_has(call):
+    with pytest.raises(TypeError, match=r"takes the tensors x") as caught:
+        call(tf.constant(1.0))
+    assert __file__ in str(caught.value)

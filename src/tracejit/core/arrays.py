@@ -12,10 +12,16 @@ from .errors import DtypeError, at, user_location
 
 def to_array(x: Any, dtype: Any = None) -> np.ndarray:
     """A fresh, native, read-only ndarray of `x`; Python numbers get the default dtypes, NumPy's keep theirs."""
-    if dtype is None:
+    chosen = dtype is not None
+    if not chosen:
         dtype = default_dtype(x)
+    elif np.dtype(dtype).kind in "iu" and python_kind(x) in (float, complex) and np.size(x):
+        raise DtypeError(
+            f"{x!r} has a fraction, or may have one, and {np.dtype(dtype).name} has none: write integers, or "
+            f"tracejit.cast(x, tracejit.{np.dtype(dtype).name}) to round towards zero{at(user_location())}"
+        )
     try:
-        array = np.array(x, dtype=dtype, order="C")
+        array = np.array(x, dtype=dtype, order="C") if chosen else _filled(x, dtype)
     except (ValueError, TypeError, OverflowError) as error:
         raise DtypeError(
             f"cannot make a tensor of {type(x).__name__}: {error}{at(user_location())}"
@@ -31,6 +37,16 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
         array = array.astype(array.dtype.newbyteorder("="))
     array.flags.writeable = False
     return array
+
+
+def _filled(x: Any, dtype: np.dtype | None) -> np.ndarray:
+    """An array of the default dtype."""
+    try:
+        return np.array(x, dtype=dtype, order="C")
+    except OverflowError:
+        if dtype != np.int32 or python_kind(x) is not int:
+            raise
+        return np.array(x, dtype=np.int64, order="C")  # Python integers that int32 does not hold
 
 
 def _text(x: Any, array: np.ndarray) -> np.ndarray:
@@ -63,7 +79,7 @@ def default_dtype(x: Any) -> np.dtype | None:
     if kind is float:
         return np.dtype("float64" if wide else "float32")
     if kind is complex:
-        return np.dtype("complex128" if wide else "complex64")
+        return np.dtype("complex128")
     return np.dtype("int32") if kind is int else None
 
 

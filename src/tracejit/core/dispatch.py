@@ -10,6 +10,7 @@ import contextvars
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any, Protocol
 
 import numpy as np
@@ -432,16 +433,21 @@ def _weak_example(x: Any) -> Any:
     return kind(0) if kind is not None else 0
 
 
-def _understood(op: Op, attrs: dict[str, Any]) -> dict[str, Any]:
-    """The keywords without ``name``, which is accepted everywhere; TypeError for what would have no meaning."""
+def _understood(op: Op, inputs: tuple, attrs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """Tensors by position that were given by name, and the other keywords without ``name``, accepted everywhere.
+
+    TypeError for what would have no meaning.
+    """
     attrs.pop("name", None)
+    inputs = (*inputs, *(attrs.pop(k) for k in takewhile(attrs.__contains__, op.tensors[len(inputs) :])))
     unknown = [k for k in attrs if k not in op.keywords]
     if unknown:
         known = f", by keyword {', '.join(sorted(op.keywords))}" if op.keywords else ""
         raise TypeError(
-            f"{op}() has no argument {unknown[0]!r}: it takes tensors by position{known}{at(user_location())}"
+            f"{op}() has no argument {unknown[0]!r} here: it takes the tensors {', '.join(op.tensors)}{known}"
+            f"{at(user_location())}"
         )
-    return attrs
+    return inputs, attrs
 
 
 def _located(op: Op, error: TracejitError) -> TracejitError:
@@ -456,7 +462,7 @@ def _located(op: Op, error: TracejitError) -> TracejitError:
 def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     """The user's door of an op: prepare, make tensors, apply."""
     if attrs and not attrs.keys() <= self.keywords:
-        attrs = _understood(self, attrs)
+        inputs, attrs = _understood(self, inputs, attrs)
     if self.prepare is not None:
         try:
             inputs, attrs = self.prepare(inputs, attrs)

@@ -170,6 +170,12 @@ class Op:
         parameters = inspect.signature(self.infer).parameters.values()
         return frozenset([*self.options, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)])
 
+    @cached_property
+    def tensors(self) -> tuple[str, ...]:
+        """The names of the tensors it takes, in order; users may give them by keyword too."""
+        parameters = inspect.signature(self.infer).parameters.values()
+        return tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY])
+
     @property
     def type_name(self) -> str:
         """The name in gradient registries and ``raw_ops``: its own in camel case."""

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from sys import getrefcount
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..core.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
 from ..core.errors import DtypeError, Location, ShapeError, TracejitError, at, user_location
-from ..core.graph import Graph
+from ..core.graph import Graph, Node, Value
 from ..core.op import ops
 from ..core.spec import shape_text
 from ..core.tensor import Tensor
@@ -61,6 +62,8 @@ class Variable:
 
     __slots__ = ("trainable", "name", "spec", "handle", "_value", "__weakref__")
     __array_priority__ = 1000
+    #: Does it count what has been drawn? Then values drawn while tracing count too.
+    counts_draws = False
     __hash__ = None  # type: ignore[assignment]  # == is element-wise
 
     def __init__(
@@ -73,8 +76,8 @@ class Variable:
         with interpreting(None):
             if callable(initial) and not isinstance(initial, (Tensor, Variable)):
                 initial = initial()
-            if isinstance(initial, Tensor) and initial.is_symbolic:
-                initial = _evaluated(initial)
+            if now is not None and isinstance(initial, Tensor) and initial.is_symbolic:
+                initial = _evaluated(now, initial)
             tensor = convert_to_tensor(initial, dtype)
         if tensor.dtype.kind == "O":
             raise DtypeError(f"a Variable holds numbers or bools, not strings{at(user_location())}")
@@ -376,17 +379,43 @@ def _permit_creation(now: Trace, variable: Variable) -> None:
     created.append(variable)
 
 
-def _evaluated(tensor: Tensor) -> Tensor:
-    """The value of a traced tensor that depends on nothing but constants."""
+def _evaluated(now: Trace, tensor: Tensor) -> Tensor:
+    """The value of a traced tensor that depends on nothing but constants and Variables.
+
+    It is computed at once, from what the Variables were before the call; numbers drawn for it count as drawn.
+    """
     graph = tensor.value.graph
-    needed, nodes = {tensor.value}, []
+    held = {h.entry.value: h for h in now.held.values()}
+    known = {value: t for t, value in now.captures.values() if not t.is_symbolic}
+    nodes, needed = _needed(graph, [tensor.value])
+    drawn = [h for v, h in held.items() if v in needed and h.owner.counts_draws]
+    outputs = [tensor.value, *(h.now.value for h in drawn)]
+    nodes, needed = _needed(graph, outputs)
+    inputs = [v for v in graph.inputs if v in needed]
+    if any(v not in held and v not in known for v in inputs):
+        raise CreationError(
+            f"the initial value of a Variable depends on the function's arguments{at(user_location())}"
+        )
+    before = _BEFORE.setdefault(now, {})
+    values = [
+        known[v] if v in known else before.setdefault(id(held[v].owner), held[v].owner._value) for v in inputs
+    ]
+    part = Graph("initial_value", inputs=inputs, nodes=nodes, outputs=outputs)
+    found, *counted = replay(part, values)
+    for h, count in zip(drawn, counted, strict=True):
+        h.owner.commit(count.array)
+    return found
+
+
+#: By trace, what Variables were before it, by identity: initial values may have moved them on since.
+_BEFORE: WeakKeyDictionary[Trace, dict[int, Tensor]] = WeakKeyDictionary()
+
+
+def _needed(graph: Graph, outputs: list[Value]) -> tuple[list[Node], set[Value]]:
+    """The nodes that the outputs depend on, in order, and all values they use."""
+    needed, nodes = set(outputs), []
     for node in reversed(graph.nodes):
         if any(v in needed for v in node.outputs):
             nodes.append(node)
             needed.update(node.inputs)
-    if any(v in needed for v in graph.inputs):
-        raise CreationError(
-            f"the initial value of a Variable depends on the function's arguments{at(user_location())}"
-        )
-    part = Graph("initial_value", nodes=nodes[::-1], outputs=[tensor.value])
-    return replay(part, ())[0]
+    return nodes[::-1], needed

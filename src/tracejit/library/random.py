@@ -39,6 +39,7 @@ class RandomState(Variable):
     """Key and counter of a generator. Under :func:`tracejit.vmap` each example has a state of its own."""
 
     __slots__ = ()
+    counts_draws = True
 
     def move_on(self, blocks: Size) -> None:
         """Count what has been drawn."""

@@ -121,9 +121,9 @@ def cast_back(g: Any, dtype: np.dtype) -> Any:
     traits=ELEMENTWISE,
     samples=pairs(),
 )
-def add(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a + b``, element by element."""
-    return broadcast(a, b)
+def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x + y``, element by element."""
+    return broadcast(x, y)
 
 
 @defop(
@@ -134,9 +134,9 @@ def add(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=pairs(),
 )
-def subtract(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a - b``, element by element."""
-    return numbers(a, b)
+def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x - y``, element by element."""
+    return numbers(x, y)
 
 
 @defop(
@@ -147,9 +147,9 @@ def subtract(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=pairs(),
 )
-def multiply(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a * b``, element by element."""
-    return broadcast(a, b)
+def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x * y``, element by element."""
+    return broadcast(x, y)
 
 
 @defop(
@@ -160,9 +160,9 @@ def multiply(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0),
 )
-def divide(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a / b``, element by element; integers are divided as float64."""
-    return broadcast(a, b)
+def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x / y``, element by element; integers are divided as float64."""
+    return broadcast(x, y)
 
 
 @defop(
@@ -214,12 +214,12 @@ def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     traits=ELEMENTARY,
     samples=pairs(0.5, 2.0),
 )
-def pow(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a ** b``, element by element, with NumPy's special values.
+def pow(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x ** y``, element by element, with NumPy's special values.
 
-    Integers to a negative power give the reciprocal, truncated: 0, and ``a`` or 1 where ``a`` is 1 or -1.
+    Integers to a negative power give the reciprocal, truncated: 0, and ``x`` or 1 where ``x`` is 1 or -1.
     """
-    return numbers(a, b)
+    return numbers(x, y)
 
 
 def _zero(like: Any) -> Any:
@@ -296,15 +296,15 @@ def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
 
 
 @defop(kernel=np.maximum, lower=Scalar("max"), **_first_wins(lambda a, b: ops.less_equal(b, a)))
-def maximum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """The larger of `a` and `b`; NaN if either is. On ties the gradient goes to `a`."""
-    return ordered(broadcast(a, b))
+def maximum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The larger of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
+    return ordered(broadcast(x, y))
 
 
 @defop(kernel=np.minimum, lower=Scalar("min"), **_first_wins(lambda a, b: ops.less_equal(a, b)))
-def minimum(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """The smaller of `a` and `b`; NaN if either is. On ties the gradient goes to `a`."""
-    return ordered(broadcast(a, b))
+def minimum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The smaller of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
+    return ordered(broadcast(x, y))
 
 
 @defop(
@@ -418,9 +418,9 @@ def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0, complex=False),
 )
-def floordiv(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a // b`` rounded down; integers divided by zero give 0. No gradient flows through it."""
-    return ordered(numbers(a, b))
+def floordiv(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x // y`` rounded down; integers divided by zero give 0. No gradient flows through it."""
+    return ordered(numbers(x, y))
 
 
 @defop(
@@ -431,9 +431,9 @@ def floordiv(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0, complex=False),
 )
-def mod(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a % b`` with the sign of `b`; integers modulo zero give 0. The derivative at the jumps is that beside them."""
-    return ordered(numbers(a, b))
+def mod(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x % y`` with the sign of `y`; integers modulo zero give 0. The derivative at the jumps is that beside them."""
+    return ordered(numbers(x, y))
 
 
 @defop(kernel=np.floor, vjp=(None,), lower=Scalar("floor"), traits=ELEMENTWISE, samples=unary())

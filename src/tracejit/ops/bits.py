@@ -44,21 +44,21 @@ _COUNTS = tuple(
 
 
 @defop(kernel=np.bitwise_and, lower=Scalar("and"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS), **_TWO)
-def bitwise_and(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+def bitwise_and(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Bit by bit, 1 where both have a 1; of bools, both hold."""
-    return bits(a, b)
+    return bits(x, y)
 
 
 @defop(kernel=np.bitwise_or, lower=Scalar("or"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS), **_TWO)
-def bitwise_or(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+def bitwise_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Bit by bit, 1 where either has a 1; of bools, either holds."""
-    return bits(a, b)
+    return bits(x, y)
 
 
 @defop(kernel=np.bitwise_xor, lower=Scalar("xor"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS), **_TWO)
-def bitwise_xor(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+def bitwise_xor(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Bit by bit, 1 where the two differ; of bools, exactly one holds."""
-    return bits(a, b)
+    return bits(x, y)
 
 
 @defop(
@@ -78,15 +78,15 @@ def invert(a: TensorSpec) -> TensorSpec:
 
 
 @defop(kernel=np.left_shift, lower=Scalar("shl"), samples=_COUNTS, **_TWO)
-def left_shift(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """The bits of `a` moved up by `b` places; 0 where `b` is negative or as large as the number of bits."""
-    return integers(a, b)
+def left_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The bits of `x` moved up by `y` places; 0 where `y` is negative or as large as the number of bits."""
+    return integers(x, y)
 
 
 @defop(kernel=np.right_shift, lower=Scalar("shr"), samples=_COUNTS, **_TWO)
-def right_shift(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """The bits of `a` moved down by `b` places, signed integers keeping their sign.
+def right_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The bits of `x` moved down by `y` places, signed integers keeping their sign.
 
-    Where `b` is negative or as large as the number of bits, what is left: 0, or -1 of negative numbers.
+    Where `y` is negative or as large as the number of bits, what is left: 0, or -1 of negative numbers.
     """
-    return integers(a, b)
+    return integers(x, y)

@@ -23,39 +23,39 @@ _LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool",
 
 
 @defop(kernel=np.less, lower=Scalar("lt"), **_ORDER)
-def less(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a < b``; false where either is NaN."""
-    return ordered(broadcast(a, b)).with_dtype(BOOL)
+def less(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x < y``; false where either is NaN."""
+    return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
 @defop(kernel=np.less_equal, lower=Scalar("le"), **_ORDER)
-def less_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a <= b``; false where either is NaN."""
-    return ordered(broadcast(a, b)).with_dtype(BOOL)
+def less_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x <= y``; false where either is NaN."""
+    return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
 @defop(kernel=np.greater, lower=Scalar("gt"), **_ORDER)
-def greater(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a > b``; false where either is NaN."""
-    return ordered(broadcast(a, b)).with_dtype(BOOL)
+def greater(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x > y``; false where either is NaN."""
+    return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
 @defop(kernel=np.greater_equal, lower=Scalar("ge"), **_ORDER)
-def greater_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a >= b``; false where either is NaN."""
-    return ordered(broadcast(a, b)).with_dtype(BOOL)
+def greater_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x >= y``; false where either is NaN."""
+    return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
 @defop(kernel=np.equal, lower=Scalar("eq"), **_EQUALITY)
-def equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a == b``; false where either is NaN."""
-    return broadcast(a, b).with_dtype(BOOL)
+def equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x == y``; false where either is NaN."""
+    return broadcast(x, y).with_dtype(BOOL)
 
 
 @defop(kernel=np.not_equal, lower=Scalar("ne"), **_EQUALITY)
-def not_equal(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """``a != b``; true where either is NaN."""
-    return broadcast(a, b).with_dtype(BOOL)
+def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x != y``; true where either is NaN."""
+    return broadcast(x, y).with_dtype(BOOL)
 
 
 def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -65,15 +65,15 @@ def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
 
 
 @defop(kernel=np.logical_and, vjp=(None, None), lower=Scalar("and"), prepare=_as_bools, **_LOGIC)
-def logical_and(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+def logical_and(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Both hold."""
-    return broadcast(a, b).with_dtype(BOOL)
+    return broadcast(x, y).with_dtype(BOOL)
 
 
 @defop(kernel=np.logical_or, vjp=(None, None), lower=Scalar("or"), prepare=_as_bools, **_LOGIC)
-def logical_or(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+def logical_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Either holds."""
-    return broadcast(a, b).with_dtype(BOOL)
+    return broadcast(x, y).with_dtype(BOOL)
 
 
 @defop(
@@ -125,6 +125,6 @@ def _where_jvp(record: Any, ts: list) -> list:
         sample((3,), (2, 1), (), dtypes=("bool", "float", "float"), complex=True),
     ),
 )
-def where(condition: TensorSpec, a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """`a` where the condition holds, else `b`; the three broadcast together."""
-    return TensorSpec(broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype)
+def where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """`x` where the condition holds, else `y`; the three broadcast together."""
+    return TensorSpec(broadcast_shapes(condition.shape, x.shape, y.shape), x.dtype)

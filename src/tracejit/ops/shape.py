@@ -76,14 +76,14 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         sample((), shape=(1,)),
     ),
 )
-def reshape(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """The same elements in another shape; one size may be -1."""
     require(
-        same(x.size, product(shape)),
-        f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: "
-        f"{x.size} elements against {product(shape)}",
+        same(tensor.size, product(shape)),
+        f"cannot reshape {shape_text(tensor.shape)} to {shape_text(shape)}: "
+        f"{tensor.size} elements against {product(shape)}",
     )
-    return x.with_shape(shape)
+    return tensor.with_shape(shape)
 
 
 def _agrees(shape: Sequence[Size], other: Sequence[Size]) -> bool:
@@ -138,9 +138,9 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     batch=batch_transpose,
     samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
 )
-def transpose(x: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
+def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     """Axes in another order; by default reversed."""
-    return x.with_shape(x.shape[p] for p in perm)
+    return a.with_shape(a.shape[p] for p in perm)
 
 
 def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -157,15 +157,15 @@ def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     batch=lambda batch, x, *, shape: ops.broadcast_to(aligned(x, len(shape)), shape=(batch.size, *shape)),
     samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
 )
-def broadcast_to(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """Repeat axes of size 1, and add outer axes, up to `shape`."""
-    lead = len(shape) - len(x.shape)
+    lead = len(shape) - len(input.shape)
     fits = lead >= 0 and all(
         broadcast_size(a, b) is not None and (a == b or isinstance(a, Dim) or a == 1)
-        for a, b in zip(x.shape, shape[lead:], strict=True)
+        for a, b in zip(input.shape, shape[lead:], strict=True)
     )
-    require(fits, f"cannot broadcast {shape_text(x.shape)} to {shape_text(shape)}")
-    return x.with_shape(shape)
+    require(fits, f"cannot broadcast {shape_text(input.shape)} to {shape_text(shape)}")
+    return input.with_shape(shape)
 
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
@@ -239,16 +239,16 @@ def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
     batch=batch_concat,
     samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
 )
-def concat(*xs: TensorSpec, axis: int) -> TensorSpec:
+def concat(*values: TensorSpec, axis: int) -> TensorSpec:
     """Join tensors along an existing axis; takes a list or several arguments."""
-    first = xs[0]
-    for x in xs[1:]:
+    first = values[0]
+    for x in values[1:]:
         fits = len(x.shape) == len(first.shape) and all(
             i == axis or same(a, b) for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False))
         )
         require(fits, f"cannot join {shape_text(first.shape)} and {shape_text(x.shape)} along axis {axis}")
     total: Size = 0
-    for x in xs:
+    for x in values:
         total = total + x.shape[axis]
     return first.with_shape(total if i == axis else d for i, d in enumerate(first.shape))
 
@@ -327,9 +327,9 @@ def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
     traits=(*FREE, "rowwise"),
     samples=(sample((2,), complex=True),),
 )
-def identity(x: TensorSpec) -> TensorSpec:
-    """`x` itself, as a new tensor."""
-    return x
+def identity(input: TensorSpec) -> TensorSpec:
+    """`input` itself, as a new tensor."""
+    return input
 
 
 @defop(
@@ -340,9 +340,9 @@ def identity(x: TensorSpec) -> TensorSpec:
     traits=(*FREE, "rowwise"),
     samples=(sample((2,), complex=True),),
 )
-def stop_gradient(x: TensorSpec) -> TensorSpec:
-    """`x` itself, through which no gradient flows."""
-    return x
+def stop_gradient(input: TensorSpec) -> TensorSpec:
+    """`input` itself, through which no gradient flows."""
+    return input
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:

@@ -206,9 +206,9 @@ def softplus(x: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
 )
-def relu(x: TensorSpec) -> TensorSpec:
-    """``maximum(x, 0)``, with derivative 0 at 0."""
-    return real(x)
+def relu(features: TensorSpec) -> TensorSpec:
+    """``maximum(features, 0)``, with derivative 0 at 0."""
+    return real(features)
 
 
 def _erf_kernel(x: np.ndarray) -> np.ndarray:
