@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+# the long suites take turns on up to four cores; PYTEST_ARGS="-n 0 …" runs them in one process, as debuggers want it
+PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 PY := $(VENV)/bin/python
 
 # settings that make NumPy's BLAS take the kernels of another machine would spoil every comparison
@@ -20,10 +22,10 @@ demo: $(VENV)/examples.done ## train on scanned digits: accuracy, time per step,
 	$(PY) examples/digits.py
 
 test: $(VENV)/test.done ## run every test
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 quick: $(VENV)/test.done ## run the tests that take no more than a few seconds each
-	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not slow" $(PYTEST_ARGS)
 
 lint: $(VENV)/test.done ## check style, imports and likely mistakes with ruff
 	$(PY) -m ruff check .

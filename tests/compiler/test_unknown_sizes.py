@@ -166,3 +166,19 @@ def test_squeeze_drops_axes_of_unknown_size_where_that_is_one():
     f = tf.function(lambda x: tf.squeeze(x) * 2.0, input_signature=[tf.TensorSpec([None, None], tf.float64)])
     for shape, expected in (((1, 3), (3,)), ((2, 1), (2,)), ((2, 3), (2, 3)), ((1, 1), ())):
         assert f(np.ones(shape)).shape == expected
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_gradient_of_what_was_broadcast_to_a_known_shape(size: int) -> None:
+    """Whether the axis was repeated is decided by the call; another call is another trace."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], "float64")])
+    def f(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.broadcast_to(x, (2, 3)) ** 2)
+        return tape.gradient(y, x)
+
+    x = np.arange(1.0, size + 1)
+    np.testing.assert_array_equal(f(x), 4.0 * x * (3 // size))
+    np.testing.assert_array_equal(f(np.ones(4 - size)), np.full(4 - size, 4.0 * (3 // (4 - size))))

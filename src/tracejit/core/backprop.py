@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from .dim import Dim, Size
+from .dim import Dim, Size, UnknownSize, same
 from .dispatch import Record, recording, state
 from .errors import GradientError, ShapeError, TracejitError, at
 from .graph import Graph, silent
@@ -165,23 +165,36 @@ def _fit(g: Cotangent, spec: TensorSpec, record: Record) -> Cotangent:
 def sum_to(g: Tensor, spec: TensorSpec, record: Record) -> Tensor:
     """Sum over the axes that broadcasting added or stretched."""
     lead = len(g.shape) - len(spec.shape)
-    stretched = (
-        [i for i, d in enumerate(spec.shape) if d == 1 and g.shape[lead + i] != 1] if lead >= 0 else []
-    )
-    axes = (*range(lead), *(lead + i for i in stretched))
+    if lead < 0:
+        raise _misfit(g, spec, record)
+    stretched = [i for i, d in enumerate(spec.shape) if d == 1 and g.shape[lead + i] != 1]
     rest = [g.shape[lead + i] for i in range(len(spec.shape)) if i not in stretched]
-    if lead < 0 or rest != [d for i, d in enumerate(spec.shape) if i not in stretched]:
-        symbolic = any(isinstance(d, Dim) for d in (*g.shape, *spec.shape))
-        if lead != 0 or not symbolic:
-            raise GradientError(
-                f"the gradient rule of {record.op} returned {g.spec} for an input of {spec}{at(record.location)}"
-            )
-        return ops.reshape(g, shape=spec.shape)
+    if rest != [d for i, d in enumerate(spec.shape) if i not in stretched]:
+        if not any(isinstance(d, Dim) for d in (*g.shape, *spec.shape)):
+            raise _misfit(g, spec, record)
+        stretched = [i for i, d in enumerate(spec.shape) if _was_stretched(d, g.shape[lead + i])]
+    axes = (*range(lead), *(lead + i for i in stretched))
     try:
         summed = ops.reduce_sum(g, axis=axes) if axes else g
         return summed if summed.shape == spec.shape else ops.reshape(summed, shape=spec.shape)
     except ShapeError as error:
         raise GradientError(f"the gradient rule of {record.op} does not fit its input: {error}") from error
+
+
+def _was_stretched(size: Size, to: Size) -> bool:
+    """Was it 1, and is repeated? Of a size that is not known that is decided by the call being traced."""
+    if isinstance(size, int):
+        return size == 1 and to != 1
+    try:
+        return not same(size, to) and same(size, 1)
+    except UnknownSize:  # known only while it runs: another name of the same size
+        return False
+
+
+def _misfit(g: Tensor, spec: TensorSpec, record: Record) -> GradientError:
+    return GradientError(
+        f"the gradient rule of {record.op} returned {g.spec} for an input of {spec}{at(record.location)}"
+    )
 
 
 def linearize(
