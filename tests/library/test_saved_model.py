@@ -212,3 +212,49 @@ def test_signatures_give_names_to_results(tmp_path):
     infer = tf.saved_model.load(tmp_path).signatures["ratio"]
     assert float(infer(y=tf.constant(2.0), x=tf.constant(6.0))["ratio"]) == 3.0
     assert len(infer.inputs) == 2 and infer.structured_outputs["ratio"].dtype == tf.float32
+
+
+class Clipped(tf.Module):
+    """As a guide has it: nothing is called before saving, and the rank is open."""
+
+    @tf.function(input_signature=[tf.TensorSpec(None)])
+    def call_custom_grad(self, x):
+        @tf.custom_gradient
+        def clipped(y):
+            return y, lambda dy: tf.clip_by_norm(dy, 0.5)
+
+        return clipped(x)
+
+
+def test_open_ranks_and_custom_gradients_are_saved(tmp_path):
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=True)
+    tf.saved_model.save(Clipped(), tmp_path / "model", options=options)
+    loaded = tf.saved_model.load(tmp_path / "model")
+    v = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        output = loaded.call_custom_grad(v * v)
+    assert float(tape.gradient(output, v)) == 2.0
+    for shape in ((3,), (2, 3), (1, 2, 3)):
+        w = tf.Variable(np.ones(shape, "float32"))
+        with tf.GradientTape() as tape:
+            output = loaded.call_custom_grad(w)
+        np.testing.assert_allclose(np.linalg.norm(tape.gradient(output, w)), 0.5, rtol=1e-6)
+
+
+def test_an_open_rank_that_no_rank_fits(tmp_path):
+    class Wrong(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec(None)])
+        def __call__(self, x):
+            return tf.reshape(x, (2, 0, -1))
+
+    with pytest.raises(ValueError, match="reshape"):
+        tf.saved_model.save(Wrong(), tmp_path / "model")
+
+
+def test_a_loaded_function_converts_its_arguments_as_the_saved_one_did(saved):
+    loaded = tf.saved_model.load(saved[1])
+    expected = saved[0](X)["y"]
+    for given in (X.tolist(), tf.Variable(X), X.astype("float64").astype("float32"), tf.constant(X)):
+        np.testing.assert_array_equal(loaded(given)["y"], expected)
+    with pytest.raises((TypeError, ValueError), match="input_signature"):
+        loaded(X[0])

@@ -30,6 +30,9 @@ class NoGradient(TracejitError, LookupError):
     """An op without any derivative rule lies between target and source."""
 
 
+NoGradient.__name__ = NoGradient.__qualname__ = "LookupError"  # programs print the name of what they catch
+
+
 class Listing:
     """The recorder that keeps every call, in order."""
 

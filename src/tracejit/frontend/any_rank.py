@@ -45,6 +45,13 @@ class AnyRank:
         own_args, own_kwargs = unflatten(structure, known)
         return self.concrete(*own_args, **own_kwargs)(*args, **kwargs)
 
+    def for_rank(self, rank: int) -> Any:
+        """The trace for tensors of this rank wherever the rank is open, and of any sizes."""
+        leaves, structure = flatten(self.structured_input_signature)
+        known = [of_rank(x, rank) if isinstance(x, TensorSpec) else x for x in leaves]
+        own_args, own_kwargs = unflatten(structure, known)
+        return self.concrete(*own_args, **own_kwargs)
+
     def _given(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> list[Any]:
         """What is given in the place of each leaf, with None for what is left out."""
         places = [i for i, x in enumerate(leaves) if isinstance(x, TensorSpec)]

@@ -23,11 +23,12 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.text import constants, parse, to_text
 from ..core.trace import Held, Traced
+from ..frontend.any_rank import AnyRank
 from ..frontend.function import Function
 from ..frontend.methods import BoundFunction
 from ..frontend.signature import Arguments, Call, admits
 from ..frontend.specialization import Specialization
-from ..frontend.structure import flatten, kind_of
+from ..frontend.structure import flatten, kind_of, unflatten
 from ..frontend.variable import Variable
 from .checkpoint import store
 from .module import Module, children
@@ -35,6 +36,8 @@ from .saved_nests import decoded, encoded
 
 FILE = "saved_model.tracejit"
 FORMAT = "2"
+#: Where an ``input_signature`` leaves the rank open and nothing was called, these are traced.
+RANKS = range(5)
 
 
 class NotSaved(TracejitError, ValueError):
@@ -54,7 +57,8 @@ def save(
     """Save the compiled functions and the Variables of an object.
 
     Saved are the traces that exist: those of earlier calls, of ``get_concrete_function``, and the one of an
-    ``input_signature``. Attributes that are Modules are saved with theirs.
+    ``input_signature``; where that leaves a rank open and nothing was called, one for each rank up to 4 that the
+    function takes. Attributes that are Modules are saved with theirs.
 
     Parameters
     ----------
@@ -191,10 +195,11 @@ class _Saving:
             return {"traces": [self.trace(f, f.arguments, path)], "parameters": _parameters(f.signature)}
         whole = f.function if isinstance(f, BoundFunction) else f
         if whole.input_signature is not None and not whole.traces():
-            whole.get_concrete_function()
+            _trace_for_signature(whole)
         return {
             "traces": [self.trace(made, made.arguments, path) for made in whole.traces()],
             "parameters": _parameters(whole.signature),
+            "signature": _encoded_signature(whole.input_signature),
         }
 
     def trace(self, made: Specialization, key: Any, path: str) -> dict[str, Any]:
@@ -221,6 +226,20 @@ class _Saving:
             "variables": [self.variable(v) for v in made.variables()],
             "call": call,
         }
+
+
+def _trace_for_signature(f: Function) -> None:
+    """Trace a function that was not called; where a rank is open, for every small rank that it takes."""
+    made = f.get_concrete_function()
+    if isinstance(made, AnyRank):
+        failures = []
+        for rank in RANKS:
+            try:
+                made.for_rank(rank)
+            except TracejitError as error:
+                failures.append(error)
+        if len(failures) == len(RANKS):
+            raise failures[0]
 
 
 def _functions(obj: Any) -> Iterator[tuple[str, Any]]:
@@ -259,6 +278,21 @@ def _spec(s: TensorSpec) -> list:
     return [[str(d) for d in s.shape], s.dtype.name]
 
 
+def _encoded_signature(signature: tuple | None) -> list | None:
+    """An ``input_signature``: its structure, and per TensorSpec a shape, in which None is open, and a dtype."""
+    if signature is None:
+        return None
+    specs, structure = flatten(signature)
+    return [encoded(structure), [[list(s.shape) if s.ranked else None, s.dtype.name] for s in specs]]
+
+
+def _decoded_signature(described: list | None) -> tuple | None:
+    if described is None:
+        return None
+    structure, specs = described
+    return unflatten(decoded(structure), [TensorSpec(shape, dtype) for shape, dtype in specs])
+
+
 # ---- loading --------------------------------------------------------------------------------------------
 
 
@@ -278,13 +312,15 @@ class LoadedModel(Module):
 class LoadedFunction(Function):
     """A compiled function of which only its traces are left."""
 
-    def __init__(self, name: str, parameters: list | None, traces: Sequence[Specialization]):
+    def __init__(
+        self, name: str, parameters: list | None, signature: tuple | None, traces: Sequence[Specialization]
+    ):
         def gone(*args: Any, **kwargs: Any) -> Any:
             raise NotSaved(f"{name} was saved without its Python code{at(user_location())}")
 
         gone.__name__ = gone.__qualname__ = name
         gone.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
-        super().__init__(gone)
+        super().__init__(gone, signature)
         self.saved = list(traces)
 
     def traces(self) -> list[Specialization]:
@@ -405,7 +441,8 @@ class _Loading:
             values = tuple(decoded(v) for v in call["values"])
             made.arguments = Arguments(decoded(call["structure"]), values, tuple(call["positions"]))
             made.signature = None if parameters is None else _signature(parameters)
-        return LoadedFunction(name, parameters, [made for _, made in traces])
+        signature = _decoded_signature(described.get("signature"))
+        return LoadedFunction(name, parameters, signature, [made for _, made in traces])
 
     def trace(self, described: dict[str, Any]) -> Specialization:
         table = {k: self.arrays[f"constant {k}"] for k in described["constants"]}
