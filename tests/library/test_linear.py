@@ -147,7 +147,7 @@ def test_matmul_of_turned_matrices(dtype, run):
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
     np.testing.assert_allclose(tf.matmul(a, b, False, True).numpy(), a @ turn(b), rtol=1e-12)
     with pytest.raises(
-        TypeError, match=r"matmul\(\) has no argument 'transpose': it takes tensors by position"
+        TypeError, match=r"matmul\(\) has no argument 'transpose': it takes the tensors a, b"
     ):
         tf.matmul(a, b, transpose=True)
 

@@ -122,8 +122,8 @@ def test_name_is_accepted_and_what_has_no_meaning_refused():
             r"reshape\(\) has no argument 'order'.*by keyword shape",
         ),
         (
-            lambda: tf.multiply(x=1.0, y=2.0),
-            r"multiply\(\) has no argument 'x': it takes tensors by position",
+            lambda: tf.multiply(1.0, x=2.0),
+            r"multiply\(\) has no argument 'x': it takes the tensors x, y",
         ),
         (lambda: tf.raw_ops.Cumsum([1.0], exclusive=True), "has no argument 'exclusive'"),
     ):

@@ -444,7 +444,7 @@ def _understood(op: Op, inputs: tuple, attrs: dict[str, Any]) -> tuple[tuple, di
     if unknown:
         known = f", by keyword {', '.join(sorted(op.keywords))}" if op.keywords else ""
         raise TypeError(
-            f"{op}() has no argument {unknown[0]!r} here: it takes the tensors {', '.join(op.tensors)}{known}"
+            f"{op}() has no argument {unknown[0]!r}: it takes the tensors {', '.join(op.tensors)}{known}"
             f"{at(user_location())}"
         )
     return inputs, attrs
