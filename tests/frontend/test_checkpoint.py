@@ -152,3 +152,52 @@ def test_a_function_that_assigns_is_refused():
 
 def test_without_anything_that_records_it_is_the_function():
     assert float(tf.recompute_grad(lambda x: x.numpy() * 2)(tf.constant(2.0))) == 4.0
+
+
+def slope(a: Any, b: Any) -> Any:
+    """A gradient by the first factor, which is another number where both are one tensor."""
+    with tf.GradientTape() as tape:
+        tape.watch(a)
+        y = a * b
+    return tape.gradient(y, a)
+
+
+@pytest.mark.parametrize("compiled", (False, True))
+@pytest.mark.parametrize("b", (tf.constant(3.0), None))
+def test_a_tensor_given_twice_is_one_tensor_whether_recorded_or_not(b: Any, compiled: bool):
+    a = tf.constant(3.0)
+    b = a if b is None else b
+
+    def twice(x: Any) -> Any:
+        return tf.checkpoint(slope)(x, x if b is a else b)
+
+    run = tf.function(twice) if compiled else twice
+    with tf.GradientTape() as outer:
+        outer.watch(a)
+        recorded = run(a)
+    assert float(recorded) == float(run(a)) == (6.0 if b is a else 3.0)
+    assert (outer.gradient(recorded, a) is None) == (b is not a)
+
+
+def test_a_variable_is_a_variable_inside_whether_recorded_or_not():
+    v = tf.Variable(3.0)
+
+    def own(v: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = v * v * v
+        return tape.gradient(y, v)
+
+    run = tf.checkpoint(own)
+    with tf.GradientTape() as tape:
+        recorded = run(v)
+    assert float(recorded) == float(run(v)) == 27.0
+    assert float(tape.gradient(recorded, v)) == 18.0
+
+
+def test_what_is_returned_is_a_tensor_whether_recorded_or_not():
+    run = tf.checkpoint(lambda x, n: {"x": x, "n": n})
+    with tf.GradientTape() as tape:
+        x = tf.constant(1.0)
+        tape.watch(x)
+        recorded = run(x, 2)
+    assert [type(y) for y in recorded.values()] == [type(y) for y in run(x, 2).values()] == [tf.Tensor] * 2

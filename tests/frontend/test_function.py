@@ -297,6 +297,25 @@ class TestThreads:
         in_threads(4, lambda i: [count() for _ in range(100)])
         assert float(v) == 400.0
 
+    @pytest.mark.parametrize("change", ["whole", "part", "rows"])
+    def test_no_eager_update_is_lost_beside_compiled_ones(self, change):
+        v = tf.Variable([0.0, 0.0])
+        compiled = tf.function(lambda: v.assign_add([1.0, 1.0]))
+        row = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]), (2,))
+        eager = {
+            "whole": lambda: v.assign_add([1.0, 0.0]),
+            "part": lambda: v[0].assign_add(1.0),
+            "rows": lambda: v.assign_add(row),
+        }[change]
+        compiled()
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            in_threads(4, lambda i: [(compiled if i == 0 else eager)() for _ in range(100)])
+        finally:
+            sys.setswitchinterval(interval)
+        assert v.numpy().tolist() == [401.0, 101.0]
+
     def test_a_long_call_ends_beside_many_short_ones(self):
         v, done = tf.Variable(0.0), threading.Event()
 
@@ -346,6 +365,20 @@ class TestThreads:
 
         in_threads(4, go)
         assert float(v) == 200.0
+
+
+def test_what_returns_nothing_runs_under_tapes(capsys):
+    @tf.function
+    def show(x):
+        tf.print(x)
+
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        show(x)
+        y = x * x
+    assert float(tape.gradient(y, x)) == 4.0
+    assert capsys.readouterr().err == "2\n"
 
 
 def in_threads(n, go):

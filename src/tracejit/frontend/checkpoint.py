@@ -13,10 +13,11 @@ from ..core.errors import TracejitError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.trace import trace
+from .autograph.operators import eager_callee
 from .function import Function
 from .specialization import converted
-from .structure import flatten, unflatten
-from .variable import Variable, tracer
+from .structure import Structure, flatten, unflatten
+from .variable import tracer
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,35 +47,42 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        inputs = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
         if tracer() is None and not state.recorders:
-            return f(*args, **kwargs)
-        return _recomputed(compiled, args, kwargs)
+            return _once(f, inputs, structure)
+        return _recomputed(compiled, inputs, structure)
 
     return run
 
 
-def _recomputed(compiled: Function, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """One op that holds the graph of the function, traced anew: what it uses of its surroundings may change."""
-    leaves, structure = flatten((args, kwargs))
-    inputs = [
-        as_tensor(x) if isinstance(x, (Tensor, Variable, np.ndarray, np.generic)) else x for x in leaves
-    ]
+def _once(f: Callable[..., Any], inputs: list[Any], structure: Structure) -> Any:
+    """Where nothing records: the function itself, with the arguments and results that it has elsewhere."""
+    args, kwargs = unflatten(structure, inputs)
+    results, found = flatten(eager_callee(f)(*args, **kwargs))
+    return unflatten(found, [converted(y, f) for y in results])
+
+
+def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> Any:
+    """One op that holds the graph of the function, traced anew: what it uses of its surroundings may change.
+
+    A tensor that is given twice is one tensor in the function, too: a tape in there may watch it.
+    """
+    given = {x.serial: x for x in inputs if x.__class__ is Tensor}
     returned: list[Any] = []
 
     def body(*tensors: Tensor) -> list[Tensor]:
-        take = iter(tensors)
-        own = [next(take) if x.__class__ is Tensor else x for x in inputs]
-        inner_args, inner_kwargs = unflatten(structure, own)
-        results, found = flatten(compiled(*inner_args, **inner_kwargs))
+        own = dict(zip(given, tensors, strict=True))
+        args, kwargs = unflatten(structure, [own[x.serial] if x.__class__ is Tensor else x for x in inputs])
+        results, found = flatten(compiled(*args, **kwargs))
         returned.append(found)
         return [converted(y) for y in results]
 
-    tensors = [x for x in inputs if x.__class__ is Tensor]
-    traced = trace(body, [t.spec for t in tensors], compiled.__name__)
+    traced = trace(body, [t.spec for t in given.values()], compiled.__name__)
     if any(h.assigned for h in traced.held):
         raise TracejitError(
             f"{compiled.__name__} is run again by its gradient, so it cannot assign a Variable: return the new value "
             f"instead{at(user_location())}"
         )
-    outer = (*tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
+    outer = (*given.values(), *traced.captured, *(h.owner.__tensor__() for h in traced.held))
     return unflatten(returned[0], list(apply(ops.recomputed, outer, {"graph": traced.graph})))

@@ -60,6 +60,9 @@ class Recording:
             self.passed_over(record)
             return
         outputs = record.outputs
+        if not outputs:  # a function called for its effects
+            self.passed_over(record)
+            return
         first = outputs[0]
         if len(outputs) == 1:
             if first.dtype.kind not in "fc":

@@ -6,7 +6,6 @@ All writes to Variables happen together, after the compiled code has returned; c
 from __future__ import annotations
 
 import inspect
-import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
@@ -31,10 +30,7 @@ from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_en
 from .signature_text import outline, signature_text
 from .structure import LEAF, Structure, kind_of, unflatten
 from .unrolled import warn_if_slow
-from .variable import Variable, tracer
-
-#: Held while new values of Variables are stored, so that calls in several threads lose none.
-_committing = threading.RLock()
+from .variable import Variable, changing, tracer
 
 
 def converted(y: Any, f: Any = None) -> Tensor:
@@ -153,10 +149,10 @@ class Specialization:
         if not self._once and self._in_rows is None:
             before = [v._value for v in variables]
             outputs = self._executable([*arrays, *[t.array for t in before]])
-            with _committing:
+            with changing:
                 if all(variables[k]._value is before[k] for k, _ in self._updates):
                     return self._committed(outputs, arrays, variables)
-        with _committing:
+        with changing:
             arrays += [v._value.array for v in variables]
             return self._committed(self._executable(arrays), arrays, variables)
 
@@ -198,7 +194,7 @@ class Specialization:
         """Run as one `call` that recorders hear: tapes then differentiate the whole graph."""
         if not self._updates:
             return self._applied(tensors)
-        with _committing:
+        with changing:
             return self._applied(tensors)
 
     def _applied(self, tensors: list[Tensor]) -> Any:

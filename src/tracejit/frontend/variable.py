@@ -2,11 +2,12 @@
 
 Eagerly a Variable holds its value; while a function is traced it is a pair of graph values, the one it had at
 entry and the one it has now. Every read starts a new history: gradients reach the handle, never what was
-assigned.
+assigned. Outside of traces one thread at a time changes values, so that updates in several threads lose none.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from sys import getrefcount
 from types import SimpleNamespace
@@ -32,6 +33,9 @@ from .row_updates import in_range
 
 _ORDER = "buifc"  # kinds of dtype a value may be widened along
 
+#: Held while values of Variables change, from the reading of the old one to the storing of the new one.
+changing = threading.RLock()
+
 
 def tracer() -> Trace | None:
     """The trace in charge, if any."""
@@ -41,6 +45,10 @@ def tracer() -> Trace | None:
 
 class Variable:
     """A tensor with state.
+
+    What changes its value is atomic, eagerly and compiled: no update is lost when several threads make some, and of
+    ``assign_add(1.0)`` in four threads all four count. ``v.assign(v + 1.0)`` is two steps, between which others may
+    change it; in a compiled function it is one.
 
     Parameters
     ----------
@@ -208,35 +216,40 @@ class Variable:
             if tracer() is None and not rows.is_symbolic and in_range(rows.indices.array, self.shape[0]):
                 self.add_rows(rows.indices.array, rows.values.array)
             else:
-                self.store(ops.scatter_add(self.current(), rows.indices, rows.values, axis=0))
+                self.change(lambda now: ops.scatter_add(now, rows.indices, rows.values, axis=0))
         return self
 
     def add_rows(self, indices: np.ndarray, values: np.ndarray) -> None:
         """Add to rows outside of traces: in the Variable's own memory when nobody else holds its value."""
-        if not alone(self):
-            self._value = Tensor(np.array(self._value.array))
-        array = self._value.array
-        array.flags.writeable = True  # a tensor's array may have been locked
-        state.quiet.run(add_at, array, indices, values)
-        self._value = Tensor(array)
+        with changing:
+            if not alone(self):
+                self._value = Tensor(np.array(self._value.array))
+            array = self._value.array
+            array.flags.writeable = True  # a tensor's array may have been locked
+            state.quiet.run(add_at, array, indices, values)
+            self._value = Tensor(array)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """``v[index] = value``: assign this part of the value. Gradients do not flow to what was assigned."""
-        if state.recorders:
-            with pausing():
-                self.store(At(self.current())[index].set(value))
-        else:
-            self.store(At(self.current())[index].set(value))
+        self.change(lambda now: At(now)[index].set(value))
 
     def _update(self, op: Callable[..., Any], delta: Any) -> Variable:
         delta = self._fitting(delta, "update")
         if state.recorders:
             tell("assign", delta, self.key().serial)
-            with pausing():
-                self.store(op(self.current(), delta))
-        else:
-            self.store(op(self.current(), delta))
+        self.change(lambda now: op(now, delta))
         return self
+
+    def change(self, new: Callable[[Tensor], Tensor]) -> None:
+        """Store what `new` makes of the value now, on no tape and with no other update in between."""
+        if state.recorders:
+            with pausing():
+                self.change(new)
+        elif tracer() is not None:
+            self.store(new(self.current()))
+        else:
+            with changing:
+                self.store(new(self._value))
 
     def _fitting(self, value: Any, what: str = "assign") -> Tensor:
         x = as_tensor(value)
@@ -264,7 +277,8 @@ class Variable:
             )
         now = tracer()
         if now is None:
-            self._value = Tensor(tensor.array)
+            with changing:
+                self._value = Tensor(tensor.array)
             return
         held = now.hold(self, self.spec)
         held.now, held.assigned = now.lift(tensor), True

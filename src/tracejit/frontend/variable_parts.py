@@ -14,6 +14,8 @@ from typing import Any
 from weakref import ref
 
 from ..core.tensor import Tensor
+from ..ops.at import At
+from ..ops.indexing import get
 from .variable import Variable
 
 _read: Callable[[Variable, Any], Tensor] = vars(Variable)["__getitem__"]
@@ -46,7 +48,7 @@ def _assigning(name: str, how: Callable[[Any, Any], Any] | None) -> property:
 def _assign(
     variable: Variable, index: Any, how: Any, value: Any, use_locking: bool = False, name: str | None = None
 ) -> Variable:
-    variable[index] = value if how is None else how(_read(variable, index), value)
+    variable.change(lambda now: At(now)[index].set(value if how is None else how(get(now, index), value)))
     return variable
 
 

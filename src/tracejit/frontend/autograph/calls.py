@@ -53,6 +53,8 @@ class Conversion:
 
 _conversions: dict[tuple[int, bool], tuple[weakref.ref, Conversion]] = {}
 _AS_IT_IS = Conversion(None, None)
+#: Of functions of this package that may be given the user's: as they are, called with converted ones.
+_BUT_ITS_ARGUMENTS = Conversion(None, None)
 
 
 def callee(f: Any, eager: bool = False) -> Any:
@@ -95,9 +97,11 @@ def _of_function(f: FunctionType, eager: bool) -> Any:
         return _of_ours(f, eager)
     else:
         conversion = _remember(code, _converted(f, eager), eager)
-    if conversion.code is None:
+    if conversion is _AS_IT_IS:
         return f
-    return _function(f, conversion.code)
+    if conversion is _BUT_ITS_ARGUMENTS:
+        return functools.partial(_with_converted_arguments, f, eager)
+    return f if conversion.code is None else _function(f, conversion.code)
 
 
 def _function(f: FunctionType, code: CodeType) -> FunctionType:
@@ -123,7 +127,7 @@ def _remember(code: CodeType, conversion: Conversion, eager: bool) -> Conversion
 
 def _of_ours(f: FunctionType, eager: bool) -> Any:
     """A function of this package, with the user's functions in its closure or arguments converted."""
-    replaced = None if eager else _replaced(f)
+    replaced = None if eager else REPLACED.get(f)
     if replaced is not None:
         return replaced
     if f.__closure__:
@@ -133,17 +137,16 @@ def _of_ours(f: FunctionType, eager: bool) -> Any:
         made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
         made.__kwdefaults__ = f.__kwdefaults__
         return made
-    if not _takes_functions(f.__code__):
-        return f
-
-    def with_converted_arguments(*args: Any, **kwargs: Any) -> Any:
-        return f(*[_argument(a, eager) for a in args], **{k: _argument(v, eager) for k, v in kwargs.items()})
-
-    return with_converted_arguments
+    _remember(f.__code__, _BUT_ITS_ARGUMENTS if _takes_functions(f.__code__) else _AS_IT_IS, eager)
+    return _of_function(f, eager)
 
 
-def _replaced(f: Any) -> Any:
-    return REPLACED.get(f)
+def _with_converted_arguments(f: FunctionType, eager: bool, /, *args: Any, **kwargs: Any) -> Any:
+    if not _FUNCTIONS.isdisjoint([x.__class__ for x in args]):
+        args = tuple([_argument(x, eager) for x in args])
+    if kwargs:
+        kwargs = {k: _argument(x, eager) for k, x in kwargs.items()}
+    return f(*args, **kwargs)
 
 
 def _takes_functions(code: CodeType) -> bool:
@@ -151,8 +154,11 @@ def _takes_functions(code: CodeType) -> bool:
     return file.startswith(("frontend", "library")) and not file.endswith(("function.py", "creation.py"))
 
 
+_FUNCTIONS = frozenset((FunctionType, MethodType, functools.partial))
+
+
 def _argument(x: Any, eager: bool) -> Any:
-    return callee(x, eager) if x.__class__ in (FunctionType, MethodType, functools.partial) else x
+    return callee(x, eager) if x.__class__ in _FUNCTIONS else x
 
 
 def _converted_cell(cell: CellType, eager: bool) -> CellType:
