@@ -126,3 +126,18 @@ def test_a_table_made_row_by_row(signature):
     for a, b, wanted in (("kitten", "sitting", 3), ("flaw", "lawn", 2), ("", "ab", 2), ("abc", "abc", 0)):
         letters = [tf.constant([ord(c) for c in w], tf.int32) for w in (a, b)]
         assert int(f(*letters)) == int(distance(*letters)) == wanted
+
+
+def test_sizes_are_read_off_long_and_branching_chains_once():
+    """Thousands of steps, and a number of paths that grows threefold with each: neither recursion nor repetition."""
+
+    @tf.function(input_signature=ROWS)
+    def f(x):
+        n = tf.shape(x)[0]
+        for _ in range(3000):
+            n = n + 1
+        for _ in range(60):
+            n = n + n - n
+        return tf.ones((n,))
+
+    assert f(np.ones((2, 3), np.float32)).shape == (3002,)

@@ -23,15 +23,22 @@ class InvalidGraph(TracejitError):
 
 
 class Value:
-    """One SSA value: where it comes from is its `graph`; its spec is all that is known of it."""
+    """One SSA value: where it comes from is its `graph`; its spec is all that is known of it.
 
-    __slots__ = ("spec", "graph")
+    Attributes
+    ----------
+    node : Node or None
+        Which added it to the graph, None for inputs. For use while tracing: passes put other nodes in its place.
+    """
+
+    __slots__ = ("spec", "graph", "node")
     __array_ufunc__ = None  # NumPy must refuse it, not wrap it in an object array
     nbytes = 0  # no memory yet
 
     def __init__(self, spec: TensorSpec, graph: Graph):
         self.spec = spec
         self.graph = graph
+        self.node: Node | None = None
 
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray:
         raise TypeError("a graph value has no array")
@@ -122,7 +129,10 @@ class Graph:
     ) -> tuple[Value, ...]:
         """Append a node; returns its output values."""
         outputs = tuple([Value(s, self) for s in specs])
-        self.nodes.append(Node(op, inputs, attrs, outputs, location))
+        node = Node(op, inputs, attrs, outputs, location)
+        for value in outputs:
+            value.node = node
+        self.nodes.append(node)
         return outputs
 
     def add_copy(self, node: Node, env: dict[Value, Value]) -> tuple[Value, ...]:

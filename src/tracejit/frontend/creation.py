@@ -133,7 +133,7 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
 
 
 def _literal(x: Tensor) -> np.ndarray | None:
-    node = next((n for n in x.value.graph.nodes if x.value in n.outputs), None)
+    node = x.value.node
     return node.attrs["value"].array if node is not None and node.op.name == "constant" else None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.dim import Size, maximum
 from ..core.dispatch import apply, as_tensor, interpreting, state
-from ..core.graph import Node, Value
+from ..core.graph import Graph, Node, Value
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -32,17 +32,54 @@ def held_sizes(x: Tensor) -> Held | None:
 
 
 def _held(value: Any) -> Held | None:
-    value = _outside(value)
-    if value.__class__ is not Value:
-        return tuple(np.ravel(value).tolist())
+    """Worked out once per value, and without recursion: what counts while tracing is a chain as long as the program."""
+    waiting = [value]
+    while waiting:
+        v = waiting[-1]
+        missing = [] if _is_known(v) else [u for u in _sources(v) if not _is_known(u)]
+        if missing:
+            waiting += missing
+            continue
+        if not _is_known(v):
+            _found(v.graph)[v] = _passed_on(v)
+        waiting.pop()
+    return _known(value)
+
+
+def _found(graph: Graph) -> dict[Value, Held | None]:
+    """What was worked out of the values of a graph."""
+    return graph.derived.setdefault("held sizes", {})
+
+
+def _is_known(value: Any) -> bool:
+    return value.__class__ is not Value or value in _found(value.graph)
+
+
+def _known(value: Any) -> Held | None:
+    return _found(value.graph)[value] if value.__class__ is Value else tuple(np.ravel(value).tolist())
+
+
+def _sources(value: Value) -> Sequence[Any]:
+    """What the sizes in it come from: the inputs of an op that passes them on, or what was captured."""
+    node = value.node
     if len(value.spec.shape) > 1:
+        return ()
+    if node is not None:
+        return node.inputs if node.op.name in _RULES else ()
+    outside = _outside(value)
+    return () if outside is value else (outside,)
+
+
+def _passed_on(value: Value) -> Held | None:
+    sources = _sources(value)
+    held = [_known(v) for v in sources]
+    node = value.node
+    if None in held or (node is None and not held) or len(value.spec.shape) > 1:
         return None
-    node = _source(value)
-    rule = None if node is None else _RULES.get(node.op.name)
-    if node is None or rule is None:
-        return None
-    inputs = [_held(v) for v in node.inputs]
-    return None if None in inputs else rule(node, [h for h in inputs if h is not None])
+    if node is None:
+        return held[0]
+    rule = _RULES.get(node.op.name)
+    return None if rule is None else rule(node, [h for h in held if h is not None])
 
 
 def _outside(value: Any) -> Any:
@@ -53,10 +90,6 @@ def _outside(value: Any) -> Any:
         value = value if found is None else found._payload
         now = now.parent
     return value
-
-
-def _source(value: Value) -> Node | None:
-    return next((n for n in reversed(value.graph.nodes) if value in n.outputs), None)
 
 
 def _arithmetic(f: Callable[[Size, Size], Size]) -> Callable[[Node, Sequence[Held]], Held | None]:
@@ -113,7 +146,7 @@ def size_of(x: Tensor) -> Size:
     held = held_sizes(x)
     if held is not None:
         return held[0]
-    node = _source(x._payload)
+    node = x._payload.node
     if node is not None and node.op.name == "multiply" and not any(v.spec.shape for v in node.inputs):
         a, b = (size_of(Tensor(v, v.spec)) for v in node.inputs)
         return a * b
@@ -137,7 +170,7 @@ def counting(x: Tensor) -> Tensor:
 def _original(value: Value) -> Value:
     """The integer before it was captured or cast."""
     value = _outside(value)
-    node = _source(value)
+    node = value.node
     if node is None or node.op.name not in ("cast", "identity") or node.inputs[0].spec.dtype.kind not in "iu":
         return value
     return _original(node.inputs[0])
