@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import tracejit  # noqa: F401  completes Tensor
+import tracejit
 from checks import levels
 from checks.derivatives import (
     Arrays,
@@ -403,3 +403,36 @@ def test_loop_ir_and_machine_code_agree_with_the_kernels(name: str, order: str):
     found = levels.derived(graph, order)
     if found is not None:
         levels.assert_levels_agree(found, levels.complete(found, xs, graph, order))
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tracejit.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("memory", [None, "recompute"])
+def test_loops_without_iterations_depend_on_what_they_start_with_alone(mode, memory):
+    """Values, and which derivatives are None, are the same in both modes; those of the second order too."""
+
+    @mode
+    def f(w, x, rows):
+        with tracejit.GradientTape(persistent=True) as tape:
+            tape.watch([w, x, rows])
+            with tracejit.GradientTape() as inner:
+                inner.watch(x)
+                y = tracejit.fori_loop(0, 0, lambda i, v: v * w, x * x, memory=memory)
+            first = inner.gradient(y, x)
+            z, stacked = tracejit.scan(lambda c, r: (c * w + r, c * r), x, rows, memory=memory)
+        return (
+            y,
+            tape.gradient(y, [w, x]),
+            tape.gradient([z, stacked], [w, x, rows]),
+            tape.gradient(first, [w, x]),
+        )
+
+    w, x = tracejit.constant(2.0), tracejit.constant(3.0)
+    y, of_loop, of_scan, second = f(w, x, tracejit.zeros((0,)))
+    assert float(y) == 9.0
+    assert of_loop[0] is None and float(of_loop[1]) == 6.0
+    assert of_scan[0] is None and float(of_scan[1]) == 1.0 and of_scan[2] is None
+    assert second[0] is None and float(second[1]) == 2.0
+    _, tangent = tracejit.jvp(
+        mode(lambda u, v: tracejit.fori_loop(0, 0, lambda i, c: c * u, v)), [w, x], [x, w]
+    )
+    assert float(tangent) == 2.0

@@ -85,6 +85,10 @@ def _keeping_carries(inputs: Sequence[Tensor], attrs: dict) -> dict:
 def _loop_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     """A loop over the kept carries in the other direction, running the body's gradient graph."""
     attrs = record.attrs
+    if attrs["length"] == 0:  # nothing depends on what it captures, as eagerly
+        count, init, *_ = loop_parts(record.inputs, attrs)
+        behind = len(count) + len(init)
+        return [*(None for _ in count), *gs[: len(init)], *(None for _ in record.inputs[behind:])]
     if "memory" in attrs:
         return _checkpointed_vjp(record, gs, needs)
     count, _, xs, captured = loop_parts(record.inputs, attrs)
@@ -245,6 +249,8 @@ def _loop_jvp(record: Record, ts: list) -> list:
     count, init, xs, captured = loop_parts(record.inputs, attrs)
     c, m, body = attrs["carries"], attrs["rows"], attrs["body"]
     t_init, t_xs, t_captured = ts[len(count) :][:c], ts[len(count) + c :][:m], ts[len(count) + c + m :]
+    if attrs["length"] == 0:
+        return [*t_init, *(None for _ in record.outputs[c:])]
     active = [t is not None for t in t_init]
     fixed = [t is not None for t in (*t_xs, *t_captured)]
     while True:
