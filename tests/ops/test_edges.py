@@ -94,3 +94,20 @@ def test_second_derivatives_near_zero_and_at_one(mode, f, at_small, at_one):
 def test_running_sums_keep_the_sign_of_zero(mode):
     found = mode(tf.cumsum)(np.array([-0.0, -0.0, 0.0])).numpy()
     assert np.signbit(found).tolist() == [True, True, False]
+
+
+@MODES
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_running_products_keep_the_sign_of_zero(mode, size):
+    x = np.array([-0.0, 3.0, 1.0, 2.0, 1.0, 1.0, 4.0, 1.0])[:size]
+    for reverse, values in ((False, x), (True, x[::-1])):
+        found = mode(lambda v, r=reverse: tf.math.cumprod(v, reverse=r))(values).numpy()
+        assert np.signbit(found).all() and not found.any()
+
+
+@MODES
+def test_running_products_have_second_derivatives_at_zeros(mode):
+    """Of x, x y and x y z, added: with z they have the Hessian [[0, 1 + z, y], [1 + z, 0, x], [y, x, 0]]."""
+    hessian = mode(tf.hessian(lambda v: tf.reduce_sum(tf.math.cumprod(v))))
+    found = hessian(np.array([0.0, 2.0, 3.0])).numpy()
+    np.testing.assert_array_equal(found, [[0, 4, 2], [4, 0, 0], [2, 0, 0]])

@@ -239,4 +239,7 @@ def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:
         tuple((first, part.shape[axis], 2) if k == axis else (0, d, 1) for k, d in enumerate(shape))
         for first, part in ((0, even), (1, odd))
     )
-    return ops.place(even, odd, shape=tuple(shape), slices=slices)
+    whole = ops.fill(shape=tuple(shape), value=0, dtype=even.dtype)
+    for part, where in zip((even, odd), slices, strict=True):
+        whole = ops.slice_set(whole, part, slices=where)
+    return whole
