@@ -254,3 +254,32 @@ def test_operators_of_bits_refuse_floats():
 def test_divmod_of_a_number_by_a_tensor():
     assert [t.item() for t in divmod(7, tf.constant(2.0))] == [3.0, 1.0]
     assert [t.item() for t in tf.function(lambda x: divmod(-7, x))(tf.constant(2))] == [-4, 1]
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [("int8", 300), ("int8", -129), ("uint8", -1), ("uint8", 256), ("int32", 2**40), ("int64", 2**70)]
+    + [("uint64", -1), ("uint64", 2**64)],
+)
+def test_integers_that_a_dtype_does_not_hold_are_divided_and_compared(dtype, number, mode):
+    """As NumPy does; an integer result would not be theirs, and is refused."""
+    limits = np.iinfo(dtype)
+    x = np.array([limits.min, 0, 1, limits.max], dtype)
+    for op in (
+        operator.truediv,
+        operator.lt,
+        operator.le,
+        operator.gt,
+        operator.ge,
+        operator.eq,
+        operator.ne,
+    ):
+        for f in (lambda a, op=op: op(a, number), lambda a, op=op: op(number, a)):
+            with np.errstate(divide="ignore"):
+                wanted = f(x)
+            found = mode(f)(tf.constant(x))
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found.numpy(), wanted)
+    with pytest.raises(TypeError, match=r"cast what it meets to a wider dtype(.|\n)*test_operators\.py"):
+        mode(lambda a: a + number)(tf.constant(x))

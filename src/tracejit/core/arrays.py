@@ -23,8 +23,9 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
     try:
         array = np.array(x, dtype=dtype, order="C") if chosen else _filled(x, dtype)
     except (ValueError, TypeError, OverflowError) as error:
+        remedy = ": cast what it meets to a wider dtype first" if isinstance(error, OverflowError) else ""
         raise DtypeError(
-            f"cannot make a tensor of {type(x).__name__}: {error}{at(user_location())}"
+            f"cannot make a tensor of {type(x).__name__}: {error}{remedy}{at(user_location())}"
         ) from None
     if array.dtype.kind in "SUO":
         array = _text(x, array)

@@ -451,10 +451,11 @@ def _understood(op: Op, inputs: tuple, attrs: dict[str, Any]) -> tuple[tuple, di
 
 
 def _located(op: Op, error: TracejitError) -> TracejitError:
-    """What is wrong with arguments, with the op and the user's line unless it has one."""
-    if getattr(error, "explained", False) or "\n  at " in str(error):
+    """What is wrong with arguments, with the op and the user's line, each once."""
+    if getattr(error, "explained", False):
         return error
-    worded = type(error)(f"{op}: {error}{at(user_location())}")
+    message = str(error)
+    worded = type(error)(f"{op}: {message}" + ("" if "\n  at " in message else at(user_location())))
     setattr(worded, "explained", True)  # noqa: B010  any error may carry it
     return worded
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import as_tensor, promote
+from ..core.errors import DtypeError
 from ..core.op import defop, numeric, ops, ordered, sample
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, broadcast_shapes
@@ -40,9 +41,29 @@ def converted(x: Any, dtype: np.dtype) -> Any:
     return x if x.dtype == dtype else cast(x, dtype=dtype)
 
 
+def _beyond(x: Any, other: Any) -> bool:
+    """Is `x` a Python integer that the integers of `other` do not hold?"""
+    dtype = getattr(other, "dtype", None)
+    if x.__class__ is not int or dtype is None or dtype.kind not in "iu":
+        return False
+    return not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max
+
+
+def matched_beyond(inputs: Sequence[Any], number: Callable[[int], float]) -> tuple[Any, Any]:
+    """Two inputs brought to one dtype; a Python integer that the other's does not hold becomes that number."""
+    try:
+        return matched(inputs, {})[0]  # type: ignore[return-value]
+    except DtypeError:
+        a, b = inputs
+        if not _beyond(a, b) and not _beyond(b, a):
+            raise
+    a, b = (number(a) if _beyond(a, b) else a), (number(b) if _beyond(b, a) else b)
+    return matched((a, b), {})[0]  # type: ignore[return-value]
+
+
 def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: one dtype, integers and bools turned into float64 as NumPy does."""
-    inputs, attrs = matched(inputs, attrs)
+    """Prepare: one dtype for two, integers and bools turned into float64 as NumPy does."""
+    inputs = matched_beyond(inputs, float)
     if inputs[0].dtype.kind in "iub":
         inputs = tuple(cast(x, dtype=np.dtype("float64")) for x in inputs)
     return inputs, attrs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +12,18 @@ from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, require
 from ..core.op import defop, ops, ordered, sample
 from ..core.spec import TensorSpec, broadcast_shapes
-from .arithmetic import ELEMENTWISE, broadcast, matched, pairs
+from .arithmetic import ELEMENTWISE, broadcast, matched, matched_beyond, pairs
 from .lowering import Compose, Scalar
 
 BOOL = np.dtype(bool)
 
-_NONE = {"vjp": (None, None), "prepare": matched, "traits": ELEMENTWISE}
+
+def _compared(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Prepare: one dtype. An integer that the dtype does not hold is larger, or smaller, than all that it holds."""
+    return matched_beyond(inputs, lambda n: math.inf if n > 0 else -math.inf), attrs
+
+
+_NONE = {"vjp": (None, None), "prepare": _compared, "traits": ELEMENTWISE}
 _ORDER = {**_NONE, "samples": pairs(complex=False)}
 _EQUALITY = {**_NONE, "samples": pairs(complex=True)}
 _LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool", "bool"))}

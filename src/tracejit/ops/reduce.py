@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.dim import Size, product
 from ..core.dispatch import as_tensor
-from ..core.errors import ShapeError, require
+from ..core.errors import ShapeError, at, require, user_location
 from ..core.op import defop, numeric, ops, sample
 from ..core.spec import TensorSpec
 from .batch import batch_size_value, inner
@@ -24,14 +24,14 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
         return (one_axis(int(axis), rank),)
     axes = tuple(sorted([one_axis(int(a), rank) for a in axis]))
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"an axis is named twice in {axis}")
+        raise ShapeError(f"an axis is named twice in {axis}{at(user_location())}")
     return axes
 
 
 def one_axis(axis: int, rank: int) -> int:
     """A canonical axis."""
     if not -rank <= axis < rank:
-        raise ShapeError(f"axis {axis} is out of range for rank {rank}")
+        raise ShapeError(f"axis {axis} is out of range for rank {rank}{at(user_location())}")
     return axis % rank
 
 

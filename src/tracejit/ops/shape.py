@@ -10,7 +10,7 @@ import numpy as np
 from ..core.batching import Batch, aligned
 from ..core.dim import Dim, Size, broadcast_size, product, same
 from ..core.dispatch import JOIN, as_tensor
-from ..core.errors import require
+from ..core.errors import ShapeError, at, require, user_location
 from ..core.op import Joint, defop, ops, sample
 from ..core.scattered import dense
 from ..core.spec import TensorSpec, shape_text
@@ -52,14 +52,19 @@ def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any],
 
 
 def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    at = shape.index(-1)
-    known = product(s for i, s in enumerate(shape) if i != at)
+    place = shape.index(-1)
+    known = product(s for i, s in enumerate(shape) if i != place)
     total = x.size
     if isinstance(known, int) and isinstance(total, int):
-        require(known != 0 and total % known == 0, f"cannot reshape {x.shape} to {shape_text(shape)}")
+        fits = known != 0 and total % known == 0
+    else:
+        fits = same(total // known * known, total)
+    if not fits:
+        raise ShapeError(
+            f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: {total} elements are no multiple of {known}"
+        )
     missing = total // known
-    require(same(missing * known, total), f"cannot reshape {x.shape} to {shape_text(shape)}")
-    return tuple(missing if i == at else s for i, s in enumerate(shape))
+    return tuple(missing if i == place else s for i, s in enumerate(shape))
 
 
 @defop(
@@ -123,8 +128,11 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     x = as_tensor(inputs[0])
     rank = len(x.shape)
     perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
-    perm = tuple(reversed(range(rank))) if perm is None else tuple(one_axis(int(p), rank) for p in perm)
-    require(sorted(perm) == list(range(rank)), f"perm {perm} is not an order of the {rank} axes")
+    if perm is None:
+        return (x,), {"perm": tuple(range(rank - 1, -1, -1))}
+    perm = tuple([one_axis(int(p), rank) for p in perm])
+    if sorted(perm) != list(range(rank)):
+        raise ShapeError(f"perm {perm} is not an order of the {rank} axes")
     return (x,), {"perm": perm}
 
 
@@ -171,8 +179,8 @@ def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     """Insert an axis of size 1 before position `axis`."""
     x = as_tensor(input)
-    at = one_axis(axis, len(x.shape) + 1)
-    return reshape(x, shape=(*x.shape[:at], 1, *x.shape[at:]))
+    place = one_axis(axis, len(x.shape) + 1)
+    return reshape(x, shape=(*x.shape[:place], 1, *x.shape[place:]))
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
@@ -184,7 +192,8 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
         if axis is None
         else ([one_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis)])
     )
-    require(all(same(x.shape[a], 1) for a in axes), f"cannot squeeze axes {axes} of {shape_text(x.shape)}")
+    if not all(same(x.shape[a], 1) for a in axes):
+        raise ShapeError(f"cannot squeeze axes {axes} of {shape_text(x.shape)}{at(user_location())}")
     return reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
 
 
