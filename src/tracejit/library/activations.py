@@ -87,13 +87,13 @@ def log_softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> 
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
-    """``min(relu(x), 6)``, with derivative 0 at both ends."""
+    """``min(relu(x), 6)``, with derivative 0 at both ends; of second derivatives :func:`relu` tells."""
     x: Any = as_tensor(features)
     return ops.where(x >= 6.0, 6.0, ops.relu(x))  # NaN stays NaN
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`x` where positive, ``alpha * x`` elsewhere.
+    """`x` where positive, ``alpha * x`` elsewhere; of second derivatives :func:`relu` tells.
 
     Examples
     --------

@@ -207,7 +207,12 @@ def softplus(x: TensorSpec) -> TensorSpec:
     samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
 )
 def relu(features: TensorSpec) -> TensorSpec:
-    """``maximum(features, 0)``, with derivative 0 at 0."""
+    """``maximum(features, 0)``, with derivative 0 at 0.
+
+    The derivative is chosen by a comparison, through which nothing flows, as in `maximum`, `minimum` and `where`: a
+    tape gives None for the second derivative where nothing else depends on `features`. Zeros would have to be carried
+    back through all that lies before.
+    """
     return real(features)
 
 
