@@ -146,8 +146,15 @@ def test_first_and_second_derivatives(name, run):
 
 
 def test_of_equal_elements_the_first_gets_the_gradient(run):
-    found = run(tf.grad(lambda x: tf.reduce_sum(tf.nn.max_pool2d(x, 2, 2, "VALID"))))(tf.ones((1, 2, 2, 1)))
-    assert found.numpy().ravel().tolist() == [1.0, 0.0, 0.0, 0.0]
+    gradient = run(tf.grad(lambda x: tf.reduce_sum(tf.nn.max_pool2d(x, 2, 2, "VALID"))))
+    for image, first in (
+        ([[1, 1], [1, 1]], 0),
+        ([[0, 1], [1, 0]], 1),
+        ([[0, 1], [1, 1]], 1),
+        ([[0, 0], [1, 1]], 2),
+    ):
+        found = gradient(tf.constant(image, tf.float32)[None, :, :, None])
+        assert found.numpy().ravel().tolist() == [float(i == first) for i in range(4)]
 
 
 def test_batches_of_unknown_size_and_integers():
@@ -169,11 +176,19 @@ def test_batches_of_unknown_size_and_integers():
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"has 3 channels, the filters .* are for 2"):
         tf.nn.conv2d(X, W[:, :, :2], 1, "SAME")
+    with pytest.raises(ValueError, match=r"has 3 channels, the filters .* are for 1"):
+        tf.nn.depthwise_conv2d(X, W[:, :, :1], 1, "SAME")
+    with pytest.raises(ValueError, match="filters are .height, width, channels, outputs of each."):
+        tf.nn.depthwise_conv2d(X, W[0], 1, "SAME")
     with pytest.raises(ValueError, match="a batch, 2 axes and channels"):
         tf.nn.conv2d(X[0], W, 1, "SAME")
     with pytest.raises(ValueError, match="padding is 'SAME', 'VALID'"):
         tf.nn.max_pool2d(X, 2, 1, "FULL")
-    with pytest.raises(ValueError, match="strides of 0"):
-        tf.nn.max_pool2d(X, 2, 0, "SAME")
+    for strides in (0, [1, 2, 3], [2, 1, 1, 1]):
+        with pytest.raises(ValueError, match=r"strides are positive, one for all 2 axes .* got"):
+            tf.nn.max_pool2d(X, 2, strides, "SAME")
+    for padding in ([[1, 1]], [[0, 0], [1, 1], [1, 1], [1, 0]], [[-1, 0], [0, 0]]):
+        with pytest.raises(ValueError, match=r"a pair \(before, after\) for each of 2 axes"):
+            tf.nn.conv2d(X, W, 1, padding)
     with pytest.raises(ValueError, match="one or two axes"):
         tf.nn.max_pool(X[0, 0], 2, 1, "SAME")
