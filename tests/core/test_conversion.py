@@ -116,7 +116,8 @@ def test_tensors_by_name(run):
     @run
     def f(x):
         row = tf.reshape(tensor=tf.concat(values=[x, tf.add(x=x, y=1.0)], axis=0), shape=(1, 4))
-        return tf.matmul(a=row, b=tf.transpose(a=row)), tf.where(condition=tf.less(x, y=1.5), x=x, y=0.0)
+        small = tf.logical_and(x=tf.less(x, y=1.5), y=tf.logical_not(x=tf.math.is_nan(x=x)))
+        return tf.matmul(a=row, b=tf.transpose(a=row)), tf.where(condition=small, x=x, y=0.0)
 
     product, chosen = f(tf.constant([1.0, 2.0]))
     assert float(product[0, 0]) == 1 + 4 + 4 + 9 and chosen.numpy().tolist() == [1.0, 0.0]
@@ -127,3 +128,14 @@ def test_names_that_no_tensor_has(call):
     with pytest.raises(TypeError, match=r"takes the tensors x") as caught:
         call(tf.constant(1.0))
     assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_conditions_and_positions_of_a_wrong_dtype(run):
+    x = tf.constant([1.0, 2.0])
+    for f, message in (
+        (lambda v: tf.where(v, v, v), "where: takes a bool condition, got float32: compare first"),
+        (lambda v: tf.gather(v, v), "gather: indices are integers, got float32: cast them"),
+    ):
+        with pytest.raises(DtypeError, match=message):
+            run(f)(x)

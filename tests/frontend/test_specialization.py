@@ -242,6 +242,8 @@ class TestSignatures:
         assert not spec.is_compatible_with(tf.ones([3, 3]))
         assert not spec.is_compatible_with(tf.ones([3, 2], tf.float64))
         assert tf.TensorSpec(None).is_compatible_with(tf.ones([3, 2]))
+        assert tf.TensorSpec(None).is_compatible_with(tf.TensorSpec(None))
+        assert spec.is_compatible_with(tf.TensorSpec(None, spec.dtype))
         assert tf.TensorSpec.from_tensor(tf.ones([2])) == tf.TensorSpec([2])
 
 

@@ -94,6 +94,8 @@ def test_second_derivatives_near_zero_and_at_one(mode, f, at_small, at_one):
 def test_running_sums_keep_the_sign_of_zero(mode):
     found = mode(tf.cumsum)(np.array([-0.0, -0.0, 0.0])).numpy()
     assert np.signbit(found).tolist() == [True, True, False]
+    found = mode(tf.cumsum)(np.array([complex(-0.0, -0.0), complex(0.0, -0.0)])).numpy()
+    assert np.signbit(found.real).tolist() == [True, False] and np.signbit(found.imag).all()
 
 
 @MODES

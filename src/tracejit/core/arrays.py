@@ -23,7 +23,8 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
     try:
         array = np.array(x, dtype=dtype, order="C") if chosen else _filled(x, dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        remedy = ": cast what it meets to a wider dtype first" if isinstance(error, OverflowError) else ""
+        wider = "; take a wider dtype, which tracejit.cast(x, dtype) gives tensors that it meets"
+        remedy = wider if isinstance(error, OverflowError) else ""
         raise DtypeError(
             f"cannot make a tensor of {type(x).__name__}: {error}{remedy}{at(user_location())}"
         ) from None

@@ -242,7 +242,9 @@ def mentions(spec: TensorSpec, sizes: set[str]) -> bool:
 
 def _needed(graph: Graph, wanted: Iterable[Value]) -> tuple[list[Node], set[Value]]:
     """The nodes, last first, that the given values and their sizes depend on, and all values among these."""
-    live, sizes, kept = set(wanted), set(), []  # type: ignore[var-annotated]
+    live = set(wanted)
+    sizes: set[str] = set()
+    kept: list[Node] = []
     symbolic = any(binding_rows(node) for node in graph.nodes)
     for v in live if symbolic else ():
         note_sizes(v.spec, sizes)

@@ -87,15 +87,13 @@ class TensorSpec:
         return tensor.spec
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Does a tensor, or every tensor of another spec, fit? None admits any size."""
-        shape = tuple(other.shape)
-        return self.dtype == other.dtype and (
-            not self.ranked
-            or (
-                len(self.shape) == len(shape)
-                and all(a is None or b is None or a == b for a, b in zip(self.shape, shape))
-            )
-        )
+        """May a tensor, or a tensor of another spec, fit? None, in either, is any size, or any rank."""
+        if self.dtype != other.dtype:
+            return False
+        if self.shape is None or other.shape is None:
+            return True
+        sizes = zip(self.shape, other.shape, strict=False)
+        return len(self.shape) == len(other.shape) and all(a is None or b is None or a == b for a, b in sizes)
 
     def __repr__(self) -> str:
         return self.text

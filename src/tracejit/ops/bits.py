@@ -72,9 +72,9 @@ def bitwise_xor(x: TensorSpec, y: TensorSpec) -> TensorSpec:
         sample((), dtypes=("bool",)),
     ),
 )
-def invert(a: TensorSpec) -> TensorSpec:
+def invert(x: TensorSpec) -> TensorSpec:
     """Every bit turned around: ``-x - 1`` of signed integers; of bools, the opposite."""
-    return bits(a)
+    return bits(x)
 
 
 @defop(kernel=np.left_shift, lower=Scalar("shl"), samples=_COUNTS, **_TWO)

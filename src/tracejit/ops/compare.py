@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import as_tensor
-from ..core.errors import ShapeError, require
+from ..core.errors import DtypeError, require
 from ..core.op import defop, ops, ordered, sample
-from ..core.spec import TensorSpec, broadcast_shapes
+from ..core.spec import TensorSpec, broadcast_shapes, dtype_name
 from .arithmetic import ELEMENTWISE, broadcast, matched, matched_beyond, pairs
 from .lowering import Compose, Scalar
 
@@ -91,9 +91,9 @@ def logical_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=(sample((2, 3), dtypes=("bool",)),),
 )
-def logical_not(a: TensorSpec) -> TensorSpec:
+def logical_not(x: TensorSpec) -> TensorSpec:
     """The opposite."""
-    return a.with_dtype(BOOL)
+    return x.with_dtype(BOOL)
 
 
 @defop(
@@ -103,16 +103,18 @@ def logical_not(a: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=(sample((2, 3), complex=True),),
 )
-def is_nan(a: TensorSpec) -> TensorSpec:
-    """True where `a` is not a number."""
-    return a.with_dtype(BOOL)
+def is_nan(x: TensorSpec) -> TensorSpec:
+    """True where `x` is not a number."""
+    return x.with_dtype(BOOL)
 
 
 def _selected(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     chosen, _ = matched(inputs[1:], {})
     condition = as_tensor(inputs[0])
     if condition.dtype != BOOL:
-        raise ShapeError(f"where takes a bool condition, got {condition.dtype.name}")
+        raise DtypeError(
+            f"takes a bool condition, got {dtype_name(condition.dtype)}: compare first, as in x != 0"
+        )
     return (condition, *chosen), attrs
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from ..core.batching import Batch
 from ..core.dim import Size, same
 from ..core.dispatch import as_tensor
-from ..core.errors import ShapeError, require
+from ..core.errors import DtypeError, require
 from ..core.op import defop, numeric, ops, sample
 from ..core.scattered import Scattered
-from ..core.spec import TensorSpec, shape_text
+from ..core.spec import TensorSpec, dtype_name, shape_text
 from ..core.tensor import Tensor
 from .arithmetic import converted
 from .lowering import Nests
@@ -66,7 +66,9 @@ def canonical(x: Any, indices: Any, given: Mapping[str, Any]) -> tuple[Any, Any,
     """Tensor, indices and attributes as the ops take them."""
     x, indices = as_tensor(x), as_tensor(indices)
     if indices.dtype.kind not in "iu":  # to ask for the name of a dtype takes longer than to gather
-        raise ShapeError(f"indices are integers, got {indices.dtype.name}")
+        raise DtypeError(
+            f"indices are integers, got {dtype_name(indices.dtype)}: cast them, or take a bool as a mask"
+        )
     attrs = {"axis": one_axis(int(given.get("axis", 0)), len(x.shape))}
     if given.get("batch_dims"):
         attrs["batch_dims"] = int(given["batch_dims"])

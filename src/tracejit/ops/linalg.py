@@ -49,11 +49,15 @@ def _matmul_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.matmul(a, b)
 
 
+def turned(x: Any) -> Any:
+    """The last two axes exchanged."""
+    rank = len(x.shape)
+    return ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
 def swapped(x: Any) -> Any:
     """The last two axes exchanged; complex numbers conjugated, as the derivative of a product needs."""
-    rank = len(x.shape)
-    turned = ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return ops.conj(turned) if x.dtype.kind == "c" else turned
+    return ops.conj(turned(x)) if x.dtype.kind == "c" else turned(x)
 
 
 @defop(

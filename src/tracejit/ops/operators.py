@@ -121,10 +121,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         found[f"__{name}__"] = _compared(op, None)
     found["__eq__"], found["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
     found["__pow__"], found["__divmod__"] = _pow, _divmod
-    found["__rdivmod__"] = lambda self, other: (
-        arithmetic.floordiv(other, self),
-        arithmetic.mod(other, self),
-    )
+    found["__rdivmod__"] = lambda self, other: _divmod(other, self)
     found["__neg__"] = lambda self: arithmetic.negative(self)
     found["__pos__"] = lambda self: ops.identity(self)
     found["__abs__"] = lambda self: arithmetic.abs(self)
@@ -261,7 +258,7 @@ def _matrices_transposed(self: Any) -> Any:
     rank = len(self.shape)
     if rank < 2:
         raise ValueError(f"mT takes matrices, this is {self.spec}{at(user_location())}")
-    return ops.transpose(self, perm=(*range(rank - 2), rank - 1, rank - 2))
+    return linalg.turned(self)
 
 
 def _reduction(reduce: Callable[..., Any]) -> Callable[..., Any]:

@@ -221,7 +221,7 @@ def _cumsum_kernel(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
 def _cumsum_nests(b: Any, out: TensorSpec, x: Any, *, axis: int, reverse: bool) -> Any:
     result = b.empty(out)
     source, target = (x.flipped(axis), result.flipped(axis)) if reverse else (x, result)
-    b.scan(source, target, axis, "add", -0.0 if x.dtype.kind == "f" else 0)  # -0.0 + x is x, -0.0 included
+    b.scan(source, target, axis, "add", -0.0 if x.dtype.kind in "fc" else 0)  # -0.0 + x is x, -0.0 included
     return result
 
 
