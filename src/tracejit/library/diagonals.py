@@ -17,7 +17,7 @@ from ..ops.shape import expand_dims
 _INT64 = np.dtype("int64")
 
 
-def _offsets(rows: Any, columns: Any) -> Any:
+def offsets(rows: Any, columns: Any) -> Any:
     """Of each place of a matrix, the number of its diagonal: 0 is the main one, 1 the one above."""
     down, across = (ops.iota(size=n, dtype=_INT64) for n in (rows, columns))
     return ops.subtract(across, expand_dims(down, 1))
@@ -79,6 +79,8 @@ def diag(
      [0 2]], shape=(2, 2), dtype=int32)
     """
     x: Any = as_tensor(diagonal)
+    if not x.shape:
+        raise ShapeError(f"a diagonal has an axis, got {x.spec}{at(user_location())}")
     down, right, size = max(-int(k), 0), max(int(k), 0), x.shape[-1]
     square = size + down + right if num_rows < 0 and num_cols < 0 else None
     rows = square or (size + down if num_rows < 0 else num_rows)
@@ -91,7 +93,7 @@ def diag(
         ops.fill(shape=(*x.shape[:-1], n), value=0, dtype=x.dtype) for n in (right, columns - right - size)
     ]
     along = ops.concat(row[0], x, row[1], axis=len(x.shape) - 1)  # its element for each column
-    chosen = ops.equal(_offsets(rows, columns), int(k))
+    chosen = ops.equal(offsets(rows, columns), int(k))
     return ops.where(chosen, expand_dims(along, -2), ops.cast(padding_value, dtype=x.dtype))
 
 
@@ -109,7 +111,7 @@ def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: int = 
     x = _matrices(input)
     rows, columns = x.shape[-2:]
     placed = diag(ops.cast(as_tensor(diagonal, x.dtype), dtype=x.dtype), None, k, rows, columns)
-    return ops.where(ops.equal(_offsets(rows, columns), int(k)), placed, x)
+    return ops.where(ops.equal(offsets(rows, columns), int(k)), placed, x)
 
 
 def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = None) -> Tensor:
@@ -124,7 +126,7 @@ def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = Non
      [3 4]], shape=(2, 2), dtype=int32)
     """
     x = _matrices(input)
-    offset = _offsets(*x.shape[-2:])
+    offset = offsets(*x.shape[-2:])
     low, high = int(num_lower), int(num_upper)
     if low >= 0:
         x = ops.where(ops.greater_equal(offset, -low), x, ops.cast(0, dtype=x.dtype))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,16 @@ from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..frontend.reductions import reduce_max, reduce_sum
+from ..frontend.reductions import reduce_max, reduce_min, reduce_sum
 from ..ops import linalg
 from ..ops.arithmetic import matched
 from ..ops.reduce import one_axis
 from ..ops.shape import expand_dims, squeeze
 from .diagonals import diag_part
+
+_DOTS = (
+    "\N{GREEK CAPITAL LETTER ALPHA}"  # the first letter for an axis behind dots; users write none above it
+)
 
 
 def norm(
@@ -35,7 +40,7 @@ def norm(
     ord : str or number
         Of vectors ``"euclidean"`` (or 2), 1, ``inf``, or any positive number p: the p-th root of the sum of p-th
         powers. Of matrices ``"fro"`` (or ``"euclidean"``), 1 and ``inf``: the largest sum of sizes of a column,
-        and of a row.
+        and of a row; -1 and ``-inf``: the smallest.
     axis : int or pair of int, optional
         None is all axes, taken as one vector; a pair means matrices.
     keepdims : bool
@@ -52,36 +57,42 @@ def norm(
     tf.Tensor([ 5. 10.], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(tensor)
+    ord = {"inf": np.inf, "fro": "euclidean"}.get(ord, ord)
     if isinstance(axis, (tuple, list)) and len(axis) == 2:
-        return _matrix_norm(x, ord, axis, keepdims)
-    euclidean = ord in ("euclidean", "fro", 2, 2.0)
-    if axis is None and not keepdims and euclidean:
+        return matrix_norm(x, ord, axis, keepdims)
+    if ord != "euclidean" and not (isinstance(ord, Real) and ord > 0):
+        raise ValueError(f"ord is 'euclidean', inf or a positive number, got {ord!r}{at(user_location())}")
+    return vector_norm(x, 2 if ord == "euclidean" else ord, axis, keepdims)
+
+
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
+    """The norm of what the axes hold (None: all), taken as one vector, for any number but 0."""
+    if ord == 2 and axis is None and not keepdims:
         return linalg.norm(x)
     sizes = ops.abs(x)
-    if euclidean:
+    if ord == 2:
         return ops.sqrt(reduce_sum(ops.square(sizes), axis, keepdims))
-    if ord in (np.inf, "inf"):
-        return reduce_max(sizes, axis, keepdims)
-    if ord in (1, 1.0):
+    if ord in (np.inf, -np.inf):
+        return (reduce_max if ord > 0 else reduce_min)(sizes, axis, keepdims)
+    if ord == 1:
         return reduce_sum(sizes, axis, keepdims)
-    if not isinstance(ord, (int, float)) or ord <= 0:
-        raise ValueError(f"ord is 'euclidean', inf or a positive number, got {ord!r}{at(user_location())}")
-    return ops.pow(reduce_sum(ops.pow(sizes, ord), axis, keepdims), 1.0 / ord)
+    return ops.pow(reduce_sum(ops.pow(sizes, float(ord)), axis, keepdims), 1.0 / float(ord))
 
 
-def _matrix_norm(x: Any, ord: Any, axis: Sequence[int], keepdims: bool) -> Tensor:
+def matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor:
+    """The norm of matrices whose rows and columns are numbered by two axes."""
+    rows, columns = (one_axis(int(k), len(x.shape)) for k in axes)
     sizes = ops.abs(x)
-    if ord in ("euclidean", "fro"):
-        return ops.sqrt(reduce_sum(ops.square(sizes), axis, keepdims))
-    if ord not in (1, 1.0, np.inf, "inf"):
+    if ord == "euclidean":
+        return ops.sqrt(reduce_sum(ops.square(sizes), (rows, columns), keepdims))
+    if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError(
-            f"of matrices 'fro', 1 and inf are known, not {ord!r}; for the Euclidean norm of all elements "
-            f"write ord='fro'{at(user_location())}"
+            f"of matrices the norms 'fro', 1, -1, inf and -inf are known, not {ord!r}, which needs singular values; "
+            f"for the Euclidean norm of all elements write ord='fro'{at(user_location())}"
         )
-    rows, columns = axis
-    summed, chosen = (rows, columns) if ord == 1 else (columns, rows)
-    found = reduce_max(reduce_sum(sizes, summed, True), chosen, True)
-    return found if keepdims else squeeze(found, tuple(axis))
+    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    found = (reduce_max if ord > 0 else reduce_min)(reduce_sum(sizes, summed, True), chosen, True)
+    return found if keepdims else squeeze(found, (rows, columns))
 
 
 def normalize(
@@ -228,17 +239,8 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """
     tensors = list(matched(inputs, {})[0]) if len(inputs) > 1 else [as_tensor(x) for x in inputs]
     terms, result = _letters(equation, tensors)
-    sizes: dict[str, Size] = {}
-    operands = []
-    for term, x in zip(terms, tensors, strict=True):
-        operands.append(_once(term, x))
-        for letter, size in zip(term, x.shape, strict=True):
-            known = sizes.setdefault(letter, size)
-            if not same(known, size):
-                raise ShapeError(
-                    f"{letter!r} is {known} and {size} in {equation!r} of "
-                    f"{', '.join(str(t.spec) for t in tensors)}{at(user_location())}"
-                )
+    sizes = _sizes(equation, terms, tensors)
+    operands = [_without_single(*_once(term, x), sizes) for term, x in zip(terms, tensors, strict=True)]
     while len(operands) > 1:
         kept = set(result).union(*(set(term) for term, _ in operands[2:]))
         operands[:2] = [_contracted(operands[0], operands[1], kept)]
@@ -259,7 +261,7 @@ def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
         )
     counts = [len(x.shape) - len(t.replace("...", "")) for t, x in zip(terms, tensors, strict=True)]
     dots = max([c for c, t in zip(counts, terms, strict=True) if "..." in t], default=0)
-    names = [chr(0x391 + i) for i in range(dots)]
+    names = [chr(ord(_DOTS) + i) for i in range(dots)]
     for position, (term, count, x) in enumerate(zip(terms, counts, tensors, strict=True)):
         if count < 0 or (count and "..." not in term) or "." in term.replace("...", "", 1):
             raise ShapeError(f"{term!r} of {equation!r} does not fit {x.spec}{at(user_location())}")
@@ -274,6 +276,39 @@ def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
             f"the result of {equation!r} has letters twice, or of no operand{at(user_location())}"
         )
     return terms, result
+
+
+def _sizes(equation: str, terms: Sequence[str], tensors: Sequence[Any]) -> dict[str, Size]:
+    """The size that each letter stands for; axes behind dots may also have size 1."""
+    sizes: dict[str, Size] = {}
+    pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
+    for letter, size in pairs:
+        dots = letter >= _DOTS
+        before = sizes.setdefault(letter, size)
+        if dots and _is_single(before):
+            sizes[letter] = size
+        elif not (same(before, size) or (dots and _is_single(size))):
+            raise ShapeError(
+                f"{'an axis behind dots' if dots else repr(letter)} is {before} and {size} in {equation!r} of "
+                f"{', '.join(str(t.spec) for t in tensors)}{at(user_location())}"
+            )
+    return sizes
+
+
+def _is_single(size: Size) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+def _without_single(term: str, x: Any, sizes: dict[str, Size]) -> tuple[str, Any]:
+    """An operand without the axes of size 1 that broadcast: another operand has a size for their letter."""
+    single = tuple(
+        [
+            i
+            for i, (c, n) in enumerate(zip(term, x.shape, strict=True))
+            if _is_single(n) and not _is_single(sizes[c])
+        ]
+    )
+    return "".join(c for i, c in enumerate(term) if i not in single), squeeze(x, single) if single else x
 
 
 def _once(term: str, x: Any) -> tuple[str, Any]:

@@ -5,34 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..core.dim import product, same
+from ..core.dim import product
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
+from ..core.spec import broadcast_shapes
 from ..core.tensor import Tensor
 from ..frontend.vectorize import vmap
 from ..ops.factor import identity_of
 from ..ops.linalg import swapped
-from ..ops.shape import expand_dims
-
-_INT64 = np.dtype(np.int64)
+from .diagonals import band_part
 
 
 def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
-    """`f` of one matrix each, or of each in the leading axes."""
+    """`f` of one matrix each, or of each in the leading axes, which broadcast."""
     tensors = [as_tensor(x) for x in inputs]
-    first = tensors[0]
-    if len(first.shape) < 2:
-        raise ShapeError(f"takes matrices, got {first.spec}{at(user_location())}")
-    if len(first.shape) == 2:
-        return f(*tensors)
-    lead = first.shape[:-2]
-    if any(len(x.shape) != len(first.shape) or not all(map(same, x.shape, lead)) for x in tensors):
+    if any(len(x.shape) < 2 for x in tensors):
         shown = " and ".join(str(x.spec) for x in tensors)
-        raise ShapeError(f"the leading axes of {shown} differ{at(user_location())}")
-    flat = [ops.reshape(x, shape=(product(lead), *x.shape[-2:])) for x in tensors]
+        raise ShapeError(f"takes matrices, got {shown}{at(user_location())}")
+    lead = broadcast_shapes(*(x.shape[:-2] for x in tensors))
+    if not lead:
+        return f(*tensors)
+    spread = [ops.broadcast_to(x, shape=(*lead, *x.shape[-2:])) for x in tensors]
+    flat = [ops.reshape(x, shape=(product(lead), *x.shape[-2:])) for x in spread]
     found = vmap(f)(*flat)
     many = found if isinstance(found, tuple) else (found,)
     shaped = tuple([ops.reshape(y, shape=(*lead, *y.shape[1:])) for y in many])
@@ -83,16 +78,7 @@ def triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
     """The `x` with ``matrix @ x = rhs``, reading the lower (or upper) triangle of the matrices alone."""
-    a = as_tensor(matrix)
-    kept = _triangle(a, lower)
-    return solve(kept, rhs, adjoint)
-
-
-def _triangle(a: Tensor, lower: bool) -> Tensor:
-    rows, columns = (ops.iota(size=n, dtype=_INT64) for n in a.shape[-2:])
-    row, column = expand_dims(rows, 1), columns
-    inside = ops.greater_equal(row, column) if lower else ops.less_equal(row, column)
-    return ops.where(inside, a, 0)
+    return solve(band_part(matrix, -1, 0) if lower else band_part(matrix, 0, -1), rhs, adjoint)
 
 
 def det(input: Any, name: str | None = None) -> Tensor:

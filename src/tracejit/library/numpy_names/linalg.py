@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,63 +64,36 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     >>> float(tnp.linalg.norm([3.0, 4.0]))
     5.0
     """
-    v = floats(x)
+    v: Any = floats(x)
     if axis is None and ord is None:
-        return linear.norm(v, "euclidean", None, keepdims)
-    axes = axes_of(axis, len(v.shape)) if not isinstance(axis, (tuple, list)) else tuple(axis)
+        return linear.vector_norm(v, 2, None, keepdims)
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else axes_of(axis, len(v.shape))
     if len(axes) == 1:
         return vector_norm(v, axis=axes[0], ord=2 if ord is None else ord, keepdims=keepdims)
     if len(axes) == 2:
-        return _matrix_norm(v, "fro" if ord is None else ord, axes, keepdims)
+        return linear.matrix_norm(v, _named(ord), axes, keepdims)
     raise ShapeError(f"norm is over one axis or two, not {len(axes)} of {v.spec}{at(user_location())}")
 
 
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """The norm of vectors over axes, all by default, taken as one: any number, ``inf`` or ``-inf``."""
     v: Any = floats(x)
-    sizes = ops.abs(v)
     if isinstance(ord, str):
         raise ValueError(f"of vectors ord is a number, not {ord!r}{at(user_location())}")
     if ord == 0:
         found = reductions.count_nonzero(v, axis, keepdims=keepdims)
-        return ops.cast(found, dtype=sizes.dtype)
-    if ord == -np.inf:
-        return reductions.min(sizes, axis, keepdims=keepdims)
-    if ord > 0:
-        return linear.norm(v, ord, axis, keepdims) if _one(axis) else _powers(sizes, ord, axis, keepdims)
-    return _powers(sizes, ord, axis, keepdims)
+        return ops.cast(found, dtype=ops.abs(v).dtype)
+    return linear.vector_norm(v, ord, axis, keepdims)
 
 
-def _one(axis: Any) -> bool:
-    return axis is None or isinstance(axis, (int, np.integer))
-
-
-def _powers(sizes: Any, ord: float, axis: Any, keepdims: bool) -> Tensor:
-    if ord == np.inf:
-        return reductions.max(sizes, axis, keepdims=keepdims)
-    total = reductions.sum(ops.pow(sizes, float(ord)), axis, keepdims=keepdims)
-    return ops.sqrt(total) if ord == 2 else ops.pow(total, 1.0 / ord)
+def _named(ord: Any) -> Any:
+    """What `linear` calls it."""
+    return "euclidean" if ord is None or ord == "fro" else ord
 
 
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """The norm of matrices in the last two axes: ``"fro"``, 1, -1, ``inf`` or ``-inf``."""
-    return _matrix_norm(floats(x), ord, (-2, -1), keepdims)
-
-
-def _matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor:
-    rank = len(x.shape)
-    rows, columns = (int(k) % rank if rank else k for k in axes)
-    if ord == "fro":
-        return linear.norm(x, "euclidean", (rows, columns), keepdims)
-    if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(
-            f"of matrices the norms 'fro', 1, -1, inf and -inf are known, not {ord!r}, which needs singular values"
-            f"{at(user_location())}"
-        )
-    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    choose = reductions.max if ord > 0 else reductions.min
-    found = choose(reductions.sum(ops.abs(x), summed, keepdims=True), chosen, keepdims=True)
-    return found if keepdims else squeeze(found, (rows, columns))
+    return linear.matrix_norm(floats(x), _named(ord), (-2, -1), keepdims)
 
 
 def diagonal(x: Any, *, offset: int = 0) -> Tensor:
@@ -151,9 +124,16 @@ def det(a: Any) -> Tensor:
     return matrices.det(floats(a))
 
 
-def slogdet(a: Any) -> tuple[Tensor, Tensor]:
+class SlogdetResult(NamedTuple):
+    """The sign of determinants, and the logarithms of their sizes."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def slogdet(a: Any) -> SlogdetResult:
     """The sign of the determinant of real square matrices, and the logarithm of its size."""
-    return matrices.slogdet(floats(a))
+    return SlogdetResult(*matrices.slogdet(floats(a)))
 
 
 def cholesky(a: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""NumPy's ways to turn arrays, to cut and to join them."""
+"""NumPy's ways to reshape arrays, to turn and to roll them, and to keep their triangles."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...core.tensor import Tensor
 from ...ops import shape as shapes
 from ...ops.reduce import axes_of, one_axis
 from .. import arrays as cutting
+from ..diagonals import offsets
 from .conversion import array
 
 # ---- shapes ---------------------------------------------------------------------------------------------
@@ -194,20 +195,18 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 def tril(m: Any, k: int = 0) -> Tensor:
     """The matrix with zeros above the `k`-th diagonal; of a vector, it in every row."""
     x = array(m)
-    return ops.where(_distances(x) <= k, x, ops.cast(0, dtype=x.dtype))
+    return ops.where(_offsets(x) <= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
     """The matrix with zeros below the `k`-th diagonal; of a vector, it in every row."""
     x = array(m)
-    return ops.where(_distances(x) >= k, x, ops.cast(0, dtype=x.dtype))
+    return ops.where(_offsets(x) >= k, x, ops.cast(0, dtype=x.dtype))
 
 
-def _distances(x: Tensor) -> Any:
-    """How far each element of the last two axes is to the right of the diagonal."""
-    sizes = x.shape[-2:] if len(x.shape) > 1 else x.shape * 2
-    rows, columns = (ops.iota(size=n, dtype=np.dtype("int64")) for n in sizes)
-    return ops.subtract(columns, shapes.expand_dims(rows, 1))
+def _offsets(x: Tensor) -> Any:
+    """Of each place of the matrix that comes out, the number of its diagonal."""
+    return offsets(*(x.shape[-2:] if len(x.shape) > 1 else x.shape * 2))
 
 
 permute_dims = transpose
