@@ -99,11 +99,16 @@ def test_strings_cut_up_joined_and_matched():
     assert s.reduce_join([["a", "b"], ["c", "d"]], axis=0, keepdims=True).numpy().tolist() == [[b"ac", b"bd"]]
     assert s.regex_replace("hello", "l(.)", r"<\1>").numpy() == b"he<l>o"
     assert s.regex_replace("aaa", "a", "b", replace_global=False).numpy() == b"baa"
+    assert s.regex_replace("a.b", r"\.", r"<\0\\>").numpy() == rb"a<.\>b"
     assert s.regex_full_match(["ab", "abc"], "a.").numpy().tolist() == [True, False]
     assert s.format("{} and {}", (tf.constant([1, 2]), tf.constant(0.5))).numpy() == b"[1 2] and 0.5"
     assert tf.as_string(3).numpy() == b"3"
     with pytest.raises(tf.ShapeError, match="split takes one string"):
         s.split(["a b", "c"])
+    with pytest.raises(ValueError, match="b'x' is no int32"):
+        s.to_number("x", tf.int32)
+    with pytest.raises(ValueError, match="at least one"):
+        s.join([])
     with pytest.raises(IndexError, match="position 3 is outside"):
         s.substr("ab", 3, 1)
     with pytest.raises(ValueError, match="2 places for 1 tensors"):

@@ -257,6 +257,24 @@ np.append(F, 5)
 np.insert(V, 1, 9.0)
 np.insert(F, [0, 2], [7.0, 8.0], axis=1)
 np.insert(F, 1, [7.0, 8.0], axis=1)
+np.insert(F, 1, [[7.0], [8.0]], axis=1)
+np.insert(F, [1], [[7.0, 9.0], [8.0, 9.0]], axis=1)
+np.insert(V, 1, [7.0, 8.0])
+np.insert(V, slice(0, 2), [7.0, 8.0])
+np.insert(E, 0, 7.0, axis=1)
+np.searchsorted(np.sort(N[0]), N)
+np.searchsorted(np.sort(N[0]), N, side="right")
+np.digitize(N, V)
+np.einsum("...i,...i->...", F[:1], F)
+np.einsum("...ij,...ik", O, M)
+np.einsum("...ij,...kj->...ik", O, O)
+np.linalg.solve(F[:, :2], M[:, :2])
+np.linalg.solve(M[:, :2, :2] + np.reciprocal(F[:, :2]), F)
+@1,-1,inf,-inf np.linalg.norm(M, float("X"), axis=(0, -1))
+@1,3,-1,inf,-inf np.linalg.vector_norm(M, ord=float("X"), axis=(0, 1))
+np.linalg.slogdet(F[:, :2]).logabsdet
+np.gradient(M, axis=(0, 2))
+np.geomspace(V, 2 * V, 5)
 np.delete(F, 1, axis=1)
 np.delete(V, [0, 2])
 np.array_split(M, 3, axis=-1)
@@ -407,6 +425,10 @@ def test_sinc_has_its_derivatives_at_zero(mode):
         (lambda: tnp.linalg.norm(VALUES["F"], 2), r"not 2, which needs singular values"),
         (lambda: tnp.linalg.norm(VALUES["M"], 1), r"over one axis or two, not 3"),
         (lambda: tnp.quantile([1.0], 0.5, method="odd"), r"method is linear.*got 'odd'"),
+        (lambda: tnp.quantile([1.0, 2.0], [0.5, -0.1]), r"q is from 0 to 1.*got \[ 0.5 -0.1\]"),
+        (lambda: tnp.percentile([1.0, 2.0], np.nan), r"q is from 0 to 1"),
+        (lambda: tnp.linalg.norm(VALUES["F"], axis=(0, 5)), r"axis 5 is out of range"),
+        (lambda: tnp.linalg.solve(VALUES["F"][:, :2], [[[1.0, 2.0]] * 3]), r"float64\[2,2\]"),
         (lambda: tnp.average(VALUES["F"], weights=[1.0, 2.0]), r"weights float64\[2\] for float64\[2,3\]"),
         (lambda: tnp.where([True], 1.0), r"with both x and y"),
         (lambda: tnp.gradient([1.0]), r"fewer than 2 samples"),
@@ -415,12 +437,27 @@ def test_sinc_has_its_derivatives_at_zero(mode):
         (lambda: tnp.reshape(VALUES["F"], 6, order="B"), r"order is 'C' or 'F', got 'B'"),
         (lambda: tf.function(lambda x: tnp.nonzero(x))(VALUES["F"]), r"shows only when the function runs"),
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_what_has_no_meaning_is_refused_at_the_users_line(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert "test_numpy_calls.py" in str(error.value)
+
+
+@pytest.mark.parametrize("part", [-0.1, 1.01, np.nan])
+def test_a_quantile_that_is_none_is_refused_when_it_runs(part):
+    compiled = tf.function(lambda x, q: tnp.quantile(x, q))
+    assert compiled(VALUES["V"], np.array(1.0)) == 0.75
+    with pytest.raises(IndexError):
+        compiled(VALUES["V"], np.array(part))
+
+
+@MODES
+def test_the_median_of_equal_elements_is_their_mean(mode):
+    slope = mode(tf.grad(lambda x: tnp.median(x)))
+    np.testing.assert_array_equal(slope(np.array([1.0, 1.0])), [0.5, 0.5])
+    assert tnp.median([np.inf, np.inf]).numpy() == np.inf
 
 
 BATCH = np.stack([X, X[::-1] * 0.9, X * X - 0.3])

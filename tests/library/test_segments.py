@@ -80,7 +80,18 @@ def test_sorted_segments(run):
         tf.math.segment_sum([1, 2], [1, 0])
 
 
+def test_segments_of_unknown_size():
+    signature = [tf.TensorSpec([None, 2], tf.float64), tf.TensorSpec([None], tf.int64)]
+    f = tf.function(lambda x, ids: tf.math.unsorted_segment_mean(x, ids, 2), input_signature=signature)
+    assert f(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([1, 1])).numpy().tolist() == [
+        [0.0, 0.0],
+        [2.0, 4.0],
+    ]
+
+
 def test_what_does_not_fit_is_refused(run):
+    with pytest.raises(tf.DtypeError, match="extremes are of real numbers, got bool"):
+        tf.math.unsorted_segment_max([True], [0], 1)
     with pytest.raises(ValueError, match="of the shape of its first axes"):
         run(lambda x: tf.math.unsorted_segment_sum(x, [0, 1], 2))(tf.constant(X))
     with pytest.raises(IndexError):
@@ -96,11 +107,17 @@ def test_counts():
     assert tf.math.bincount(tf.constant([], tf.int32)).shape == (0,)
     fixed = tf.function(lambda x: tf.math.bincount(x, minlength=3, maxlength=3))
     assert fixed(tf.constant([2, 0, 2, 7])).numpy().tolist() == [1, 0, 2]
+    for counted in (fixed, tf.math.bincount):
+        with pytest.raises(IndexError):
+            counted(tf.constant([2, -1]))
 
 
 def test_confusion_matrix(run):
     f = run(lambda a, b: tf.math.confusion_matrix(a, b, num_classes=3))
     found = f(tf.constant([1, 2, 2, 0]), tf.constant([1, 2, 0, 0]))
     assert found.numpy().tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 1]] and found.dtype == np.int32
+    for labels in ([1, -1], [1, 3]):
+        with pytest.raises(IndexError):
+            f(tf.constant(labels), tf.constant([1, 2]))
     weighted = tf.math.confusion_matrix([0, 1], [1, 1], weights=[0.5, 2.0], dtype=tf.float32)
     assert weighted.numpy().tolist() == [[0.0, 0.5], [0.0, 2.0]]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import Dim
+from ..core.dim import Dim, same
 from ..core.dispatch import as_tensor
-from ..core.errors import ShapeError, at, user_location
+from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
@@ -29,7 +29,8 @@ def _numbers(data: Any, segment_ids: Any, count: Any) -> tuple[Any, Any, Any]:
     """
     x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     rank = len(ids.shape)
-    if ids.dtype.kind not in "iu" or x.shape[:rank] != ids.shape:
+    fits = len(x.shape) >= rank and all(map(same, x.shape, ids.shape))
+    if ids.dtype.kind not in "iu" or not fits:
         raise ShapeError(
             f"segment numbers {ids.spec} for {x.spec}: integers of the shape of its first axes are needed"
             f"{at(user_location())}"
@@ -108,6 +109,8 @@ def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: s
 
 def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit: str) -> Tensor:
     x, ids, count = _numbers(data, segment_ids, num_segments)
+    if x.dtype.kind not in "fiu":
+        raise DtypeError(f"extremes are of real numbers, got {x.spec}{at(user_location())}")
     about: Any = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
     start = ops.fill(
         shape=(count + 1, *x.shape[1:]), value=np.asarray(getattr(about, limit)).item(), dtype=x.dtype
@@ -164,7 +167,8 @@ def bincount(
 
     Parameters
     ----------
-    arr : tensor-like of integers, not negative
+    arr : tensor-like of integers
+        Not negative.
     weights : tensor-like, optional
         Like `arr`.
     minlength, maxlength : int, optional
@@ -172,6 +176,11 @@ def bincount(
         must be given, and be equal.
     dtype : dtype-like
         Of the result without weights.
+
+    Raises
+    ------
+    IndexError
+        When a number is negative.
 
     Examples
     --------
@@ -188,7 +197,7 @@ def bincount(
     else:
         counted = ops.reshape(as_tensor(weights), shape=flat.shape)
     kept = ops.where(ops.less(flat, size), ops.cast(flat, dtype=_INT64), -1)
-    return unsorted_segment_sum(counted, kept, size)
+    return unsorted_segment_sum(counted, ops.where(ops.less(flat, 0), size, kept), size)  # size is refused
 
 
 def _bins(numbers: np.ndarray, minlength: Any, maxlength: Any) -> int:
@@ -216,6 +225,11 @@ def confusion_matrix(
         What each place counts, 1 by default.
     dtype : dtype-like
 
+    Raises
+    ------
+    IndexError
+        When a number is negative, or not below `num_classes`.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -234,4 +248,5 @@ def confusion_matrix(
         ops.fill(shape=real.shape, value=1, dtype=wanted) if weights is None else as_tensor(weights, wanted)
     )
     where = ops.concat(*(ops.reshape(v, shape=(*v.shape, 1)) for v in (real, found)), axis=1)
+    where = ops.where(ops.less(where, 0), size, where)  # no class, and not one from the end
     return scatter_nd(where, ops.cast(counted, dtype=wanted), (size, size))

@@ -151,7 +151,8 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
     ----------
     params : tensor-like
     indices : tensor-like of integers
-        Positions of n numbers name elements of the first n axes; what is behind these axes comes whole.
+        Positions of n numbers name elements of the first n axes; what is behind these axes comes whole. Negative
+        numbers count from the end.
     batch_dims : int
         So many leading axes belong together in both.
 

@@ -5,6 +5,7 @@ What is sorted is gathered in the order that ``argsort`` finds, so derivatives f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,9 @@ from ..frontend.reductions import reduce_sum
 from ..ops.arithmetic import matched
 from ..ops.indexing import get
 from ..ops.reduce import one_axis
+from ..ops.shape import expand_dims
 from .arrays import gather
+from .cross_entropy import picked
 from .elementary import descending
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -143,6 +146,18 @@ def top_k(
 def in_top_k(targets: Any, predictions: Any, k: int, name: str | None = None) -> Tensor:
     """Is the score of each target class among the `k` largest of its row? Equal scores count as one place.
 
+    Parameters
+    ----------
+    targets : tensor-like of integers, ``(rows,)``
+    predictions : tensor-like of floats, ``(rows, classes)``
+        A score that is infinite or NaN is not among the largest.
+    k : int
+
+    Raises
+    ------
+    IndexError
+        When a target is no class.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -150,9 +165,9 @@ def in_top_k(targets: Any, predictions: Any, k: int, name: str | None = None) ->
     tf.Tensor([ True False], shape=(2,), dtype=bool)
     """
     scores, classes = as_tensor(predictions), as_tensor(targets)
-    own = gather(scores, ops.reshape(classes, shape=(*classes.shape, 1)), batch_dims=1)
-    larger = reduce_sum(ops.cast(ops.greater(scores, own), dtype=_INT32), 1)
-    return ops.logical_and(ops.less(larger, int(k)), ops.less(ops.abs(get(own, (Ellipsis, 0))), np.inf))
+    own = picked(scores, classes)
+    larger = reduce_sum(ops.cast(ops.greater(scores, expand_dims(own, -1)), dtype=_INT32), 1)
+    return ops.logical_and(ops.less(larger, int(k)), ops.less(ops.abs(own), np.inf))
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
@@ -177,8 +192,9 @@ def searchsorted(
     Parameters
     ----------
     sorted_sequence : tensor-like
-        Sorted along its last axis; leading axes as those of `values`.
+        Sorted along its last axis, NaN last; leading axes as those of `values`.
     values : tensor-like
+        NaN belongs where NaN begins, or behind all with ``"right"``.
     side : str
         ``"left"``, before equal elements, or ``"right"``, behind them.
     out_type : dtype-like
@@ -192,7 +208,7 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"side is 'left' or 'right', got {side!r}{at(user_location())}")
     x, wanted = matched((sorted_sequence, values), {})[0]
-    before = ops.less if side == "left" else ops.less_equal
+    before = _before(wanted, side)
     low = ops.fill(shape=wanted.shape, value=0, dtype=_INT64)
     size = x.shape[-1]
     if not isinstance(size, int):
@@ -200,9 +216,22 @@ def searchsorted(
     step = 1 << size.bit_length() >> 1
     while step:  # of the first `low` elements all are known to come before
         there = ops.minimum(low + (step - 1), max(size - 1, 0))
-        further = ops.logical_and(low + step <= size, before(take_along(x, there), wanted))
+        further = ops.logical_and(low + step <= size, before(take_along(x, there)))
         low, step = ops.where(further, low + step, low), step // 2
     return ops.cast(low, dtype=np.dtype(out_type))
+
+
+def _before(wanted: Any, side: str) -> Callable[[Any], Any]:
+    """Does an element come before the place of a value? NaN is above all numbers."""
+    if side == "left":
+        return lambda x: ops.logical_or(
+            ops.less(x, wanted), ops.logical_and(_is_no_number(wanted), ops.equal(x, x))
+        )
+    return lambda x: ops.logical_or(ops.less_equal(x, wanted), _is_no_number(wanted))
+
+
+def _is_no_number(x: Any) -> Any:
+    return ops.not_equal(x, x)
 
 
 class Unique(NamedTuple):

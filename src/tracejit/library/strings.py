@@ -97,8 +97,9 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     >>> print(tf.strings.join(["loss", ["a", "b"]], separator="/"))
     tf.Tensor([b'loss/a' b'loss/b'], shape=(2,), dtype=string)
     """
-    parts = [_text(x).array for x in inputs]
-    whole = np.broadcast_arrays(*parts)
+    if not inputs:
+        raise ValueError(f"join takes at least one tensor{at(user_location())}")
+    whole = np.broadcast_arrays(*(_text(x).array for x in inputs))
     found = np.empty(whole[0].shape, object)
     for place in np.ndindex(found.shape):
         found[place] = separator.encode().join([bytes(part[place]) for part in whole])
@@ -213,7 +214,9 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None 
 def regex_replace(
     input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    r"""Every string with what matches a regular expression rewritten; ``\1`` stands for the first group.
+    r"""Every string with what matches a regular expression rewritten.
+
+    In `rewrite`, ``\1`` to ``\9`` stand for groups, ``\0`` for all that matches, and two backslashes for one.
 
     Examples
     --------
@@ -221,8 +224,13 @@ def regex_replace(
     >>> print(tf.strings.regex_replace("hello", "l+", "L"))
     tf.Tensor(b'heLo', shape=(), dtype=string)
     """
-    found = re.compile(pattern.encode())
-    return _each(lambda s: found.sub(rewrite.encode(), s, count=0 if replace_global else 1), input)
+    found, parts = re.compile(pattern.encode()), re.split(rb"\\([0-9\\])", rewrite.encode())
+
+    def rewritten(match: re.Match[bytes]) -> bytes:
+        named = [b"\\" if k == b"\\" else match[int(k)] or b"" for k in parts[1::2]]
+        return b"".join(text + name for text, name in zip(parts[::2], [*named, b""], strict=True))
+
+    return _each(lambda s: found.sub(rewritten, s, count=0 if replace_global else 1), input)
 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
@@ -271,4 +279,12 @@ def _shown(value: Any, precision: int) -> str:
 
 def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -> Tensor:
     """Text as numbers; ValueError for text that is none."""
-    return _each(lambda s: np.dtype(out_type).type(s.decode()), input, np.dtype(out_type))
+    wanted = np.dtype(out_type)
+
+    def number(text: bytes) -> Any:
+        try:
+            return wanted.type(text.decode())
+        except ValueError:
+            raise ValueError(f"{text!r} is no {wanted.name}{at(user_location())}") from None
+
+    return _each(number, input, wanted)

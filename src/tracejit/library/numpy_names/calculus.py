@@ -11,12 +11,13 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.arithmetic import matched
 from ...ops.indexing import get
-from ...ops.reduce import axes_of, one_axis
+from ...ops.reduce import one_axis
 from ...ops.shape import expand_dims
 from .. import elementary
 from .conversion import array, arrays, is_number
 from .joining import concatenate
 from .reductions import wide_floats
+from .shapes import atleast_1d
 from .statistics import searchsorted
 
 
@@ -46,10 +47,14 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         )
     axis = one_axis(axis, len(x.shape))
     edge = tuple([1 if k == axis else d for k, d in enumerate(x.shape)])
-    parts = [
-        ops.broadcast_to(v, shape=edge) if v is not x and not v.shape else v
-        for v in (array(v) if v is not x else x for v in (prepend, x, append) if v is not None)
-    ]
+
+    def end(value: Any) -> list[Any]:
+        if value is None:
+            return []
+        given = array(value)
+        return [given if given.shape else ops.broadcast_to(given, shape=edge)]
+
+    parts = [*end(prepend), x, *end(append)]
     x = concatenate(parts, axis) if len(parts) > 1 else x
     for _ in range(n):
         x = _steps(x, axis)
@@ -76,25 +81,27 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     *varargs : number or vector
         The distance of samples, or their coordinates, one for all axes or one each.
     axis : int or sequence of int, optional
-        All by default; several give a list.
+        All by default; several give a tuple.
     edge_order : int
         1 or 2: how many differences the ends take into account.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.gradient([1.0, 4.0, 9.0, 16.0]))
+    tf.Tensor([3. 4. 6. 7.], shape=(4,), dtype=float64)
     """
     x = wide_floats(f)
-    axes = (
-        axes_of(axis, len(x.shape))
-        if axis is None
-        else tuple(
-            one_axis(int(k), len(x.shape)) for k in ([axis] if isinstance(axis, (int, np.integer)) else axis)
-        )
-    )
+    rank = len(x.shape)
+    chosen = range(rank) if axis is None else [axis] if isinstance(axis, (int, np.integer)) else axis
+    axes = [one_axis(int(k), rank) for k in chosen]
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes) or edge_order not in (1, 2):
         raise ShapeError(
             f"{len(spacings)} spacings for {len(axes)} axes, edge_order {edge_order} of 1 or 2{at(user_location())}"
         )
-    found = [_slopes(x, k, h, edge_order) for k, h in zip(axes, spacings, strict=True)]
-    return found[0] if isinstance(axis, (int, np.integer)) or len(axes) == 1 else found
+    found = tuple([_slopes(x, k, h, edge_order) for k, h in zip(axes, spacings, strict=True)])
+    return found[0] if len(found) == 1 else found
 
 
 def _slopes(x: Any, axis: int, spacing: Any, edge_order: int) -> Tensor:
@@ -173,9 +180,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
     >>> print(tnp.convolve([1, 2, 3], [0, 1]))
     tf.Tensor([0 1 2 3], shape=(4,), dtype=int64)
     """
-    x, kernel = matched(
-        [array(u) if array(u).shape else ops.reshape(array(u), shape=(1,)) for u in (a, v)], {}
-    )[0]
+    x, kernel = matched([atleast_1d(u) for u in (a, v)], {})[0]
     if x.shape[0] < kernel.shape[0]:
         x, kernel = kernel, x
     return _slid(x, get(kernel, slice(None, None, -1)), mode)

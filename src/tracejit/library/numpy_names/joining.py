@@ -11,6 +11,7 @@ import numpy as np
 from ...core.dim import known
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
+from ...core.spec import broadcast_shapes
 from ...core.tensor import Tensor
 from ...ops import shape as shapes
 from ...ops.arithmetic import matched
@@ -20,7 +21,7 @@ from .. import arrays as cutting
 from .. import sorting
 from .conversion import array, arrays, values_of
 from .reductions import lined_up
-from .shapes import atleast_2d, atleast_3d, ravel
+from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
 
 def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
@@ -99,27 +100,30 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Values in front of the positions `obj`, known when this is called, along an axis or among all elements."""
+    """Values in front of the positions `obj`, known when this is called, along an axis or among all elements.
+
+    In front of one position there may be several values.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.insert([1, 2, 3], 1, [7, 8]))
+    tf.Tensor([1 7 8 2 3], shape=(5,), dtype=int64)
+    """
     x, along = lined_up(arr, axis)
-    size = known(x.shape[along])
-    where = np.insert(np.arange(size), obj, -1 - np.arange(np.size(obj)))
-    places = np.flatnonzero(where < 0)
-    numbers = -1 - where[places]
-    shape = tuple([len(places) if k == along else d for k, d in enumerate(x.shape)])
+    rank = len(x.shape)
     given = ops.cast(array(values), dtype=x.dtype)
-    if np.ndim(obj) == 0 and len(given.shape) == len(x.shape) - 1 and along:
-        given = shapes.expand_dims(given, along)
-    given = ops.gather(ops.broadcast_to(given, shape=shape), numbers, axis=along)
-    kept = (
-        ops.gather(x, np.maximum(where, 0), axis=along)
-        if size
-        else ops.fill(
-            shape=tuple([len(where) if k == along else d for k, d in enumerate(x.shape)]),
-            value=0,
-            dtype=x.dtype,
-        )
-    )
-    return ops.scatter_set(kept, places, given, axis=along)
+    given = ops.reshape(given, shape=(*(1,) * (rank - len(given.shape)), *given.shape))
+    if np.ndim(obj) == 0:
+        given = moveaxis(given, 0, along)  # one value in each row
+    size = known(x.shape[along])
+    places = np.insert(np.arange(size), obj, 0).size - size
+    count = places if places != 1 else known(given.shape[along])
+    order = np.insert(
+        np.arange(size), obj, size + np.arange(count)
+    )  # of the elements, and the values behind them
+    shape = tuple([count if k == along else d for k, d in enumerate(x.shape)])
+    return ops.gather(ops.concat(x, ops.broadcast_to(given, shape=shape), axis=along), order, axis=along)
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
@@ -233,7 +237,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     x, along = lined_up(arr, axis)
     numbers = array(indices)
     if len(numbers.shape) == len(x.shape):
-        together = np.broadcast_shapes(*(_without(v.shape, along) for v in (x, numbers)))
+        together = broadcast_shapes(*(_without(v.shape, along) for v in (x, numbers)))
         x, numbers = (
             ops.broadcast_to(v, shape=(*together[:along], v.shape[along], *together[along:]))
             for v in (x, numbers)

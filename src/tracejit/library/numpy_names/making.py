@@ -128,8 +128,9 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
-    """`num` numbers from `start` to `stop` of one sign, each the same multiple of the one before."""
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before; NaN unless of one sign."""
     first, last = two_floats(start, stop)
+    first = ops.where(ops.less(0, ops.multiply(ops.sign(first), ops.sign(last))), first, np.nan)
     spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint, axis=axis)
     return _as_dtype(ops.multiply(ops.sign(first), ops.exp(spaced)), dtype)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dim import product
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -27,13 +28,12 @@ def average(
 ) -> Any:
     """Mean over axes, with `weights` of the shape of `a` or of those axes; if `returned` also the sum of weights."""
     if weights is None:
-        found: Any = reductions.mean(a, axis, keepdims=keepdims)
-        whole: Any = ops.divide(array(a).spec.size, ops.cast(found, dtype=found.dtype).spec.size)
-        return (
-            (found, ops.broadcast_to(ops.cast(whole, dtype=found.dtype), shape=found.shape))
-            if returned
-            else found
-        )
+        x: Any = wide_floats(a)
+        found = reductions.mean(x, axis, keepdims=keepdims)
+        if not returned:
+            return found
+        count = size_tensor(product(x.shape[k] for k in axes_of(axis, len(x.shape))))
+        return found, ops.broadcast_to(ops.cast(count, dtype=x.dtype), shape=found.shape)
     x, weight = two_floats(wide_floats(a), weights)
     axes = axes_of(axis, len(x.shape))
     if weight.shape != x.shape:
@@ -54,7 +54,8 @@ def average(
 def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
     """The values below which so much of the elements over the axes lies, `q` from 0 to 1.
 
-    `method` is "linear", "lower", "higher", "midpoint" or "nearest". NaN where an element is.
+    `method` is "linear", "lower", "higher", "midpoint" or "nearest". NaN where an element is. ValueError for a `q`
+    that is not from 0 to 1; IndexError where that shows only when a compiled function runs.
 
     Examples
     --------
@@ -63,11 +64,14 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     3.0
     """
     x, part = two_floats(wide_floats(a), q)
+    _require_parts(part)
     rows = _last(x, axis)
     count = rows.shape[-1]
     if reductions.any_is_zero([count]):
         raise ShapeError(f"{x.spec} has no elements to order{at(user_location())}")
     place: Any = ops.multiply(ops.cast(part, dtype=np.dtype(np.float64)), size_tensor(count) - 1)
+    inside = ops.logical_and(ops.less_equal(0, part), ops.less_equal(part, 1))
+    place = ops.where(inside, place, ops.cast(size_tensor(count), dtype=place.dtype))  # which is refused
     ordered = sorting.sort(rows)
     flat = ops.reshape(place, shape=(place.spec.size,))
     found = _between(ordered, flat, method)
@@ -78,16 +82,17 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     return ops.reshape(found, shape=(*part.shape, *shape))
 
 
+def _require_parts(part: Any) -> None:
+    if not part.is_symbolic and not ((part.array >= 0) & (part.array <= 1)).all():
+        raise ValueError(f"q is from 0 to 1 (percentiles to 100), got {part.array}{at(user_location())}")
+
+
 def _last(x: Any, axis: Any) -> Any:
     """The axes reduced over joined into one, behind the others."""
     axes = axes_of(axis, len(x.shape))
     rest = [k for k in range(len(x.shape)) if k not in axes]
     moved = ops.transpose(x, perm=(*rest, *axes))
-    lead = tuple([x.shape[k] for k in rest])
-    count: Any = 1
-    for k in axes:
-        count = count * x.shape[k]
-    return ops.reshape(moved, shape=(*lead, count))
+    return ops.reshape(moved, shape=(*(x.shape[k] for k in rest), product(x.shape[k] for k in axes)))
 
 
 def _between(ordered: Any, place: Any, method: str) -> Any:
@@ -109,8 +114,9 @@ def _between(ordered: Any, place: Any, method: str) -> Any:
         ops.gather(ordered, ops.cast(k, dtype=np.dtype(np.int64)), axis=axis) for k in (low, high)
     )
     weight = ops.cast(ops.subtract(place, low), dtype=ordered.dtype) if method == "linear" else 0.5
-    step = ops.multiply(ops.subtract(above, below), weight)
-    return ops.where(ops.equal(above, below), below, ops.add(below, step))
+    both = ops.add(below, ops.multiply(ops.subtract(above, below), weight))
+    infinite = ops.logical_and(ops.equal(above, below), ops.equal(ops.abs(below), np.inf))
+    return ops.where(infinite, below, both)  # inf - inf is NaN
 
 
 def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
@@ -187,12 +193,12 @@ def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
 
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`argmax` of what is not NaN."""
+    """:func:`argmax` of what is not NaN; 0 where nothing is."""
     return reductions.argmax(_numbers(a, -np.inf)[1], axis, keepdims=keepdims)
 
 
 def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`argmin` of what is not NaN."""
+    """:func:`argmin` of what is not NaN; 0 where nothing is."""
     return reductions.argmin(_numbers(a, np.inf)[1], axis, keepdims=keepdims)
 
 
