@@ -34,6 +34,7 @@ from .library.metrics.confusion import (
     TrueNegatives,
     TruePositives,
 )
+from .library.metrics.identify import get
 from .library.metrics.means import (
     BinaryCrossentropy,
     CategoricalCrossentropy,

@@ -178,7 +178,7 @@ def test_what_does_not_fit_is_refused():
         tf.nn.conv2d(X, W[:, :, :2], 1, "SAME")
     with pytest.raises(ValueError, match=r"has 3 channels, the filters .* are for 1"):
         tf.nn.depthwise_conv2d(X, W[:, :, :1], 1, "SAME")
-    with pytest.raises(ValueError, match="filters are .height, width, channels, outputs of each."):
+    with pytest.raises(ValueError, match="filters are"):
         tf.nn.depthwise_conv2d(X, W[0], 1, "SAME")
     with pytest.raises(ValueError, match="a batch, 2 axes and channels"):
         tf.nn.conv2d(X[0], W, 1, "SAME")

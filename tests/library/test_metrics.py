@@ -144,3 +144,14 @@ def test_batches_of_unknown_size():
     step(tf.constant([1.0, 2.0, 3.0]))
     step(tf.constant([6.0]))
     assert float(mean.result()) == 3.0 and step.experimental_get_tracing_count() == 1
+
+
+def test_metrics_by_name():
+    named = M.get("auc"), M.get("AUC"), M.get("mse"), M.get("hinge"), M.get("cosine_similarity")
+    assert [m.name for m in named] == ["auc", "AUC", "mse", "hinge", "cosine_similarity"]
+    assert isinstance(named[0], M.AUC) and isinstance(named[1], M.AUC)
+    assert float(named[4]([[1.0, 1.0]], [[1.0, 1.0]])) == pytest.approx(1.0)  # the loss would be -1
+    assert M.get(named[2]) is named[2] and isinstance(M.get(M.Recall), M.Recall)
+    assert M.get(lambda a, b: a - b).name == "lambda"
+    with pytest.raises(ValueError, match=r"no metric is called 'pair'; there are .*auc"):
+        M.get("pair")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,47 @@ def test_binary_and_one_hot_accuracy():
     assert found[1] == pytest.approx(np.mean(X.argmax(1) == Y))
 
 
+def test_weights_of_examples_count_in_the_loss_and_in_weighted_metrics():
+    model = classifier()
+    model.compile(
+        "sgd",
+        "sparse_categorical_crossentropy",
+        metrics=["accuracy", "sparse_categorical_crossentropy"],
+        weighted_metrics=["acc"],
+    )
+    weights = np.linspace(0.5, 1.5, 20).astype("float32")
+    fitted = model.fit(
+        X, Y, 8, epochs=2, shuffle=False, verbose=0, sample_weight=weights, validation_split=0.3
+    ).history
+    wanted = {
+        "acc": [0.21205, 0.08259],
+        "accuracy": [0.21429, 0.07143],
+        "loss": [0.92664, 0.92360],
+        "sparse_categorical_crossentropy": [1.09986, 1.09726],
+        "val_acc": [1.0, 1.0],
+        "val_accuracy": [1.0, 1.0],
+        "val_loss": [1.48531, 1.46798],
+        "val_sparse_categorical_crossentropy": [1.08565, 1.07321],
+    }
+    assert list(fitted) == list(wanted)
+    for name, numbers in wanted.items():
+        np.testing.assert_allclose(fitted[name], numbers, atol=1e-5)
+    # In the order in which they were asked for, the loss first.
+    found = model.evaluate(X, Y, verbose=0, sample_weight=weights)
+    np.testing.assert_allclose(found, [1.0838, 0.55, 1.08742, 0.67763], atol=1e-5)
+
+
+def test_a_batch_is_all_the_examples_given():
+    model = classifier()
+    model.compile("sgd", "sparse_categorical_crossentropy", "accuracy")
+    many = np.tile(X, (3, 1)), np.tile(Y, 3)
+    before = model.test_on_batch(*many)
+    assert before == pytest.approx(model.evaluate(*many, verbose=0), rel=1e-5)
+    assert model.train_on_batch(*many) == pytest.approx(before, rel=1e-5)
+    assert model.train_on_batch(*many)[0] < before[0]  # of this batch alone
+    assert int(model.optimizer.iterations) == 2
+
+
 def test_a_step_of_ones_own():
     class Doubling(K.Model):
         def __init__(self):
@@ -107,19 +150,54 @@ def test_what_is_printed(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Epoch 1/2" and lines[1].startswith("1/1 - ") and "loss: 1." in lines[1]
     assert len(lines) == 4
+    model.evaluate(X, Y)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("1/1 - ") and "loss: 1." in line
+    model.fit(X, Y, verbose=0)
+    model.predict(X)
+    printed = capsys.readouterr()
+    assert printed.out == printed.err == ""
+
+
+@pytest.mark.parametrize("tqdm", [False, True])
+def test_a_bar_that_is_gone_in_the_end(tqdm, capsys, monkeypatch):
+    if tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    model = classifier()
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(X, Y, batch_size=5, verbose=1)
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2 and printed.out.splitlines()[1].startswith("4/4 - ")
+    assert "4" in printed.err and "\n" not in printed.err and printed.err.endswith(" \r")
 
 
 def test_callbacks_and_steps_without_end():
     class Stop:
+        def set_model(self, model):
+            self.model = model
+
+        def on_train_begin(self, logs=None):
+            assert not self.model.stop_training
+
         def on_epoch_end(self, epoch, logs):
             seen.append((epoch, sorted(logs)))
-            model.stop_training = epoch == 1
+            self.model.stop_training = epoch == 1
 
     seen, model = [], classifier()
     model.compile("sgd", "sparse_categorical_crossentropy")
     endless = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(4)
     model.fit(endless, epochs=5, steps_per_epoch=3, verbose=0, callbacks=[Stop()])
     assert seen == [(0, ["loss"]), (1, ["loss"])] and int(model.optimizer.iterations) == 6
+    seen.clear()
+    history = model.fit(X, Y, 8, epochs=6, initial_epoch=3, steps_per_epoch=2, verbose=0, callbacks=[Stop()])
+    assert history.epoch == [3, 4, 5] and [epoch for epoch, _ in seen] == [
+        3,
+        4,
+        5,
+    ]  # three batches, read twice
+    assert int(model.optimizer.iterations) == 12 and model.history is history
 
 
 def test_errors_of_training():
@@ -129,6 +207,43 @@ def test_errors_of_training():
     model.compile("sgd", "sparse_categorical_crossentropy")
     with pytest.raises(ValueError, match="there is no batch"):
         model.fit(X[:0], Y[:0], verbose=0)
+    with pytest.raises(ValueError, match="there is no batch"):
+        model.predict(X[:0])
+    with pytest.raises(ValueError, match="there are no labels"):
+        model.fit(X, verbose=0)
+    with pytest.raises(ValueError, match="leave y and sample_weight out"):
+        model.fit(tf.data.Dataset.from_tensors((X, Y)), Y, verbose=0)
+    with pytest.raises(ValueError, match=r"validation_split=0.99 of 20 examples leaves none"):
+        model.fit(X, Y, validation_split=0.99, verbose=0)
+    with pytest.raises(ValueError, match="no metric is called 'distance'"):
+        model.compile("sgd", "mse", ["distance"])
+        model.fit(X, Y, verbose=0)
+    model.compile("sgd")
+    with pytest.raises(ValueError, match="there is no loss"):
+        model.fit(X, Y, verbose=0)
+    with pytest.raises(TypeError, match="loss_weights"):
+        model.compile("sgd", "mse", loss_weights=[2.0])
+
+
+def test_several_inputs_and_lists_of_numbers():
+    class Sum(K.Model):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = (K.layers.Dense(1, kernel_initializer="ones") for _ in range(2))
+
+        def call(self, inputs):
+            return self.a(inputs[0]) + self.b(inputs[1])
+
+    model = Sum()
+    model.compile("sgd", "mse")
+    total = X.sum(1, keepdims=True) + X[:, :1]
+    assert model.evaluate([X, X[:, :1]], total, verbose=0) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(model.predict([X, X[:, :1]], batch_size=7), total, rtol=1e-6)
+    model = K.Sequential([K.layers.Dense(1, kernel_initializer="ones")])
+    model.compile("sgd", "mse")
+    history = model.fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 3.0, 5.0], validation_split=0.25, verbose=0)
+    assert history.history == {"loss": [0.0], "val_loss": [1.0]}
+    assert model.predict([[1.0]]).dtype == np.float32
 
 
 def test_optimizers_and_metrics_are_no_weights():

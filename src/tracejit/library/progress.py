@@ -1,10 +1,13 @@
-"""Progress bars of compiled loops. Knows what a running loop tells, not how it is asked."""
+"""Progress bars: of compiled loops, and of what Python goes through one by one.
+
+Knows what a running loop tells, not how it is asked.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import Token
 from pathlib import Path
 from types import TracebackType
@@ -98,6 +101,20 @@ class Bar:
         self.drawn = None
 
 
+def counted(items: Iterable[Any], total: int | None, every: float = 0.1) -> Iterator[Any]:
+    """The items, with a bar of how many were taken, which is gone at the end."""
+    bar, taken, shown_next = drawer()(total=total, leave=False), 0, 0.0
+    try:
+        for item in items:
+            yield item
+            taken += 1
+            if time.monotonic() >= shown_next:
+                bar.update(taken - bar.n)
+                shown_next = time.monotonic() + every
+    finally:
+        bar.close()
+
+
 def drawer() -> Any:
     try:
         from tqdm.auto import tqdm
@@ -109,14 +126,17 @@ def drawer() -> Any:
 class Line:
     """The part of tqdm's interface that is used here, as plain text on stderr."""
 
-    def __init__(self, total: int | None, desc: str):
-        self.total, self.desc, self.n = total, desc, 0
+    def __init__(self, total: int | None, desc: str = "", leave: bool = True):
+        self.total, self.desc, self.leave, self.n = total, f"{desc}: " if desc else "", leave, 0
+        self.width = 0
 
     def update(self, more: int) -> None:
         self.n += more
         part = f" of {self.total:,} ({self.n / max(self.total, 1):.0%})" if self.total is not None else ""
-        sys.stderr.write(f"\r{self.desc}: {self.n:,}{part}")
+        text = f"{self.desc}{self.n:,}{part}"
+        self.width = len(text)
+        sys.stderr.write(f"\r{text}")
         sys.stderr.flush()
 
     def close(self) -> None:
-        sys.stderr.write("\n")
+        sys.stderr.write("\n" if self.leave else f"\r{' ' * self.width}\r")

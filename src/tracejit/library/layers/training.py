@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.errors import at, user_location
-from ...core.tensor import Tensor
 from ...frontend.function import Function
-from ...frontend.structure import flatten, map_structure
+from ...frontend.structure import map_structure
 from ...frontend.tape import GradientTape
 from ..data.dataset import Dataset
 from ..losses import classes as losses
 from ..losses.loss import Loss
-from ..metrics import accuracies
-from ..metrics.means import Mean, MeanMetricWrapper
+from ..metrics import identify as metrics
+from ..metrics.means import Mean
 from ..metrics.metric import Metric
 from ..optimizers.identify import get as optimizer_of
+from ..progress import counted
+from . import feeding
+from .feeding import unpack
 
 
 class History:
@@ -33,14 +35,21 @@ class History:
         self.history: dict[str, list[float]] = {}
         self.epoch: list[int] = []
 
+    def note(self, epoch: int, logs: dict[str, float]) -> None:
+        """Add the numbers of an epoch."""
+        self.epoch.append(epoch)
+        for name, number in logs.items():
+            self.history.setdefault(name, []).append(number)
+
 
 class Trainer:
     """The methods of a network that train it; part of :class:`Model`."""
 
     optimizer: Any = None
     loss: Any = None
-    _named_metrics: Sequence[Any] = ()
-    _compiled_metrics: list[Metric] | None = None
+    stop_training = False
+    _named_metrics: tuple[Sequence[Any], Sequence[Any]] = ((), ())
+    _compiled_metrics: tuple[list[Metric], list[Metric]] | None = None
     _loss_tracker: Mean | None = None
     _run_eagerly = False
     trainable_variables: list[Any]
@@ -52,9 +61,12 @@ class Trainer:
         self,
         optimizer: Any = "rmsprop",
         loss: Any = None,
-        metrics: Sequence[Any] | None = None,
+        metrics: Any = None,
+        weighted_metrics: Any = None,
         run_eagerly: bool = False,
-        **options: Any,
+        steps_per_execution: int = 1,
+        jit_compile: Any = "auto",
+        auto_scale_loss: bool = True,
     ) -> None:
         """Say how the network is trained.
 
@@ -63,22 +75,25 @@ class Trainer:
         optimizer : Optimizer or str
         loss : Loss, function of labels and predictions, or str
         metrics : sequence of Metric, functions or str, optional
-            ``"accuracy"`` means the one that fits the loss.
+            Every example counts once. ``"accuracy"`` means the one that fits labels and predictions.
+        weighted_metrics : sequence of Metric, functions or str, optional
+            Examples count by their weights.
         run_eagerly : bool
             Do not compile the steps.
-        **options
-            Accepted for programs written for other libraries, and ignored.
+        steps_per_execution, jit_compile, auto_scale_loss
+            Accepted for programs written for other libraries, and ignored: they change no result.
         """
         self.optimizer, self.loss = optimizer_of(optimizer), losses.get(loss)
-        self._named_metrics, self._compiled_metrics = list(metrics or ()), None
+        self._named_metrics, self._compiled_metrics = (_several(metrics), _several(weighted_metrics)), None
         self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
-        self._steps: dict[str, Any] = {}
+        self._steps: dict[Any, Callable[[Any], Any]] = {}
 
     @property
     def metrics(self) -> list[Metric]:
         """The mean of the loss, and the metrics that were asked for."""
         tracked = [] if self._loss_tracker is None else [self._loss_tracker]
-        return [*tracked, *(self._compiled_metrics or ())]
+        plain, weighted = self._compiled_metrics or ((), ())
+        return [*tracked, *plain, *weighted]
 
     # ---- one batch --------------------------------------------------------------------------------------
 
@@ -91,12 +106,19 @@ class Trainer:
         training: bool = True,
     ) -> Any:
         """The loss of one batch, with what the layers add to it."""
-        total: Any = 0.0
-        if self.loss is not None and y is not None:
-            weighted = isinstance(self.loss, Loss)
-            loss = self.loss if weighted else _Averaged(self.loss)
-            total = loss(y, y_pred, sample_weight)
-        return sum(self.losses, total)
+        parts = list(self.losses)
+        if self.loss is not None:
+            if y is None:
+                raise ValueError(
+                    f"the loss is of labels and predictions, and there are no labels{at(user_location())}"
+                )
+            loss = self.loss if isinstance(self.loss, Loss) else _Averaged(self.loss)
+            parts.insert(0, loss(y, y_pred, sample_weight))
+        if not parts:
+            raise ValueError(
+                f"there is no loss: say which to compile(), or add_loss in a layer{at(user_location())}"
+            )
+        return sum(parts[1:], parts[0])
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """One step on one batch; returns the metrics so far. Replace it to train in another way."""
@@ -120,11 +142,17 @@ class Trainer:
         return self(unpack(data)[0], training=False)
 
     def _noted(self, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> dict[str, Any]:
-        for metric in self.metrics:
-            if metric is self._loss_tracker:
-                metric.update_state(loss, sample_weight=_rows(x))
-            else:
-                metric.update_state(y, y_pred, sample_weight=weight)
+        assert self._loss_tracker is not None
+        self._loss_tracker.update_state(loss, sample_weight=feeding.rows_of(x))
+        return self.compute_metrics(x, y, y_pred, weight)
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Take a batch into account in the metrics that were asked for, and return all so far by name."""
+        plain, weighted = self._compiled_metrics or ((), ())
+        for metric in plain:
+            metric.update_state(y, y_pred)
+        for metric in weighted:
+            metric.update_state(y, y_pred, sample_weight=sample_weight)
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
@@ -137,16 +165,17 @@ class Trainer:
             metric.reset_state()
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """One step on one batch; returns the loss, and with metrics a list."""
+        """One step on one batch of all these examples; returns the loss, and with metrics a list."""
         return self._on_batch("train_step", x, y, sample_weight)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Loss, and with metrics a list, of one batch."""
+        """Loss, and with metrics a list, of one batch of all these examples."""
         return self._on_batch("test_step", x, y, sample_weight)
 
     def _on_batch(self, step: str, x: Any, y: Any, weight: Any) -> Any:
-        data = next(iter(batches(x, y, weight, None, False)))
-        return _numbers(self._prepared(step, data)(data))
+        data = feeding.one_batch(x, y, weight)
+        self.reset_metrics()
+        return self._in_order(self._prepared(step, data)(data))
 
     # ---- many batches -----------------------------------------------------------------------------------
 
@@ -176,23 +205,35 @@ class Trainer:
         epochs : int
             How often all examples are seen.
         verbose : "auto", 0, 1 or 2
-            0 prints nothing, anything else a line per epoch.
+            0 prints nothing, 2 a line per epoch, 1 shows a bar on stderr too while the epoch runs. "auto" is 1 where
+            somebody looks, at a terminal or in a notebook, else 2.
         callbacks : sequence, optional
-            Objects with ``on_epoch_end(epoch, logs)``.
+            Objects with any of the methods ``set_model(model)``, ``on_train_begin(logs)``, ``on_epoch_begin(epoch,
+            logs)``, ``on_epoch_end(epoch, logs)`` and ``on_train_end(logs)``. One that sets ``model.stop_training``
+            ends the training after the epoch.
         validation_split : float
             This part of the arrays, at their end, is kept out and evaluated after each epoch.
-        validation_data : tuple (x, y), or Dataset, optional
+        validation_data : tuple (x, y) or (x, y, weights), or Dataset, optional
             Evaluated after each epoch, under names with ``val_``.
         shuffle : bool
             Draw the order of arrays anew for each epoch.
         sample_weight : array, optional
+            How much each example counts in the loss and in weighted metrics.
         initial_epoch : int
+            The number of the first epoch, where training goes on.
         steps_per_epoch : int, optional
-            How many batches an epoch has, where a Dataset has no end.
+            How many batches an epoch has, where a Dataset has no end; one that ends is read again.
 
         Returns
         -------
         History
+
+        Raises
+        ------
+        RuntimeError
+            Before :meth:`compile`.
+        ValueError
+            When there is no batch, no loss, or a loss and no labels.
 
         Examples
         --------
@@ -204,39 +245,34 @@ class Trainer:
         >>> len(history.history["loss"])
         2
         """
-        if validation_split:
-            (x, y), validation_data = _split(x, y, validation_split)
-        history = History()
-        for part in callbacks or ():
-            getattr(part, "set_model", lambda _: None)(self)
-        endless = None
+        if validation_split and validation_data is None:
+            kept, validation_data = feeding.split(x, y, sample_weight, validation_split)
+            x, y, sample_weight = unpack(kept)
+        data = feeding.batches(x, y, sample_weight, batch_size, shuffle)
+        steps = feeding.count_of(data) if steps_per_epoch is None else steps_per_epoch
+        endless = feeding.again(data)
+        self.history, self.stop_training, logs = History(), False, dict[str, float]()
+        _tell(callbacks, "set_model", self)
+        _tell(callbacks, "on_train_begin", {})
         for epoch in range(initial_epoch, epochs):
-            started = time.perf_counter()
-            if steps_per_epoch is None:
-                data = batches(x, y, sample_weight, batch_size, shuffle)
-            else:
-                endless = endless or iter(batches(x, y, sample_weight, batch_size, shuffle))
-                data = _taken(endless, steps_per_epoch)
-            count, logs = self._all("train_step", data)
+            _tell(callbacks, "on_epoch_begin", epoch, {})
+            now = data if steps_per_epoch is None else _taken(endless, steps_per_epoch)
+            report = _Report(verbose, steps, f"Epoch {epoch + 1}/{epochs}")
+            logs = self._all("train_step", report.shown(now))
             logs |= self._validation(validation_data, batch_size)
-            for name, number in logs.items():
-                history.history.setdefault(name, []).append(number)
-            history.epoch.append(epoch)
-            if verbose:
-                print(f"Epoch {epoch + 1}/{epochs}", file=sys.stdout)
-                _report(count, time.perf_counter() - started, logs)
-            for part in callbacks or ():
-                part.on_epoch_end(epoch, logs)
-            if getattr(self, "stop_training", False):
+            report.print(logs)
+            self.history.note(epoch, logs)
+            _tell(callbacks, "on_epoch_end", epoch, logs)
+            if self.stop_training:
                 break
-        self.history = history
-        return history
+        _tell(callbacks, "on_train_end", logs)
+        return self.history
 
     def _validation(self, data: Any, batch_size: int | None) -> dict[str, float]:
         if data is None:
             return {}
         x, y, weight = (data, None, None) if isinstance(data, Dataset) else unpack(tuple(data))
-        found = self._all("test_step", batches(x, y, weight, batch_size, False))[1]
+        found = self._all("test_step", feeding.batches(x, y, weight, batch_size, False))
         return {f"val_{name}": number for name, number in found.items()}
 
     def evaluate(
@@ -248,33 +284,63 @@ class Trainer:
         sample_weight: Any = None,
         return_dict: bool = False,
     ) -> Any:
-        """Loss, and with metrics a list of loss and metrics, over all examples."""
-        started = time.perf_counter()
-        count, logs = self._all("test_step", batches(x, y, sample_weight, batch_size, False))
-        if verbose:
-            _report(count, time.perf_counter() - started, logs)
-        return logs if return_dict else _numbers(logs)
+        """Loss and metrics over all examples, which are given as to :meth:`fit`.
+
+        Returns
+        -------
+        float, list of float or dict
+            The loss; with metrics a list of loss and metrics in their order; by name with `return_dict`.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones")])
+        >>> model.compile(loss="mse", metrics=["mae"])
+        >>> model.evaluate(tf.constant([[1.0], [2.0]]), tf.constant([[2.0], [5.0]]), verbose=0)
+        [5.0, 2.0]
+        """
+        data = feeding.batches(x, y, sample_weight, batch_size, False)
+        report = _Report(verbose, feeding.count_of(data))
+        logs = self._all("test_step", report.shown(data))
+        report.print(logs)
+        return logs if return_dict else self._in_order(logs)
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto") -> Any:
-        """The predictions for all examples, as arrays."""
+        """The predictions for all examples, as arrays.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones")])
+        >>> model.predict(tf.constant([[1.0, 2.0], [3.0, 4.0]])).tolist()
+        [[3.0], [7.0]]
+        """
+        data = feeding.batches(x, None, None, batch_size, False)
         parts = [
-            map_structure(lambda t: t.numpy(), self._prepared("predict_step", data)(data))
-            for data in batches(x, None, None, batch_size, False)
+            map_structure(lambda t: t.numpy(), self._prepared("predict_step", batch)(batch))
+            for batch in _Report(verbose, feeding.count_of(data)).shown(data)
         ]
+        if not parts:
+            raise ValueError(f"there is no batch of examples{at(user_location())}")
         return map_structure(lambda *rows: np.concatenate(rows), *parts)
 
     # ---- inside -----------------------------------------------------------------------------------------
 
-    def _all(self, step: str, data: Iterator[Any]) -> tuple[int, dict[str, float]]:
-        """Run a step on all batches: how many there were, and the metrics."""
+    def _all(self, step: str, data: Iterable[Any]) -> dict[str, float]:
+        """Run a step on all batches; the metrics, by sorted names as in Keras."""
         self.reset_metrics()
-        count, found = 0, {}
+        found = None
         for batch in data:
             found = self._prepared(step, batch)(batch)
-            count += 1
-        if not count:
+        if found is None:
             raise ValueError(f"there is no batch of examples{at(user_location())}")
-        return count, {name: float(found[name]) for name in sorted(found)}
+        return {name: float(found[name]) for name in sorted(found)}
+
+    def _in_order(self, logs: dict[str, Any]) -> Any:
+        """The numbers in the order of the metrics, then the others by name; a single one alone."""
+        names = dict.fromkeys([*(m.name for m in self.metrics if m.name in logs), *sorted(logs)])
+        found = [float(logs[name]) for name in names]
+        return found[0] if len(found) == 1 else found
 
     def _prepared(self, step: str, data: Any) -> Callable[[Any], Any]:
         """The compiled step, once all Variables exist."""
@@ -283,9 +349,8 @@ class Trainer:
         x, y, _ = unpack(data)
         if not self.built:
             self(x, training=False)
-        if self._compiled_metrics is None:
-            y_pred = self(x, training=False) if self._named_metrics else None
-            self._compiled_metrics = [metric_of(m, self.loss, y, y_pred) for m in self._named_metrics]
+        if self._compiled_metrics is None and step != "predict_step":
+            self._compile_metrics(x, y)
         method = getattr(self, step)
         if self._run_eagerly:
             return method
@@ -296,6 +361,16 @@ class Trainer:
         if key not in steps:
             steps[key] = Function(method)
         return steps[key]
+
+    def _compile_metrics(self, x: Any, y: Any) -> None:
+        """Make the metrics that names mean for data like this."""
+        plain, weighted = self._named_metrics
+        y_pred = self(x, training=False) if plain or weighted else None
+
+        def made(m: Any) -> Metric:
+            return metrics.accuracy_for(m, y, y_pred) if m in ("accuracy", "acc") else metrics.get(m)
+
+        self._compiled_metrics = [made(m) for m in plain], [made(m) for m in weighted]
 
 
 class _Averaged(Loss):
@@ -309,30 +384,37 @@ class _Averaged(Loss):
         return self.function(y_true, y_pred)
 
 
-def unpack(data: Any) -> tuple[Any, Any, Any]:
-    """Examples, labels and weights of a batch; None for what is not there."""
-    if not isinstance(data, tuple):
-        return data, None, None
-    if not 1 <= len(data) <= 3:
-        raise ValueError(
-            f"a batch is (x,), (x, y) or (x, y, weights), got {len(data)} parts{at(user_location())}"
-        )
-    return (*data, None, None)[:3]
+class _Report:
+    """What is shown of a pass over batches: a bar while it runs, a line when it is over."""
+
+    def __init__(self, verbose: Any, steps: int | None, title: str = ""):
+        watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self.level = (1 if watched else 2) if verbose == "auto" else int(verbose)
+        self.steps, self.title = steps, title
+        self.count, self.started = 0, time.perf_counter()
+        if self.level and title:
+            print(title, file=sys.stdout)
+
+    def shown(self, data: Iterable[Any]) -> Iterator[Any]:
+        """The batches, counted."""
+        for batch in counted(data, self.steps) if self.level == 1 else data:
+            self.count += 1
+            yield batch
+
+    def print(self, logs: dict[str, float]) -> None:
+        """The line."""
+        if self.level:
+            seconds = time.perf_counter() - self.started
+            shown = " - ".join(f"{name}: {number:.4f}" for name, number in logs.items())
+            each = 1000 * seconds / self.count
+            print(
+                f"{self.count}/{self.count} - {seconds:.0f}s - {each:.0f}ms/step - {shown}", file=sys.stdout
+            )
 
 
-def batches(x: Any, y: Any, weight: Any, batch_size: int | None, shuffle: bool) -> Iterator[Any]:
-    """The batches of arrays, or those that a Dataset or a generator is made of."""
-    if isinstance(x, Dataset) or (hasattr(x, "__next__") and y is None):
-        return iter(x)
-    whole = tuple(part for part in (x, y, weight) if part is not None)
-    dataset = Dataset.from_tensor_slices(map_structure(_as_array, whole))
-    if shuffle:
-        dataset = dataset.shuffle(max(len(dataset), 1))
-    return iter(dataset.batch(batch_size or 32))
-
-
-def _as_array(x: Any) -> Any:
-    return x.array if isinstance(x, Tensor) else x
+def _several(given: Any) -> list[Any]:
+    """A sequence of metrics; one alone is meant as one."""
+    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
 
 
 def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
@@ -340,49 +422,7 @@ def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
         yield batch
 
 
-def _split(x: Any, y: Any, part: float) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Arrays without their end, and their end."""
-    first = flatten(x)[0][0]
-    kept = int(len(first) * (1.0 - part))
-    train, held = (
-        map_structure(lambda a, s=rows: np.asarray(_as_array(a))[s], (x, y))
-        for rows in (slice(kept), slice(kept, None))
-    )
-    return train, held
-
-
-def _rows(x: Any) -> Any:
-    """How many examples a batch has."""
-    return flatten(x)[0][0].shape[0]
-
-
-def metric_of(identifier: Any, loss: Any, y: Any, y_pred: Any) -> Metric:
-    """The metric meant by a name or a function, for labels and predictions like these."""
-    if isinstance(identifier, Metric):
-        return identifier
-    if callable(identifier):
-        return MeanMetricWrapper(identifier)
-    if identifier in ("accuracy", "acc"):
-        return MeanMetricWrapper(_accuracy_for(loss, y, y_pred), name=identifier)
-    named = getattr(accuracies, str(identifier), None) or losses.get(identifier)
-    return MeanMetricWrapper(named, name=str(identifier))  # type: ignore[arg-type]
-
-
-def _accuracy_for(loss: Any, y: Any, y_pred: Any) -> Callable[..., Any]:
-    if y_pred.shape[-1:] == (1,) or len(y_pred.shape) < 2:
-        return accuracies.binary_accuracy
-    if len(y.shape) < len(y_pred.shape) or y.shape[-1:] == (1,):
-        return accuracies.sparse_categorical_accuracy
-    binary = isinstance(loss, losses.BinaryCrossentropy) and type(loss) is losses.BinaryCrossentropy
-    return accuracies.binary_accuracy if binary else accuracies.categorical_accuracy
-
-
-def _numbers(logs: dict[str, Any]) -> Any:
-    found = [float(logs[name]) for name in sorted(logs, key=lambda name: name != "loss")]
-    return found[0] if len(found) == 1 else found
-
-
-def _report(count: int, seconds: float, logs: dict[str, float]) -> None:
-    shown = " - ".join(f"{name}: {number:.4f}" for name, number in logs.items())
-    each = 1000 * seconds / count
-    print(f"{count}/{count} - {seconds:.0f}s - {each:.0f}ms/step - {shown}", file=sys.stdout)
+def _tell(callbacks: Sequence[Any] | None, event: str, *args: Any) -> None:
+    """Call the method of this name of all callbacks that have it."""
+    for part in callbacks or ():
+        getattr(part, event, lambda *_: None)(*args)

@@ -171,12 +171,14 @@ _CLASSES = (
     *(Poisson, Hinge, SquaredHinge, CategoricalHinge, KLDivergence, CosineSimilarity, Huber),
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
 )
-_FUNCTIONS = {c.function.__name__: c.function for c in _CLASSES}
-_SHORT = {
+#: The functions by name.
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    **{c.function.__name__: c.function for c in _CLASSES},
     "mse": distances.mean_squared_error,
     "mae": distances.mean_absolute_error,
     "mape": distances.mean_absolute_percentage_error,
     "msle": distances.mean_squared_logarithmic_error,
+    "bce": entropies.binary_crossentropy,
     "kld": entropies.kl_divergence,
 }
 
@@ -198,8 +200,8 @@ def get(identifier: Any) -> Callable[..., Tensor] | None:
     classes = {c.__name__: c for c in _CLASSES}
     if identifier in classes:
         return classes[identifier]()
-    found = (_FUNCTIONS | _SHORT).get(str(identifier)) or _SHORT.get(str(identifier).lower())
+    found = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
     if found is None:
-        known = ", ".join(sorted(_FUNCTIONS | _SHORT))
+        known = ", ".join(sorted(FUNCTIONS))
         raise ValueError(f"no loss is called {identifier!r}; there are {known}{at(user_location())}")
     return found

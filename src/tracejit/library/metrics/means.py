@@ -93,14 +93,14 @@ class MeanMetricWrapper(Mean):
     """
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **options: Any):
-        super().__init__(name or getattr(fn, "__name__", None), dtype)
+        super().__init__(name or getattr(fn, "__name__", "").strip("<>"), dtype)
         self._function, self._options = fn, options
 
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Take the examples of a batch into account."""
         values = self._function(y_true, y_pred, **self._options)
-        Mean.update_state.__wrapped__(self, values, sample_weight)
+        super().update_state(values, sample_weight)
 
 
 class _OfFunction(MeanMetricWrapper):
@@ -166,7 +166,7 @@ class RootMeanSquaredError(Mean):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Take the examples of a batch into account."""
         y_true, y_pred = distances.pair(y_true, y_pred)
-        Mean.update_state.__wrapped__(self, ops.square(y_pred - y_true), sample_weight)
+        super().update_state(ops.square(y_pred - y_true), sample_weight)
 
     def result(self) -> Tensor:
         """The root of the mean."""

@@ -6,6 +6,7 @@ functions and are part of checkpoints.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -138,10 +139,9 @@ def per_example(
 def gathering(update: Any) -> Any:
     """An `update_state` that is on no tape: results of metrics are not differentiated."""
 
+    @functools.wraps(update)
     def update_state(self: Metric, *args: Any, **kwargs: Any) -> None:
         with pausing():
             update(self, *args, **kwargs)
 
-    update_state.__doc__ = update.__doc__
-    update_state.__wrapped__ = update  # type: ignore[attr-defined]
     return update_state
