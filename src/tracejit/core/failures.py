@@ -16,9 +16,14 @@ class FailedComputation(TracejitError, RuntimeError):
     """A computation that did not get where it should."""
 
 
+class UnsetVariable(TracejitError, UnboundLocalError):
+    """A variable is read that nothing has set."""
+
+
 #: By the name of the builtin exception.
 FAILURES: dict[str, type[Exception]] = {
     "AssertionError": FailedAssertion,
     "IndexError": OutOfRange,
     "RuntimeError": FailedComputation,
+    "UnboundLocalError": UnsetVariable,
 }

@@ -140,6 +140,10 @@ class _Counter:
         self.used += 1
         return name
 
+    def since(self, used: int) -> set[str]:
+        """The names given since `used` of them were."""
+        return {f"t{k}" for k in range(used, self.used)} - self.taken
+
 
 def fresh_trip() -> Size:
     """A new atom for a loop whose trip count is known only when it has run."""

@@ -72,7 +72,7 @@ def test_undefined_after_zero_iterations_names_the_use():
             x = x * 2.0
         return x * i  # HERE
 
-    fails_at(f, X, tf.constant(3), kind=NameError, says="'i'")
+    fails_at(f, X, tf.constant(0), kind=NameError, says="'i'")
 
 
 def test_shape_changes_across_iterations():

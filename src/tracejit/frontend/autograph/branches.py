@@ -33,6 +33,7 @@ from .values import (
     UNSET,
     Irregular,
     Kind,
+    SetInLoop,
     Undefined,
     different,
     escaping,
@@ -291,7 +292,7 @@ class _Plan:
 
     def merged(self, name: str, a: Any, b: Any, what: str) -> Callable[[], Any]:
         """How to make the value of a variable once the branch has run."""
-        if is_undefined(a) and is_undefined(b):
+        if is_undefined(a) and is_undefined(b) and (a is b or not {a.__class__, b.__class__} & {SetInLoop}):
             return lambda: a
         if is_undefined(a) or is_undefined(b):
             if name.startswith(GENERATED):

@@ -18,7 +18,7 @@ from ..control import INDEX, add_loop
 from ..memory import in_force
 from ..regions import Region, assigned_in
 from ..structure import LEAF, Nest, flatten
-from ..variable import Variable
+from ..variable import Variable, tracer
 from .branches import truth
 from .contents import Contents, Hidden, copied, identities
 from .filling import run_filling
@@ -138,6 +138,8 @@ class _Tracing:
         self.log, self.contents, self.hidden = log, contents, Hidden(places)
         self.changed = False
         self.values: list[Any] = []
+        now = tracer()
+        self.sizes = 0 if now is None else now.trips.used  # so many have names before the loop
 
     def start(self, carried: Sequence[Tensor]) -> None:
         """Give the variables their values at the start of an iteration."""
@@ -163,7 +165,10 @@ class _Tracing:
         if more:
             raise Revealed(more)
         values = self.places.get()
-        found = [n.learn(v, self.steps.surely_runs) for n, v in zip(self.names, values, strict=True)]
+        now = tracer()
+        assert now is not None
+        inside = now.trips.since(self.sizes)
+        found = [n.learn(v, self.steps.surely_runs, inside) for n, v in zip(self.names, values, strict=True)]
         if begun.changed(identities(values).union(*(n.kept for n in self.names))):
             raise TracejitError(
                 f"a list or dict is changed in the {self.steps.what} under one name and appended to, or replaced, "

@@ -6,13 +6,17 @@ whether the body must be traced again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
+
+import numpy as np
 
 from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ...core.op import ops
+from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
+from ...core.trace import mentions
 from ...ops.shape import stack
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
@@ -24,6 +28,7 @@ from .values import (
     UNSET,
     Irregular,
     Kind,
+    SetInLoop,
     Undefined,
     coerced,
     different,
@@ -47,8 +52,15 @@ class Unsettled(BaseException):
         self.error = error
 
 
+_FLAG = Kind(TensorSpec((), np.dtype(bool)), False)
+
+
 class LoopVariable:
-    """One variable of a loop: its value before, and which of its leaves go round."""
+    """One variable of a loop: its value before, and which of its leaves go round.
+
+    A number that nothing has set before a loop that may run zero times goes round `flagged`, that is with a bool
+    beside it that says whether it has been set; see :class:`SetInLoop`.
+    """
 
     def __init__(self, name: str, before: Any, grows: bool, what: str):
         self.name, self.what = name, what
@@ -62,6 +74,11 @@ class LoopVariable:
         self.kinds: list[Kind | None] = [number_kind(x) if is_number(x) else None for x in self.leaves]
         self.fixed = [False] * len(self.leaves)
         self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
+        self.flagged = before.__class__ is SetInLoop
+        self.refused = not name.isidentifier() or name.startswith(GENERATED)  # it never goes round flagged
+        if self.flagged:
+            self.placeholder = True
+            self.leaves, self.kinds = [before.value], [number_kind(before.value)]
         if self.grows:
             self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
         self.rows: list[Kind] = []
@@ -70,7 +87,7 @@ class LoopVariable:
     # ---- in the body ------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        return sum(k is not None for k in self.kinds)
+        return len(self.given())
 
     def value(self, carried: Sequence[Tensor]) -> Any:
         """What the variable holds at the start of an iteration."""
@@ -78,6 +95,9 @@ class LoopVariable:
             return Growing(self.before, self._last(carried))
         if self.unset and not self.placeholder:
             return self.before
+        if self.flagged:
+            (kind, _), (last, is_set) = self.given(), carried
+            return SetInLoop(self.name, self._reason(), held(last, kind), is_set)
         take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
         leaves = [next(take) if k is not None else x for x, k in zip(self.leaves, self.kinds, strict=True)]
         if self.before.__class__ in (Growing, Stacked):
@@ -93,26 +113,58 @@ class LoopVariable:
         return unflatten(flatten(self.before[-1])[1], [held(t, k) for t, k in zip(carried, self.given())])
 
     def given(self) -> list[Kind]:
-        """The types of the leaves that go round."""
-        return [k for k in self.kinds if k is not None]
+        """The types of the leaves that go round, and of the flag."""
+        return [*(k for k in self.kinds if k is not None), *([_FLAG] if self.flagged else [])]
 
     def initial(self) -> list[Tensor]:
         """The values that go round first."""
+        if self.before.__class__ is SetInLoop and self.flagged:
+            return [coerced(self.before.value, self.given()[0]), self.before.is_set]
         if self.unset:
             return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in self.given()]
         return [coerced(x, k) for x, k in zip(self.leaves, self.kinds, strict=True) if k is not None]
 
     # ---- after the body ---------------------------------------------------------------------------------
 
-    def learn(self, value: Any, surely_runs: bool) -> bool:
-        """Compare with the value at the end of an iteration; True when a type has changed."""
+    def learn(self, value: Any, surely_runs: bool, inside: Collection[str]) -> bool:
+        """Compare with the value at the end of an iteration; True when a type has changed.
+
+        `inside` names the sizes that are known in the loop only.
+        """
         if self.grows:
             return self._learn_list(value)
         if self.nested and (value.__class__ is not Growing or value.items):
             raise Irregular(self.before.origin, f"the list {self.name!r} is assigned in an inner loop")
-        if is_undefined(value):
-            return False
+        if value.__class__ is not SetInLoop and is_undefined(value):
+            return self.flagged and self._refuse()
+        if self.unset and (
+            value.__class__ is SetInLoop or not (surely_runs or self.name.startswith(GENERATED))
+        ):
+            return not self.refused and self._learn_flagged(value, inside)
         return self._keeps(value) or self._learn_value(value, surely_runs)
+
+    def _learn_flagged(self, value: Any, inside: Collection[str]) -> bool:
+        """Learn of a variable that has no value before, in a loop that may run zero times."""
+        x = _read(value.value if value.__class__ is SetInLoop else value)
+        if not is_number(x) or mentions(number_kind(x).spec.shape, inside):
+            return self._refuse()
+        if self.before.__class__ is SetInLoop and self.flagged:
+            try:
+                return self._learn_leaf(0, x, False)
+            except Unsettled:
+                return self._refuse()
+        known, self.kinds = (self.flagged, self.kinds), [number_kind(x)]
+        self.flagged = self.placeholder = True
+        self.leaves, self.structure = [x], LEAF
+        return known != (True, self.kinds)
+
+    def _refuse(self) -> bool:
+        """Leave the variable undefined after the loop; True if it was to have a value."""
+        was, self.flagged, self.placeholder, self.refused = self.flagged, False, False, True
+        if was:
+            self.leaves, self.kinds = [], []
+            self.before = Undefined(self.name, self._reason())
+        return was
 
     def _keeps(self, value: Any) -> bool:
         """Note which containers are still the same; True when some were taken to be and are not."""
@@ -123,8 +175,6 @@ class LoopVariable:
     def _learn_value(self, value: Any, surely_runs: bool) -> bool:
         leaves, structure = flatten(value)
         if self.unset and not self.placeholder:
-            if not (surely_runs or self.name.startswith(GENERATED)):
-                return False
             self.placeholder = True
             self.leaves, self.structure = leaves, structure
             self.kinds = [number_kind(x) if is_number(x) else None for x in leaves]
@@ -200,6 +250,9 @@ class LoopVariable:
         if self.grows:
             leaves = flatten(value.items[-1])[0] if value.items and self.kinds else []
             return [coerced(x, k) for x, k in zip(leaves, self.given(), strict=False)]
+        if self.flagged:
+            last, is_set = (value.value, value.is_set) if value.__class__ is SetInLoop else (value, True)
+            return [coerced(_read(last), self.given()[0]), as_tensor(is_set)]
         if is_undefined(value) or not self.given():
             return []
         leaves = flatten(value)[0]
@@ -219,16 +272,16 @@ class LoopVariable:
         if self.grows:
             return self._built(rows)
         if self.unset and not self.placeholder:
-            reason = (
-                f"is set only inside of the {self.what}, which may run zero times{at(user_location())}\n"
-                "  give it a value before"
-            )
-            return (
-                UNSET
-                if self.before is UNSET and self.name.startswith(GENERATED)
-                else Undefined(self.name, reason)
-            )
+            if self.before is UNSET and self.name.startswith(GENERATED):
+                return UNSET
+            return Undefined(self.name, self._reason())
         return self.value(final)
+
+    def _reason(self) -> str:
+        return (
+            f"is set only inside of the {self.what}, which may run zero times{at(user_location())}\n"
+            "  give it a value before"
+        )
 
     def _built(self, rows: Sequence[Tensor]) -> Any:
         if not self.row_structures:

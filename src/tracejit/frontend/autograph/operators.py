@@ -33,7 +33,7 @@ from .peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
 from .properties import attribute_of, set_attribute, update_attribute
 from .rewind import Mark
 from .state import AttributePlace, Places
-from .values import Escaping, is_undefined, traced
+from .values import Escaping, SetInLoop, is_undefined, traced
 
 attribute = AttributePlace
 slice = builtins.slice
@@ -293,6 +293,8 @@ def comprehension(iterable: Any, each: Callable[[Any], Any], keep: Callable[[Any
 
 def defined(x: Any) -> Any:
     """`x`, which must have been set."""
+    if x.__class__ is SetInLoop:
+        return x.last()
     if is_undefined(x):
         raise x.error()
     return x

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .effects import Effects, always_python, own_nodes
 from .expressions import Expressions
@@ -46,6 +47,7 @@ class _Unit:
     globals: set[str]
     remote: set[str]  # names that nested functions assign: any call may change them
     remotely_appended: set[str]
+    set_in_loops: set[str]
 
 
 def rewritten(
@@ -96,7 +98,9 @@ class _Transformer(Expressions):
             self._share(name)
         live = Liveness(node.body, outliving)
         remote = _by_nested(node)
-        self.units.append(_Unit(live, owned | outliving, declared[ast.Global], *remote))
+        self.units.append(
+            _Unit(live, owned | outliving, declared[ast.Global], *remote, _set_in_loops(node) & owned)
+        )
         self.scopes.append(_Scope(owned))
         self.first_parameters.append((given or [""])[0])
         body = self.block(node.body)
@@ -262,6 +266,18 @@ class _Transformer(Expressions):
     def _mangled(self, names: Collection[str]) -> list[str]:
         return [self._mangle(n) for n in sorted(names)]
 
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and any(node.id in unit.set_in_loops for unit in self.units):
+            return self._at(operator("defined", node), node)
+        return node
+
+    def visit_AugAssign(self, s: ast.AugAssign) -> Any:
+        made = super().visit_AugAssign(s)
+        if isinstance(s.target, ast.Name) and s.target.id in self.units[-1].set_in_loops:
+            known = at_line_of(assign(s.target.id, operator("defined", load(s.target.id))), s)
+            return [known, made]
+        return made
+
     def visit_Return(self, s: ast.Return) -> ast.Return:
         if isinstance(s.value, ast.Name):
             s.value = at_line_of(operator("defined", s.value), s)  # type: ignore[assignment]
@@ -275,6 +291,12 @@ class _Transformer(Expressions):
 
     def is_assignable(self, name: str) -> bool:
         return name in self.units[-1].assignable
+
+
+def _set_in_loops(function: ast.FunctionDef) -> set[str]:
+    """Names that loops of a function assign: nothing may have set them."""
+    loops = [n for n in own_nodes(*function.body) if isinstance(n, (ast.For, ast.While))]
+    return {name for loop in loops for name in Effects.of(loop).bound}
 
 
 def _by_nested(function: ast.FunctionDef) -> tuple[set[str], set[str]]:

@@ -99,6 +99,34 @@ class Undefined:
         return f"<undefined {self.name}>"
 
 
+class SetInLoop(Undefined):
+    """A variable that only a loop sets which may run zero times: undefined to all that does not ask for :meth:`last`.
+
+    Parameters
+    ----------
+    name, reason : str
+    value : number
+        That of the last iteration.
+    is_set : Tensor
+        A bool: was there one?
+    """
+
+    __slots__ = ("value", "is_set")
+
+    def __init__(self, name: str, reason: str, value: Any, is_set: Tensor):
+        super().__init__(name, reason)
+        self.value, self.is_set = value, is_set
+
+    def last(self) -> Any:
+        """The value, in a program that fails here if there is none."""
+        ops.check(
+            ops.cast(self.is_set, dtype=np.dtype(np.float32)),
+            message=f"variable {self.name!r} {self.reason}",
+            error="UnboundLocalError",
+        )
+        return self.value
+
+
 def _raising(self: Undefined, *args: Any, **kwargs: Any) -> Any:
     raise self.error()
 
@@ -119,7 +147,7 @@ UNSET = Undefined("", "is not set")
 
 def is_undefined(x: Any) -> bool:
     """Unbound, or bound to a placeholder."""
-    return x.__class__ is Undefined
+    return x.__class__ is Undefined or x.__class__ is SetInLoop
 
 
 def traced(x: Any) -> bool:
