@@ -34,4 +34,4 @@ def test_prints_what_it_says(path: Path):
 
 
 def test_tutorials_are_there():
-    assert len(TUTORIALS) >= 4
+    assert len(TUTORIALS) >= 6
