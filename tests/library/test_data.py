@@ -460,3 +460,32 @@ def test_a_list_with_the_one_component_of_a_queue():
     assert [float(queue.dequeue()) for _ in range(2)] == [2.0, 3.0]
     queue.enqueue([4.0, 5.0])
     assert queue.dequeue().numpy().tolist() == [4.0, 5.0]
+
+
+def test_texts_that_are_equal_are_one():
+    rows = tf.data.Dataset.from_tensor_slices(["a", "b", "".join(["a"]), "b"]).unique()
+    assert [row.numpy() for row in rows] == [b"a", b"b"]
+
+
+def test_what_elements_side_by_side_are_like():
+    pairs = tf.data.Dataset.zip((tf.data.Dataset.range(5).batch(2), tf.data.Dataset.range(3)))
+    assert [spec.shape for spec in pairs.element_spec] == [(None,), ()]
+
+
+def test_an_order_that_stays_the_same_may_be_read_while_tracing():
+    tf.random.set_seed(7)
+
+    @tf.function
+    def order():
+        rows = tf.data.Dataset.range(20).shuffle(20, reshuffle_each_iteration=False)
+        return tf.stack(list(rows))
+
+    first = order().numpy()
+    assert sorted(first) == list(range(20))
+    tf.random.set_seed(8)
+
+    @tf.function
+    def another():
+        return tf.stack(list(tf.data.Dataset.range(20).shuffle(20, reshuffle_each_iteration=False)))
+
+    assert (another().numpy() != first).any()

@@ -501,3 +501,18 @@ def test_leaky_activations():
     x = tf.constant([-1.0, 2.0])
     np.testing.assert_allclose(tf.layers.LeakyReLU()(x).numpy(), [-0.3, 2.0], rtol=1e-6)
     np.testing.assert_allclose(tf.layers.ELU(alpha=2.0)(x).numpy(), [2 * np.expm1(-1.0), 2.0], rtol=1e-6)
+
+
+def test_the_input_says_of_which_dtype_examples_are():
+    model = tf.Sequential([tf.keras.Input(shape=(5,), dtype="int32"), tf.layers.Embedding(10, 3)])
+    assert model.layers[0].embeddings.shape == (10, 3)
+    assert model(tf.zeros((2, 5), tf.int32)).shape == (2, 5, 3)
+
+
+def test_statistics_taken_again_reach_compiled_functions():
+    layer = tf.layers.Normalization()
+    layer.adapt([[1.0], [3.0]])
+    f = tf.function(lambda x: layer(x))
+    assert f(tf.constant([[3.0]])).numpy().tolist() == [[1.0]]
+    layer.adapt(tf.data.Dataset.from_tensors([[10.0], [30.0]]))
+    assert f(tf.constant([[30.0]])).numpy().tolist() == [[1.0]]

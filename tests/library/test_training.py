@@ -270,6 +270,7 @@ def test_regularizers_are_part_of_the_loss():
     x = np.zeros((2, 4), "float32")
     assert model.evaluate(x, np.zeros((2, 1), "float32"), verbose=0) == 2.0
     assert float(K.regularizers.get("l1")([3.0, -1.0])) == pytest.approx(0.04)
+    assert K.regularizers.get(K.regularizers.L2).l2 == 0.01 and K.regularizers.get(None) is None
     with pytest.raises(ValueError, match="a regularizer is a function, or one of l1, l2, l1_l2"):
         K.regularizers.get("l3")
 
@@ -324,6 +325,8 @@ def test_weights_in_a_file(tmp_path):
     second.load_weights(tmp_path / "net.weights.h5")
     for a, b in zip(first.get_weights(), second.get_weights(), strict=True):
         assert (a == b).all()
+    with pytest.raises(FileExistsError, match="is there already"):
+        second.save_weights(tmp_path / "net.weights.h5", overwrite=False)
     with pytest.raises(ValueError, match="has 2 weights, got 4"):
         model = K.Sequential([K.layers.Dense(2)])
         model.build((None, 3))
@@ -360,5 +363,15 @@ def test_layers_of_a_model():
     net = Net()
     assert [layer.name for layer in net.layers] == ["a", "b"] and net.get_layer("b") is net.others[0]
     assert net.get_layer(index=0) is net.a
+
+    class Wrong(Net):
+        @property
+        def depth(self):
+            return self.missing
+
+    with pytest.raises(AttributeError, match="missing"):  # and not: depth
+        Wrong().depth  # noqa: B018
     with pytest.raises(ValueError, match="no layer is called 'c'; there are a, b"):
         net.get_layer("c")
+    net.layers = [net.a]
+    assert net.layers == [net.a] and len(net.variables) == 0

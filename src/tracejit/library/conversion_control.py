@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..core.errors import DtypeError, at, user_location
+from ..core.errors import at, user_location
 from ..frontend.autograph.calls import converted_source
 from ..frontend.function import Function
 
@@ -40,7 +40,7 @@ def to_code(
     f = entity.python_function if isinstance(entity, Function) else entity
     source = converted_source(f)
     if not source:
-        raise DtypeError(f"to_code shows Python functions, not {type(entity).__name__}{at(user_location())}")
+        raise TypeError(f"to_code shows Python functions, not {type(entity).__name__}{at(user_location())}")
     return source
 
 

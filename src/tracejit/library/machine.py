@@ -1,4 +1,7 @@
-"""Questions about the machine that tutorials ask: there is one device, the CPU."""
+"""What programs ask of the machine and say about when things are done.
+
+There is one device, the CPU, and things are done in the order in which they are written.
+"""
 
 from __future__ import annotations
 

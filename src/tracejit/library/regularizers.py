@@ -48,9 +48,11 @@ class L2(L1L2):
 
 
 def get(identifier: Any) -> Callable[[Any], Any] | None:
-    """The regularizer meant by a name (``"l1"``, ``"l2"``, ``"l1_l2"``), or the callable given; None stays None."""
+    """The regularizer meant by a name (``"l1"``, ``"l2"``, ``"l1_l2"``) or a class, or the callable given, or None."""
     if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
         return identifier
+    if isinstance(identifier, type):
+        return identifier()
     names = {"l1": L1, "l2": L2, "l1_l2": lambda: L1L2(0.01, 0.01)}
     if isinstance(identifier, str) and identifier.lower() in names:
         return names[identifier.lower()]()

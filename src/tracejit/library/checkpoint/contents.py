@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 
@@ -36,10 +35,19 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
     return [(name, list(array.shape)) for name, array in sorted(_arrays(ckpt_dir_or_file).items())]
 
 
-def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """One array of a checkpoint by its name; KeyError where there is none of this name."""
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.ndarray:
+    """One array of a checkpoint by its name; KeyError where there is none of this name.
+
+    Examples
+    --------
+    >>> import tempfile, tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tf.train.load_variable(tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).write(folder + "/c"), "v")
+    array([1., 2.], dtype=float32)
+    """
     arrays = _arrays(ckpt_dir_or_file)
     found = arrays.get(name.removesuffix(_ENDING))
     if found is None:
-        raise KeyError(f"{os.fspath(ckpt_dir_or_file)} holds no {name!r}, but {', '.join(sorted(arrays))}")
+        known = ", ".join(sorted(arrays))
+        raise KeyError(f"{os.fspath(ckpt_dir_or_file)} holds no {name!r}, but {known}")
     return found

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
+from ...core.dispatch import as_tensor, interpreting
 from ...core.errors import ShapeError, TracejitError, at, user_location
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
@@ -170,7 +170,12 @@ class Dataset(Regrouping):
             for rows in zip(*(p._source() for p in parts)):
                 yield unflatten(structure, rows)
 
-        return Dataset(source, UNKNOWN if UNKNOWN in known else min(known), any(p._shuffled for p in parts))
+        return Dataset(
+            source,
+            UNKNOWN if UNKNOWN in known else min(known),
+            any(p._shuffled for p in parts),
+            lambda: unflatten(structure, [p.element_spec for p in parts]),
+        )
 
     # ---- from one dataset to another --------------------------------------------------------------------
 
@@ -217,7 +222,7 @@ class Dataset(Regrouping):
         def source() -> Iterator[Any]:
             state = as_element(initial_state)
             for element in self._source():
-                state, new = applied(lambda *pair: scan_func(*pair), (state, element))
+                state, new = applied(scan_func, (state, element))
                 yield new
 
         return self._like(source, self._length)
@@ -241,7 +246,8 @@ class Dataset(Regrouping):
         def source() -> Iterator[Any]:
             seen = set()
             for element in self._source():
-                key = as_array(element).tobytes()
+                array = as_array(element)
+                key = tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
                 if key not in seen:
                     seen.add(key)
                     yield element
@@ -443,6 +449,5 @@ def _shuffled(elements: Iterator[Any], size: int, random: np.random.Generator) -
 
 
 def _drawn_seed() -> int:
-    if tracer() is not None:  # refused before anything is read
-        return 0
-    return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)
+    with interpreting(None):  # also where a function is traced, which reads orders that stay the same
+        return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)

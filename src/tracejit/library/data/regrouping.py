@@ -55,20 +55,25 @@ class Regrouping:
         """
         size = positive("batch_size", batch_size)
 
-        def source() -> Iterator[Any]:
-            elements = self._source()
-            while taken := list(itertools.islice(elements, size)):
-                if len(taken) == size or not drop_remainder:
-                    yield stacked(taken)
-
         def spec() -> Any:
             first = size if drop_remainder else None
             return map_structure(lambda s: TensorSpec([first, *s.shape], s.dtype), self.element_spec)
 
-        def count(n: float) -> float:
-            return n // size if drop_remainder else -(-n // size)
+        return self._batched(stacked, size, drop_remainder, spec)
 
-        return self._like(source, counted(self._length, count), spec)
+    def _batched(
+        self, join: Callable[[list[Any]], Any], size: int, drop_remainder: bool, spec: Any = None
+    ) -> Any:
+        """Elements joined, `size` at a time."""
+
+        def source() -> Iterator[Any]:
+            elements = self._source()
+            while taken := list(itertools.islice(elements, size)):
+                if len(taken) == size or not drop_remainder:
+                    yield join(taken)
+
+        count = counted(self._length, lambda n: n // size if drop_remainder else -(-n // size))
+        return self._like(source, count, spec)
 
     def unbatch(self) -> Any:
         """The rows of each element, one by one."""
@@ -110,16 +115,10 @@ class Regrouping:
         >>> [batch.numpy().tolist() for batch in rows.padded_batch(2)]
         [[[1, 0], [2, 2]], [[3, 3, 3]]]
         """
-        size = positive("batch_size", batch_size)
-
-        def source() -> Iterator[Any]:
-            elements = self._source()
-            while taken := list(itertools.islice(elements, size)):
-                if len(taken) == size or not drop_remainder:
-                    yield np.stack(_padded([as_array(e) for e in taken], padded_shapes, padding_values))
-
-        return self._like(
-            source, counted(self._length, lambda n: n // size if drop_remainder else -(-n // size))
+        return self._batched(
+            lambda taken: np.stack(_padded([as_array(e) for e in taken], padded_shapes, padding_values)),
+            positive("batch_size", batch_size),
+            drop_remainder,
         )
 
     def window(

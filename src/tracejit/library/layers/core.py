@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...core.dim import product
 from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -161,10 +162,8 @@ class Flatten(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """The examples as vectors."""
-        rest = 1
-        for size in inputs.shape[1:]:
-            rest = rest * size
-        return ops.reshape(inputs, shape=(inputs.shape[0], rest) if inputs.shape else (1, 1))
+        shape = (inputs.shape[0], product(inputs.shape[1:])) if inputs.shape else (1, 1)
+        return ops.reshape(inputs, shape=shape)
 
 
 class Reshape(Layer):
@@ -178,13 +177,8 @@ class Reshape(Layer):
         """The examples in the shape asked for."""
         if -1 not in self.target_shape:
             return ops.reshape(inputs, shape=(inputs.shape[0], *self.target_shape))
-        whole = 1
-        for size in inputs.shape[1:]:
-            whole = whole * size
-        known = 1
-        for size in self.target_shape:
-            known = known * (size if size != -1 else 1)
-        sizes = tuple([whole // known if s == -1 else s for s in self.target_shape])
+        rest = product(inputs.shape[1:]) // product(s for s in self.target_shape if s != -1)
+        sizes = tuple([rest if s == -1 else s for s in self.target_shape])
         return ops.reshape(inputs, shape=(inputs.shape[0], *sizes))
 
 

@@ -23,6 +23,11 @@ class InputLayer(Layer):
     ----------
     shape : tuple
         Of one example.
+    batch_size : int, optional
+        Accepted for programs written for other libraries, and ignored: any number of examples will do.
+    dtype : dtype-like, optional
+        Of the examples.
+    name : str, optional
 
     Examples
     --------
@@ -96,7 +101,10 @@ class Normalization(Layer):
             self._know(mean, 1.0 if variance is None else variance)
 
     def adapt(self, data: Any) -> None:
-        """Take mean and variance of each feature from data, an array or a Dataset of batches."""
+        """Take mean and variance of each feature from data, an array or a Dataset of batches.
+
+        Functions that were compiled before see them too.
+        """
         parts = [np.asarray(x.array) for x in data] if isinstance(data, Dataset) else [as_tensor(data).array]
         rows = np.concatenate([x.reshape(-1, x.shape[-1]) for x in parts]).astype(np.float64)
         self._know(rows.mean(axis=0), rows.var(axis=0))
@@ -104,8 +112,11 @@ class Normalization(Layer):
     def _know(self, mean: Any, variance: Any) -> None:
         with interpreting(None):
             for name, value in (("mean", mean), ("variance", variance)):
-                array = np.asarray(value, self.dtype)
-                setattr(self, name, Variable(array, trainable=False, name=f"{self.name}/{name}"))
+                array, known = np.asarray(value, self.dtype), getattr(self, name)
+                if known is not None and known.shape == array.shape:
+                    known.assign(array)  # where compiled functions look
+                else:
+                    setattr(self, name, Variable(array, trainable=False, name=f"{self.name}/{name}"))
 
     def call(self, inputs: Any) -> Tensor:
         """The inputs, normalised."""

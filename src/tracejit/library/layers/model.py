@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ...core.errors import at, user_location
 from ..checkpoint import store
 from .base import Layer
 from .training import Trainer
@@ -36,28 +35,49 @@ class Model(Trainer, Layer):  # type: ignore[misc]  # what Trainer asks for, Lay
         {*Layer._unsearched, "_loss_tracker", "_compiled_metrics", "_named_metrics", "_steps", "history"}
     )
 
-    def __getattr__(self, name: str) -> Any:
-        """``layers``, unless it was assigned: the layers that it holds, without those inside of them."""
-        if name != "layers":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def layers(self) -> Any:
+        """The layers that it holds, without those inside of them; what was assigned, if anything was."""
+        if "layers" in self.__dict__:
+            return self.__dict__["layers"]
         return list({id(part): part for part in self._parts() if isinstance(part, Layer)}.values())
 
+    @layers.setter
+    def layers(self, layers: Any) -> None:
+        self.__dict__["layers"] = layers
+
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """The layer of a name, or at a position."""
+        """The layer of a name, or at a position; ValueError when none is called so."""
         if index is not None:
             return self.layers[index]
         for layer in self.layers:
             if layer.name == name:
                 return layer
-        raise ValueError(f"no layer is called {name!r}; there are {', '.join(x.name for x in self.layers)}")
+        known = ", ".join(x.name for x in self.layers)
+        raise ValueError(f"no layer is called {name!r}; there are {known}{at(user_location())}")
 
     def save_weights(self, filepath: str | os.PathLike[str], overwrite: bool = True) -> None:
-        """Write all weights to a file, in the order of :attr:`variables`."""
+        """Write all weights to a file, in the order of :attr:`variables`.
+
+        Raises
+        ------
+        FileExistsError
+            When the file is there already and `overwrite` is False.
+        """
+        if not overwrite and Path(filepath).exists():
+            raise FileExistsError(f"{os.fspath(filepath)!r} is there already{at(user_location())}")
         arrays = {f"{i:05d} {v.name}": v.array for i, v in enumerate(self.variables)}
         store.write(Path(filepath), arrays, {"format": "tracejit-weights-1"})
 
     def load_weights(self, filepath: str | os.PathLike[str]) -> None:
-        """Give all weights the values in a file that :meth:`save_weights` wrote for a network like this one."""
+        """Give all weights the values in a file that :meth:`save_weights` wrote for a network like this one.
+
+        Raises
+        ------
+        ValueError
+            When the file holds another number of weights, or they have other shapes: a network that was not called
+            yet has none.
+        """
         arrays = store.read(Path(filepath))[0]
         self.set_weights([arrays[name] for name in sorted(arrays)])
 
@@ -123,8 +143,8 @@ def _table(rows: list[tuple[str, str, str]]) -> list[str]:
 
 
 def _memory(count: float) -> str:
-    for unit in ("B", "KB", "MB", "GB"):
-        if count < 1024 or unit == "GB":
-            return f"{np.round(count, 2):.2f} {unit}"
-        count /= 1024
-    raise AssertionError
+    unit = "B"
+    for larger in ("KB", "MB", "GB"):
+        if count >= 1024:
+            count, unit = count / 1024, larger
+    return f"{count:.2f} {unit}"

@@ -34,7 +34,8 @@ class Sequential(Model):
 
     def __init__(self, layers: Iterable[Any] | None = None, name: str | None = None, **options: Any):
         super().__init__(name=name, **options)
-        self.layers: list[Any] = []
+        self.layers = []
+        self._input_dtype = self.dtype
         for layer in layers or ():
             self._append(layer)
         self._build_if_known()
@@ -55,7 +56,7 @@ class Sequential(Model):
 
     def _append(self, layer: Any) -> None:
         if isinstance(layer, InputLayer):
-            self.input_shape = layer.input_shape
+            self.input_shape, self._input_dtype = layer.input_shape, layer.dtype
             return
         if not callable(layer):
             raise TypeError(f"a layer is callable, got {type(layer).__name__}{at(user_location())}")
@@ -69,7 +70,7 @@ class Sequential(Model):
     def build(self, input_shape: Any) -> None:
         """Make all weights, by one call with zeros; None stands for a size that does not matter."""
         self.built = True
-        self(zeros(tuple([1 if s is None else s for s in input_shape]), self.dtype), training=False)
+        self(zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype), training=False)
 
     def _build_for(self, inputs: Any) -> None:
         """Nothing: each layer makes its weights when it is reached."""
