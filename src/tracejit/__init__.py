@@ -19,8 +19,9 @@ from .frontend import config
 from .frontend import variable_parts as _variable_parts  # parts of Variables can be assigned
 from .frontend.checkpoint import checkpoint
 from .frontend.choices import associative_scan, case, map_fn, switch_case
+from .frontend.conditional import cond
 from .frontend.config import set_default_dtype
-from .frontend.control import cond, fori_loop
+from .frontend.control import fori_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
 from .frontend.creation import (
     eye,

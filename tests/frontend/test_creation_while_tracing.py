@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.frontend.variable import CreationError
+from tracejit.frontend.first_values import CreationError
 
 
 class Layer:

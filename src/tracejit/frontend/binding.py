@@ -55,20 +55,5 @@ def _parts(trace: Specialization, name: str, traced: Any, given: dict[str, Any])
     return [new for old, new in zip(leaves, values, strict=True) if isinstance(old, TensorSpec)]
 
 
-def must_be_defaults(
-    name: str, signature: inspect.Signature | None, args: tuple, kwargs: dict[str, Any]
-) -> None:
-    """Refuse arguments behind those of an ``input_signature`` that are not what their parameters default to."""
-    names = list(signature.parameters) if signature else []
-    first = max(len(names) - len(args) - len(kwargs), 0)
-    for parameter, given in [*zip(names[first:], args, strict=False), *kwargs.items()]:
-        known = signature.parameters.get(parameter) if signature else None
-        if known is None or given is not known.default:
-            raise ArgumentError(
-                f"the input_signature of {name} says nothing of {parameter!r}, so it can only have its default; got "
-                f"{given!r}: add it to the input_signature, or leave that out{at(user_location())}"
-            )
-
-
 def _wrong(trace: Specialization, what: str) -> ArgumentError:
     return ArgumentError(f"{trace.name}{trace.outline()}: {what}{at(user_location())}")

@@ -17,7 +17,8 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops.reduce import one_axis
-from .control import cond, scan
+from .conditional import cond
+from .control import scan
 from .structure import flatten, map_structure, unflatten
 
 

@@ -1,4 +1,4 @@
-"""Control flow as functions: while_loop, fori_loop, scan, cond.
+"""Loops as functions: while_loop, fori_loop, scan.
 
 Eagerly they are plain Python loops, so tapes see every op. In a trace each is one op that holds its bodies as
 graphs: tensors and Variables of the surroundings may be used in them, and Variables assigned.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, Size, known, same
-from ..core.dispatch import apply, as_tensor
+from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ..core.op import ops
 from ..core.spec import TensorSpec
@@ -20,12 +20,11 @@ from ..core.tensor import Tensor
 from ..ops.indexing import get
 from ..ops.shape import stack
 from ..runtime import watch
+from .adding_loops import INDEX, add_loop
 from .memory import in_force
-from .regions import Region, assigned_in, check_carry, share_captures
+from .regions import Region, assigned_in, check_carry
 from .structure import LEAF, Nest, Structure, flatten, text, unflatten
 from .variable import Variable, tracer
-
-INDEX = TensorSpec((), np.dtype(np.int64))
 
 
 def while_loop(
@@ -168,57 +167,6 @@ def _require_bool(what: str, region: Region) -> None:
             f"the condition of {what} assigns {region.assigned[0].name!r}; do it in the body"
             f"{at(user_location())}"
         )
-
-
-def add_loop(
-    count: list[Tensor],
-    carry: list[Tensor],
-    rows: list[Tensor],
-    variables: Sequence[Variable],
-    body: Region,
-    test: Region | None,
-    attrs: dict[str, Any],
-) -> tuple[Tensor, ...]:
-    """Add a loop to the trace; returns its carries, trip count and stacks, Variables' carries apart."""
-    captured = share_captures(*((body, test) if test is not None else (body,)))
-    state = [v.current() for v in variables]
-    for v in variables:
-        v.announce()
-    _order_outputs(body, len(carry), len(state))
-    _order_inputs(body, len(carry), len(rows), len(state))
-    found = apply(
-        ops.loop,
-        (*count, *carry, *state, *rows, *captured),
-        {
-            "carries": len(carry) + len(state),
-            "rows": len(rows),
-            "length": attrs["length"],
-            "counted": attrs["counted"],
-            "body": body.graph,
-            "cond": None if test is None else test.graph,
-            "reverse": attrs["reverse"],
-            **({"memory": attrs["memory"]} if "memory" in attrs else {}),
-        },
-    )
-    n = len(carry)
-    for v, value in zip(variables, found[n : n + len(state)], strict=True):
-        v.store(value)
-    return (*found[:n], *found[n + len(state) :])
-
-
-def _order_outputs(body: Region, carries: int, state: int) -> None:
-    """The region returns (carries, ys, state); a loop's body (carries, state, ys)."""
-    outs = body.graph.outputs
-    end = len(outs) - state
-    body.graph.outputs = [*outs[:carries], *outs[end:], *outs[carries:end]]
-
-
-def _order_inputs(body: Region, carries: int, rows: int, state: int) -> None:
-    """The region takes (i, carries, rows, state, captured); a loop's body (i, carries, state, rows, captured)."""
-    ins = body.graph.inputs
-    a = 1 + carries
-    b = a + rows
-    body.graph.inputs = [*ins[:a], *ins[b : b + state], *ins[a:b], *ins[b + state :]]
 
 
 # ---- counted loops --------------------------------------------------------------------------------------
@@ -401,69 +349,3 @@ def _traced_scan(
     found = add_loop([], carry, rows, variables, body, None, attrs)
     n = len(carry)
     return unflatten(structure, found[:n]), unflatten(y_structure, found[n + 1 :])
-
-
-# ---- branches -------------------------------------------------------------------------------------------
-
-
-def cond(
-    pred: Any,
-    true_fn: Callable[..., Any],
-    false_fn: Callable[..., Any],
-    *operands: Any,
-    name: str | None = None,
-) -> Any:
-    """``true_fn(*operands)`` where `pred` holds, else ``false_fn(*operands)``; only one of them runs.
-
-    Parameters
-    ----------
-    pred : bool or scalar bool tensor
-        In a compiled function a Python bool decides while tracing, a tensor when the function runs.
-    true_fn, false_fn : callable
-        Must return the same structure, shapes and dtypes.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> float(tf.cond(tf.constant(2.0) > 1.0, lambda: 10.0, lambda: 20.0))
-    10.0
-    """
-    if tracer() is None or isinstance(pred, (bool, np.bool_)):
-        chosen = true_fn if bool(pred) else false_fn
-        leaves, structure = flatten(chosen(*operands))
-        return unflatten(structure, [as_tensor(y) for y in leaves])
-    leaves, structure = flatten(operands)
-    tensors = [as_tensor(x) for x in leaves]
-    specs = [t.spec for t in tensors]
-
-    def branches(carried: Sequence[Variable]) -> list[Region]:
-        return [
-            Region(f, structure, specs, name, carried, given=False)
-            for f, name in ((true_fn, "then"), (false_fn, "orelse"))
-        ]
-
-    both = branches(())
-    _check_branches(*both)
-    variables = assigned_in(*both)
-    if variables:
-        both = branches(variables)
-    captured = share_captures(*both)
-    for v in variables:
-        v.announce()
-    found = apply(
-        ops.cond, (as_tensor(pred), *tensors, *captured), {"then": both[0].graph, "orelse": both[1].graph}
-    )
-    for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
-        v.store(value)
-    return unflatten(both[0].structure, list(found))
-
-
-def _check_branches(then: Region, orelse: Region) -> None:
-    if then.structure != orelse.structure or then.outputs != orelse.outputs:
-        a, b = ([str(s) for s in r.outputs] for r in (then, orelse))
-        raise ShapeError(
-            f"the branches of cond return {text(then.structure)} of {', '.join(a)} and {text(orelse.structure)} of "
-            f"{', '.join(b)}; they must agree in structure, shapes and dtypes{at(user_location())}"
-        )

@@ -7,7 +7,6 @@ through `signature.describe`. Inside a trace, and with ``settings(eager=True)``,
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import sys
 import threading
@@ -30,19 +29,17 @@ from .any_rank import AnyRank
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained
 from .autograph.values import Escaping
-from .binding import must_be_defaults
 from .execution import compiler
 from .memory import LoopMemory, policy, under
-from .methods import BoundFunction, Method, plain_arity
+from .methods import BoundFunction, Method
+from .parameters import NUMBERS, PLAIN, Parameters
 from .retracing import Retracing
 from .signature import (
     ArgumentError,
     Call,
     Weak,
     checked_signature,
-    conform,
     decided,
-    describe,
     entry_specs,
     of_rank,
     relaxed,
@@ -53,9 +50,6 @@ from .structure import flatten, unflatten
 from .variable import Variable, tracer
 
 _MAX_REMEMBERED = 4096
-#: Arguments that are part of the trace, equal exactly when their classes and values are.
-_PLAIN = frozenset((int, bool, str, type(None)))
-_NUMBERS = _PLAIN | {float}
 
 
 def function(
@@ -156,9 +150,7 @@ class Function:
         self.__doc__ = getattr(f, "__doc__", None)
         self.__module__ = getattr(f, "__module__", __name__)
         self.__wrapped__ = f
-        self._arity = plain_arity(f)
-        #: Does it only show another's signature? Then what a call leaves out or names may mean something to it.
-        self._wraps = hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
+        self._parameters = Parameters(f, self.__name__, self.input_signature)
         self._settings: Any = None
         self._remembered: dict[tuple, Specialization] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
@@ -183,7 +175,7 @@ class Function:
             elif kind is float:
                 key += (kind, x.hex())
                 continue
-            elif kind in _PLAIN:
+            elif kind in PLAIN:
                 key += (kind, x)
                 continue
             elif isinstance(x, np.generic):
@@ -207,11 +199,11 @@ class Function:
         found = self.specialization(call)
         if state.recorders or state.interpreter is not None:
             return found.apply(call.tensors())
-        given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in _NUMBERS]
+        given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in NUMBERS]
         in_place = [
             id(call.leaves[i]) for i, _ in call.arrays
         ] == given  # nothing converted, filled in or moved
-        if in_place and self._plain_defaults and (not kwargs or len(set(given)) == len(given)):
+        if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
             self._remember(key, found)
         return found.run(call.ndarrays())
 
@@ -227,7 +219,7 @@ class Function:
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run the body as plain Python, with tensors where the compiled form has them."""
         if self.input_signature is not None:
-            args, kwargs = self._conforming(args, kwargs)
+            args, kwargs = self._parameters.conforming(args, kwargs)
         leaves, structure = flatten((args, kwargs))
         tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
         args, kwargs = unflatten(structure, tensors)
@@ -252,50 +244,13 @@ class Function:
 
     # ---- signatures and traces --------------------------------------------------------------------------
 
-    @functools.cached_property
+    @property
     def signature(self) -> inspect.Signature | None:
         """The Python signature; None where Python cannot tell."""
-        try:
-            return inspect.signature(self.python_function)
-        except (TypeError, ValueError):
-            return None
-
-    @functools.cached_property
-    def _plain_defaults(self) -> bool:
-        """Can no default change between calls?"""
-        parameters = self.signature.parameters.values() if self.signature else ()
-        return all(p.default is p.empty or p.default.__class__ in _NUMBERS for p in parameters)
-
-    def _complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """The arguments by position as far as they have one, with the defaults of those not given."""
-        if self.signature is None or not (kwargs or len(args) != self._arity):
-            return args, kwargs
-        if self._wraps and self.input_signature is None:
-            return args, kwargs
-        try:
-            bound = self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise ArgumentError(f"{self.__name__}{self.signature}: {error}{at(user_location())}") from None
-        if not self._wraps:
-            bound.apply_defaults()
-        return bound.args, bound.kwargs
-
-    def _conforming(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """The complete arguments, converted to the input_signature, which says nothing of those with a default."""
-        args, kwargs = self._complete(args, kwargs)
-        covered = len(self.input_signature or ())
-        if self.signature is not None and len(args) < covered:
-            raise ArgumentError(
-                f"the input_signature has {covered} entries, {self.__name__}{self.signature} takes {len(args)} by "
-                f"position{at(user_location())}"
-            )
-        must_be_defaults(self.__name__, self.signature, args[covered:], kwargs)
-        return (*conform(args[:covered], self.input_signature or ()), *args[covered:]), kwargs
+        return self._parameters.signature
 
     def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
-        if self.input_signature is not None:
-            return describe(*self._conforming(args, kwargs))
-        return describe(*self._complete(args, kwargs))
+        return self._parameters.described(args, kwargs)
 
     def specialization(self, call: Call) -> Specialization:
         """The trace that serves a call, made if there is none."""
@@ -410,7 +365,7 @@ class Function:
         """
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
-        args, kwargs = self._complete(args, kwargs)
+        args, kwargs = self._parameters.complete(args, kwargs)
         open_ranks = [x for x in flatten((args, kwargs))[0] if isinstance(x, TensorSpec) and not x.ranked]
         if open_ranks:
             return AnyRank(self.get_concrete_function, args, kwargs, self.signature)

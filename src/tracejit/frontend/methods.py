@@ -69,18 +69,3 @@ class BoundFunction:
 
     def __deepcopy__(self, memo: dict) -> Any:
         return getattr(copy.deepcopy(self.instance, memo), self.function.__name__)
-
-
-def plain_arity(f: Callable[..., Any]) -> int | None:
-    """The number of arguments of a function that takes nothing but plain positional ones."""
-    if isinstance(f, Method):
-        inner = plain_arity(f.f)
-        return None if inner is None else inner - 1
-    code = getattr(f, "__code__", None)
-    if (
-        code is None
-        or code.co_kwonlyargcount
-        or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    ):
-        return None
-    return code.co_argcount

@@ -28,6 +28,7 @@ from ..ops.at import At
 from ..ops.gather import add_at
 from ..ops.state import read
 from .conversion import convert_to_tensor
+from .first_values import initial_value_of, permit_creation
 from .indexed_slices import IndexedSlices
 from .row_updates import in_range
 
@@ -79,13 +80,13 @@ class Variable:
     ):
         now = tracer()
         if now is not None:
-            _permit_creation(now, self)
+            permit_creation(now, self)
         initial = initial_value
         with interpreting(None):
             if callable(initial) and not isinstance(initial, (Tensor, Variable)):
                 initial = initial()
             if now is not None and isinstance(initial, Tensor) and initial.is_symbolic:
-                initial = _evaluated(now, initial)
+                initial = initial_value_of(now, initial)
             tensor = convert_to_tensor(initial, dtype)
         if tensor.dtype.kind == "O":
             raise DtypeError(f"a Variable holds numbers or bools, not strings{at(user_location())}")
@@ -373,63 +374,3 @@ def _delegate_to_tensor() -> None:
 
 
 _delegate_to_tensor()
-
-
-# ---- creation inside a trace ----------------------------------------------------------------------------
-
-
-class CreationError(TracejitError, ValueError):
-    """A Variable was created where a compiled function may not create one."""
-
-
-def _permit_creation(now: Trace, variable: Variable) -> None:
-    """A traced function may create Variables on its first call only."""
-    created = getattr(now, "created", None)
-    if created is None:
-        raise CreationError(
-            "a compiled function creates Variables on its first call only, outside of loops and branches; make them "
-            f"before, or keep them in an object that lives on{at(user_location())}"
-        )
-    created.append(variable)
-
-
-def _evaluated(now: Trace, tensor: Tensor) -> Tensor:
-    """The value of a traced tensor that depends on nothing but constants and Variables.
-
-    It is computed at once, from what the Variables were before the call; numbers drawn for it count as drawn.
-    """
-    graph = tensor.value.graph
-    held = {h.entry.value: h for h in now.held.values()}
-    known = {value: t for t, value in now.captures.values() if not t.is_symbolic}
-    nodes, needed = _needed(graph, [tensor.value])
-    drawn = [h for v, h in held.items() if v in needed and h.owner.counts_draws]
-    outputs = [tensor.value, *(h.now.value for h in drawn)]
-    nodes, needed = _needed(graph, outputs)
-    inputs = [v for v in graph.inputs if v in needed]
-    if any(v not in held and v not in known for v in inputs):
-        raise CreationError(
-            f"the initial value of a Variable depends on the function's arguments{at(user_location())}"
-        )
-    before = _BEFORE.setdefault(now, {})
-    values = [
-        known[v] if v in known else before.setdefault(id(held[v].owner), held[v].owner._value) for v in inputs
-    ]
-    part = Graph("initial_value", inputs=inputs, nodes=nodes, outputs=outputs)
-    found, *counted = replay(part, values)
-    for h, count in zip(drawn, counted, strict=True):
-        h.owner.commit(count.array)
-    return found
-
-
-#: By trace, what Variables were before it, by identity: initial values may have moved them on since.
-_BEFORE: WeakKeyDictionary[Trace, dict[int, Tensor]] = WeakKeyDictionary()
-
-
-def _needed(graph: Graph, outputs: list[Value]) -> tuple[list[Node], set[Value]]:
-    """The nodes that the outputs depend on, in order, and all values they use."""
-    needed, nodes = set(outputs), []
-    for node in reversed(graph.nodes):
-        if any(v in needed for v in node.outputs):
-            nodes.append(node)
-            needed.update(node.inputs)
-    return nodes[::-1], needed

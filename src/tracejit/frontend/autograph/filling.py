@@ -14,7 +14,7 @@ from ...core.graph import Graph, regions
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.indexing import get
-from ..control import INDEX, add_loop
+from ..adding_loops import INDEX, add_loop
 from ..regions import Region
 from ..structure import LEAF, Nest, Structure, flatten, unflatten
 from ..variable import tracer

@@ -14,7 +14,7 @@ from ...core.dispatch import as_tensor
 from ...core.errors import TracejitError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ..control import INDEX, add_loop
+from ..adding_loops import INDEX, add_loop
 from ..memory import in_force
 from ..regions import Region, assigned_in
 from ..structure import LEAF, Nest, flatten

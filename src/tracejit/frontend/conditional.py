@@ -1,0 +1,82 @@
+"""cond: one of two functions, chosen by a condition.
+
+Eagerly the chosen one just runs. In a trace both become graphs of one op: tensors and Variables of the surroundings may
+be used in them, and Variables assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import apply, as_tensor
+from ..core.errors import ShapeError, at, user_location
+from ..core.op import ops
+from .regions import Region, assigned_in, share_captures
+from .structure import flatten, text, unflatten
+from .variable import Variable, tracer
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    *operands: Any,
+    name: str | None = None,
+) -> Any:
+    """``true_fn(*operands)`` where `pred` holds, else ``false_fn(*operands)``; only one of them runs.
+
+    Parameters
+    ----------
+    pred : bool or scalar bool tensor
+        In a compiled function a Python bool decides while tracing, a tensor when the function runs.
+    true_fn, false_fn : callable
+        Must return the same structure, shapes and dtypes.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.cond(tf.constant(2.0) > 1.0, lambda: 10.0, lambda: 20.0))
+    10.0
+    """
+    if tracer() is None or isinstance(pred, (bool, np.bool_)):
+        chosen = true_fn if bool(pred) else false_fn
+        leaves, structure = flatten(chosen(*operands))
+        return unflatten(structure, [as_tensor(y) for y in leaves])
+    leaves, structure = flatten(operands)
+    tensors = [as_tensor(x) for x in leaves]
+    specs = [t.spec for t in tensors]
+
+    def branches(carried: Sequence[Variable]) -> list[Region]:
+        return [
+            Region(f, structure, specs, name, carried, given=False)
+            for f, name in ((true_fn, "then"), (false_fn, "orelse"))
+        ]
+
+    both = branches(())
+    _check_branches(*both)
+    variables = assigned_in(*both)
+    if variables:
+        both = branches(variables)
+    captured = share_captures(*both)
+    for v in variables:
+        v.announce()
+    found = apply(
+        ops.cond, (as_tensor(pred), *tensors, *captured), {"then": both[0].graph, "orelse": both[1].graph}
+    )
+    for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
+        v.store(value)
+    return unflatten(both[0].structure, list(found))
+
+
+def _check_branches(then: Region, orelse: Region) -> None:
+    if then.structure != orelse.structure or then.outputs != orelse.outputs:
+        a, b = ([str(s) for s in r.outputs] for r in (then, orelse))
+        raise ShapeError(
+            f"the branches of cond return {text(then.structure)} of {', '.join(a)} and {text(orelse.structure)} of "
+            f"{', '.join(b)}; they must agree in structure, shapes and dtypes{at(user_location())}"
+        )

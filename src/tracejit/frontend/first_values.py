@@ -1,0 +1,71 @@
+"""Variables that a function creates while it is traced: whether it may, and what their first values are.
+
+Knows a Variable only as the owner of what a trace holds for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..core.errors import TracejitError, at, user_location
+from ..core.graph import Graph, Node, Value
+from ..core.tensor import Tensor
+from ..core.trace import Trace, replay
+
+
+class CreationError(TracejitError, ValueError):
+    """A Variable was created where a compiled function may not create one."""
+
+
+def permit_creation(now: Trace, variable: Any) -> None:
+    """A traced function may create Variables on its first call only."""
+    created = getattr(now, "created", None)
+    if created is None:
+        raise CreationError(
+            "a compiled function creates Variables on its first call only, outside of loops and branches; make them "
+            f"before, or keep them in an object that lives on{at(user_location())}"
+        )
+    created.append(variable)
+
+
+def initial_value_of(now: Trace, tensor: Tensor) -> Tensor:
+    """The value of a traced tensor that depends on nothing but constants and Variables.
+
+    It is computed at once, from what the Variables were before the call; numbers drawn for it count as drawn.
+    """
+    graph = tensor.value.graph
+    held = {h.entry.value: h for h in now.held.values()}
+    known = {value: t for t, value in now.captures.values() if not t.is_symbolic}
+    nodes, needed = _needed(graph, [tensor.value])
+    drawn = [h for v, h in held.items() if v in needed and h.owner.counts_draws]
+    outputs = [tensor.value, *(h.now.value for h in drawn)]
+    nodes, needed = _needed(graph, outputs)
+    inputs = [v for v in graph.inputs if v in needed]
+    if any(v not in held and v not in known for v in inputs):
+        raise CreationError(
+            f"the initial value of a Variable depends on the function's arguments{at(user_location())}"
+        )
+    before = _BEFORE.setdefault(now, {})
+    values = [
+        known[v] if v in known else before.setdefault(id(held[v].owner), held[v].owner._value) for v in inputs
+    ]
+    part = Graph("initial_value", inputs=inputs, nodes=nodes, outputs=outputs)
+    found, *counted = replay(part, values)
+    for h, count in zip(drawn, counted, strict=True):
+        h.owner.commit(count.array)
+    return found
+
+
+#: By trace, what Variables were before it, by identity: initial values may have moved them on since.
+_BEFORE: WeakKeyDictionary[Trace, dict[int, Tensor]] = WeakKeyDictionary()
+
+
+def _needed(graph: Graph, outputs: list[Value]) -> tuple[list[Node], set[Value]]:
+    """The nodes that the outputs depend on, in order, and all values they use."""
+    needed, nodes = set(outputs), []
+    for node in reversed(graph.nodes):
+        if any(v in needed for v in node.outputs):
+            nodes.append(node)
+            needed.update(node.inputs)
+    return nodes[::-1], needed
