@@ -139,3 +139,36 @@ def test_conditions_and_positions_of_a_wrong_dtype(run):
     ):
         with pytest.raises(DtypeError, match=message):
             run(f)(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: tf.reshape(x, (1.5, 4)), "reshape: a size is an integer, not 1.5"),
+        (lambda x: tf.reshape(x, (-1, -1)), "one size at most may be -1"),
+        (lambda x: tf.reshape(x, (-1, 0)), "0 times the size that -1 stands for must be 4"),
+        (lambda x: tf.zeros((2.7,)), "a size is an integer, not 2.7"),
+        (lambda x: tf.zeros((x[0, 0],)), "a size is an integer, not"),
+        (lambda x: tf.expand_dims(x, 0.5), "an axis is an integer, not 0.5"),
+        (lambda x: tf.expand_dims(x, 4), "axis 4 is out of range for rank 3"),
+        (lambda x: tf.squeeze(x, axis=0), r"cannot squeeze axes \[0\] of \(2, 2\)"),
+        (lambda x: tf.transpose(x, [0.0, 1.0]), "transpose: an axis is an integer, not 0.0"),
+        (lambda x: tf.reduce_sum(x, axis=0.5), "reduce_sum: an axis is an integer, not 0.5"),
+        (lambda x: tf.concat([x, x], axis=1.5), "concat: an axis is an integer, not 1.5"),
+        (lambda x: tf.stack([]), "stack needs at least one tensor"),
+    ],
+)
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_sizes_and_axes_that_are_none(call, message, run):
+    with pytest.raises((ShapeError, DtypeError), match=message) as caught:
+        run(call)(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    assert str(caught.value).count("\n  at ") == 1 and __file__ in str(caught.value)
+
+
+def test_axes_and_sizes_are_integers_of_any_kind():
+    x = tf.constant([[[1.0, 2.0, 3.0]]])
+    assert tf.reduce_sum(x, axis=tf.constant(2)).shape == tf.reduce_sum(x, axis=np.int64(2)).shape == (1, 1)
+    assert tf.reduce_sum(x, axis=tf.constant([0, 2])).shape == (1,)
+    assert tf.squeeze(x, axis=np.int64(0)).shape == (1, 3) and tf.squeeze(x, axis=(0, 1)).shape == (3,)
+    for size in (3, np.int8(3), tf.constant(3), tf.Variable(3)):
+        assert tf.reshape(x, (size, 1)).shape == (3, 1)

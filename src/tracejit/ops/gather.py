@@ -69,7 +69,7 @@ def canonical(x: Any, indices: Any, given: Mapping[str, Any]) -> tuple[Any, Any,
         raise DtypeError(
             f"indices are integers, got {dtype_name(indices.dtype)}: cast them, or take a bool as a mask"
         )
-    attrs = {"axis": one_axis(int(given.get("axis", 0)), len(x.shape))}
+    attrs = {"axis": one_axis(given.get("axis", 0), len(x.shape))}
     if given.get("batch_dims"):
         attrs["batch_dims"] = int(given["batch_dims"])
     return x, converted(indices, INT64), attrs

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.dim import Size, maximum
 from ..core.dispatch import apply, as_tensor, interpreting, state
+from ..core.errors import DtypeError, at, user_location
 from ..core.graph import Graph, Node, Value
 from ..core.op import ops
 from ..core.spec import TensorSpec
@@ -143,6 +144,8 @@ _counted: WeakKeyDictionary[Trace, dict[Value, Tensor]] = WeakKeyDictionary()
 
 def size_of(x: Tensor) -> Size:
     """The size that a traced scalar integer stands for; the same for the same tensor."""
+    if x.dtype.kind not in "iu":
+        raise DtypeError(f"a size is an integer, not {x.spec}: cast it first{at(user_location())}")
     held = held_sizes(x)
     if held is not None:
         return held[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,27 +10,39 @@ import numpy as np
 
 from ..core.dim import Size, product
 from ..core.dispatch import as_tensor
-from ..core.errors import ShapeError, at, require, user_location
+from ..core.errors import DtypeError, ShapeError, SymbolicValue, at, require, user_location
 from ..core.op import defop, numeric, ops, sample
 from ..core.spec import TensorSpec
 from .batch import batch_size_value, inner
 from .lowering import Nests, Reduce
 
 
+def whole(x: Any, what: str) -> int:
+    """`x` as a Python integer, a scalar tensor of integers too; a fraction is an error that says `what` it is for."""
+    try:
+        return operator.index(x)
+    except SymbolicValue:
+        raise
+    except TypeError:
+        raise DtypeError(f"{what} is an integer, not {x!r}{at(user_location())}") from None
+
+
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """Canonical axes: None means all, negative ones count from the end."""
     if axis is None:
         return tuple(range(rank))
-    if isinstance(axis, (int, np.integer)):
-        return (one_axis(int(axis), rank),)
-    axes = tuple(sorted([one_axis(int(a), rank) for a in axis]))
+    if axis.__class__ is int or not hasattr(axis, "__iter__") or getattr(axis, "shape", None) == ():
+        return (one_axis(axis, rank),)
+    axes = tuple(sorted([one_axis(a, rank) for a in axis]))
     if len(set(axes)) != len(axes):
         raise ShapeError(f"an axis is named twice in {axis}{at(user_location())}")
     return axes
 
 
-def one_axis(axis: int, rank: int) -> int:
+def one_axis(axis: Any, rank: int) -> int:
     """A canonical axis."""
+    if axis.__class__ is not int:
+        axis = whole(axis, "an axis")
     if not -rank <= axis < rank:
         raise ShapeError(f"axis {axis} is out of range for rank {rank}{at(user_location())}")
     return axis % rank
@@ -187,7 +200,7 @@ def size_value(*, size: Size) -> TensorSpec:
 def _argument(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
-    return (x,), {"axis": one_axis(int(axis), len(x.shape))}
+    return (x,), {"axis": one_axis(axis, len(x.shape))}
 
 
 @defop(
@@ -209,7 +222,7 @@ def argmax(x: TensorSpec, *, axis: int) -> TensorSpec:
 def _running(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
-    return (x,), {"axis": one_axis(int(axis), len(x.shape)), "reverse": bool(attrs.get("reverse", False))}
+    return (x,), {"axis": one_axis(axis, len(x.shape)), "reverse": bool(attrs.get("reverse", False))}
 
 
 def _cumsum_kernel(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:

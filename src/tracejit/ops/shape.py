@@ -18,7 +18,7 @@ from .arithmetic import matched
 from .batch import batch_concat, batch_fill, batch_transpose
 from .held_sizes import size_of, sizes_in
 from .lowering import Nests, Reindex
-from .reduce import one_axis
+from .reduce import axes_of, one_axis, whole
 
 FREE = ("free",)
 
@@ -26,21 +26,22 @@ FREE = ("free",)
 def sizes_of(shape: Any) -> tuple[Size, ...]:
     """A shape given as an int, a sequence of sizes and integers, or an integer tensor."""
     if shape.__class__ is tuple:
-        return tuple([s if s.__class__ is int or isinstance(s, Dim) else _size(s) for s in shape])
+        return tuple([s if s.__class__ is int else _size(s) for s in shape])
     if isinstance(shape, (int, np.integer, Dim)):
-        return (shape if isinstance(shape, Dim) else int(shape),)
+        return (_size(shape),)
     if getattr(shape, "is_symbolic", False):
         held = sizes_in(as_tensor(shape))
         if held is not None:
             return held
     if hasattr(shape, "numpy"):
-        shape = shape.numpy().tolist()
-        return tuple(shape) if isinstance(shape, list) else (shape,)
-    return tuple(s if s.__class__ is int or isinstance(s, Dim) else _size(s) for s in shape)
+        shape = np.atleast_1d(shape.numpy()).tolist()
+    return tuple([_size(s) for s in shape])
 
 
 def _size(s: Any) -> Size:
-    return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else int(s)
+    if s.__class__ is int or isinstance(s, Dim):
+        return s
+    return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
 
 
 def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
@@ -52,6 +53,10 @@ def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any],
 
 
 def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    if shape.count(-1) > 1:
+        raise ShapeError(
+            f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: one size at most may be -1"
+        )
     place = shape.index(-1)
     known = product(s for i, s in enumerate(shape) if i != place)
     total = x.size
@@ -61,7 +66,8 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         fits = same(total // known * known, total)
     if not fits:
         raise ShapeError(
-            f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: {total} elements are no multiple of {known}"
+            f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: {known} times the size that -1 stands for "
+            f"must be {total}"
         )
     missing = total // known
     return tuple(missing if i == place else s for i, s in enumerate(shape))
@@ -130,7 +136,7 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
     if perm is None:
         return (x,), {"perm": tuple(range(rank - 1, -1, -1))}
-    perm = tuple([one_axis(int(p), rank) for p in perm])
+    perm = tuple([one_axis(p, rank) for p in perm])
     if sorted(perm) != list(range(rank)):
         raise ShapeError(f"perm {perm} is not an order of the {rank} axes")
     return (x,), {"perm": perm}
@@ -187,13 +193,9 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """Drop axes of size 1: all of them, or those named."""
     x = as_tensor(input)
     rank = len(x.shape)
-    axes = (
-        [i for i, d in enumerate(x.shape) if same(d, 1)]
-        if axis is None
-        else ([one_axis(a, rank) for a in ((axis,) if isinstance(axis, int) else axis)])
-    )
+    axes = axes_of(axis, rank) if axis is not None else [i for i, d in enumerate(x.shape) if same(d, 1)]
     if not all(same(x.shape[a], 1) for a in axes):
-        raise ShapeError(f"cannot squeeze axes {axes} of {shape_text(x.shape)}{at(user_location())}")
+        raise ShapeError(f"cannot squeeze axes {list(axes)} of {shape_text(x.shape)}{at(user_location())}")
     return reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
 
 
@@ -208,7 +210,7 @@ def _concat_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], 
         axis = attrs.get("axis", 0)
     require(len(inputs) > 0, "needs at least one tensor")
     tensors, _ = matched(tuple(inputs), {})
-    return tensors, {"axis": one_axis(int(axis), len(tensors[0].shape))}
+    return tensors, {"axis": one_axis(axis, len(tensors[0].shape))}
 
 
 def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
@@ -264,6 +266,8 @@ def concat(*values: TensorSpec, axis: int) -> TensorSpec:
 
 def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     """Join tensors of equal shape along a new axis."""
+    if len(values) == 0:
+        raise ShapeError(f"stack needs at least one tensor{at(user_location())}")
     tensors, _ = matched(tuple(values), {})
     return concat(*(expand_dims(t, axis) for t in tensors), axis=axis)
 

@@ -21,7 +21,7 @@ _INT64 = np.dtype(np.int64)
 def _prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", -1)
-    return (x,), {"axis": one_axis(int(axis), len(x.shape))}
+    return (x,), {"axis": one_axis(axis, len(x.shape))}
 
 
 def _argsort_kernel(x: np.ndarray, *, axis: int) -> np.ndarray:
