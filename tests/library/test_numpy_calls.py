@@ -430,6 +430,11 @@ def test_sinc_has_its_derivatives_at_zero(mode):
         (lambda: tnp.linalg.norm(VALUES["F"], axis=(0, 5)), r"axis 5 is out of range"),
         (lambda: tnp.linalg.solve(VALUES["F"][:, :2], [[[1.0, 2.0]] * 3]), r"float64\[2,2\]"),
         (lambda: tnp.average(VALUES["F"], weights=[1.0, 2.0]), r"weights float64\[2\] for float64\[2,3\]"),
+        (
+            lambda: tnp.linalg.solve(VALUES["M"][:, :2, :2], np.ones((3, 2, 1))),
+            r"\(2,\) and \(3,\) do not broadcast",
+        ),
+        (lambda: tnp.broadcast_arrays(VALUES["F"], [1.0, 2.0]), r"do not broadcast: 3 against 2"),
         (lambda: tnp.where([True], 1.0), r"with both x and y"),
         (lambda: tnp.gradient([1.0]), r"fewer than 2 samples"),
         (lambda: tnp.diag(VALUES["M"]), r"takes a vector or a matrix, got float64\[2,3,4\]"),
@@ -437,7 +442,7 @@ def test_sinc_has_its_derivatives_at_zero(mode):
         (lambda: tnp.reshape(VALUES["F"], 6, order="B"), r"order is 'C' or 'F', got 'B'"),
         (lambda: tf.function(lambda x: tnp.nonzero(x))(VALUES["F"]), r"shows only when the function runs"),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_what_has_no_meaning_is_refused_at_the_users_line(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:

@@ -11,6 +11,7 @@ from ..core.dim import Dim, Size, product, same
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
+from ..core.spec import broadcast_shapes
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, known
@@ -31,6 +32,14 @@ def _known(size: Size, what: str) -> int:
             f"{what} takes a size that is known when it is called, got {size}{at(user_location())}"
         )
     return int(size)
+
+
+def common_shape(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
+    """The shape that all broadcast to; ShapeError at the user's line where there is none."""
+    try:
+        return broadcast_shapes(*shapes)
+    except ShapeError as error:
+        raise ShapeError(f"{error}{at(user_location())}") from None
 
 
 def is_tensor(x: Any) -> bool:

@@ -9,11 +9,11 @@ from ..core.dim import product
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
-from ..core.spec import broadcast_shapes
 from ..core.tensor import Tensor
 from ..frontend.vectorize import vmap
 from ..ops.factor import identity_of
 from ..ops.linalg import swapped
+from .arrays import common_shape
 from .diagonals import band_part
 
 
@@ -23,7 +23,7 @@ def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
     if any(len(x.shape) < 2 for x in tensors):
         shown = " and ".join(str(x.spec) for x in tensors)
         raise ShapeError(f"takes matrices, got {shown}{at(user_location())}")
-    lead = broadcast_shapes(*(x.shape[:-2] for x in tensors))
+    lead = common_shape(*(x.shape[:-2] for x in tensors))
     if not lead:
         return f(*tensors)
     spread = [ops.broadcast_to(x, shape=(*lead, *x.shape[-2:])) for x in tensors]

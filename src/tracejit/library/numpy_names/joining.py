@@ -11,7 +11,6 @@ import numpy as np
 from ...core.dim import known
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
-from ...core.spec import broadcast_shapes
 from ...core.tensor import Tensor
 from ...ops import shape as shapes
 from ...ops.arithmetic import matched
@@ -237,7 +236,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     x, along = lined_up(arr, axis)
     numbers = array(indices)
     if len(numbers.shape) == len(x.shape):
-        together = broadcast_shapes(*(_without(v.shape, along) for v in (x, numbers)))
+        together = cutting.common_shape(*(_without(v.shape, along) for v in (x, numbers)))
         x, numbers = (
             ops.broadcast_to(v, shape=(*together[:along], v.shape[along], *together[along:]))
             for v in (x, numbers)

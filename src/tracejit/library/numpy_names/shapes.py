@@ -9,7 +9,6 @@ import numpy as np
 
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
-from ...core.spec import broadcast_shapes
 from ...core.tensor import Tensor
 from ...ops import shape as shapes
 from ...ops.reduce import axes_of, one_axis
@@ -117,7 +116,7 @@ def size(a: Any, axis: int | None = None) -> Any:
 def broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
     """All broadcast to one shape."""
     tensors = [array(x) for x in args]
-    common = broadcast_shapes(*(x.shape for x in tensors))
+    common = cutting.common_shape(*(x.shape for x in tensors))
     return tuple([ops.broadcast_to(x, shape=common) for x in tensors])
 
 
