@@ -64,6 +64,11 @@ def test_an_assertion_with_data(mode):
         f(X)
 
 
+def test_near_is_about_floats():
+    with pytest.raises(TypeError, match=r"assert_near is about floats, got int32.*: write assert_equal"):
+        d.assert_near([1], [1])
+
+
 def test_an_assertion_is_about_one_bool():
     with pytest.raises(TypeError, match=r"about one bool, got bool\[3\]: write tracejit.reduce_all"):
         tf.Assert(X > 0.0, [X])

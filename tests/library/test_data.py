@@ -462,6 +462,12 @@ def test_a_list_with_the_one_component_of_a_queue():
     assert queue.dequeue().numpy().tolist() == [4.0, 5.0]
 
 
+def test_elements_of_several_ranks_are_not_padded():
+    rows = Dataset.from_generator(lambda: iter([[1, 2], [[1]]])).padded_batch(2)
+    with pytest.raises(ValueError, match="cannot batch elements of ranks 1 and 2"):
+        list(rows)
+
+
 def test_texts_that_are_equal_are_one():
     rows = tf.data.Dataset.from_tensor_slices(["a", "b", "".join(["a"]), "b"]).unique()
     assert [row.numpy() for row in rows] == [b"a", b"b"]

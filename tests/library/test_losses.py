@@ -290,17 +290,31 @@ def test_further_losses_are_those_of_keras(name):
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_gradients_of_further_losses_are_differences(name):
+def test_first_and_second_derivatives_of_further_losses_are_differences(name, run):
     labels, predictions = np.array([[0.5, 2.0], [1.5, 0.25]]), np.array([[0.7, 1.1], [0.4, 1.9]])
-    loss, h = getattr(tf.losses, name)(), 1e-6
-    found = tf.grad(lambda p: loss(labels, p))(tf.constant(predictions)).numpy()
-    for i in np.ndindex(2, 2):
-        moved = np.zeros((2, 2))
-        moved[i] = h
-        difference = (float(loss(labels, predictions + moved)) - float(loss(labels, predictions - moved))) / (
+    loss, h, way = getattr(tf.losses, name)(), 1e-6, np.array([[1.0, -0.5], [0.25, 2.0]])
+    gradient = tf.grad(lambda p: loss(labels, p))
+    second = tf.grad(lambda p: tf.reduce_sum(gradient(p) * way))
+
+    def slope(f):
+        return (f(tf.constant(predictions + h * way)) - f(tf.constant(predictions - h * way))).numpy() / (
             2 * h
         )
-        assert found[i] == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+    p = tf.constant(predictions)
+    found = (run(gradient, p).numpy() * way).sum()
+    assert found == pytest.approx(slope(lambda p: loss(labels, p)), rel=1e-5, abs=1e-7)
+    np.testing.assert_allclose(run(second, p).numpy(), slope(gradient), rtol=1e-5, atol=1e-7)
+
+
+def test_labels_are_smoothed_over_a_number_of_classes_known_later():
+    given = tf.TensorSpec([None, None], tf.float64)
+    loss = tf.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)
+    compiled = tf.function(lambda a, b: loss(a, b), input_signature=[given, given])
+    for n in (2, 3):
+        assert float(compiled(LABELS[:, :n], LOGITS[:, :n])) == pytest.approx(
+            float(loss(LABELS[:, :n], LOGITS[:, :n])), rel=1e-13
+        )
 
 
 def test_a_mean_divided_by_the_weights():

@@ -183,6 +183,7 @@ def test_variables_in_lists_and_dicts_are_found_again(tmp_path):
             super().__init__()
             self.layers, self.by_name = [Scale(2.0), Scale(3.0)], {"last": Scale(5.0)}
             self.itself = self
+            self.by_key = {3: tf.Variable(1.5), "a/b": (tf.Variable(2.5), None)}
 
         @tf.function(input_signature=[tf.TensorSpec([])])
         def __call__(self, x):
@@ -192,6 +193,8 @@ def test_variables_in_lists_and_dicts_are_found_again(tmp_path):
 
     tf.saved_model.save(Net(), tmp_path)
     net = tf.saved_model.load(tmp_path)
+    assert float(net.by_key[3]) == 1.5 and float(net.by_key["a/b"][0]) == 2.5
+    del net.by_key
     assert [float(v) for v in net.trainable_variables] == [5.0, 2.0, 3.0]
     assert float(net.layers[1].factor) == 3.0
     with tf.GradientTape() as tape:

@@ -148,8 +148,19 @@ def assert_near(
     x, y : tensor-like of floats
     rtol, atol : float, optional
         Ten units in the last place of 1 by default.
+
+    Raises
+    ------
+    AssertionError
+        With the first elements of both, at the user's line.
+    TypeError
+        For integers.
     """
     a, b = matched((x, y), {})[0]
+    if a.dtype.kind not in "fc":
+        raise DtypeError(
+            f"assert_near is about floats, got {a.spec}: write assert_equal{at(user_location())}"
+        )
     default = 10.0 * float(np.finfo(a.dtype).eps)
     rtol, atol = (default if t is None else float(t) for t in (rtol, atol))
     bound = ops.add(as_tensor(atol, a.dtype), ops.multiply(as_tensor(rtol, a.dtype), ops.abs(b)))

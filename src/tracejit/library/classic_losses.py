@@ -10,6 +10,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.reductions import reduce_sum
 from . import cross_entropy
+from .losses.entropies import smoothed
 
 
 def compute_weighted_loss(losses: Any, weights: Any = 1.0) -> Tensor:
@@ -83,7 +84,7 @@ def sigmoid_cross_entropy(
 ) -> Tensor:
     """Weighted mean cross entropy of independent classes, from logits."""
     y, z = _pair(multi_class_labels, logits)
-    y = y * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    y = smoothed(y, label_smoothing, 2)
     found = cross_entropy.sigmoid_cross_entropy_with_logits(labels=y, logits=z)
     return compute_weighted_loss(found, weights)
 
@@ -93,9 +94,7 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """Weighted mean cross entropy of exclusive classes, from logits and distributions."""
     y, z = _pair(onehot_labels, logits)
-    if label_smoothing:
-        classes = ops.cast(ops.size_value(size=y.shape[-1]), dtype=y.dtype)
-        y = y * (1.0 - label_smoothing) + ops.divide(label_smoothing, classes)
+    y = smoothed(y, label_smoothing, y.shape[-1])
     found = cross_entropy.softmax_cross_entropy_with_logits(labels=y, logits=z)
     return compute_weighted_loss(found, weights)
 

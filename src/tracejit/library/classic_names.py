@@ -161,6 +161,8 @@ def get_variable(
     dtype : dtype-like
     initializer : tensor or callable, optional
         ``initializer(shape, dtype)`` gives the first value. Default: uniform, as in `initializers.GlorotUniform`.
+    regularizer, **options
+        Accepted, and ignored: a new Variable is in no collection.
     trainable : bool
 
     Examples

@@ -149,7 +149,7 @@ class _Saving:
         self.arrays: dict[str, np.ndarray] = {}
         self.variables: list[Variable] = []
         self.traces = 0
-        self.around: tuple[int, ...] = ()
+        self.around: list[int] = []  # ids of the objects that hold the one being described
 
     def object(self, obj: Any, path: str) -> dict[str, Any]:
         """An object by its attributes: Variables, functions, and objects that hold some."""
@@ -161,13 +161,12 @@ class _Saving:
             described = self.function(value, f"{path}{name}")
             if described["traces"]:
                 found["functions"][name] = described
-        around = (*self.around, id(obj))
-        self.around, outside = around, self.around
         attributes = (
             children(obj) if isinstance(obj, Module) else sorted(getattr(obj, "__dict__", {}).items())
         )
+        self.around.append(id(obj))
         parts = {name: self.part(value, f"{path}{name}.") for name, value in attributes}
-        self.around = outside
+        self.around.pop()
         found["parts"] = {name: part for name, part in parts.items() if part is not None}
         return found
 
@@ -178,10 +177,12 @@ class _Saving:
         if isinstance(value, Module):
             return None if id(value) in self.around else ["object", self.object(value, path)]
         kind = kind_of(value)
-        if kind not in (list, tuple, dict):
+        if kind is None or value is None:
             return None
-        items = [(name, self.part(x, f"{path}{name}.")) for name, x in children(value)]
-        return [kind.__name__, items] if any(part for _, part in items) else None
+        name = next(k.__name__ for k in (dict, list, tuple) if issubclass(kind, k))
+        pairs = value.items() if name == "dict" else enumerate(value)
+        items = [(_key(key), self.part(x, f"{path}{key}.")) for key, x in pairs]
+        return [name, items] if any(part for _, part in items) else None
 
     def variable(self, v: Variable) -> dict[str, Any]:
         k = next((i for i, known in enumerate(self.variables) if known is v), len(self.variables))
@@ -226,6 +227,14 @@ class _Saving:
             "variables": [self.variable(v) for v in made.variables()],
             "call": call,
         }
+
+
+def _key(key: Any) -> Any:
+    """A key of a dict as it is kept; as text where a file cannot hold it."""
+    try:
+        return encoded(key)
+    except TypeError:
+        return encoded(str(key))
 
 
 def _trace_for_signature(f: Function) -> None:
@@ -420,7 +429,7 @@ class _Loading:
             case ["object", inner]:
                 return self.object(inner)
             case ["dict", items]:
-                return {name: self.part(part) for name, part in items}
+                return {decoded(key): self.part(part) for key, part in items}
             case [kind, items]:
                 found = [self.part(part) for _, part in items]
                 return tuple(found) if kind == "tuple" else found

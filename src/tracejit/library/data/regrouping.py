@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import at, user_location
+from ...core.errors import ShapeError, at, user_location
 from ...core.spec import TensorSpec
 from ...frontend.structure import flatten, map_structure, unflatten
 from .elements import as_array, as_tensors, row, stacked
@@ -240,6 +240,9 @@ def _interleaved(sources: Iterator[Iterator[Any]], cycle: int, block: int) -> It
 
 
 def _padded(arrays: Sequence[np.ndarray], shape: Any, value: Any) -> list[np.ndarray]:
+    ranks = list(dict.fromkeys(a.ndim for a in arrays))
+    if len(ranks) > 1:
+        raise ShapeError(f"cannot batch elements of ranks {ranks[0]} and {ranks[1]}{at(user_location())}")
     largest = np.max([a.shape for a in arrays], axis=0) if arrays[0].shape else ()
     wanted = [None] * len(largest) if shape is None else list(np.atleast_1d(shape))
     sizes = [int(n) if w in (None, -1) else int(w) for n, w in zip(largest, wanted, strict=True)]

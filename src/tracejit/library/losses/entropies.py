@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.dim import Size
 from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend.reductions import reduce_sum
+from ...ops.reduce import size_tensor
 from ...ops.shape import clip_by_value, squeeze
 from .. import cross_entropy
 from .distances import EPSILON, mean, pair
@@ -40,12 +42,19 @@ def binary_crossentropy(
     tf.Tensor([0.6931472], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    y_true = smoothed(y_true, label_smoothing, 2)
     if from_logits:
         return mean(cross_entropy.sigmoid_cross_entropy_with_logits(y_true, y_pred), axis)
     p = clip_by_value(y_pred, EPSILON, 1.0 - EPSILON)
     return mean(-(y_true * ops.log(p) + (1.0 - y_true) * ops.log(1.0 - p)), axis)
+
+
+def smoothed(labels: Any, amount: float, classes: Size) -> Any:
+    """Labels moved by `amount` of the way to the uniform distribution over classes."""
+    if not amount:
+        return labels
+    count = ops.cast(size_tensor(classes), dtype=labels.dtype)
+    return labels * (1.0 - amount) + ops.divide(amount, count)
 
 
 def _log_probabilities(y_pred: Any, axis: int) -> Any:
@@ -77,8 +86,7 @@ def categorical_crossentropy(
     tf.Tensor([0.6931472], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_pred.shape[axis]
+    y_true = smoothed(y_true, label_smoothing, y_pred.shape[axis])
     if from_logits:
         return cross_entropy.softmax_cross_entropy_with_logits(y_true, y_pred, axis)
     return ops.negative(reduce_sum(y_true * _log_probabilities(y_pred, axis), axis))
