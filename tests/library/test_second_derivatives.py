@@ -53,9 +53,7 @@ FUNCTIONS = {
     "det": lambda v: tf.linalg.det(square(v)),
     "logdet": lambda v: tf.linalg.logdet(definite(v)) * v[0],
     "cholesky": lambda v: tf.linalg.cholesky(definite(v)),
-    "cholesky_solve": lambda v: tf.linalg.cholesky_solve(
-        tf.linalg.cholesky(definite(v)), tf.reshape(v, (3, 3))
-    ),
+    "cholesky_solve": lambda v: tf.linalg.cholesky_solve(square(v), tf.reshape(v, (3, 3))),
     "lstsq": lambda v: tf.linalg.lstsq(
         tf.reshape(v[:6], (3, 2)), tf.reshape(v[6:], (3, 1)), l2_regularizer=0.1
     ),

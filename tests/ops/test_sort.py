@@ -144,3 +144,6 @@ def test_permutations_and_ranks(mode):
     scores = tf.constant([[0.1, 0.9, 0.5], [0.2, np.nan, 0.1], [0.3, 0.3, 0.3]])
     found = mode(lambda s, t: tf.math.in_top_k(t, s, 1))(scores, tf.constant([1, 1, 2]))
     assert found.numpy().tolist() == [True, False, True]
+    for target in (-1, 3):
+        with pytest.raises(IndexError):
+            mode(lambda s, t: tf.math.in_top_k(t, s, 1))(scores, tf.constant([1, 1, target]))
