@@ -67,7 +67,7 @@ def test_places_of_a_range_are_rounded_by_themselves():
         2.0,
         4.0,
     ]
-    with pytest.raises(ValueError, match="more than 0"):
+    with pytest.raises(ValueError, match="must not be zero"):
         tf.range(0.0, 1.0, 0.0)
 
 
@@ -87,3 +87,10 @@ def test_constants_written_in_a_function_give_shapes():
     )
     shapes = [y.shape for y in f(tf.ones((2, 2)))]
     assert shapes == [(3, 3), (4, 2), (1, 2), (1, 3), (4,), (2, 2), (3,), (1, 2), (3, 2)]
+
+
+@pytest.mark.parametrize("of", (lambda n: tf.range(0, 5, n), lambda n: tf.range(5, 0, n)))
+def test_a_step_of_zero_is_refused_eagerly_and_compiled(of):
+    for f in (of, tf.function(of), tf.function(of, autograph=False)):
+        with pytest.raises(ValueError, match="must not be zero"):
+            f(tf.constant(0))

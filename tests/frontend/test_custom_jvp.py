@@ -197,3 +197,22 @@ def test_rules_that_are_refused(rule: Callable, message: str):
 def test_a_function_without_a_rule_is_refused():
     with pytest.raises(tf.TracejitError, match=r"has no rule for its tangents(.|\n)*test_custom_jvp.py"):
         tf.custom_jvp(lambda x: x)(X)
+
+
+def test_values_are_of_the_same_types_whether_recorded_or_not():
+    @tf.custom_jvp
+    def scaled(x, n):
+        return {"y": x * n.shape[0]}
+
+    @scaled.defjvp
+    def _tangent(primals, tangents):
+        x, n = primals
+        return scaled(x, n), {"y": tangents[0] * n.shape[0]}
+
+    given = 2.0, np.ones(3)
+    plain = scaled(*given)
+    with tf.GradientTape():
+        recorded = scaled(*given)
+    assert type(plain["y"]) is type(recorded["y"]) is tf.Tensor
+    assert plain["y"].dtype == recorded["y"].dtype
+    assert float(plain["y"]) == float(recorded["y"]) == 6.0

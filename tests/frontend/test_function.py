@@ -381,6 +381,22 @@ def test_what_returns_nothing_runs_under_tapes(capsys):
     assert capsys.readouterr().err == "2\n"
 
 
+def test_an_argument_given_twice_is_two_in_every_mode():
+    def slope(a, b):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = a * b
+        return tape.gradient(y, a)
+
+    x = tf.constant(3.0)
+    f = tf.function(slope)
+    inlined = tf.function(lambda x: f(x, x))
+    with tf.settings(eager=True):
+        found = [f(x, x), inlined(x)]
+    assert [float(y) for y in (*found, f(x, x), inlined(x))] == [3.0] * 4
+    assert float(tf.grad(lambda x: inlined(x))(x)) == 1.0
+
+
 def in_threads(n, go):
     failures = []
 

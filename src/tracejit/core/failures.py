@@ -16,6 +16,10 @@ class FailedComputation(TracejitError, RuntimeError):
     """A computation that did not get where it should."""
 
 
+class WrongNumber(TracejitError, ValueError):
+    """A number for which what is computed means nothing."""
+
+
 class UnsetVariable(TracejitError, UnboundLocalError):
     """A variable is read that nothing has set."""
 
@@ -26,4 +30,5 @@ FAILURES: dict[str, type[Exception]] = {
     "IndexError": OutOfRange,
     "RuntimeError": FailedComputation,
     "UnboundLocalError": UnsetVariable,
+    "ValueError": WrongNumber,
 }

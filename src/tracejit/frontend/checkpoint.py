@@ -74,7 +74,7 @@ def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> 
     def body(*tensors: Tensor) -> list[Tensor]:
         own = dict(zip(given, tensors, strict=True))
         args, kwargs = unflatten(structure, [own[x.serial] if x.__class__ is Tensor else x for x in inputs])
-        results, found = flatten(compiled(*args, **kwargs))
+        results, found = flatten(compiled.run_python(args, kwargs))
         returned.append(found)
         return [converted(y) for y in results]
 

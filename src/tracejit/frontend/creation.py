@@ -18,6 +18,8 @@ from ..ops.reduce import one_axis
 from ..ops.shape import expand_dims, sizes_of
 from .conversion import constant
 
+STEP_OF_ZERO = "the step of a range must not be zero"
+
 
 def default_float() -> np.dtype:
     """The dtype of Python floats, see ``set_default_dtype``."""
@@ -92,12 +94,12 @@ def range_(
         return _counted_range(start, limit, delta, np.dtype(dtype or later[0].dtype))
     bounds: list[Any] = [known(b) for b in (start, limit, delta)]
     wanted = _joint(bounds) if dtype is None else np.dtype(dtype)
+    if not bounds[2][()]:
+        raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")
     if wanted.kind != "f":
         return constant(np.arange(*[b[()] for b in bounds], dtype=wanted))
     exact = [known(b, wanted) if isinstance(b, float) else known(b) for b in (start, limit, delta)]
     first, last, step = (np.asarray(b, wanted)[()] for b in exact)
-    if not step:
-        raise ValueError(f"a range moves on by more than 0{at(user_location())}")
     count = max(int(np.ceil((last - first) / step)), 0)
     return constant(first + np.arange(count, dtype=wanted) * step)  # each place rounded by itself
 
@@ -110,8 +112,15 @@ def _counted_range(start: Any, limit: Any, delta: Any, dtype: np.dtype) -> Tenso
     """A range of integers some of which are known only when the compiled function runs."""
     wide = np.dtype(np.int64)
     first, last, step = (ops.cast(as_tensor(b), dtype=wide) for b in (start, limit, delta))
+    check_step(step)
     count = ops.negative(ops.floordiv(ops.subtract(first, last), step))  # rounded up
     return ops.cast(ops.add(first, ops.multiply(counting(count), step)), dtype=dtype)
+
+
+def check_step(step: Tensor) -> None:
+    """Let the program fail where the step of a range, an integer, is 0."""
+    moves = ops.cast(ops.not_equal(step, as_tensor(0, step.dtype)), dtype=np.dtype(np.float32))
+    ops.check(moves, message=STEP_OF_ZERO, error="ValueError")
 
 
 def _joint(bounds: list[np.ndarray]) -> np.dtype:

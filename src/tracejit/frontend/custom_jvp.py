@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from .function import Function
 from .regions import Region, assigned_in, share_captures
-from .structure import Nest, flatten, kind_of, leaves_like, text, unflatten
+from .structure import Nest, flatten, kind_of, leaves_like, map_structure, text, unflatten
 from .variable import Variable, tracer
 
 Rule = Callable[..., Any]
@@ -67,8 +68,6 @@ class custom_jvp:
         self._f = Function(f)
         self._apart = frozenset(nondiff_argnums)
         self._rule: Rule | None = None
-        #: Calls whose rule is being traced.
-        self._open: list[_Call] = []
 
     def defjvp(self, rule: Rule) -> Rule:
         """Take the rule ``rule(primals, tangents) -> (value, tangent of the value)``.
@@ -101,10 +100,16 @@ class custom_jvp:
             bound.apply_defaults()
             args = bound.args
         if tracer() is None and not state.recorders:
-            return self._f.python_function(*args)
+            return self._plainly(args)
         call = _Call(self._f, Function(self._rule), self._apart, args)
-        around = next((c for c in self._open if c.key == call.key), None)
-        return call.run(self._open) if around is None else around.own_value(call.tensors)
+        around = next((c for c in _open.calls if c.f is self._f and c.key == call.key), None)
+        return call.run() if around is None else around.own_value(call.tensors)
+
+    def _plainly(self, args: tuple) -> Any:
+        """The value where nothing records, from the arguments and of the types that there are elsewhere."""
+        apart = {n % len(args) for n in self._apart}
+        given = [x if n in apart else map_structure(_as_input, x) for n, x in enumerate(args)]
+        return map_structure(as_tensor, self._f.python_function(*given))
 
 
 class _Call:
@@ -126,21 +131,21 @@ class _Call:
             [x if isinstance(x, (int, str, bool)) else id(x) for x in self.apart],
         )
 
-    def run(self, around: list[_Call]) -> Any:
-        """Add one op to what is recorded or traced; is among those `around` while its rule is traced."""
+    def run(self) -> Any:
+        """Add one op to what is recorded or traced; is among the open calls while its rule is traced."""
         specs = [x.spec for x in self.tensors]
         body = Region(self._value, _flat(len(specs)), specs, self.f.__name__)
         self.results, self.returned = body.outputs, body.structure
         self.plain = restricted(body.graph, range(len(body.graph.inputs)), range(len(body.graph.outputs)))
         self.captured = [source for source, _ in body.captures]
         pushed = [s for s, a in zip(specs, self.able, strict=True) if a]
-        around.append(self)
+        _open.calls.append(self)
         try:
             rule = Region(
                 self._tangents, _flat(len(specs) + len(pushed)), [*specs, *pushed], self.rule.__name__
             )
         finally:
-            around.pop()
+            _open.calls.pop()
         assigned = assigned_in(body, rule)
         if assigned:
             raise TracejitError(
@@ -193,6 +198,16 @@ class _Call:
 
     def _wrong(self, what: str) -> GradientError:
         return GradientError(f"the rule for the tangents of {self.f.__name__} {what}{at(user_location())}")
+
+
+class _Open(threading.local):
+    """The calls of a thread whose rule is being traced."""
+
+    def __init__(self) -> None:
+        self.calls: list[_Call] = []
+
+
+_open = _Open()
 
 
 def _flat(count: int) -> Nest:

@@ -22,6 +22,7 @@ from ..core.dim import Assumptions
 from ..core.dispatch import as_tensor, state
 from ..core.errors import SymbolicValue, TracejitError, at, user_location
 from ..core.graph import Graph
+from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
@@ -108,6 +109,21 @@ def function(
     if f is None:
         return lambda g: Function(g, input_signature, reduce_retracing, autograph, memory)
     return Function(f, input_signature, reduce_retracing, autograph, memory)
+
+
+def _apart(leaves: list[Any]) -> list[Any]:
+    """The leaves, with another tensor of the same value in place of one that was there before.
+
+    As in the compiled form, where each argument is an input: a tape inside that watches one does not watch the other.
+    """
+    seen: set[int] = set()
+    found = []
+    for x in leaves:
+        if x.__class__ is Tensor:
+            x = ops.identity(x) if x.serial in seen else x
+            seen.add(x.serial)
+        found.append(x)
+    return found
 
 
 def _compilable(f: Any) -> Callable[..., Any]:
@@ -222,11 +238,11 @@ class Function:
             args, kwargs = self._parameters.conforming(args, kwargs)
         leaves, structure = flatten((args, kwargs))
         tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
-        args, kwargs = unflatten(structure, tensors)
-        leaves, structure = flatten(self._run(args, kwargs))
+        args, kwargs = unflatten(structure, _apart(tensors))
+        leaves, structure = flatten(self.run_python(args, kwargs))
         return unflatten(structure, [converted(y, self.python_function) for y in leaves])
 
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def run_python(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run the Python function; in a trace with its control flow converted, and so that ``x[i] = v`` works."""
         f = self.python_function
         if not self.autograph:
@@ -313,7 +329,7 @@ class Function:
                 now.created = created  # type: ignore[attr-defined]
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
             try:
-                leaves, found = flatten(self._run(args, kwargs))
+                leaves, found = flatten(self.run_python(args, kwargs))
             except Escaping as escaping:
                 explained(self.python_function, escaping.error)
                 raise escaping.error from None

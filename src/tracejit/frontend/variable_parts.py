@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -19,13 +20,22 @@ from ..ops.indexing import get
 from .variable import Variable
 
 _read: Callable[[Variable, Any], Tensor] = vars(Variable)["__getitem__"]
-_latest: deque[tuple[int, ref, Any]] = deque(maxlen=8)
+
+
+class _Latest(threading.local):
+    """The last parts that a thread has read: their serial numbers, Variables and indices."""
+
+    def __init__(self) -> None:
+        self.parts: deque[tuple[int, ref, Any]] = deque(maxlen=8)
+
+
+_latest = _Latest()
 
 
 @functools.wraps(_read)
 def _part(self: Variable, index: Any) -> Tensor:
     part = _read(self, index)
-    _latest.append((part.serial, ref(self), index))
+    _latest.parts.append((part.serial, ref(self), index))
     return part
 
 
@@ -33,7 +43,7 @@ def _assigning(name: str, how: Callable[[Any, Any], Any] | None) -> property:
     """The method of a part of a Variable that assigns `how` it changes; other tensors have none."""
 
     def method(self: Tensor) -> Callable[..., Variable]:
-        found = next((entry for entry in reversed(_latest) if entry[0] == self.serial), None)
+        found = next((entry for entry in reversed(_latest.parts) if entry[0] == self.serial), None)
         variable = None if found is None else found[1]()
         if found is None or variable is None:
             raise AttributeError(

@@ -16,6 +16,7 @@ from ...core.tensor import Tensor
 from ...ops import operators
 from ...ops.held_sizes import counting
 from ...ops.indexing import get
+from ..creation import STEP_OF_ZERO, check_step
 from ..variable import Variable
 from .lists import Stacked
 from .values import traced
@@ -85,7 +86,7 @@ class Range(Looped):
         self.start, self.step = start, step
         self.stop, self.dtype = stop, dtype
         if step.__class__ is int and step == 0:
-            raise ValueError("range() arg 3 must not be zero")
+            raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")
         if all(x.__class__ is int for x in (start, stop, step)):
             self.length = len(range(start, stop, step))
         else:
@@ -96,8 +97,7 @@ class Range(Looped):
         if not (self.step.__class__ is int and self.step == 1):
             step = _int64(self.step)
             if self.step.__class__ is not int:
-                moves = ops.cast(ops.not_equal(step, as_tensor(0, _INT)), dtype=np.dtype(np.float32))
-                ops.check(moves, message="range() arg 3 must not be zero")
+                check_step(step)
             span = ops.negative(ops.floordiv(ops.negative(span), step))  # rounded up
         return ops.maximum(span, as_tensor(0, _INT))
 
@@ -229,7 +229,7 @@ class Zipped(Looped):
         return zip(*self.inner, strict=False)
 
     def check_equal(self) -> None:
-        """For ``zip(strict=True)``: ValueError where the lengths differ, at run time an AssertionError."""
+        """For ``zip(strict=True)``: ValueError where the lengths differ."""
         for x in self.inner[1:]:
             first = self.inner[0]
             if is_size(x.length) and is_size(first.length) and x.length != first.length:
@@ -238,7 +238,7 @@ class Zipped(Looped):
                 )
             if not self.scanned:
                 equal = ops.cast(ops.equal(first.size(), x.size()), dtype=np.dtype(np.float32))
-                ops.check(equal, message="zip(strict=True) of different lengths")
+                ops.check(equal, message="zip(strict=True) of different lengths", error="ValueError")
 
 
 def looped(x: Any) -> Looped | None:
