@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def norm(
     ord = {"inf": np.inf, "fro": "euclidean"}.get(ord, ord)
     if isinstance(axis, (tuple, list)) and len(axis) == 2:
         return matrix_norm(x, ord, axis, keepdims)
-    if ord != "euclidean" and not (isinstance(ord, Real) and ord > 0):
+    if ord != "euclidean" and not (isinstance(ord, (int, float, np.integer, np.floating)) and ord > 0):
         raise ValueError(f"ord is 'euclidean', inf or a positive number, got {ord!r}{at(user_location())}")
     return vector_norm(x, 2 if ord == "euclidean" else ord, axis, keepdims)
 
