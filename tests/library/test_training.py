@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -114,6 +115,34 @@ def test_a_batch_is_all_the_examples_given():
     assert model.train_on_batch(*many) == pytest.approx(before, rel=1e-5)
     assert model.train_on_batch(*many)[0] < before[0]  # of this batch alone
     assert int(model.optimizer.iterations) == 2
+
+
+def test_the_order_of_examples_is_drawn_anew_and_repeats_with_a_seed():
+    class Noting(K.Model):
+        def call(self, x):
+            return x + 0.0 * self.w
+
+        def build(self, shape):
+            self.w = self.add_weight("w", ())
+
+        def train_step(self, data):
+            seen.append(data[0].numpy().ravel().tolist())
+            return {}
+
+    def orders(seed):
+        tf.random.set_seed(seed)
+        seen.clear()
+        model = Noting()
+        model.compile("sgd", "mse", run_eagerly=True)
+        rows = np.arange(10.0, dtype="float32")[:, None]
+        model.fit(rows, rows, batch_size=4, epochs=2, verbose=0)
+        assert [len(batch) for batch in seen] == [4, 4, 2] * 2
+        return tuple(list(itertools.chain.from_iterable(seen[k : k + 3])) for k in (0, 3))
+
+    seen = []
+    first, second = orders(1)
+    assert sorted(first) == sorted(second) == list(range(10)) and first != second
+    assert orders(1) == (first, second) != orders(2)
 
 
 def test_a_step_of_ones_own():

@@ -280,11 +280,11 @@ class Dataset(Regrouping):
         """
         size = positive("buffer_size", buffer_size)
         readings = itertools.count()
-        first = _drawn_seed() if seed is None and not reshuffle_each_iteration else seed
+        first = drawn_seed() if seed is None and not reshuffle_each_iteration else seed
 
         def source() -> Iterator[Any]:
             now = next(readings) if reshuffle_each_iteration else 0
-            key = _drawn_seed() if first is None else first
+            key = drawn_seed() if first is None else first
             return _shuffled(self._source(), size, np.random.default_rng([key % 2**64, now]))
 
         return Dataset(
@@ -448,6 +448,7 @@ def _shuffled(elements: Iterator[Any], size: int, random: np.random.Generator) -
         yield buffer[i]
 
 
-def _drawn_seed() -> int:
+def drawn_seed() -> int:
+    """A seed from the default generator, which :func:`tracejit.random.set_seed` sets."""
     with interpreting(None):  # also where a function is traced, which reads orders that stay the same
         return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)

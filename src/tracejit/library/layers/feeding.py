@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import at, user_location
 from ...frontend.structure import flatten, map_structure
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, drawn_seed
 from ..data.elements import as_element, as_tensors
+from ..data.regrouping import positive
 
 BATCH_SIZE = 32  # unless another is given
 
@@ -43,10 +46,25 @@ def batches(x: Any, y: Any, weight: Any, batch_size: int | None, shuffle: bool) 
                 f"{at(user_location())}"
             )
         return x
-    dataset = Dataset.from_tensor_slices(_arrays(x, y, weight))
-    if shuffle:
-        dataset = dataset.shuffle(max(len(dataset), 1))
-    return dataset.batch(BATCH_SIZE if batch_size is None else batch_size)
+    return _OfArrays(_arrays(x, y, weight), BATCH_SIZE if batch_size is None else batch_size, shuffle)
+
+
+class _OfArrays:
+    """Batches of arrays, cut out at once: the elements of a Dataset, in a fraction of the time."""
+
+    def __init__(self, arrays: Any, size: int, shuffle: bool):
+        self.arrays, self.size, self.shuffle = arrays, positive("batch_size", size), shuffle
+        self.count = len(Dataset.from_tensor_slices(arrays))
+
+    def __len__(self) -> int:
+        return (self.count + self.size - 1) // self.size
+
+    def __iter__(self) -> Iterator[Any]:
+        order = np.random.default_rng(drawn_seed()).permutation(self.count) if self.shuffle else None
+        for start in range(0, self.count, self.size):
+            rows: Any = slice(start, start + self.size)
+            rows = rows if order is None else order[rows]
+            yield as_tensors(map_structure(lambda a, rows=rows: a[rows], self.arrays))
 
 
 def count_of(data: Iterable[Any]) -> int | None:

@@ -354,11 +354,11 @@ class Trainer:
         method = getattr(self, step)
         if self._run_eagerly:
             return method
-        if step == "train_step":
-            self.optimizer.build(self.trainable_variables)
-        steps = self.__dict__.setdefault("_steps", {})
-        key = (step, tuple(v.handle.serial for v in self.trainable_variables))
+        steps, variables = self.__dict__.setdefault("_steps", {}), self.trainable_variables
+        key = (step, tuple(v.handle.serial for v in variables))
         if key not in steps:
+            if step == "train_step":
+                self.optimizer.build(variables)
             steps[key] = Function(method)
         return steps[key]
 

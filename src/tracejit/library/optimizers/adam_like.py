@@ -120,6 +120,7 @@ class Lion(Optimizer):
         **options: Any,
     ):
         super().__init__(learning_rate, name, **options)
+        check_betas(beta_1, beta_2)
         self.beta_1, self.beta_2 = beta_1, beta_2
 
     def state(self) -> Mapping[str, float]:

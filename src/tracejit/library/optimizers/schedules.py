@@ -245,10 +245,8 @@ class CosineDecayRestarts(LearningRateSchedule):
         alpha: float = 0.0,
         name: str | None = None,
     ):
-        self.initial_learning_rate, self.first_decay_steps = (
-            initial_learning_rate,
-            _positive(first_decay_steps),
-        )
+        self.initial_learning_rate = initial_learning_rate
+        self.first_decay_steps = _positive(first_decay_steps)
         self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
 
     def __call__(self, step: Any) -> Tensor:
