@@ -257,3 +257,34 @@ def test_what_cannot_be_compiled_says_what_to_write():
         tf.function(reads)(tf.constant(3))
     with pytest.raises(tf.TracejitError, match="pass it through the variables"):
         tf.function(elsewhere)(tf.constant(3))
+
+
+def _written(array, index):
+    return array.write(index, 1.0).stack()
+
+
+def _written_in_a_loop(array, index):
+    for i in tf.range(index, 2):
+        array = array.write(i, 1.0)
+    return array.stack()
+
+
+def _read(array, index):
+    return array.write(0, 1.0).write(1, 1.0).read(index)
+
+
+def _read_of_rows(array, index):
+    return array.unstack([1.0, 2.0]).read(index)
+
+
+@pytest.mark.parametrize("grows", (False, True))
+@pytest.mark.parametrize("use", (_written, _written_in_a_loop, _read, _read_of_rows))
+def test_numbers_start_at_zero(use, grows):
+    def f(index):
+        return use(tf.TensorArray(tf.float32, size=2, dynamic_size=grows), index)
+
+    compiled = tf.function(f)
+    for run in (f, compiled, lambda i: tf.function(lambda: f(int(i)))()):
+        with pytest.raises(IndexError):
+            run(tf.constant(-1))
+        assert np.ravel(run(tf.constant(1)))[-1] in (1.0, 2.0)

@@ -348,7 +348,7 @@ class GrowingArray(Filled):
         element = self.array._element(value)
         self._learn(element)
         count, *rows = self.state
-        place = ops.cast(as_tensor(index), dtype=count.dtype)
+        place = ops.cast(as_tensor(_place(index)), dtype=count.dtype)
         count = ops.maximum(count, ops.add(place, as_tensor(1, count.dtype)))
         self.state = (count, *(r.at[place].set(element) for r in rows))
         return self
@@ -367,6 +367,9 @@ class GrowingArray(Filled):
     read = stack = concat = gather = unstack = scatter = split = _whole
 
 
+_NEGATIVE = "the numbers of the elements of a TensorArray start at 0"
+
+
 def _size(size: Any) -> Size:
     if isinstance(size, (int, Dim)):
         return size
@@ -374,8 +377,16 @@ def _size(size: Any) -> Size:
 
 
 def _place(index: Any) -> Any:
-    """A position as a Python number where it is known, else as a tensor."""
-    return as_tensor(index) if traced(index) else int(index)
+    """A position as a Python number where it is known, else as a tensor; IndexError for a negative one."""
+    if not traced(index):
+        if int(index) < 0:
+            raise IndexError(f"{_NEGATIVE}, got {int(index)}{at(user_location())}")
+        return int(index)
+    place = as_tensor(index)
+    if not place.shape:
+        there = ops.greater_equal(place, as_tensor(0, place.dtype))
+        ops.check(ops.cast(there, dtype=np.dtype(np.float32)), message=_NEGATIVE, error="IndexError")
+    return place
 
 
 def _known(places: Tensor) -> int:
