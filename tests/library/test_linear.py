@@ -163,6 +163,7 @@ def test_norms(run):
         )
         wanted = np.linalg.norm(x, ord if axis is not None else None, axis, keepdims)
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
+    assert tf.norm([3.0, 4.0], ord=np.int64(1)).item() == 7.0
     assert tf.norm([3.0, 4.0]).item() == 5.0 and tf.linalg.norm([[3.0, 4.0]], axis=[0, 1]).item() == 5.0
     assert tf.norm(np.array([3.0 + 4.0j, 0.0])).item() == 5.0
     assert np.isnan(tf.grad(tf.norm)(tf.zeros((2,))).numpy()).all(), "as the field has it"

@@ -23,9 +23,8 @@ from ..ops.reduce import one_axis
 from ..ops.shape import expand_dims, squeeze
 from .diagonals import diag_part
 
-_DOTS = (
-    "\N{GREEK CAPITAL LETTER ALPHA}"  # the first letter for an axis behind dots; users write none above it
-)
+#: The first letter for an axis behind dots: above all those that users may write.
+_DOTS = "\N{GREEK CAPITAL LETTER ALPHA}"
 
 
 def norm(

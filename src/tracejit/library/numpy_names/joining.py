@@ -118,9 +118,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     size = known(x.shape[along])
     places = np.insert(np.arange(size), obj, 0).size - size
     count = places if places != 1 else known(given.shape[along])
-    order = np.insert(
-        np.arange(size), obj, size + np.arange(count)
-    )  # of the elements, and the values behind them
+    # the values are numbered behind the elements, as they are joined below
+    order = np.insert(np.arange(size), obj, size + np.arange(count))
     shape = tuple([count if k == along else d for k, d in enumerate(x.shape)])
     return ops.gather(ops.concat(x, ops.broadcast_to(given, shape=shape), axis=along), order, axis=along)
 
