@@ -18,11 +18,11 @@ import numpy as np
 from .dim import Dim, Size
 from .dispatch import apply, as_tensor, interpreting, resuming, state
 from .errors import Location, ShapeError, TracejitError, at
-from .graph import Graph, walk
+from .graph import Graph, mentions, walk
 from .op import Op, ops
 from .spec import TensorSpec
 from .tensor import Tensor
-from .trace import mentions, replay, resize, trace
+from .trace import replay, resize, trace
 
 
 class Lanes:

@@ -233,10 +233,10 @@ def note_node_sizes(node: Node, sizes: set[str]) -> None:
         note_sizes(attr, sizes)
 
 
-def mentions(spec: TensorSpec, sizes: set[str]) -> bool:
-    """Is one of those sizes in the spec?"""
+def mentions(item: Any, sizes: Iterable[str]) -> bool:
+    """Does a size, a spec, an attribute or a graph depend on one of the named atoms?"""
     found: set[str] = set()
-    note_sizes(spec, found)
+    note_sizes(item, found)
     return not found.isdisjoint(sizes)
 
 

@@ -6,7 +6,7 @@ another interpreter or recorder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from .dim import Assumptions, Dim, Size, assuming, substitute
 from .dispatch import apply, as_tensor, explain, interpreting, state
 from .errors import DtypeError, Location, at, user_location
-from .graph import Constant, Graph, Value
+from .graph import Constant, Graph, Value, mentions
 from .op import Op, defop, ops
 from .spec import TensorSpec
 from .tensor import Tensor, no_value
@@ -283,17 +283,3 @@ def resize_graph(graph: Graph, sizes: Mapping[str, Size]) -> Graph:
 
 def _resized(spec: TensorSpec, sizes: Mapping[str, Size]) -> TensorSpec:
     return TensorSpec([substitute(s, sizes) for s in spec.shape], spec.dtype) if spec.symbolic else spec
-
-
-def mentions(attr: Any, sizes: Container[str]) -> bool:
-    """Does a size, an attribute or a region depend on one of the named atoms?"""
-    if isinstance(attr, Dim):
-        return any(a.name in sizes for a in attr.atoms())
-    if isinstance(attr, tuple):
-        return any(mentions(a, sizes) for a in attr)
-    if not isinstance(attr, Graph):
-        return False
-    from_nodes = (v for n in attr.nodes for v in n.outputs)
-    return any(mentions(v.spec.shape, sizes) for v in (*attr.inputs, *from_nodes) if v.spec.symbolic) or any(
-        mentions(a, sizes) for n in attr.nodes for a in n.attrs.values()
-    )

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.graph import mentions
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.trace import mentions
 from ...ops.shape import stack
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
