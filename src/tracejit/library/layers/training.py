@@ -260,7 +260,7 @@ class Trainer:
             report = _Report(verbose, steps, f"Epoch {epoch + 1}/{epochs}")
             logs = self._all("train_step", report.shown(now))
             logs |= self._validation(validation_data, batch_size)
-            report.print(logs)
+            report.finish(logs)
             self.history.note(epoch, logs)
             _tell(callbacks, "on_epoch_end", epoch, logs)
             if self.stop_training:
@@ -302,7 +302,7 @@ class Trainer:
         data = feeding.batches(x, y, sample_weight, batch_size, False)
         report = _Report(verbose, feeding.count_of(data))
         logs = self._all("test_step", report.shown(data))
-        report.print(logs)
+        report.finish(logs)
         return logs if return_dict else self._in_order(logs)
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto") -> Any:
@@ -401,8 +401,8 @@ class _Report:
             self.count += 1
             yield batch
 
-    def print(self, logs: dict[str, float]) -> None:
-        """The line."""
+    def finish(self, logs: dict[str, float]) -> None:
+        """Print the line."""
         if self.level:
             seconds = time.perf_counter() - self.started
             shown = " - ".join(f"{name}: {number:.4f}" for name, number in logs.items())
