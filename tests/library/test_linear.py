@@ -146,9 +146,7 @@ def test_matmul_of_turned_matrices(dtype, run):
         found = run(lambda x, y, flags=flags: tf.matmul(x, y, **flags))(x, y)
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
     np.testing.assert_allclose(tf.matmul(a, b, False, True).numpy(), a @ turn(b), rtol=1e-12)
-    with pytest.raises(
-        TypeError, match=r"matmul\(\) has no argument 'transpose': it takes the tensors a, b"
-    ):
+    with pytest.raises(TypeError, match=r"matmul\(\) has no argument 'transpose': it takes the tensors a, b"):
         tf.matmul(a, b, transpose=True)
 
 
