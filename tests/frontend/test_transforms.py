@@ -7,6 +7,7 @@ import pytest
 
 import tracejit as tf
 from checks.nests import values
+from tracejit.core.errors import GradientError
 
 
 def test_grad():
@@ -195,3 +196,31 @@ def test_what_stops_gradients_does_so_in_functions_at_every_order():
     compiled = tf.function(f)
     assert [values(g(x)) for g in (tf.grad(compiled), tf.grad(tf.grad(compiled)))] == pytest.approx(expected)
     assert values(tf.function(tf.grad(tf.grad(f)))(x)) == pytest.approx(expected[1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(x) * 2),
+        lambda x: tf.constant(float(x[0]) ** 2),
+        lambda x: tf.reduce_sum(tf.constant(x.numpy())) * 2.0,
+    ],
+)
+def test_values_that_left_are_no_gradient_of_zero(f):
+    x = tf.constant([1.0, 2.0])
+    for call in (lambda: tf.grad(f)(x), lambda: tf.value_and_grad(f)(x), lambda: tf.vjp(f, x)):
+        with pytest.raises(GradientError, match="the value of a tensor that does was taken out") as caught:
+            call()
+        assert __file__ in str(caught.value)
+
+
+def test_looking_at_values_does_no_harm():
+    seen = []
+
+    def f(x):
+        seen.append(float(x))
+        return x * x if x > 1.0 else tf.constant(5.0)
+
+    assert float(tf.grad(f)(3.0)) == 6.0
+    assert float(tf.grad(lambda x: tf.constant(5.0))(3.0)) == 0.0
+    assert float(tf.grad(lambda x: tf.constant(5.0) if x > 1.0 else x)(3.0)) == 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.backplan import one, planned_backprop
 from ..core.dispatch import as_tensor, recording, state
-from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.errors import DtypeError, GradientError, Location, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.pushforward import pushforward
 from ..core.tensor import Tensor
@@ -66,10 +66,11 @@ def value_and_grad(
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
         arguments, sources, structures = _prepared(args, positions(argnums, len(args)))
-        recorder = Recording([s.serial for s in sources])
+        recorder = _Attentive([s.serial for s in sources])
         with recording(recorder):
             result, *aux = _parts(f(*arguments, **kwargs), has_aux)
         value = _scalar(result)
+        recorder.refuse_lost(value)
         found = _pulled(recorder, [value], [None], sources)
         found = [_zeros(s) if g is None else g for g, s in zip(found, sources, strict=True)]
         take = iter(found)
@@ -140,6 +141,30 @@ def _scalar(value: Any) -> Tensor:
     return y
 
 
+class _Attentive(Recording):
+    """A recording that knows where values of what it follows were taken out, as NumPy's functions and float() do."""
+
+    __slots__ = ("taken",)
+
+    def __init__(self, tracked: Sequence[int]):
+        super().__init__(tracked)
+        self.taken: Location | None = None
+
+    def note(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
+        """Hear that a value was taken, or something else happened."""
+        if kind == "value" and self.taken is None and tensor.serial in self.tracked:
+            self.taken = user_location()
+
+    def refuse_lost(self, *results: Tensor) -> None:
+        """GradientError where no result depends on the arguments and values of theirs were taken: zeros may be wrong."""
+        if self.taken is not None and not any(y.serial in self.tracked for y in results):
+            raise GradientError(
+                "the result does not depend on the arguments, and the value of a tensor that does was taken out: no "
+                "derivative follows NumPy's own functions, float(), int() and .numpy(); use the functions of tracejit "
+                f"or tracejit.numpy, or a tape, whose gradient is None then{at(self.taken)}"
+            )
+
+
 def _zeros(x: Tensor) -> Tensor:
     return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
 
@@ -190,11 +215,12 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     [3.0, 2.0]
     """
     args, sources, structures = _prepared(primals, range(len(primals)))
-    recorder = Recording([s.serial for s in sources])
+    recorder = _Attentive([s.serial for s in sources])
     with recording(recorder):
         value, *aux = _parts(f(*args), has_aux)
     leaves, structure = flatten(value)
     targets = [as_tensor(leaf) for leaf in leaves]
+    recorder.refuse_lost(*targets)
 
     def pullback(cotangent: Any) -> tuple:
         weights = leaves_like(structure, cotangent)
