@@ -156,7 +156,7 @@ class _Attentive(Recording):
             self.taken = user_location()
 
     def refuse_lost(self, *results: Tensor) -> None:
-        """GradientError where no result depends on the arguments and values of theirs were taken: zeros may be wrong."""
+        """GradientError where no result depends on the arguments and values of theirs were taken."""
         if self.taken is not None and not any(y.serial in self.tracked for y in results):
             raise GradientError(
                 "the result does not depend on the arguments, and the value of a tensor that does was taken out: no "
