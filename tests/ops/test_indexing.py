@@ -157,3 +157,29 @@ def test_reading_many_elements_costs_no_more_than_the_array():
     assert tf.grad(f)(x).numpy().tolist() == [2.0 * i for i in range(8)]
     names = [node.op.name for node in tf.function(tf.grad(f)).graph(x).nodes]
     assert names.count("place") + names.count("slice_add") == 1
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x, i: x.at[i].set(1.0),
+        lambda x, i: x.at[i].add(1.0),
+        lambda x, i: x[i] + x,
+        lambda x, i: tf.reshape(tf.linalg.solve(tf.linalg.diag(x) * 0.0, x[:, None]), (2,)) + x[i],
+    ],
+    ids=["set", "add", "get", "solve"],
+)
+def test_what_may_fail_stays_in_a_loop_that_runs_no_iteration(part):
+    """It does not change in the loop, and would fail in front of it."""
+
+    @tf.function
+    def f(x, i, n):
+        y, k = x, tf.constant(0)
+        while k < n:
+            y, k = y + part(x, i), k + 1
+        return y
+
+    x, outside = tf.constant([1.0, 2.0]), tf.constant([7])
+    np.testing.assert_array_equal(f(x, outside, tf.constant(0)), [1.0, 2.0])
+    with pytest.raises((IndexError, RuntimeError)):
+        f(x, outside, tf.constant(1))

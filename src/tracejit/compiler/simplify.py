@@ -231,7 +231,7 @@ def expanded(node: Node) -> Graph:
 
 
 def _may_move(node: Node, bound: set[str]) -> bool:
-    if node.op.runs_graphs or "effect" in node.op.traits or node.op.name in ("gather", "scatter_add"):
+    if node.op.runs_graphs or node.op.traits & {"effect", "refuses"}:  # a loop may run no iteration at all
         return False
     sizes: set[str] = set()
     if bound:

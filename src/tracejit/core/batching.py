@@ -17,7 +17,7 @@ import numpy as np
 
 from .dim import Dim, Size
 from .dispatch import apply, as_tensor, interpreting, resuming, state
-from .errors import Location, ShapeError, TracejitError, at
+from .errors import Location, ShapeError, TracejitError, as_explained, at
 from .graph import Graph, mentions, walk
 from .op import Op, ops
 from .spec import TensorSpec
@@ -222,8 +222,7 @@ def refused(what: str, location: Location | None) -> TracejitError:
         "that their number differs: keep what you need of them in a loop variable, or give the loop a fixed number "
         f"of iterations{at(location)}"
     )
-    setattr(error, "explained", True)  # noqa: B010
-    return error
+    return as_explained(error)
 
 
 def batched_call(

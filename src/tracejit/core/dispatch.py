@@ -18,7 +18,17 @@ import numpy as np
 from . import settings
 from .arrays import default_dtype, is_weak, python_kind, to_array
 from .dim import UnknownSize
-from .errors import DtypeError, Location, OutOfRange, ShapeError, TracejitError, at, user_location
+from .errors import (
+    DtypeError,
+    Location,
+    OutOfRange,
+    ShapeError,
+    TracejitError,
+    as_explained,
+    at,
+    is_explained,
+    user_location,
+)
 from .op import Op
 from .tensor import Tensor, no_value
 
@@ -209,7 +219,7 @@ def explain(
     op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], error: Exception, location: Location | None
 ) -> Exception:
     """The error to raise when an op failed: op with specs, what is wrong, where."""
-    if isinstance(error, TracejitError) and getattr(error, "explained", False):
+    if isinstance(error, TracejitError) and is_explained(error):
         return error
     for t in inputs:
         if t.is_symbolic and state.interpreter is None:
@@ -221,9 +231,7 @@ def explain(
             error = better
     kind = type(error) if isinstance(error, (TracejitError, MemoryError, AssertionError)) else _kind(error)
     call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)})"
-    worded = kind(f"{call}: {error}{at(location)}")
-    setattr(worded, "explained", True)  # noqa: B010  any exception type may carry it
-    return worded
+    return as_explained(kind(f"{call}: {error}{at(location)}"))
 
 
 def _kind(error: Exception) -> type[Exception]:
@@ -452,12 +460,12 @@ def _understood(op: Op, inputs: tuple, attrs: dict[str, Any]) -> tuple[tuple, di
 
 def _located(op: Op, error: TracejitError) -> TracejitError:
     """What is wrong with arguments, with the op and the user's line, each once."""
-    if getattr(error, "explained", False):
+    if is_explained(error):
         return error
     message = str(error)
-    worded = type(error)(f"{op}: {message}" + ("" if "\n  at " in message else at(user_location())))
-    setattr(worded, "explained", True)  # noqa: B010  any error may carry it
-    return worded
+    return as_explained(
+        type(error)(f"{op}: {message}" + ("" if "\n  at " in message else at(user_location())))
+    )
 
 
 def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:

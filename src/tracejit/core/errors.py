@@ -7,8 +7,12 @@ import linecache
 import os
 import sys
 from types import CodeType, FrameType
+from typing import TypeVar
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+E = TypeVar("E", bound=Exception)
 
 
 class TracejitError(Exception):
@@ -107,6 +111,17 @@ def stack_level() -> int:
         frame = frame.f_back
         level += 1
     return level
+
+
+def as_explained(error: E) -> E:
+    """The error, marked as one that says everything: the op, what is wrong, where. Any exception type may carry it."""
+    vars(error)["explained"] = True
+    return error
+
+
+def is_explained(error: Exception) -> bool:
+    """Does it say everything already?"""
+    return getattr(error, "explained", False)
 
 
 def require(ok: bool, message: str) -> None:

@@ -43,6 +43,7 @@ class Tape(Recording):
     )
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
+        # what Recording sets, without the call: making a tape is counted in tenths of microseconds
         self.records: list[Record] = []
         self.tracked: set[int] = set()
         self.reverse = True
@@ -68,8 +69,7 @@ class Tape(Recording):
 
     def __exit__(self, *exc: object) -> None:
         if self._recording:
-            self._recording = False
-            stop_recording(self)
+            self._stop()
 
     def _stop(self) -> None:
         stop_recording(self)

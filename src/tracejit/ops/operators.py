@@ -31,16 +31,23 @@ def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., A
     def forward(self: Any, other: Any) -> Any:
         return op(self, other)
 
-    def matched(self: Any, other: Any) -> Any:
-        if other.__class__ is Tensor and other.dtype is self.dtype and self.__class__ is Tensor:
-            return apply(op, (self, other), NO_ATTRS)  # type: ignore[arg-type]  # nothing to prepare
-        return op(self, other)
-
     def reflected(self: Any, other: Any) -> Any:
         return op(other, self)
 
-    plain = isinstance(op, Op) and op.prepare is arithmetic.matched
-    return (matched if plain else forward), reflected
+    if isinstance(op, Op) and op.prepare is arithmetic.matched:
+        return _of_one_dtype(op), reflected
+    return forward, reflected
+
+
+def _of_one_dtype(op: Op) -> Callable[..., Any]:
+    """The operator of an op that brings its tensors to one dtype: nothing to prepare where they have one."""
+
+    def forward(self: Any, other: Any) -> Any:
+        if other.__class__ is Tensor and other.dtype is self.dtype and self.__class__ is Tensor:
+            return apply(op, (self, other), NO_ATTRS)
+        return op(self, other)
+
+    return forward
 
 
 def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., Any]:
