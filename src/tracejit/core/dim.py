@@ -337,6 +337,22 @@ def same(a: Size, b: Size) -> bool:
     return assume("==", a, b)
 
 
+class GuardMark:
+    """How many guards there are at a point, to drop those that come after it."""
+
+    __slots__ = ("guards", "length")
+
+    def __init__(self) -> None:
+        context = _assumptions.get()
+        self.guards: dict = {} if context is None else context.guards
+        self.length = len(self.guards)
+
+    def rollback(self) -> None:
+        """Drop the guards recorded since."""
+        while len(self.guards) > self.length:
+            self.guards.popitem()
+
+
 class assuming:
     """Use `context` for guards and hints inside a ``with`` block."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from .dim import Assumptions, Dim, Size, assuming, substitute
 from .dispatch import apply, as_tensor, explain, interpreting, state
 from .errors import DtypeError, Location, at, user_location
-from .graph import Constant, Graph, Value, mentions
+from .graph import Constant, Graph, Node, Value, mentions
 from .op import Op, defop, ops
 from .spec import TensorSpec
 from .tensor import Tensor, no_value
@@ -50,6 +50,8 @@ class Trace:
         Serial of an outer tensor to ``(tensor, input value)``, in order of first use: they become inputs.
     held : dict
         Variables read or assigned, by identity, see :class:`Held`.
+    counting : set of Node
+        Loops that make sizes of numbers.
     """
 
     def __init__(self, name: str, parent: Trace | None = None):
@@ -58,6 +60,7 @@ class Trace:
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.held: dict[int, Held] = {}
         self.constants: dict[str, Tensor] = {}
+        self.counting: set[Node] = set()
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:

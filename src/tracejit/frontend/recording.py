@@ -7,7 +7,7 @@ rule, once per op and kind of arguments.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from ..core.backprop import input_cotangents
 from ..core.dispatch import Record
@@ -77,6 +77,16 @@ class Recording:
 
     def passed_over(self, record: Record) -> None:
         """A call that is not kept."""
+
+    def snapshot(self) -> Callable[[], None]:
+        """How to forget what comes after this point, while it goes on recording."""
+        records, length = self.records, len(self.records)
+
+        def undo() -> None:
+            self.records = records
+            del records[length:]
+
+        return undo
 
 
 def lean(record: Record, tracked: tuple[bool, ...]) -> Record:

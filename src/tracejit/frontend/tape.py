@@ -6,7 +6,6 @@ The derivative itself is `core.backprop`; this file is about the form in which d
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +13,11 @@ from ..core.backplan import one, planned
 from ..core.backprop import NOBODY, backprop
 from ..core.dim import same
 from ..core.dispatch import as_tensor, pausing, state
-from ..core.errors import ShapeError, at, stack_level, user_location
+from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.scattered import add_cotangents, dense
 from ..core.tensor import Tensor
+from ..core.transaction import remember, warn
 from ..ops.batch import moved
 from . import config
 from .explain import Explanation, Question, explain, explain_value
@@ -308,23 +308,21 @@ class GradientTape(Tape):
         for y in flatten(target)[0]:
             for x in sources:
                 if _key(y) is not None and _key(x) is not None:
-                    warnings.warn(
-                        f"gradient is None: {self.explain(y, x)}", GradientWarning, stacklevel=stack_level()
-                    )
+                    warn(f"gradient is None: {self.explain(y, x)}", GradientWarning)
 
     def _begin(self) -> list:
         """Check that the tape may be used now; returns its records."""
         if self._used:
             raise RuntimeError(_USED)
+        remember(self, self._saved)
         if self._recording:
             if self.persistent:
-                warnings.warn(
+                warn(
                     "Calling GradientTape.gradient on a persistent tape inside its context is significantly less "
                     "efficient than calling it outside the context (it causes the gradient ops to be recorded on the "
                     "tape, leading to increased CPU and memory usage). Only call GradientTape.gradient inside the "
                     "context if you actually want to trace the gradient in order to compute higher order derivatives.",
                     GradientWarning,
-                    stacklevel=stack_level(),
                 )
             else:
                 self._stop()

@@ -7,7 +7,7 @@ NumPy, assignments, pauses and resets. The latest ones are kept, up to a limit. 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,17 @@ class Trail:
         """Keep an event that happens now."""
         serial = next_serial() if tensor is None else tensor.serial
         self.events.append(Event(kind, serial, user_location(), owner))
+
+    def snapshot(self) -> Callable[[], None]:
+        """How to forget what comes after this point."""
+        steps, events = len(self.steps), len(self.events)
+
+        def undo() -> None:
+            for kept, length in ((self.steps, steps), (self.events, events)):
+                while len(kept) > length:
+                    kept.pop()
+
+        return undo
 
     def all_steps(self, records: Iterable[Record | Step]) -> list[Step]:
         """The steps of the trail and of a tape's records, in the order in which they were done."""

@@ -5,15 +5,15 @@ Asking for derivatives is `frontend.tape`; nothing here knows a gradient.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ..core.dispatch import Record, pausing, start_recording, state, stop_recording
-from ..core.errors import at, stack_level, user_location
+from ..core.errors import at, user_location
 from ..core.spec import dtype_name
 from ..core.tensor import Tensor, next_serial
+from ..core.transaction import remember, warn
 from .recording import Recording
 from .structure import flatten
 from .trail import Trail
@@ -41,6 +41,7 @@ class Tape(Recording):
         "_started",
         "_trail",
     )
+    _STATE = ("_recording", "_used", "_spent", "_started", "_trail")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
         # what Recording sets, without the call: making a tape is counted in tenths of microseconds
@@ -59,6 +60,7 @@ class Tape(Recording):
     def __enter__(self) -> Tape:
         if self._recording:
             raise ValueError(_ACTIVE)
+        remember(self, self._saved)
         if self._used or (self.tracked and not self.persistent):
             self._forget()
             self._spent, self._started, self._trail = None, next_serial(), None
@@ -110,11 +112,10 @@ class Tape(Recording):
                     f"tf.Variable or a nest of them{at(user_location())}"
                 )
             if leaf.dtype.kind not in "fc":
-                warnings.warn(
+                warn(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got "
                     f"tf.{dtype_name(leaf.dtype)}",
                     GradientWarning,
-                    stacklevel=stack_level(),
                 )
             for tape in tapes:
                 if isinstance(leaf, Variable):
@@ -144,10 +145,38 @@ class Tape(Recording):
         """Forget everything recorded and watched, and go on recording."""
         if not self._recording:
             raise ValueError(_INACTIVE)
+        remember(self, self._saved)
         for record in self.records:
             self.passed_over(record)
         self.note("reset", owner=self.tracked)
         self._forget()
+
+    def snapshot(self) -> Callable[[], None]:
+        """How to forget what comes after this point, while it goes on recording."""
+        records, watched, trail = super().snapshot(), len(self._watched), self._trail
+        marked = None if trail is None else trail.snapshot()
+
+        def undo() -> None:
+            records()
+            while len(self._watched) > watched:
+                self._watched.popitem()
+            self._trail = trail
+            if marked is not None:
+                marked()
+
+        return undo
+
+    def _saved(self) -> Callable[[], None]:
+        """How to make it what it is now, whatever happens to it."""
+        state = [(name, getattr(self, name)) for name in Tape._STATE]
+        records, tracked, watched = list(self.records), set(self.tracked), dict(self._watched)
+
+        def undo() -> None:
+            for name, value in state:
+                setattr(self, name, value)
+            self.records, self.tracked, self._watched = records, tracked, watched
+
+        return undo
 
     def note(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
         """Keep in the trail that something happened which is no op call."""

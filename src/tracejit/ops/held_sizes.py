@@ -167,6 +167,7 @@ def counting(x: Tensor) -> Tensor:
     if made is None or made._payload.graph is not now.graph:  # an iteration that was taken back had made it
         with interpreting(now):
             made = _counted[now][number] = _loop(Tensor(number, number.spec))
+            now.counting.add(made._payload.node)
     return made
 
 

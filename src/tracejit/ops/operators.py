@@ -5,7 +5,6 @@ Importing this module completes `core.tensor.Tensor`. Indexing is in `ops.indexi
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +13,10 @@ import numpy as np
 from ..core.arrays import to_array
 from ..core.dim import known
 from ..core.dispatch import NO_ATTRS, apply, as_tensor, state, tell
-from ..core.errors import DtypeError, SymbolicValue, at, stack_level, user_location
+from ..core.errors import DtypeError, SymbolicValue, at, user_location
 from ..core.op import OPS, Op, ops
 from ..core.tensor import Tensor, no_value
+from ..core.transaction import warn
 from . import arithmetic, bits, compare, linalg, printing, reduce
 from .at import At
 from .indexing import get
@@ -193,10 +193,10 @@ def _iter(self: Any) -> Iterator[Any]:
         raise TypeError(f"cannot iterate over a tensor of rank 0{at(user_location())}")
     rows = known(self.shape[0])
     if self.is_symbolic and rows > _MANY_ROWS:
-        warnings.warn(
+        warn(
             f"iterating over {self.spec} while tracing writes its {rows} steps out one by one; let tracejit.function "
             "convert the loop (autograph=True), or use tracejit.scan",
-            stacklevel=stack_level(),
+            UserWarning,
         )
     return (get(self, i) for i in range(rows))
 

@@ -21,13 +21,12 @@ from ...core.trace import constant
 from ..regions import Region, assigned_in, share_captures
 from ..structure import Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
-from .contents import Contents, Hidden, copied, identities, written_into
+from .contents import copied, identities, written_into
 from .iteration import TensorRange
 from .lists import Growing, Stacked
-from .mutations import Mutations
 from .recursion import ending
 from .state import Places
-from .tensor_array import beginning
+from .surroundings import Surroundings, until_all_is_known
 from .values import (
     GENERATED,
     UNSET,
@@ -63,7 +62,6 @@ def truth(x: Any) -> Tensor:
     return t if t.dtype == BOOL.dtype else ops.not_equal(t, 0)
 
 
-@beginning
 def branch(
     pred: Any,
     then: Callable[[], None],
@@ -72,6 +70,7 @@ def branch(
     scratch: Places,
     set_by_loop: Collection[str] = (),
     unread: Collection[str] = (),
+    what: str = "`if`",
 ) -> None:
     """Run one of two bodies that change `places`; what they do to `scratch` is forgotten.
 
@@ -79,11 +78,11 @@ def branch(
     stand for objects that may be read under another name.
     """
     uses = Uses(set_by_loop, unread)
-    log = _branch(pred, then, orelse, places, scratch, uses)
-    more = log.unknown_to(places)
-    if more:
-        places.extend(more)
-        _branch(pred, then, orelse, places, scratch, uses, final=True)
+
+    def once(last: bool) -> None:
+        _branch(pred, then, orelse, places, scratch, uses, what, last)
+
+    until_all_is_known(once, lambda changes: places.extend([c.place for c in changes]))
 
 
 def _branch(
@@ -93,19 +92,18 @@ def _branch(
     places: Places,
     scratch: Places,
     uses: Uses,
-    final: bool = False,
-) -> Mutations:
-    before, kept = places.get(), scratch.get()
-    contents = Contents([*before, *kept])
-    objects, bound = contents.containers, [True] * len(before)
+    what: str,
+    last: bool,
+) -> None:
+    kept = scratch.get()
+    around = Surroundings(places, kept, last)
+    before, objects = around.before, around.contents.containers
+    bound = [True] * len(before)
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
-    same, hidden = identities(before), Hidden(places)
-    log = Mutations()
+    same = identities(before)
 
     def restore() -> None:
-        log.restore()
-        contents.restore()
-        places.set(before)
+        around.restore()
         scratch.set(kept)
 
     def side(body: Callable[[], None] | None) -> Callable[[], list[Any]]:
@@ -113,7 +111,7 @@ def _branch(
             restore()
             if body is not None:
                 body()
-            contents.refuse_others("a branch")
+            around.check("a branch")
             found = places.get()
             bound[:] = [k and v is b for k, v, b in zip(bound, found, before, strict=True)]
             same.intersection_update(identities(objects))
@@ -122,21 +120,18 @@ def _branch(
         return run
 
     try:
-        with log:
-            after = select(pred, side(then), side(orelse), names, "`if`", uses)
-        log.cells = hidden.changed()
+        with around:
+            after = select(pred, side(then), side(orelse), names, what, uses, around)
     except Irregular as irregular:
         if irregular.origin.__class__ is str:
             irregular.origin = [*before, *objects][names.index(irregular.origin)]
-        irregular.places += log.unknown_to(places)
+        irregular.places += [c.place for c in around.unknown()]
         raise
     finally:
         restore()
-    if final or not log.unknown_to(places):
-        for c, a in zip(objects, after[len(before) :], strict=True):
-            written_into(c, a, same)
-        places.set([b if k else a for b, a, k in zip(before, after, bound, strict=False)])
-    return log
+    for c, a in zip(objects, after[len(before) :], strict=True):
+        written_into(c, a, same)
+    places.set([b if k else a for b, a, k in zip(before, after, bound, strict=False)])
 
 
 def _name_of(container: Any, names: Sequence[str], values: Sequence[Any]) -> str:
@@ -151,16 +146,20 @@ def select(
     orelse: Callable[[], list[Any]],
     names: Sequence[str],
     what: str,
-    uses: Uses | None = None,
+    uses: Uses,
+    around: Surroundings,
 ) -> list[Any]:
     """The values of ``then()`` where `pred` holds, else those of ``orelse()``."""
     condition = truth(pred)
-    sides = [_Side(then, "then", ()), _Side(orelse, "orelse", ())]
-    variables = assigned_in(*(s.region for s in sides))
-    read = _unlike_variables(*(s.values for s in sides))
+    with around.attempt() as attempt:
+        sides = [_Side(then, "then", ()), _Side(orelse, "orelse", ())]
+        variables = assigned_in(*(s.region for s in sides))
+        read = _unlike_variables(*(s.values for s in sides))
+        if variables or read:
+            attempt.rollback()
     if variables or read:
         sides = [_Side(then, "then", variables, read), _Side(orelse, "orelse", variables, read)]
-    plan = _Plan(sides, uses or Uses((), ()))
+    plan = _Plan(sides, uses)
     values = [
         plan.merged(name, a, b, what)
         for name, a, b in zip(names, sides[0].values, sides[1].values, strict=True)

@@ -11,9 +11,6 @@ import ast
 import copy
 import functools
 import inspect
-import os
-import site
-import sysconfig
 import weakref
 from collections.abc import Callable, Collection
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -24,6 +21,7 @@ from ...core.op import Op
 from .builtins import REPLACED
 from .expressions import asks, is_literal
 from .jumps import Unsupported
+from .origins import LIBRARIES
 from .rewriting import eagerly_rewritten
 from .syntax import Definition, MissingSource, definition
 from .transform import rewritten
@@ -173,24 +171,9 @@ def _converted_cell(cell: CellType, eager: bool) -> CellType:
 # ---- the user's functions -------------------------------------------------------------------------------
 
 
-def _library_paths() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    found = [
-        paths["stdlib"],
-        paths["platstdlib"],
-        paths["purelib"],
-        paths["platlib"],
-        site.getusersitepackages(),
-    ]
-    return tuple({os.path.join(p, "") for p in found})
-
-
-_LIBRARIES = _library_paths()
-
-
 def _converted(f: FunctionType, eager: bool) -> Conversion:
     code = f.__code__
-    if code.co_filename.startswith(_LIBRARIES) or code.co_filename.startswith("<frozen"):
+    if code.co_filename.startswith(LIBRARIES) or code.co_filename.startswith("<frozen"):
         return _AS_IT_IS
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return _AS_IT_IS
@@ -367,7 +350,7 @@ def _unconverted(code: CodeType | None) -> str:
         return f"{name} is a generator, which is not converted: return a list, or loop where it is used"
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return f"{name} is asynchronous, which is not converted: make it a plain function"
-    if code.co_filename.startswith(_LIBRARIES):
+    if code.co_filename.startswith(LIBRARIES):
         return f"{name} belongs to a library, which is not converted: call functions of tracejit instead"
     if (id(code), False) in _conversions:
         return _reason(code)

@@ -6,27 +6,22 @@ there; afterwards they get the contents that the compiled program computes.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ...core.errors import TracejitError, at, user_location
-from ..structure import flatten
 from .lists import Growing, Stacked
-from .state import Cell, Places
-from .values import Undefined, is_undefined, traced
+from .values import Undefined, is_undefined
 
-_KINDS = (list, dict, Growing, Stacked)
-_PYTHONS_OWN = (set, bytearray, deque)  # what a branch or loop does to them cannot be taken over
+KINDS = (list, dict, Growing, Stacked)
 
 
 def containers(value: Any) -> Iterator[Any]:
     """The objects in a nest that can be changed in place, outer ones first."""
-    if value.__class__ in _KINDS:
+    if value.__class__ in KINDS:
         yield value
     if value.__class__ in (list, dict) or isinstance(value, tuple):
         for item in value.values() if value.__class__ is dict else value:
-            if item.__class__ in _KINDS or isinstance(item, tuple):  # few are, of what may be a million
+            if item.__class__ in KINDS or isinstance(item, tuple):  # few are, of what may be a million
                 yield from containers(item)
 
 
@@ -35,7 +30,7 @@ def identities(values: Iterable[Any]) -> set[int]:
     return {id(c) for v in values for c in containers(v)}
 
 
-def _contents(container: Any) -> Any:
+def contents_of(container: Any) -> Any:
     """What is in a container now."""
     if container.__class__ is Growing:
         return list(container.items)
@@ -44,7 +39,7 @@ def _contents(container: Any) -> Any:
     return container.copy()
 
 
-def _put(container: Any, contents: Any) -> None:
+def put_contents(container: Any, contents: Any) -> None:
     if container.__class__ is Growing:
         container.items = list(contents)
     elif container.__class__ is Stacked:
@@ -61,57 +56,24 @@ class Contents:
 
     def __init__(self, values: Sequence[Any]):
         self.containers = list({id(c): c for v in values for c in containers(v)}.values())
-        self.saved = [(c, _contents(c)) for c in self.containers]
-        self.others = [(v, v.copy()) for v in values if v.__class__ in _PYTHONS_OWN]
+        self.saved = [(c, contents_of(c)) for c in self.containers]
 
     def restore(self) -> None:
         """Let them hold that again."""
         for container, contents in self.saved:
-            _put(container, contents)
-
-    def refuse_others(self, what: str) -> None:
-        """Raise where something else than a list or dict was changed, by what may not run or run several times."""
-        for container, before in self.others:
-            if len(container) != len(before) or any(
-                a is not b for a, b in zip(container, before, strict=True)
-            ):
-                raise TracejitError(
-                    f"{what} changes a {container.__class__.__name__}, and how often it runs is known only when the "
-                    f"compiled function does: use a list of numbers{at(user_location())}"
-                )
+            put_contents(container, contents)
 
     def changed(self, known: set[int]) -> bool:
         """Does any of them, but for those `known` to, hold something else now?"""
-        return any(id(c) not in known and not _same(_contents(c), contents) for c, contents in self.saved)
+        return any(
+            id(c) not in known and not same_contents(contents_of(c), contents) for c, contents in self.saved
+        )
 
 
-class Hidden:
-    """Lists and dicts that a body can reach by local names of which it changes none by syntax."""
-
-    def __init__(self, places: Places):
-        pairs = [(cell, cell.get()) for cell in places.others()]
-        self.saved = [(cell, Contents([v])) for cell, v in pairs if v.__class__ in _KINDS]
-
-    def changed(self) -> list[Cell]:
-        """Those to which traced numbers came nevertheless, through functions called; they get back what they had."""
-        found = []
-        for cell, contents in self.saved:
-            value, before = cell.get(), dict(zip(map(id, contents.containers), contents.saved, strict=True))
-            if contents.changed(set()) and any(map(traced, _leaves(value))):
-                old = before[id(value)][1] if id(value) in before else ()
-                found.append(Cell(cell.name, cell.cell, len(_contents(value)) > len(old)))
-                contents.restore()
-        return found
-
-
-def _leaves(value: Any) -> list[Any]:
-    return flatten(_contents(value) if value.__class__ in (Growing, Stacked) else value)[0]
-
-
-def _same(a: Any, b: Any) -> bool:
+def same_contents(a: Any, b: Any) -> bool:
     """The same objects in the same places?"""
     if a.__class__ is dict:
-        return list(a) == list(b) and _same([*a.values()], [*b.values()])
+        return list(a) == list(b) and same_contents([*a.values()], [*b.values()])
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
@@ -123,29 +85,31 @@ def copied(value: Any) -> Any:
         return {k: copied(v) for k, v in value.items()}
     if value.__class__ is tuple:
         return tuple(map(copied, value))
-    return value.copy() if value.__class__ in _KINDS else value
+    return value.copy() if value.__class__ in KINDS else value
 
 
 def abandon(container: list, name: str) -> None:
     """Compiled code has built this list under one name: under others it must not be read."""
-    _put(container, [Undefined(name, "was built in compiled code: read that list under this name only")])
+    put_contents(
+        container, [Undefined(name, "was built in compiled code: read that list under this name only")]
+    )
 
 
 def written_into(before: Any, new: Any, kept: set[int]) -> Any:
     """`new`, in the containers of `before` as far as those are `kept`."""
-    if is_undefined(new) and before.__class__ in _KINDS and id(before) in kept:
-        _put(before, {new.name: new} if before.__class__ is dict else [new])
+    if is_undefined(new) and before.__class__ in KINDS and id(before) in kept:
+        put_contents(before, {new.name: new} if before.__class__ is dict else [new])
     if before.__class__ is not new.__class__:
         return new
     if before.__class__ is tuple and len(before) == len(new):
         return tuple([written_into(b, n, kept) for b, n in zip(before, new, strict=True)])
-    if before.__class__ not in _KINDS or id(before) not in kept or before is new:
+    if before.__class__ not in KINDS or id(before) not in kept or before is new:
         return new
     if before.__class__ is list:
         inner = [written_into(b, n, kept) for b, n in zip(before, new, strict=False)]
-        _put(before, [*inner, *new[len(inner) :]])
+        put_contents(before, [*inner, *new[len(inner) :]])
     elif before.__class__ is dict:
-        _put(before, {k: written_into(before.get(k), v, kept) for k, v in new.items()})
+        put_contents(before, {k: written_into(before.get(k), v, kept) for k, v in new.items()})
     else:
-        _put(before, _contents(new))
+        put_contents(before, contents_of(new))
     return before

@@ -13,6 +13,7 @@ from ...core.errors import ShapeError, TracejitError, at, user_location
 from ...core.graph import Graph, regions
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.transaction import Attempt
 from ...ops.indexing import get
 from ..adding_loops import INDEX, add_loop
 from ..regions import Region
@@ -20,7 +21,7 @@ from ..structure import LEAF, Nest, Structure, flatten, unflatten
 from ..variable import tracer
 from .contents import abandon
 from .lists import Stacked
-from .mutations import Mutations, changing
+from .mutations import changing
 from .state import Places
 from .values import Kind, coerced, is_number, joined, number_kind
 from .weak import KINDS
@@ -143,15 +144,12 @@ def _rewound(run: Callable[[Places], None], places: Places, counted: dict[str, F
     now = tracer()
     assert now is not None
     nodes, before, values = len(now.graph.nodes), places.copy(), places.get()
-    held = {key: (h.now, h.assigned) for key, h in now.held.items()}
-    with Mutations() as log:
+    with Attempt() as attempt:
         _put(places, counted)
         run(places)
-    states = {n: c.state for n, c in counted.items()}
-    log.restore()
+        states = {n: c.state for n, c in counted.items()}
+        attempt.rollback(keeping_nodes=True)
     before.set(values)
-    for key, h in now.held.items():
-        h.now, h.assigned = held.get(key, (h.entry, False))
     for n, c in counted.items():
         c.state = states[n]
     for node in now.graph.nodes[nodes:]:

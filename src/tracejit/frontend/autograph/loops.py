@@ -14,19 +14,20 @@ from ...core.dispatch import as_tensor
 from ...core.errors import TracejitError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.transaction import Attempt
 from ..adding_loops import INDEX, add_loop
 from ..memory import in_force
 from ..regions import Region, assigned_in
 from ..structure import LEAF, Nest, flatten
 from ..variable import Variable, tracer
 from .branches import truth
-from .contents import Contents, Hidden, copied, identities
+from .contents import Contents, copied, identities
 from .filling import run_filling
 from .loopvariable import LoopVariable, Unsettled
-from .mutations import Mutations
+from .reachable import Change
 from .recursion import ending
-from .state import Cell, Places
-from .tensor_array import beginning
+from .state import Places
+from .surroundings import Surroundings, until_all_is_known
 from .values import Irregular, escaping, traced
 
 _MAX_ATTEMPTS = 8
@@ -63,79 +64,63 @@ class Steps:
     what: str = "loop"
 
 
-class Revealed(BaseException):
-    """Functions that the body of a loop calls change lists and dicts of those local names."""
-
-    def __init__(self, cells: list[Cell]):
-        self.cells = cells
-
-
-@beginning
 def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
     """Trace the loop and give `places` their values after it."""
     filled: list[str] = []
+
     while True:
-        try:
-            if filled:
+        with Attempt() as attempt:
+            try:
                 regular = [n for n in lists if n not in filled]
-                run_filling(lambda p: _complete(steps, p, regular), places, filled)  # noqa: B023
-            else:
-                _complete(steps, places, lists)
-            return
-        except Irregular as irregular:
-            known = [*irregular.places, *places.others()]
-            places.extend([p for p in known if p.get() is irregular.origin])
-            pairs = zip(places.names, places.get(), strict=True)
-            found = [n for n, v in pairs if v is irregular.origin and n not in filled]
-            if not found:
-                raise
-            filled += found
-            irregular.places.clear()
+                if filled:
+                    run_filling(lambda p: _complete(steps, p, regular), places, filled)  # noqa: B023
+                else:
+                    _complete(steps, places, regular)
+                return
+            except Irregular as irregular:
+                known = [*irregular.places, *places.mentioned()]
+                more = places.unknown([p for p in known if p.get() is irregular.origin])
+                pairs = [*zip(places.names, places.get(), strict=True), *((p.name, p.get()) for p in more)]
+                found = [n for n, v in pairs if v is irregular.origin and n not in filled]
+                if not found:
+                    raise
+                attempt.rollback()
+                irregular.places.clear()
+        places.extend(more)
+        filled += found
 
 
 def _complete(steps: Steps, places: Places, lists: Sequence[str]) -> None:
     lists = list(lists)
-    while True:
-        try:
-            log = _run_loop(steps, places, lists)
-            break
-        except Revealed as revealed:
-            places.extend(revealed.cells)
-            lists += [c.name for c in revealed.cells if c.grows]
-    more = log.unknown_to(places)
-    if more:
-        places.extend(more)
-        _run_loop(steps, places, [*lists, *log.grown()], final=True)
+
+    def learn(changes: Sequence[Change]) -> None:
+        places.extend([c.place for c in changes])
+        lists.extend(c.place.name for c in changes if c.grows)
+
+    until_all_is_known(lambda last: _run_loop(steps, places, lists, last), learn)
 
 
 @ending
-def _run_loop(steps: Steps, places: Places, lists: Sequence[str], final: bool = False) -> Mutations:
-    before = places.get()
-    contents = Contents(before)
-    names = [LoopVariable(n, v, n in lists, steps.what) for n, v in zip(places.names, before, strict=True)]
-    log = Mutations()
+def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) -> None:
+    around = Surroundings(places, last=last)
+    names = [
+        LoopVariable(n, v, n in lists, steps.what) for n, v in zip(places.names, around.before, strict=True)
+    ]
     try:
-        with log:
-            tracing = _Tracing(steps, places, names, log, contents)
+        with around:
+            tracing = _Tracing(steps, names, around)
             found = tracing.run()
     except Irregular as irregular:
-        irregular.places += log.unknown_to(places)
+        irregular.places += [c.place for c in around.unknown()]
         raise
     finally:
-        log.restore()
-        contents.restore()
-        places.set(before)
-    if final or not log.unknown_to(places):
-        places.set(tracing.results(*found))
-    return log
+        around.restore()
+    places.set(tracing.results(*found))
 
 
 class _Tracing:
-    def __init__(
-        self, steps: Steps, places: Places, names: list[LoopVariable], log: Mutations, contents: Contents
-    ):
-        self.steps, self.places, self.names = steps, places, names
-        self.log, self.contents, self.hidden = log, contents, Hidden(places)
+    def __init__(self, steps: Steps, names: list[LoopVariable], around: Surroundings):
+        self.steps, self.names, self.around = steps, names, around
         self.changed = False
         self.values: list[Any] = []
         now = tracer()
@@ -144,27 +129,23 @@ class _Tracing:
     def start(self, carried: Sequence[Tensor]) -> None:
         """Give the variables their values at the start of an iteration."""
         values, k = [], 0
-        self.log.restore()
-        self.contents.restore()
+        self.around.restore()
         for n in self.names:
             values.append(n.value(carried[k : k + n.count()]))
             k += n.count()
-        self.places.set(values)
+        self.around.places.set(values)
 
     def step(self, i: Tensor, pair: tuple) -> list[Tensor]:
         """One iteration; the carried tensors, then the rows of lists."""
         carried, rows = pair
         self.start(carried)
-        begun = Contents(self.contents.containers)
+        begun = Contents(self.around.contents.containers)
         try:
             self.steps.body(i, rows)
         except Exception as error:
             raise escaping(error, f"the body of a {self.steps.what}") from error
-        self.contents.refuse_others(f"the body of a {self.steps.what}")
-        more = self.hidden.changed()
-        if more:
-            raise Revealed(more)
-        values = self.places.get()
+        self.around.check(f"the body of a {self.steps.what}")
+        values = self.around.places.get()
         now = tracer()
         assert now is not None
         inside = now.trips.since(self.sizes)
@@ -204,7 +185,10 @@ class _Tracing:
                 specs, step = [*specs, INDEX], self.counted
                 leaves[0] = Nest(tuple, (), (LEAF,) * len(specs))
                 structure = Nest(tuple, (), (LEAF, Nest(tuple, (), tuple(leaves))))
-            region = Region(step, structure, [INDEX, *specs, *row_specs], "body", carried)
+            with self.around.attempt() as attempt:
+                region = Region(step, structure, [INDEX, *specs, *row_specs], "body", carried)
+                if self.changed:
+                    attempt.rollback()
             if not self.changed:
                 return region
         raise TracejitError(
@@ -223,9 +207,12 @@ class _Tracing:
     def run(self) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
         """Add the loop; the last values of what goes round, and the rows of lists."""
         steps = self.steps
-        body = self.body(())
-        test = self.test(())
-        variables = assigned_in(body)
+        with self.around.attempt() as attempt:
+            body = self.body(())
+            test = self.test(())
+            variables = assigned_in(body)
+            if variables:
+                attempt.rollback()
         if variables:
             body, test = self.body(variables), self.test(variables)
             if test is not None:

@@ -17,6 +17,7 @@ from ...core.graph import mentions
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
+from ...core.transaction import Unwinding
 from ...ops.shape import stack
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
@@ -41,7 +42,7 @@ from .values import (
 )
 
 
-class Unsettled(BaseException):
+class Unsettled(Unwinding):
     """A variable of a loop has another type after an iteration than before, and none that fits both.
 
     Passes the handlers of the traced function: the loop may still be written in another way.

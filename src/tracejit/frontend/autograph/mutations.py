@@ -9,11 +9,15 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ...core.graph import Graph
+from ...core.tensor import Tensor
 from ...core.trace import Trace
+from ...core.transaction import is_attempting, remember
 from ..structure import flatten
+from ..variable import tracer
 from .contents import Contents
-from .state import AttributePlace, Cell, Place, Places, found_in_class
-from .values import UNSET, traced
+from .reachable import Change
+from .state import AttributePlace, found_in_class
 
 
 class _Stack(threading.local):
@@ -38,15 +42,23 @@ class Mutation:
     def __init__(self, owner: Any, attribute: str, grows: bool):
         self.owner, self.attribute, self.grows = owner, attribute, grows
         self.name = f"{type(owner).__name__}.{attribute}"
-        self.before = AttributePlace(attribute, lambda: owner, attribute).get()
+        self.before = self.place().get()
         self.contents = Contents([self.before])
+
+    def place(self) -> AttributePlace:
+        """The attribute as a place that can be handed on."""
+        return AttributePlace(self.name, lambda: self.owner, self.attribute)
+
+    def restore(self) -> None:
+        """Give it the value it had."""
+        self.contents.restore()
+        self.place().set(self.before)
 
 
 class Mutations:
     """What was assigned while this was open: ``(owner, attribute)`` and the value before."""
 
     def __init__(self) -> None:
-        self.cells: list[Cell] = []  # local names of lists and dicts that were changed through others
         self.found: dict[tuple[int, str], Mutation] = {}
 
     def __enter__(self) -> Mutations:
@@ -59,45 +71,36 @@ class Mutations:
     def restore(self) -> None:
         """Give every attribute the value it had."""
         for m in self.found.values():
-            m.contents.restore()
-            AttributePlace(m.attribute, lambda m=m: m.owner, m.attribute).set(m.before)  # type: ignore[misc]
+            m.restore()
 
-    def unknown_to(self, places: Places) -> list[Place]:
-        """The places that were assigned and are not among `places`; objects made inside are left out."""
-        known = {(id(p.owner), p.attribute) for p in places.places if isinstance(p, AttributePlace)}
-        attributes: list[Place] = [
-            AttributePlace(m.name, lambda m=m: m.owner, m.attribute)  # type: ignore[misc]
-            for key, m in self.found.items()
-            if key not in known and not _made_inside(m)
-        ]
-        return [*attributes, *self.cells]
-
-    def grown(self) -> list[str]:
-        """Names of the lists to which something was appended."""
-        return [m.name for m in self.found.values() if m.grows] + [c.name for c in self.cells if c.grows]
+    def changes(self) -> list[Change]:
+        """The places that were assigned; objects made inside are left out."""
+        return [Change(m.place(), m.grows) for m in self.found.values() if not _made_inside(m)]
 
 
 def _made_inside(mutation: Mutation) -> bool:
+    """Was the object made by the body that is being traced, or by one that has been?"""
     home = getattr(mutation.owner, "home", None)
     if isinstance(home, Trace):
-        return home.graph.finished
-    leaves = flatten(mutation.before)[0]
-    return any(
-        traced(x)
-        and hasattr(x, "value")
-        and getattr(x.value, "graph", None) is not None
-        and x.value.graph.finished
-        for x in leaves
-        if x is not UNSET
-    )
+        return _is_inner(home.graph)
+    tensors = [x for x in flatten(mutation.before)[0] if x.__class__ is Tensor and x.is_symbolic]
+    return any(_is_inner(x.value.graph) for x in tensors)
+
+
+def _is_inner(graph: Graph) -> bool:
+    now = tracer()
+    return graph.finished or (now is not None and graph is now.graph)
 
 
 def changing(owner: Any, attribute: str, grows: bool = False) -> None:
     """An attribute is about to be assigned, or changed in place, perhaps by appending to the list that it is."""
-    if _stack.logs and found_in_class(owner, attribute).__class__ is property:
+    if not is_attempting() and not _stack.logs:
+        return
+    if found_in_class(owner, attribute).__class__ is property:
         return  # the function that it calls says what it assigns
+    key = (id(owner), attribute)
+    remember(key, lambda: Mutation(owner, attribute, grows).restore)
     for log in _stack.logs:
-        key = (id(owner), attribute)
         if key not in log.found:
             log.found[key] = Mutation(owner, attribute, grows)
         log.found[key].grows |= grows

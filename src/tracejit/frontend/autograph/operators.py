@@ -7,6 +7,7 @@ compiled function runs, and no sooner, becomes part of the graph.
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -19,21 +20,21 @@ import numpy as np
 from ...core.dispatch import as_tensor, is_tracing
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ..variable import tracer
+from ...core.transaction import Attempt, Unwinding
 from . import calls
-from .branches import branch, select, truth
+from .branches import branch, truth
 from .calls import callee, eager_callee
 from .items import item_of
 from .iteration import as_range, is_size, looped
-from .loops import Unsettled, run_loop
+from .loops import run_loop
 from .membership import contains
 from .mutations import changing
 from .parts import set_item, set_item_in, set_item_of, update_item, update_item_in, update_item_of
 from .peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
 from .properties import attribute_of, set_attribute, update_attribute
-from .rewind import Mark
 from .state import AttributePlace, Places
-from .values import Escaping, SetInLoop, is_undefined, traced
+from .surroundings import Surroundings
+from .values import SetInLoop, is_undefined, traced
 
 attribute = AttributePlace
 slice = builtins.slice
@@ -117,47 +118,45 @@ def while_stmt(
     """``while test(): body()``; a loop op from the iteration on whose test is a traced tensor."""
     carried = Carried(Places((test, body), names, attributes), lists, inner)
     loop = WhileLoop(test, body)
-    mark: Any = None
-    while True:
-        going = test()
-        if traced(going):
-            _compile_from(mark, loop, loop, carried)
+    going = test()
+    if not traced(going) and going and is_tracing():
+        going = _after_first(loop, loop, body, test, carried)
+        if going is _COMPILED:
             return
+    while not traced(going):
         if not going:
             return
-        mark = _observed(body, carried) if mark is None and is_tracing() else _spent(body)
-
-
-def _observed(body: Callable[[], Any], carried: Carried) -> Mark:
-    """Run the first iteration in such a way that it can be taken back."""
-    with Mark(carried.places) as mark:
         body()
-    return mark
+        going = test()
+    compile_loop(loop, carried)
 
 
-class _Spent:
-    """In place of a mark: too late to go back."""
+_COMPILED = object()
 
 
-def _spent(body: Callable[[], Any]) -> Any:
-    body()
-    return _SPENT
+def _after_first(
+    whole: Loop, rest: Loop, first: Callable[[], Any], test: Callable[[], Any], carried: Carried
+) -> Any:
+    """Run the first iteration of a loop in Python; returns whether it goes on.
 
-
-_SPENT = _Spent()
-
-
-def _compile_from(mark: Any, whole: Loop, rest: Loop, carried: Carried) -> None:
-    """Compile the loop: from its start when only one iteration was done, so that it is not traced twice."""
-    if mark.__class__ is Mark and mark.tracer is tracer():
-        mark.rewind()
+    Where that turns out to be traced, the iteration is taken back and the loop compiled from its start, so that
+    its body is there once; then it returns `_COMPILED`.
+    """
+    with Attempt() as attempt, Surroundings(carried.places):
+        first()
+        going = test()
+        if not traced(going):
+            return going
+        attempt.rollback()
+    with Attempt() as attempt, Surroundings(carried.places):
         try:
             run_loop(replace(whole.steps(), surely_runs=True), carried.places, carried.lists)
-            return
-        except (Exception, Escaping, Unsettled):
-            mark.rewind()
-            whole.first()  # what is Python in the first iteration only stays so
+            return _COMPILED
+        except (Exception, Unwinding):
+            attempt.rollback()
+    first()  # what is Python in the first iteration only stays so
     compile_loop(rest, carried)
+    return _COMPILED
 
 
 def for_stmt(
@@ -182,21 +181,37 @@ def _python_for(
     iterable: Iterable[Any], body: FunctionType, going: FunctionType | None, carried: Carried
 ) -> None:
     """Over Python's values: unrolled. A `break` that is traced guards what follows, or makes a range a loop."""
-    mark: Any = None
-    for done, item in enumerate(iterable):
+    if isinstance(iterable, range) and going is not None:
+        _python_range(iterable, body, going, carried)
+        return
+    for item in iterable:
         goes = True if going is None else going()
-        if traced(goes) and isinstance(iterable, range):
-            whole, rest = (ForLoop(as_range(r), body, going) for r in (iterable, iterable[done:]))
-            _compile_from(mark, whole, rest, carried)
-            return
         if traced(goes):
             branch(goes, lambda item=item: body(item), None, carried.places, Places((), (), ()))  # type: ignore[misc]
         elif not goes:
             return
-        elif going is not None and mark is None and is_tracing():
-            mark = _observed(lambda item=item: body(item), carried)  # type: ignore[misc]
         else:
-            mark = _spent(lambda item=item: body(item))  # type: ignore[misc]
+            body(item)
+
+
+def _python_range(items: range, body: FunctionType, going: FunctionType, carried: Carried) -> None:
+    """A range that may be left early: unrolled until that depends on traced values, then a loop."""
+    goes = bool(items) and going()
+    for done, item in enumerate(items):
+        if traced(goes):
+            compile_loop(ForLoop(as_range(items[done:]), body, going), carried)
+            return
+        if not goes:
+            return
+        more = done + 1 < len(items)
+        if done == 0 and more and is_tracing():
+            whole, rest = (ForLoop(as_range(r), body, going) for r in (items, items[1:]))
+            goes = _after_first(whole, rest, functools.partial(body, item), going, carried)
+            if goes is _COMPILED:
+                return
+        else:
+            body(item)
+            goes = more and going()
 
 
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
@@ -236,15 +251,27 @@ def or_(left: Any, *rest: Callable[[], Any]) -> Any:
 def _lazily(left: Any, rest: Callable[[], Any], when: bool) -> Any:
     """``rest()`` where the truth of `left` is `when`, else `left`."""
 
-    def further() -> list[Any]:
-        return [rest()]
+    def known() -> Any:
+        return left
 
-    def known() -> list[Any]:
-        return [left]
+    return _either(left, rest, known, "`and`") if when else _either(left, known, rest, "`or`")
 
-    if when:
-        return select(left, further, known, [_VALUE], "`and`")[0]
-    return select(left, known, further, [_VALUE], "`or`")[0]
+
+def _either(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], what: str) -> Any:
+    """The value of one of two expressions, with what working it out changes."""
+    _ag_value: Any = None
+
+    def first() -> None:
+        nonlocal _ag_value
+        _ag_value = then()
+
+    def second() -> None:
+        nonlocal _ag_value
+        _ag_value = orelse()
+
+    both = (first, second)
+    branch(test, first, second, Places(both, (_VALUE,), ()), Places((), (), ()), what=what)  # type: ignore[arg-type]
+    return _ag_value
 
 
 def not_(x: Any) -> Any:
@@ -255,7 +282,7 @@ def not_(x: Any) -> Any:
 def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
     """``then() if test else orelse()``."""
     if traced(test):
-        return select(test, lambda: [then()], lambda: [orelse()], [_VALUE], "conditional expression")[0]
+        return _either(test, then, orelse, "conditional expression")
     return then() if test else orelse()
 
 

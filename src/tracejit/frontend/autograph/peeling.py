@@ -13,12 +13,13 @@ from typing import Any, Protocol
 from ...core.dispatch import as_tensor
 from ...core.errors import TracejitError
 from ...core.op import ops
+from ...core.transaction import Attempt, handled
 from ...ops.indexing import get
 from .branches import branch
 from .iteration import Looped, is_size, row_at
 from .loops import Steps, Unsettled, run_loop
-from .rewind import Mark
 from .state import Places
+from .surroundings import Surroundings
 from .values import traced
 
 _WRITTEN_OUT = 2  # iterations at most
@@ -128,23 +129,27 @@ def compile_loop(loop: Loop, carried: Carried) -> None:
     try:
         _settle(loop, carried, _WRITTEN_OUT)
     except Unsettled as unsettled:
+        handled(unsettled)
         raise unsettled.error from None
 
 
 def _settle(loop: Loop, carried: Carried, left: int) -> None:
-    try:
-        run_loop(loop.steps(), carried.places, carried.lists)
-    except Unsettled:
-        if not left:
-            raise
-        mark = Mark(carried.places)
+    with Attempt() as attempt:
         try:
-            with mark:
-                _write_out(loop, carried, left - 1)
+            run_loop(loop.steps(), carried.places, carried.lists)
+            return
+        except Unsettled as unsettled:
+            if not left:
+                raise
+            attempt.rollback()
+            whole = unsettled
+    with Attempt() as attempt, Surroundings(carried.places):
+        try:
+            _write_out(loop, carried, left - 1)
             return
         except (Unsettled, TracejitError):
-            mark.rewind()
-        raise  # what was wrong with the whole loop says more
+            attempt.rollback()
+    raise whole.again()  # what was wrong with the whole loop says more
 
 
 def _write_out(loop: Loop, carried: Carried, left: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
@@ -10,9 +10,18 @@ from .values import UNSET
 
 
 class Place(Protocol):
-    """Something that holds a value; `UNSET` stands for none."""
+    """Something that holds a value; `UNSET` stands for none.
+
+    Attributes
+    ----------
+    key : tuple
+        The same for the same place.
+    """
 
     name: str
+
+    @property
+    def key(self) -> tuple: ...
 
     def get(self) -> Any: ...
 
@@ -32,6 +41,10 @@ class Cell:
 
     def __init__(self, name: str, cell: CellType, grows: bool = False):
         self.name, self.cell, self.grows = name, cell, grows
+
+    @property
+    def key(self) -> tuple:
+        return (id(self.cell),)
 
     def get(self) -> Any:
         try:
@@ -53,6 +66,10 @@ class GlobalName:
 
     def __init__(self, name: str, names: dict[str, Any]):
         self.name, self.names = name, names
+
+    @property
+    def key(self) -> tuple:
+        return id(self.names), self.name
 
     def get(self) -> Any:
         return self.names.get(self.name, UNSET)
@@ -86,6 +103,10 @@ class AttributePlace:
         if found_in_class(self.owner, attribute).__class__ is property:
             self.owner = None  # what its function assigns is handed on
 
+    @property
+    def key(self) -> tuple:
+        return id(self.owner), self.attribute
+
     def get(self) -> Any:
         try:
             return getattr(self.owner, self.attribute, UNSET)
@@ -111,7 +132,7 @@ class Places:
         attributes: Sequence[AttributePlace],
     ):
         cells: dict[str, CellType] = {}
-        self.cells = cells
+        self.functions = [f for f in functions if f is not None]
         names_of_module: dict[str, Any] = {}
         for f in functions:
             if f is not None:
@@ -127,13 +148,21 @@ class Places:
         """The same places, to be extended apart from these."""
         made = Places((), (), ())
         made.extend(self.places)
-        made.cells = self.cells
+        made.functions = self.functions
         return made
 
-    def others(self) -> list[Cell]:
-        """The other local names that the functions mention."""
-        known = [p.cell for p in self.places if isinstance(p, Cell)]
-        return [Cell(n, c) for n, c in self.cells.items() if not any(c is k for k in known)]
+    def mentioned(self) -> list[Cell]:
+        """The local names that the functions mention."""
+        return [
+            Cell(n, c)
+            for f in self.functions
+            for n, c in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+        ]
+
+    def unknown(self, found: Iterable[Place]) -> list[Place]:
+        """Those among some places that are none of these, each once."""
+        known = {p.key for p in self.places}
+        return [p for k, p in {p.key: p for p in found}.items() if k not in known]
 
     def extend(self, more: Sequence[Place]) -> None:
         """Hand on more places."""

@@ -6,9 +6,8 @@ which a loop takes round as any other. Writing announces itself, so that branche
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,6 @@ from .filling import Filled
 from .mutations import changing
 from .values import Escaping, Irregular, Kind, Undefined, coerced, is_number, number_kind, traced
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 class Begun(Escaping):
     """A branch or loop writes to an array of which nobody knew the shape of the elements: begin it, and try again."""
@@ -41,21 +38,14 @@ class Begun(Escaping):
         )
         self.array, self.spec = array, spec
 
+    def is_for_here(self) -> bool:
+        """Was the array made in the trace in charge? Only there it can be begun."""
+        return self.array.home is tracer()
 
-def beginning(trace_part: F) -> F:
-    """Let a function that traces branches or bodies begin the arrays that these write to first."""
-
-    @functools.wraps(trace_part)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        while True:
-            try:
-                return trace_part(*args, **kwargs)
-            except Begun as begun:
-                if begun.array.home is not tracer():
-                    raise
-                begun.array.begin(begun.spec)
-
-    return wrapper  # type: ignore[return-value]
+    def begin(self) -> None:
+        """Let the array have its rows."""
+        changing(self.array, "state")
+        self.array.begin(self.spec)
 
 
 class TensorArray:

@@ -15,6 +15,7 @@ from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_locat
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
+from ...core.transaction import Unwinding
 from ...ops import operators
 from ..structure import Structure, flatten
 from .lists import Stacked
@@ -28,7 +29,7 @@ class UndefinedVariable(TracejitError, NameError):
     """A variable was used that may not have been set."""
 
 
-class Escaping(BaseException):
+class Escaping(Unwinding):
     """Carries an error out of a traced branch or loop, past the handlers of the traced function.
 
     Whether a handler would have run depends on a condition that is not known yet.

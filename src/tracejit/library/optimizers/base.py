@@ -8,7 +8,6 @@ steps work inside of compiled functions and are part of checkpoints.
 from __future__ import annotations
 
 import inspect
-import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,9 +16,10 @@ import numpy as np
 
 from ...core.dim import same
 from ...core.dispatch import as_tensor, interpreting, pausing
-from ...core.errors import DtypeError, ShapeError, at, stack_level, user_location
+from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.transaction import warn
 from ...frontend.indexed_slices import IndexedSlices
 from ...frontend.tape import GradientTape, GradientWarning
 from ...frontend.variable import Variable
@@ -331,8 +331,7 @@ def _report_missing(variables: Sequence[Variable], others: bool) -> None:
     if not others:
         raise ValueError(f"no gradient for any Variable{f': {names}' if names else ''}{at(user_location())}")
     if variables:
-        warnings.warn(
+        warn(
             f"no gradient for {names}: left as it is. Was it used for the loss, inside of the tape?",
             GradientWarning,
-            stacklevel=stack_level(),
         )

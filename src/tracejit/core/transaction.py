@@ -1,0 +1,217 @@
+"""Attempts at tracing: what one does to the trace, to tapes and to Python's objects stands as a whole or not at all.
+
+A loop, a branch or a functional form may have to be traced again: a type was another one than thought, a Variable
+turned out to be assigned, a list to grow. Each try is an :class:`Attempt`; the one that stands is kept, the others
+are rolled back. Whoever changes something that tracing again would change twice tells the innermost attempt first
+(:func:`remember`), or lets it wait until the attempt stands (:func:`when_kept`). Knows nothing of what is traced.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Hashable
+from functools import partial
+from types import FrameType, TracebackType
+from typing import Any
+
+from .dim import GuardMark
+from .dispatch import state
+from .errors import is_internal
+from .graph import Graph, Node, has_effect
+from .trace import Trace
+
+
+class _Open(threading.local):
+    innermost: Attempt | None = None
+
+
+_open = _Open()
+
+
+class Unwinding(BaseException):
+    """Leaves what is being traced, past the handlers of the traced program.
+
+    A handler that catches it all the same, as a bare ``except:`` does, only delays it: the attempt it was raised in
+    raises it again at its end.
+    """
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.again()
+
+    def again(self) -> Unwinding:
+        """The same, to be raised by who has caught it."""
+        if _open.innermost is not None:
+            _open.innermost.unwinding = self
+        return self
+
+
+class Attempt:
+    """One try at tracing something; a context.
+
+    It is kept when the block ends, and rolled back when the block raises or calls :meth:`rollback`.
+
+    Attributes
+    ----------
+    unwinding : Unwinding or None
+        What was raised inside and nobody who knows it has handled.
+    """
+
+    __slots__ = ("trace", "tapes", "undo", "waiting", "unwinding", "around")
+
+    def __init__(self) -> None:
+        now = state.interpreter
+        self.trace = TraceSnapshot(now) if isinstance(now, Trace) else None
+        self.tapes = [r.snapshot() for r in state.recorders if hasattr(r, "snapshot")]
+        self.undo: dict[Hashable, Callable[[], None]] = {}
+        self.waiting: list[Callable[[], None]] = []
+        self.unwinding: Unwinding | None = None
+        self.around: Attempt | None = None
+
+    def __enter__(self) -> Attempt:
+        self.around = _open.innermost
+        _open.innermost = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        around = _open.innermost = self.around
+        left = error if isinstance(error, Unwinding) else self.unwinding
+        if error is not None or left is not None:
+            self._restore()
+        if around is None:
+            _do(self.waiting)
+        else:
+            around.waiting += self.waiting
+            for key, undo in self.undo.items():
+                around.undo.setdefault(key, undo)
+            if left is not None:
+                around.unwinding = left
+        if left is not None and left is not error and (error is None or isinstance(error, Exception)):
+            raise left from None  # somebody caught it who does not know what it is
+
+    def rollback(self, keeping_nodes: bool = False) -> None:
+        """Make everything as it was at the start: nothing that waited will happen.
+
+        With `keeping_nodes` what was computed stays in the graph, and nothing else.
+        """
+        self._restore(keeping_nodes)
+        self.waiting, self.unwinding = [], None
+
+    def _restore(self, keeping_nodes: bool = False) -> None:
+        for undo in reversed(self.undo.values()):
+            undo()
+        for undo in self.tapes:
+            undo()
+        if self.trace is not None:
+            self.trace.rollback(keeping_nodes)
+        self.undo = {}
+
+
+class TraceSnapshot:
+    """A point of a trace: its nodes, inputs and Variables, and what it has assumed."""
+
+    __slots__ = ("trace", "nodes", "inputs", "constants", "captures", "held", "guards")
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.nodes, self.inputs = len(trace.graph.nodes), len(trace.graph.inputs)
+        self.constants, self.captures = len(trace.constants), len(trace.captures)
+        self.held = [(h, h.now, h.assigned) for h in trace.held.values()]
+        self.guards = GuardMark()
+
+    def rollback(self, keeping_nodes: bool = False) -> None:
+        """Forget what was added since; it belongs to a finished graph now, so that using it is an error.
+
+        With `keeping_nodes` only Variables have the values again that they had.
+        """
+        for h, now, assigned in self.held:
+            h.now, h.assigned = now, assigned
+        for h in list(self.trace.held.values())[len(self.held) :]:
+            h.now, h.assigned = h.entry, False
+        if keeping_nodes:
+            return
+        trace, graph = self.trace, self.trace.graph
+        forgotten = Graph("an attempt that was taken back", finished=True)
+        kept = self._for_sizes(graph.nodes[self.nodes :])
+        for node in graph.nodes[self.nodes :]:
+            for value in node.outputs:
+                value.graph = value.graph if node in kept else forgotten
+        graph.nodes[self.nodes :] = [n for n in graph.nodes[self.nodes :] if n in kept]
+        _truncate(trace.constants, self.constants)
+        if not kept:  # else they may take what was captured since
+            for value in graph.inputs[self.inputs :]:
+                value.graph = forgotten
+            del graph.inputs[self.inputs :]
+            _truncate(trace.captures, self.captures)
+            _truncate(trace.held, len(self.held))
+        self.guards.rollback()
+
+    def _for_sizes(self, added: list[Node]) -> set[Node]:
+        """Those of the nodes that sizes come from: who has learned something from the attempt may mention them."""
+        needed = {n for n in added if n in self.trace.counting}
+        for node in reversed(added if needed else []):
+            if node in needed:
+                needed.update(v.node for v in node.inputs if v.node is not None and not has_effect(v.node))
+        return needed
+
+
+def _truncate(table: dict, length: int) -> None:
+    """Drop what was added last."""
+    while len(table) > length:
+        table.popitem()
+
+
+def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
+    """Something is about to change: ``save()`` returns how to undo that, and is asked once per attempt and key."""
+    attempt = _open.innermost
+    if attempt is not None and key not in attempt.undo:
+        attempt.undo[key] = save()
+
+
+def when_kept(action: Callable[[], None]) -> None:
+    """Do something that cannot be undone: now, or once the attempts around it stand."""
+    attempt = _open.innermost
+    if attempt is None:
+        action()
+    else:
+        attempt.waiting.append(action)
+
+
+def is_attempting() -> bool:
+    """May what is being traced be traced again?"""
+    return _open.innermost is not None
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line, once: an attempt that is taken back does not."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+    if frame is None:
+        when_kept(partial(warnings.warn, message, category))
+        return
+    place: dict[str, Any] = {
+        "filename": frame.f_code.co_filename,
+        "lineno": frame.f_lineno,
+        "module": frame.f_globals.get("__name__"),
+        "registry": frame.f_globals.setdefault("__warningregistry__", {}),
+    }
+    when_kept(partial(warnings.warn_explicit, message, category, **place))
+
+
+def handled(left: Unwinding) -> None:
+    """Somebody who knows it has caught `left`: no attempt raises it again."""
+    attempt = _open.innermost
+    while attempt is not None:
+        if attempt.unwinding is left:
+            attempt.unwinding = None
+        attempt = attempt.around
+
+
+def _do(actions: list[Callable[[], None]]) -> None:
+    for action in actions:
+        action()

@@ -1,0 +1,117 @@
+"""What a branch or loop finds around it, and what its body does to that: Python's side of an attempt at tracing.
+
+Each body, and each iteration that is traced, starts from what was there before. What it changes is handed on with
+the variables that the syntax shows; what is found changed besides is one more of them, and the body traced again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+from ...core.errors import TracejitError, at, user_location
+from ...core.transaction import Attempt, Unwinding, remember
+from .contents import Contents
+from .mutations import Mutations
+from .reachable import Change, Reachable
+from .state import Places
+from .tensor_array import Begun
+
+T = TypeVar("T")
+
+_ROUNDS = 6  # attempts that may find more: afterwards, what is found is made anew by each
+
+
+class Revealed(Unwinding):
+    """A body changes what its syntax does not show."""
+
+    def __init__(self, changes: Sequence[Change]):
+        super().__init__("changes of more than its variables")
+        self.changes = changes
+
+
+class Surroundings:
+    """The values of variables before a branch or loop, and all else that its body may change; a context.
+
+    Parameters
+    ----------
+    places : Places
+        The variables that are handed on.
+    more : sequence
+        Other values whose lists and dicts are given back what they hold.
+    last : bool
+        Changes of what is not handed on are no reason any more to trace again.
+    """
+
+    def __init__(self, places: Places, more: Sequence[Any] = (), last: bool = False):
+        self.places, self.last = places, last
+        self.before = places.get()
+        self.contents = Contents([*self.before, *more])
+        self.reachable = Reachable(places.functions)
+        self.log = Mutations()
+        remember(self, lambda: self.rollback)
+
+    def __enter__(self) -> Surroundings:
+        self.log.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.log.__exit__()
+
+    def attempt(self) -> Attempt:
+        """An attempt that starts from here."""
+        made = Attempt()
+        made.undo[self] = self.rollback
+        return made
+
+    def restore(self) -> None:
+        """Give variables and what was announced what they were: the next body or iteration starts from there."""
+        self.log.restore()
+        self.contents.restore()
+        self.places.set(self.before)
+
+    def rollback(self) -> None:
+        """Make everything as it was: what Python did besides, too, which else stands, and stands once."""
+        self.reachable.restore()
+        self.restore()
+
+    def unknown(self) -> list[Change]:
+        """What was changed that is not handed on."""
+        found = [*self.reachable.changes(), *self.log.changes()]
+        by_key = {c.place.key: c for c in found}
+        by_key.update((c.place.key, c) for c in found if c.grows)
+        return [by_key[p.key] for p in self.places.unknown(c.place for c in found)]
+
+    def check(self, what: str) -> None:
+        """Raise where the body of `what` has changed something that must be handed on, or cannot be."""
+        other = self.reachable.foreign()
+        if other is not None:
+            raise TracejitError(
+                f"{what} changes a {other.__class__.__name__}, and how often it runs is known only when the compiled "
+                f"function does: use a list of numbers{at(user_location())}"
+            )
+        more = [] if self.last else self.unknown()
+        if more:
+            raise Revealed(more)
+
+
+def until_all_is_known(once: Callable[[bool], T], learn: Callable[[Sequence[Change]], None]) -> T:
+    """Trace a branch or loop until it knows what it changes; ``once(last)`` does so, each in an attempt of its own."""
+    for done in count():
+        with Attempt() as attempt:
+            try:
+                return once(done >= _ROUNDS)
+            except Revealed as revealed:
+                attempt.rollback()
+                more: Revealed | Begun = revealed
+            except Begun as begun:
+                if not begun.is_for_here():
+                    raise
+                attempt.rollback()
+                more = begun
+        if isinstance(more, Begun):
+            more.begin()
+        else:
+            learn(more.changes)
+    raise AssertionError("counts for ever")
