@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +56,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the object cache of this run."""
     shutil.rmtree(config.stash[CACHE], ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def no_body_is_traced_twice() -> Iterator[None]:
+    """Fail a test in which a body was traced again while what the first time did still stood."""
+    from tracejit.core import transaction
+
+    found: list[str] = []
+    transaction.TRACED_AGAIN.append(found.append)
+    yield
+    transaction.TRACED_AGAIN.remove(found.append)
+    assert not found, found[0]
 
 
 @pytest.fixture

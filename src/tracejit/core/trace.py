@@ -52,6 +52,8 @@ class Trace:
         Variables read or assigned, by identity, see :class:`Held`.
     counting : set of Node
         Loops that make sizes of numbers.
+    bodies : dict
+        What was traced into regions of the graph, by identity: each body is traced once, or taken back before.
     """
 
     def __init__(self, name: str, parent: Trace | None = None):
@@ -61,6 +63,7 @@ class Trace:
         self.held: dict[int, Held] = {}
         self.constants: dict[str, Tensor] = {}
         self.counting: set[Node] = set()
+        self.bodies: dict[tuple, object] = {}
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 from ..core.dispatch import apply, as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
+from .autograph.reachable import attempt_with
 from .regions import Region, assigned_in, share_captures
 from .structure import flatten, text, unflatten
 from .variable import Variable, tracer
@@ -49,17 +50,20 @@ def cond(
         return unflatten(structure, [as_tensor(y) for y in leaves])
     leaves, structure = flatten(operands)
     tensors = [as_tensor(x) for x in leaves]
-    specs = [t.spec for t in tensors]
+    specs, of = [t.spec for t in tensors], object()
 
     def branches(carried: Sequence[Variable]) -> list[Region]:
         return [
-            Region(f, structure, specs, name, carried, given=False)
+            Region(f, structure, specs, name, carried, given=False, of=of)
             for f, name in ((true_fn, "then"), (false_fn, "orelse"))
         ]
 
-    both = branches(())
-    _check_branches(*both)
-    variables = assigned_in(*both)
+    with attempt_with(true_fn, false_fn) as attempt:
+        both = branches(())
+        _check_branches(*both)
+        variables = assigned_in(*both)
+        if variables:
+            attempt.rollback()
     if variables:
         both = branches(variables)
     captured = share_captures(*both)

@@ -21,6 +21,7 @@ from ..ops.indexing import get
 from ..ops.shape import stack
 from ..runtime import watch
 from .adding_loops import INDEX, add_loop
+from .autograph.reachable import attempt_with
 from .memory import in_force
 from .regions import Region, assigned_in, check_carry
 from .structure import LEAF, Nest, Structure, flatten, text, unflatten
@@ -116,19 +117,26 @@ def _traced_while(
         tensors, specs = [*tensors, as_tensor(np.int64(0))], [*specs, INDEX]
         cond, step = _counting(cond, step, end)
 
+    of = object()
+
     def holds(*state: Any) -> Tensor:
         return as_tensor(cond(*state))
 
     def trace_body(carried: Sequence[Variable]) -> Region:
-        return Region(lambda i, state: step(*state), _indexed(structure), [INDEX, *specs], "body", carried)
+        return Region(
+            lambda i, state: step(*state), _indexed(structure), [INDEX, *specs], "body", carried, of=of
+        )
 
-    test = Region(holds, structure, specs, "cond")
-    _require_bool("while_loop", test)
-    body = trace_body(())
-    check_carry("the body of while_loop", structure, specs, body.structure, body.outputs)
-    carried = assigned_in(body)
+    with attempt_with(cond, step) as attempt:
+        test = Region(holds, structure, specs, "cond", of=of)
+        _require_bool("while_loop", test)
+        body = trace_body(())
+        check_carry("the body of while_loop", structure, specs, body.structure, body.outputs)
+        carried = assigned_in(body)
+        if carried:
+            attempt.rollback()
     if carried:
-        body, test = trace_body(carried), Region(holds, structure, specs, "cond", carried)
+        body, test = trace_body(carried), Region(holds, structure, specs, "cond", carried, of=of)
         del test.graph.outputs[1:]
     attrs = {"length": None, "counted": False, "reverse": False, **memory}
     found = add_loop([], tensors, [], carried, body, test, attrs)
@@ -217,11 +225,15 @@ def fori_loop(
         return body(i if plain else ops.add(i, start), value)
 
     specs = [t.spec for t in carry]
-    region = Region(step, _indexed(structure), [INDEX, *specs], "body")
-    check_carry(what, structure, specs, region.structure, region.outputs)
-    variables = assigned_in(region)
+    of = object()
+    with attempt_with(body) as attempt:
+        region = Region(step, _indexed(structure), [INDEX, *specs], "body", of=of)
+        check_carry(what, structure, specs, region.structure, region.outputs)
+        variables = assigned_in(region)
+        if variables:
+            attempt.rollback()
     if variables:
-        region = Region(step, _indexed(structure), [INDEX, *specs], "body", variables)
+        region = Region(step, _indexed(structure), [INDEX, *specs], "body", variables, of=of)
     count, length = _trips(lower, upper, start)
     attrs = {"length": length, "counted": bool(count), "reverse": False, **policy}
     return unflatten(
@@ -332,18 +344,21 @@ def _traced_scan(
 ) -> tuple[Any, Any]:
     specs = [t.spec for t in carry]
     row_specs = [TensorSpec(r.shape[1:], r.dtype) for r in rows]
-    whole = _indexed(Nest(tuple, (), (structure, row_structure)))
+    whole, of = _indexed(Nest(tuple, (), (structure, row_structure))), object()
 
     def step(i: Tensor, pair: tuple[Any, Any]) -> tuple[Any, Any]:
         return _pair(f(*pair))
 
     def trace_body(carried: Sequence[Variable]) -> Region:
-        return Region(step, whole, [INDEX, *specs, *row_specs], "body", carried)
+        return Region(step, whole, [INDEX, *specs, *row_specs], "body", carried, of=of)
 
-    body = trace_body(())
-    new, y_structure = _children(body.structure)
-    check_carry("the function given to scan", structure, specs, new, body.outputs[: len(carry)])
-    variables = assigned_in(body)
+    with attempt_with(f) as attempt:
+        body = trace_body(())
+        new, y_structure = _children(body.structure)
+        check_carry("the function given to scan", structure, specs, new, body.outputs[: len(carry)])
+        variables = assigned_in(body)
+        if variables:
+            attempt.rollback()
     if variables:
         body = trace_body(variables)
     found = add_loop([], carry, rows, variables, body, None, attrs)

@@ -5,6 +5,8 @@ Knows a Variable only as the owner of what a trace holds for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,6 +14,7 @@ from ..core.errors import TracejitError, at, user_location
 from ..core.graph import Graph, Node, Value
 from ..core.tensor import Tensor
 from ..core.trace import Trace, replay
+from ..core.transaction import remember
 
 
 class CreationError(TracejitError, ValueError):
@@ -53,8 +56,14 @@ def initial_value_of(now: Trace, tensor: Tensor) -> Tensor:
     part = Graph("initial_value", inputs=inputs, nodes=nodes, outputs=outputs)
     found, *counted = replay(part, values)
     for h, count in zip(drawn, counted, strict=True):
+        remember(id(h.owner), partial(_as_now, h.owner))
         h.owner.commit(count.array)
     return found
+
+
+def _as_now(owner: Any) -> Callable[[], None]:
+    """How to give it the value back that it has now."""
+    return partial(owner.commit, owner._value.array)
 
 
 #: By trace, what Variables were before it, by identity: initial values may have moved them on since.

@@ -1,6 +1,6 @@
 """Folds over rows: `scan` with its arguments in either of the two orders in use, `foldl` and `foldr`.
 
-Written with `control.scan`; nothing here knows graphs.
+Written with `control.scan`, which makes one loop of them in a trace.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from typing import Any
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
+from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
+from ..core.trace import trace
+from ..core.transaction import Unwinding
 from ..ops.indexing import get
 from ..ops.shape import expand_dims
 from . import control
+from .autograph.operators import callee
+from .autograph.reachable import attempt_with
 from .structure import alike, flatten, map_structure, unflatten
 
 _MISSING: Any = object()
-
-
-class _Misfit(Exception):
-    """A function did not take its arguments in this order, seen from the first thing that it did."""
 
 
 def scan(
@@ -101,15 +102,12 @@ def _in_either_order(
         return control.scan(f, init, xs, length, reverse, memory)
     if not _has_rows(xs):
         return _running(f, init, xs, reverse)
-    try:
-        return control.scan(_pairing(f, init), init, xs, length, reverse, memory)
-    except _Misfit:
-        try:
-            return _running(_continuing(f, xs), init, xs, reverse)
-        except _Misfit:
-            return control.scan(
-                f, init, xs, length, reverse, memory
-            )  # its error is about the documented order
+    found = _returned(f, init, xs)
+    if found.__class__ in (tuple, list) and len(found) == 2 and _like(found[0], init):
+        return control.scan(f, init, xs, length, reverse, memory)
+    if _like(_returned(f, xs, init), xs):
+        return _running(f, init, xs, reverse)
+    return control.scan(f, init, xs, length, reverse, memory)  # its error is about the documented order
 
 
 def _has_rows(nest: Any) -> bool:
@@ -118,33 +116,25 @@ def _has_rows(nest: Any) -> bool:
     return bool(shapes) and all(s and s[0] == shapes[0][0] for s in shapes)
 
 
-def _pairing(f: Callable[[Any, Any], Any], init: Any) -> Callable[[Any, Any], Any]:
-    return _first_returns(
-        f, lambda found: found.__class__ in (tuple, list) and len(found) == 2 and _like(found[0], init)
-    )
+def _returned(f: Callable[[Any, Any], Any], carry: Any, rows: Any) -> Any:
+    """What `f` would return for this carry and a row, in an attempt that is taken back; None where it cannot."""
+    (first, structure), (leaves, row_structure) = flatten(carry), flatten(rows)
+    tensors, stacked = [as_tensor(x) for x in first], [as_tensor(x) for x in leaves]
+    specs = [*(t.spec for t in tensors), *(TensorSpec(r.shape[1:], r.dtype) for r in stacked)]
+    found: list[Any] = []
 
+    def run(*xs: Tensor) -> list[Tensor]:
+        given = unflatten(structure, xs[: len(tensors)]), unflatten(row_structure, xs[len(tensors) :])
+        found.append(map_structure(as_tensor, callee(f)(*given)))
+        return []
 
-def _continuing(f: Callable[[Any, Any], Any], first: Any) -> Callable[[Any, Any], Any]:
-    return _first_returns(f, lambda found: _like(found, first))
-
-
-def _first_returns(f: Callable[[Any, Any], Any], fits: Callable[[Any], bool]) -> Callable[[Any, Any], Any]:
-    """`f`, but :class:`_Misfit` is raised when its first call fails or does not return what `fits`."""
-    seen: list[bool] = []
-
-    def checked(carry: Any, x: Any) -> Any:
-        if seen:
-            return f(carry, x)
+    with attempt_with(f) as attempt:
         try:
-            found = f(carry, x)
-        except Exception as error:
-            raise _Misfit from error
-        if not fits(found):
-            raise _Misfit
-        seen.append(True)
-        return found
-
-    return checked
+            trace(run, specs)
+        except (Exception, Unwinding):
+            found = [None]
+        attempt.rollback()
+    return found[0]
 
 
 def _like(found: Any, model: Any) -> bool:

@@ -26,9 +26,11 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
+from ..core.transaction import handled
 from .any_rank import AnyRank
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained
+from .autograph.reachable import attempt_with
 from .autograph.values import Escaping
 from .execution import compiler
 from .memory import LoopMemory, policy, under
@@ -312,8 +314,10 @@ class Function:
         created: list[Variable] = []
         made = self._trace_once(call, patterns, created if self._may_create else None)
         self._may_create = False
-        if created:
-            made = self._trace_once(call, patterns, None)
+        if created:  # the graph of further calls; what Python does in this one has been done
+            with attempt_with(self.python_function, call.leaves) as attempt:
+                made = self._trace_once(call, patterns, None)
+                attempt.rollback()
         return made
 
     def _trace_once(
@@ -332,6 +336,7 @@ class Function:
                 leaves, found = flatten(self.run_python(args, kwargs))
             except Escaping as escaping:
                 explained(self.python_function, escaping.error)
+                handled(escaping)
                 raise escaping.error from None
             structure.append(found)
             return [converted(y, self.python_function) for y in leaves]

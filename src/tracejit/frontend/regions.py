@@ -15,6 +15,7 @@ from ..core.graph import Graph, Value
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import Held, Traced, trace
+from ..core.transaction import tracing_body
 from .structure import Structure, alike, flatten, text, unflatten
 from .variable import Variable, tracer
 
@@ -42,12 +43,16 @@ class Region:
         name: str,
         carried: Sequence[Variable] = (),
         given: bool = True,
+        of: object = None,
     ):
         """Trace ``f(*arguments)``, where `structure` is that of the tuple of arguments.
 
         `carried` Variables are read and written as values that go round: their values at entry are the last
-        arguments when `given`, else captured; their new values are the last outputs.
+        arguments when `given`, else captured; their new values are the last outputs. `of` is the statement or call
+        that it belongs to: of one, each part is traced once, or in attempts that are taken back.
         """
+        if of is not None:
+            tracing_body(of, name)
         outer = [(v, v.key(), v.current()) for v in carried]
 
         def body(*tensors: Tensor) -> list[Tensor]:

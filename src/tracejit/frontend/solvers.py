@@ -19,9 +19,11 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay, trace
+from ..core.transaction import handled
 from ..ops.implicit import Step, fixed, iterate, newton_step
 from .autograph import operators as autograph
 from .autograph.calls import explained
+from .autograph.reachable import attempt_with
 from .autograph.values import Escaping
 from .regions import Region, share_captures
 from .structure import Nest, Structure, alike, flatten, text, unflatten
@@ -159,11 +161,15 @@ class _Problem:
         leaves, self.structure = flatten(x0)
         self.start = [as_tensor(x) for x in leaves]
         self._require_real()
-        region = self._traced(f, args)
-        widths = [y.dtype for y in region.outputs]
-        if len(widths) == len(leaves) and any(
-            is_weak(x) and t.dtype != d for x, t, d in zip(leaves, self.start, widths, strict=True)
-        ):  # Python numbers take the dtype of what they meet
+        with attempt_with(f) as attempt:
+            region = self._traced(f, args)
+            widths = [y.dtype for y in region.outputs]
+            meets_others = len(widths) == len(leaves) and any(
+                is_weak(x) and t.dtype != d for x, t, d in zip(leaves, self.start, widths, strict=True)
+            )
+            if meets_others:
+                attempt.rollback()
+        if meets_others:  # Python numbers take the dtype of what they meet
             self.start = [
                 as_tensor(x, d) if is_weak(x) and d.kind == "f" else t
                 for x, t, d in zip(leaves, self.start, widths, strict=True)
@@ -197,6 +203,7 @@ class _Problem:
             raise
         except Escaping as escaping:
             if outermost:
+                handled(escaping)
                 raise escaping.error from None
             raise
 

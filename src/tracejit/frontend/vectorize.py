@@ -18,6 +18,7 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import Traced, trace
+from ..core.transaction import handled
 from ..ops.batch import moved
 from .autograph import operators as autograph
 from .autograph.calls import explained
@@ -171,6 +172,7 @@ class _One:
             raise
         except Escaping as escaping:
             explained(self.f, escaping.error)
+            handled(escaping)
             raise escaping.error from None
         return [converted(y) for y in leaves]
 

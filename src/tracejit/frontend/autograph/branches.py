@@ -121,7 +121,7 @@ def _branch(
 
     try:
         with around:
-            after = select(pred, side(then), side(orelse), names, what, uses, around)
+            after = select(pred, side(then), side(orelse), names, what, uses, around, then)
     except Irregular as irregular:
         if irregular.origin.__class__ is str:
             irregular.origin = [*before, *objects][names.index(irregular.origin)]
@@ -148,17 +148,18 @@ def select(
     what: str,
     uses: Uses,
     around: Surroundings,
+    of: object,
 ) -> list[Any]:
     """The values of ``then()`` where `pred` holds, else those of ``orelse()``."""
     condition = truth(pred)
     with around.attempt() as attempt:
-        sides = [_Side(then, "then", ()), _Side(orelse, "orelse", ())]
+        sides = [_Side(then, "then", (), (), of), _Side(orelse, "orelse", (), (), of)]
         variables = assigned_in(*(s.region for s in sides))
         read = _unlike_variables(*(s.values for s in sides))
         if variables or read:
             attempt.rollback()
     if variables or read:
-        sides = [_Side(then, "then", variables, read), _Side(orelse, "orelse", variables, read)]
+        sides = [_Side(then, "then", variables, read, of), _Side(orelse, "orelse", variables, read, of)]
     plan = _Plan(sides, uses)
     values = [
         plan.merged(name, a, b, what)
@@ -242,7 +243,8 @@ class _Side:
         run: Callable[[], list[Any]],
         name: str,
         carried: Sequence[Variable],
-        read: Collection[int] = (),
+        read: Collection[int],
+        of: object,
     ):
         self.values: list[Any] = []
         self.numbers: list[Any] = []
@@ -255,7 +257,7 @@ class _Side:
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
             return [plain(x) for x in self.numbers]
 
-        self.region = Region(body, NO_ARGUMENTS, [], name, carried, given=False)
+        self.region = Region(body, NO_ARGUMENTS, [], name, carried, given=False, of=of)
         self.at = {id(x): k for k, x in enumerate(self.numbers)}
 
     def output(self, leaf: Any, kind: Kind) -> Value:

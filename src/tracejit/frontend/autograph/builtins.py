@@ -15,6 +15,7 @@ from ...ops.compare import greater, less, logical_and, logical_or, where
 from ...ops.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.shape import stack
 from .. import creation
+from . import outside
 from .branches import truth
 from .iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
 from .lists import Stacked
@@ -151,6 +152,10 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.sum: _sum,
     builtins.sorted: _sorted,
     builtins.filter: _filter,
+    builtins.print: outside.print_,
+    builtins.open: outside.open_,
+    builtins.input: outside.input_,
+    builtins.next: outside.next_,
     builtins.any: _truth_of_all(logical_or, True),
     builtins.all: _truth_of_all(logical_and, False),
     creation.range_: tensor_range(creation.range_),

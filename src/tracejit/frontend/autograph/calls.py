@@ -22,6 +22,7 @@ from .builtins import REPLACED
 from .expressions import asks, is_literal
 from .jumps import Unsupported
 from .origins import LIBRARIES
+from .outside import telling
 from .rewriting import eagerly_rewritten
 from .syntax import Definition, MissingSource, definition
 from .transform import rewritten
@@ -63,9 +64,11 @@ def callee(f: Any, eager: bool = False) -> Any:
     if kind is Op:
         return f
     if kind is BuiltinFunctionType or kind is type:
-        return f if eager else REPLACED.get(f, f)
+        return f if eager else REPLACED.get(f) or telling(f) or f
     if kind is MethodType:
         inner = f.__func__
+        if not eager and (waiting := telling(f)) is not None:
+            return waiting
         made = callee(inner, eager) if inner.__class__ is FunctionType else inner
         return f if made is inner else MethodType(made, f.__self__)
     if kind is functools.partial:

@@ -121,6 +121,7 @@ def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) ->
 class _Tracing:
     def __init__(self, steps: Steps, names: list[LoopVariable], around: Surroundings):
         self.steps, self.names, self.around = steps, names, around
+        self.of = around.places.functions[0]
         self.changed = False
         self.values: list[Any] = []
         now = tracer()
@@ -186,7 +187,7 @@ class _Tracing:
                 leaves[0] = Nest(tuple, (), (LEAF,) * len(specs))
                 structure = Nest(tuple, (), (LEAF, Nest(tuple, (), tuple(leaves))))
             with self.around.attempt() as attempt:
-                region = Region(step, structure, [INDEX, *specs, *row_specs], "body", carried)
+                region = Region(step, structure, [INDEX, *specs, *row_specs], "body", carried, of=self.of)
                 if self.changed:
                     attempt.rollback()
             if not self.changed:
@@ -243,7 +244,7 @@ class _Tracing:
             return None
         specs = [k.spec for n in self.names for k in n.given()] + [INDEX] * self.counting
         structure = Nest(tuple, (), (LEAF,) * len(specs))
-        found = Region(self.holds, structure, specs, "cond", carried)
+        found = Region(self.holds, structure, specs, "cond", carried, of=self.of)
         if not carried and found.assigned:
             raise TracejitError(
                 f"the condition of a {self.steps.what} assigns {found.assigned[0].name!r}; do it in the body"

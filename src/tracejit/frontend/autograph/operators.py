@@ -29,6 +29,7 @@ from .iteration import as_range, is_size, looped
 from .loops import run_loop
 from .membership import contains
 from .mutations import changing
+from .outside import refuse_taking
 from .parts import set_item, set_item_in, set_item_of, update_item, update_item_in, update_item_of
 from .peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
 from .properties import attribute_of, set_attribute, update_attribute
@@ -142,13 +143,13 @@ def _after_first(
     Where that turns out to be traced, the iteration is taken back and the loop compiled from its start, so that
     its body is there once; then it returns `_COMPILED`.
     """
-    with Attempt() as attempt, Surroundings(carried.places):
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
         first()
         going = test()
         if not traced(going):
             return going
         attempt.rollback()
-    with Attempt() as attempt, Surroundings(carried.places):
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
         try:
             run_loop(replace(whole.steps(), surely_runs=True), carried.places, carried.lists)
             return _COMPILED
@@ -181,6 +182,7 @@ def _python_for(
     iterable: Iterable[Any], body: FunctionType, going: FunctionType | None, carried: Carried
 ) -> None:
     """Over Python's values: unrolled. A `break` that is traced guards what follows, or makes a range a loop."""
+    refuse_taking(iterable)
     if isinstance(iterable, range) and going is not None:
         _python_range(iterable, body, going, carried)
         return

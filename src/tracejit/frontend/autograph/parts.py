@@ -15,6 +15,7 @@ from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.at import At
 from .items import holds_traced
+from .surroundings import change_of, uncertain
 from .values import traced
 from .weak import Weak
 
@@ -98,6 +99,8 @@ def _set(x: Any, index: Any, value: Any) -> Any:
             "an array of NumPy's cannot hold what a compiled function computes: make it with tracejit.numpy, or write "
             f"x = tracejit.constant(x) first{at(user_location())}"
         )
+    if isinstance(x, np.ndarray) and (around := uncertain()) is not None and around.reachable.knows(x):
+        raise change_of(x, "a branch or loop")
     x[index] = value
     return x
 

@@ -143,7 +143,7 @@ def _settle(loop: Loop, carried: Carried, left: int) -> None:
                 raise
             attempt.rollback()
             whole = unsettled
-    with Attempt() as attempt, Surroundings(carried.places):
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
         try:
             _write_out(loop, carried, left - 1)
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...core.errors import is_internal
 from ...core.tensor import Tensor
+from ...core.transaction import Attempt
 from ..structure import flatten
 from ..variable import Variable
 from .contents import KINDS, contents_of, put_contents, same_contents
@@ -28,8 +29,11 @@ from .weak import Weak
 #: So many objects are looked at from one body: who reaches more than that reaches the whole program.
 LIMIT = 2000
 
+#: Bytes of NumPy's arrays that are looked at for changes in place; others are known when they are assigned to.
+ARRAYS = 1 << 20
+
 _LEAVES = frozenset(
-    (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, Tensor, np.ndarray, Weak)
+    (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, Tensor, Weak)
 )
 _OTHERS = (set, bytearray, deque)
 _OF_USERS = "tracejit.library."  # classes of ours that users build on and give attributes
@@ -52,17 +56,20 @@ class Reachable:
     ----------
     functions : iterable of functions or None
         Whose own local names are not looked at, but what those stand for is.
+    more : sequence
+        Other values to look into.
     """
 
-    def __init__(self, functions: Iterable[FunctionType | None]):
+    def __init__(self, functions: Iterable[FunctionType | None], more: Sequence[Any] = ()):
         bodies = [f for f in functions if f is not None]
         self.slots: list[tuple[Place, Any]] = []
         self.objects: list[tuple[Any, dict[str, Any]]] = []
         self.containers: list[tuple[Where, Any, Any]] = []
         self.others: list[tuple[Any, Any]] = []
+        self._bytes = 0
         self._seen: dict[Any, Any] = {}  # by identity, and kept alive so that it is nobody else's
         self._own = {id(c) for f in bodies for c in f.__closure__ or ()}
-        waiting = [found for f in bodies for found in self._of_function(f)]
+        waiting = [*((x, None) for x in more), *(found for f in bodies for found in self._of_function(f))]
         while waiting and len(self._seen) < LIMIT:
             waiting += self._looked_into(*waiting.pop())
 
@@ -89,12 +96,18 @@ class Reachable:
         elif kind is FunctionType:
             if not is_internal(x.__code__):
                 yield from self._of_function(x)
+            else:  # made of the user's, perhaps
+                yield from ((Cell("", c).get(), None) for c in x.__closure__ or ())
         elif kind is MethodType:
             yield from ((part, None) for part in (x.__self__, x.__func__))
         elif kind is functools.partial:
             yield from ((part, None) for part in (x.func, *x.args, *x.keywords.values()))
         elif kind in _OTHERS:
             self.others.append((x, x.copy()))
+        elif kind is np.ndarray:
+            self._bytes += x.nbytes
+            if self._bytes < ARRAYS and x.dtype.kind != "O":
+                self.others.append((x, x.copy()))
         elif not isinstance(x, (ModuleType, Variable)):
             yield from self._of_class(x) if isinstance(x, type) else self._of_object(x)
 
@@ -128,6 +141,9 @@ class Reachable:
     def _of_object(self, x: Any) -> Iterator[tuple[Any, Where]]:
         kind = type(x)
         if not _may_hold_numbers(kind):
+            inner = getattr(x, "__dict__", {}).get("python_function")  # of a compiled function
+            if inner is not None:
+                yield inner, None
             return
         yield kind, None
         held = _attributes(x)
@@ -155,7 +171,7 @@ class Reachable:
                     yield Change(where(), container.__class__ is list and len(now) > len(before))
 
     def foreign(self) -> Any:
-        """A container that is neither list nor dict and was changed; None where none was."""
+        """A set, array or the like, neither list nor dict, that was changed; None where none was."""
         return next((x for x, before in self.others if not _same_items(x, before)), None)
 
     def restore(self) -> None:
@@ -170,8 +186,14 @@ class Reachable:
                 put_contents(container, before)
         for x, before in self.others:
             if not _same_items(x, before):
-                x.clear()
-                (x.update if x.__class__ is set else x.extend)(before)
+                _put_items(x, before)
+
+
+def attempt_with(*functions: Any) -> Attempt:
+    """An attempt that also takes back what functions do to the objects that they can reach."""
+    made, reachable = Attempt(), Reachable((), functions)
+    made.undo[reachable] = reachable.restore
+    return made
 
 
 def _names_in(code: CodeType) -> Iterator[str]:
@@ -229,7 +251,17 @@ def _restore_attributes(x: Any, held: dict[str, Any]) -> None:
             own[name] = value
 
 
+def _put_items(x: Any, items: Any) -> None:
+    if x.__class__ is np.ndarray:
+        np.copyto(x, items)
+    else:
+        x.clear()
+        (x.update if x.__class__ is set else x.extend)(items)
+
+
 def _same_items(a: Any, b: Any) -> bool:
+    if a.__class__ is np.ndarray:
+        return a.shape == b.shape and a.tobytes() == b.tobytes()
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 

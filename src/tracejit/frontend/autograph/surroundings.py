@@ -6,9 +6,12 @@ the variables that the syntax shows; what is found changed besides is one more o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ...core.errors import TracejitError, at, user_location
 from ...core.transaction import Attempt, Unwinding, remember
@@ -31,6 +34,19 @@ class Revealed(Unwinding):
         self.changes = changes
 
 
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.around: list[Surroundings] = []
+
+
+_open = _Open()
+
+
+def uncertain() -> Surroundings | None:
+    """What is around the innermost body that may run another number of times than once; None outside of all."""
+    return next((s for s in reversed(_open.around) if not s.certain), None)
+
+
 class Surroundings:
     """The values of variables before a branch or loop, and all else that its body may change; a context.
 
@@ -42,10 +58,12 @@ class Surroundings:
         Other values whose lists and dicts are given back what they hold.
     last : bool
         Changes of what is not handed on are no reason any more to trace again.
+    certain : bool
+        The body runs once, here and now.
     """
 
-    def __init__(self, places: Places, more: Sequence[Any] = (), last: bool = False):
-        self.places, self.last = places, last
+    def __init__(self, places: Places, more: Sequence[Any] = (), last: bool = False, certain: bool = False):
+        self.places, self.last, self.certain = places, last, certain
         self.before = places.get()
         self.contents = Contents([*self.before, *more])
         self.reachable = Reachable(places.functions)
@@ -54,9 +72,11 @@ class Surroundings:
 
     def __enter__(self) -> Surroundings:
         self.log.__enter__()
+        _open.around.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        _open.around.pop()
         self.log.__exit__()
 
     def attempt(self) -> Attempt:
@@ -87,13 +107,21 @@ class Surroundings:
         """Raise where the body of `what` has changed something that must be handed on, or cannot be."""
         other = self.reachable.foreign()
         if other is not None:
-            raise TracejitError(
-                f"{what} changes a {other.__class__.__name__}, and how often it runs is known only when the compiled "
-                f"function does: use a list of numbers{at(user_location())}"
-            )
+            raise change_of(other, what)
         more = [] if self.last else self.unknown()
         if more:
             raise Revealed(more)
+
+
+def change_of(x: Any, what: str) -> TracejitError:
+    """The error for changing in place what no branch or loop can hand on."""
+    instead = "use a list of numbers"
+    if isinstance(x, np.ndarray):
+        instead = "make it a tensor, as with x = tracejit.constant(x)"
+    return TracejitError(
+        f"{what} changes {'an' if isinstance(x, np.ndarray) else 'a'} {type(x).__name__} in place, and how often it "
+        f"runs is known only when the compiled function does: {instead}{at(user_location())}"
+    )
 
 
 def until_all_is_known(once: Callable[[bool], T], learn: Callable[[Sequence[Change]], None]) -> T:

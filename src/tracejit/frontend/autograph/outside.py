@@ -1,0 +1,82 @@
+"""Calls that reach out of the program, as they are where a body may be traced more than once, or need not run at all.
+
+What only tells waits until the attempt at tracing stands, so that it is told once. What asks or takes, and what
+writes files, is refused by name in branches and loops: it would happen once, however often these run.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...core.errors import TracejitError, at, user_location
+from ...core.transaction import is_attempting, when_kept
+from .surroundings import uncertain
+
+_TELLING = frozenset(
+    "write writelines flush debug info warning error critical exception log".split()
+)  # of files and of loggers
+
+
+def print_(
+    *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+) -> None:
+    """Python's ``print``: once for each trace that stands."""
+    text = io.StringIO()
+    builtins.print(*values, sep=sep, end=end, file=text)
+    when_kept(functools.partial(builtins.print, text.getvalue(), end="", file=file, flush=flush))
+
+
+def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+    """Python's ``open``, not for writing where that may not happen."""
+    if not set("wax+").isdisjoint(mode):
+        _refuse(f"open(…, {mode!r})", "write to files before or after the function")
+    return open(file, mode, *args, **kwargs)
+
+
+def input_(prompt: Any = "", /) -> str:
+    """Python's ``input``, not where nobody may be asked."""
+    _refuse("input()", "ask before, and pass the answer")
+    return input(prompt)
+
+
+def next_(iterator: Any, *default: Any) -> Any:
+    """Python's ``next``, not of what is taken from when the program runs."""
+    refuse_taking(iterator)
+    return next(iterator, *default)
+
+
+def refuse_taking(iterator: Any) -> None:
+    """Raise where a branch or loop takes items of an iterator made outside of it."""
+    around = uncertain()
+    if around is not None and isinstance(iterator, Iterator) and around.reachable.knows(iterator):
+        _refuse(
+            f"taking an item of a {type(iterator).__name__}",
+            "loop over the items themselves, or stack them and index the tensor",
+        )
+
+
+def telling(f: Any) -> Any:
+    """What to call in place of a method that only tells: it waits; None for other methods."""
+    if f.__name__ not in _TELLING or not is_attempting() or not _tells(f.__self__):
+        return None
+    return functools.partial(_later, f)
+
+
+def _later(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    when_kept(functools.partial(f, *args, **kwargs))
+
+
+def _tells(x: Any) -> bool:
+    return isinstance(x, io.IOBase) or type(x).__module__ == "logging"
+
+
+def _refuse(what: str, instead: str) -> None:
+    if uncertain() is not None:
+        raise TracejitError(
+            f"{what} in a branch or loop of a compiled function happens when it is traced, not when it runs: "
+            f"{instead}{at(user_location())}"
+        )
