@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+FUZZ_ARGS ?= --programs 20000 --compositions 5000 --jobs 4
 # the long suites take turns on up to four cores; PYTEST_ARGS="-n 0 …" runs them in one process, as debuggers want it
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 PY := $(VENV)/bin/python
@@ -12,7 +13,7 @@ PY := $(VENV)/bin/python
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint types golden semantics bench docs clean
+.PHONY: help demo test quick fuzz lint types golden semantics bench docs clean
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -26,6 +27,9 @@ test: $(VENV)/test.done ## run every test
 
 quick: $(VENV)/test.done ## run the tests that take no more than a few seconds each
 	$(PY) -m pytest $(PARALLEL) -m "not slow" $(PYTEST_ARGS)
+
+fuzz: $(VENV)/test.done ## run as many random programs as fit in a night: FUZZ_ARGS="--programs 20000 --seed 0 --jobs 2"
+	PYTHONPATH=src:tests $(PY) -m fuzz $(FUZZ_ARGS)
 
 lint: $(VENV)/test.done ## check style, imports and likely mistakes with ruff
 	$(PY) -m ruff check .
