@@ -66,3 +66,19 @@ def test_nothing_is_kept_for_linear_functions():
     spec = TensorSpec((10,), "float64")
     parts = partition(trace(lambda x: [x * 3.0 + 1.0], [spec]).graph)
     assert parts.forward.outputs[parts.outputs :] == []
+
+
+def test_what_only_prints_or_fails_belongs_to_the_forward(capfd):
+    @tf.function
+    def f(x):
+        if x > 0.0:
+            tf.print("positive", x)
+        if x > 2.0:
+            tf.debugging.assert_less(x, 3.0)
+        return x * x
+
+    x = tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        y = f(x)
+    assert float(tape.gradient(y, x)) == 2.0
+    assert capfd.readouterr().err == "positive 1\n"

@@ -67,9 +67,10 @@ def _partition(graph: Graph) -> Partitioned:
 
 
 def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavailable: set[Value]) -> None:
-    """Copy the nodes whose inputs are there and whose outputs are not yet."""
+    """Copy the nodes whose inputs are there and whose outputs are not yet; what only has an effect has none."""
     for node in nodes:
-        if node.outputs[0] in env or any(v in unavailable or v not in env for v in node.inputs):
+        done = bool(node.outputs) and node.outputs[0] in env
+        if done or any(v in unavailable or v not in env for v in node.inputs):
             unavailable.update(v for v in node.outputs if v not in env)
             continue
         kept = {v: env[v] for v in node.outputs if v in env}

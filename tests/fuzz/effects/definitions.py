@@ -137,9 +137,6 @@ def rule(z):
 def loud(z):
     tf.print("rule", z)
     return z * 0.5, lambda g: g * 3.0""",
-    "total": """\
-def total(ys):
-    return sum(tf.reduce_sum(tf.cast(y, tf.float32)) for y in tf.nest.flatten(ys))""",
 }
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")

@@ -10,6 +10,10 @@ from collections.abc import Callable
 from ..outcome import Outcome
 
 
+#: Lines without which it is no program: what results, how it is called.
+_KEPT = ("    return a", "DRIVER", "CALLS", "import")
+
+
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
@@ -18,7 +22,7 @@ def blocks(lines: list[str]) -> list[tuple[int, int]]:
     """Spans of lines that can be left out: each line with what is indented below it, long ones first."""
     spans = set()
     for k, line in enumerate(lines):
-        if not line.strip():
+        if not line.strip() or line.startswith(_KEPT):
             continue
         end = k + 1
         while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > _indent(line)):

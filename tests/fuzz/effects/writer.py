@@ -109,7 +109,7 @@ class Writer(Expressions):
         text = "\n".join(body)
         driver = self.random.choice(DRIVERS)
         calls = [self._call() for _ in range(self.random.randint(2, 3))]
-        pieces = ["import tracejit as tf", *mentioned(text + " total"), text]
+        pieces = ["import tracejit as tf", *mentioned(text), text]
         pieces += [f"DRIVER = {driver!r}", f"CALLS = {calls!r}"]
         return Program(seed, "\n\n".join(pieces) + "\n")
 
