@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from ..outcome import Outcome
 
-
 #: Lines without which it is no program: what results, how it is called.
 _KEPT = ("    return a", "DRIVER", "CALLS", "import")
 
