@@ -32,6 +32,23 @@ def permit_creation(now: Trace, variable: Any) -> None:
     created.append(variable)
 
 
+def own_generator(now: Trace, state: Any) -> bool:
+    """A random generator is made while a function is traced: does each call begin with its seed?
+
+    On a first call it may be meant to live on, as Variables are that are created there: the function is traced again,
+    and one that is then made again belongs to the call. In loops and branches that cannot be told: kept by nobody, it
+    is missed when the function runs, which is an error.
+    """
+    if not hasattr(now, "generators"):
+        return False
+    created = getattr(now, "created", None)
+    if created is not None:
+        created.append(state)
+        return False
+    now.generators.append(state)
+    return True
+
+
 def initial_value_of(now: Trace, tensor: Tensor) -> Tensor:
     """The value of a traced tensor that depends on nothing but constants and Variables.
 

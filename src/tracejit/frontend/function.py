@@ -325,12 +325,11 @@ class Function:
     ) -> Specialization:
         specs, atoms = entry_specs(patterns)
         structure: list[Any] = []
+        generators: list[Variable] = []  # made by each call for itself
 
         def body(*tensors: Tensor) -> list[Tensor]:
-            now = tracer()
-            assert now is not None
-            if created is not None:
-                now.created = created  # type: ignore[attr-defined]
+            now: Any = tracer()
+            now.created, now.generators = created, generators
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
             try:
                 leaves, found = flatten(self.run_python(args, kwargs))
@@ -348,7 +347,7 @@ class Function:
         if sizes:
             traced.graph = resize_graph(traced.graph, sizes)
         return Specialization(
-            self.__name__, traced, specs, atoms, structure[0], call.arguments, self.signature
+            self.__name__, traced, specs, atoms, structure[0], call.arguments, self.signature, generators
         )
 
     # ---- looking inside ---------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ class Specialization:
         What the calls it serves have in common; None where only its arrays are known.
     signature : inspect.Signature or None
         The parameters of the Python function.
+    generators : list of Variable
+        States of random generators that each call makes for itself: nobody else keeps them.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Specialization:
         structure: Structure,
         arguments: Arguments | None = None,
         signature: inspect.Signature | None = None,
+        generators: Sequence[Variable] = (),
     ):
         self.name = name
         self.graph = traced.graph
@@ -92,6 +95,7 @@ class Specialization:
         self.structure = structure
         self.arguments = arguments
         self.signature = signature
+        self.generators = generators
         self._atoms = atoms
         self._captured = traced.captured
         self._captured_arrays = [t.array for t in traced.captured]

@@ -18,7 +18,8 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.control import while_loop
 from ..frontend.creation import default_float
-from ..frontend.variable import Variable
+from ..frontend.first_values import own_generator
+from ..frontend.variable import Variable, tracer
 from ..ops.index import stacked_positions
 from ..ops.random import WORD, blocks_of, normal_blocks, random_bits, random_normal, random_uniform
 from ..ops.reduce import size_tensor
@@ -80,8 +81,11 @@ class Generator:
     __slots__ = ("state",)
 
     def __init__(self, seed: int | None = None):
+        first, now = _fresh(seed), tracer()
         with interpreting(None):  # also inside of a trace, whose state it is not
-            self.state = RandomState(_fresh(seed), trainable=False, name="random_state")
+            self.state = RandomState(first, trainable=False, name="random_state")
+        if now is not None and own_generator(now, self.state):
+            self.state.assign(first)  # in every call
 
     @classmethod
     def from_seed(cls, seed: int, alg: Any = None) -> Generator:
@@ -270,7 +274,8 @@ def _source(seed: int | None) -> Generator:
     if seed is None:
         return _default
     if seed not in _by_seed:
-        _by_seed[seed] = Generator(seed + _global_seed * _GOLDEN)
+        with interpreting(None):  # it outlives the trace that asks first
+            _by_seed[seed] = Generator(seed + _global_seed * _GOLDEN)
     return _by_seed[seed]
 
 
