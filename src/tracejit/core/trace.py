@@ -31,12 +31,16 @@ def constant(*, value: Constant) -> TensorSpec:
 
 @dataclass
 class Held:
-    """A Variable inside a trace: `entry` is its value at the start, `now` its value at this point."""
+    """A Variable inside a trace: `entry` is its value at the start, `now` its value at this point.
+
+    What is `local` was made in the trace and ends with it: no new value leaves.
+    """
 
     owner: Any
     entry: Tensor
     now: Tensor
     assigned: bool = False
+    local: bool = False
 
 
 class Trace:
@@ -201,6 +205,8 @@ def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) ->
             arguments = [tracer.add_input(s) for s in specs]
             results = [tracer.value(as_tensor(o)) for o in f(*arguments)]
             held = list(tracer.held.values())
+            for h in held:
+                h.assigned = h.assigned and not h.local
             updates = [(h, tracer.value(h.now)) for h in held if h.assigned]
         finally:
             graph.finished = True

@@ -32,21 +32,23 @@ def permit_creation(now: Trace, variable: Any) -> None:
     created.append(variable)
 
 
-def own_generator(now: Trace, state: Any) -> bool:
-    """A random generator is made while a function is traced: does each call begin with its seed?
+def begin_anew(now: Trace, state: Any, first: Any) -> None:
+    """A random generator is made while tracing: let it begin with its seed wherever the traced code makes it.
 
-    On a first call it may be meant to live on, as Variables are that are created there: the function is traced again,
-    and one that is then made again belongs to the call. In loops and branches that cannot be told: kept by nobody, it
-    is missed when the function runs, which is an error.
+    On a function's first call it may be meant to live on, as Variables are that are created there: the function is
+    traced again, and a generator that is then made again is the call's own, which nobody else need keep.
     """
-    if not hasattr(now, "generators"):
-        return False
-    created = getattr(now, "created", None)
-    if created is not None:
-        created.append(state)
-        return False
-    now.generators.append(state)
-    return True
+    outer: Any = now
+    while outer is not None and not hasattr(outer, "generators"):
+        outer = outer.parent
+    if outer is not None:
+        if outer.created is not None:
+            outer.created.append(state)
+        if outer.created is not None and outer is now:
+            return
+        outer.generators.append(state)
+    state.assign(first)
+    now.held[id(state)].local = True
 
 
 def initial_value_of(now: Trace, tensor: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from ..core.errors import ShapeError, SymbolicValue, TracejitError, at, user_loc
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Traced, trace
+from ..core.trace import Held, Traced, trace
 from ..core.transaction import handled
 from ..ops.batch import moved
 from .autograph import operators as autograph
@@ -152,7 +152,7 @@ class _One:
         """Its results for all examples, and which of them differ between examples."""
         specs = [TensorSpec(x.shape[1:], x.dtype) for x in mapped]
         traced = trace(self.run, specs, getattr(self.f, "__name__", type(self.f).__name__))
-        state = [_entry(h.owner, size) for h in traced.held]
+        state = [_entry(h, size) for h in traced.held]
         inputs = [*mapped, *traced.captured, *(x for x, _ in state)]
         flags = [*(True for _ in mapped), *(False for _ in traced.captured), *(own for _, own in state)]
         found, lanes = batch_replay(traced.graph, inputs, flags, size)
@@ -180,10 +180,13 @@ class _One:
 # ---- Variables ------------------------------------------------------------------------------------------
 
 
-def _entry(variable: Variable, size: Size) -> tuple[Tensor, bool]:
-    """A Variable's value for the examples, and whether they each have their own, as random states do."""
-    split = getattr(variable, "split", None)
-    return (variable.__tensor__(), False) if split is None else (split(size), True)
+def _entry(held: Held, size: Size) -> tuple[Tensor, bool]:
+    """A Variable's value for the examples, and whether they each have their own, as random states do.
+
+    A generator that each example makes, with its seed, is the same in all.
+    """
+    split = None if held.local else getattr(held.owner, "split", None)
+    return (held.owner.__tensor__(), False) if split is None else (split(size), True)
 
 
 def _assign(traced: Traced, values: Sequence[Tensor], lanes: Sequence[bool]) -> None:

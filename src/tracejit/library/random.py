@@ -18,7 +18,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.control import while_loop
 from ..frontend.creation import default_float
-from ..frontend.first_values import own_generator
+from ..frontend.first_values import begin_anew
 from ..frontend.variable import Variable, tracer
 from ..ops.index import stacked_positions
 from ..ops.random import WORD, blocks_of, normal_blocks, random_bits, random_normal, random_uniform
@@ -84,8 +84,8 @@ class Generator:
         first, now = _fresh(seed), tracer()
         with interpreting(None):  # also inside of a trace, whose state it is not
             self.state = RandomState(first, trainable=False, name="random_state")
-        if now is not None and own_generator(now, self.state):
-            self.state.assign(first)  # in every call
+        if now is not None:
+            begin_anew(now, self.state, first)
 
     @classmethod
     def from_seed(cls, seed: int, alg: Any = None) -> Generator:
