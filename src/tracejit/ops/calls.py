@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import gradient_graph
+from ..core.backprop import NoGradient, gradient_graph
 from ..core.dispatch import Record, apply, state
+from ..core.errors import at
 from ..core.graph import Graph
 from ..core.op import Joint, defop, ops
 from ..core.pushforward import jvp_graph
@@ -133,8 +134,9 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
 
 
 def _no_forward(record: Record, ts: list) -> list:
-    raise LookupError(
-        "a function with a custom gradient has a vjp only; forward mode would silently ignore it"
+    raise NoGradient(
+        "a function with a custom gradient has a vjp only; forward mode cannot go through it"
+        f"{at(record.location)}"
     )
 
 

@@ -37,6 +37,21 @@ FEATURES: dict[str, list[str]] = {
     "returns": ["early_return"],
 }
 
+#: For what changes in these ways a body may have to be traced again; and what would show if that happened twice.
+RETRIED = (
+    "arrays",
+    "dicts",
+    "globals",
+    "lists",
+    "nonlocals",
+    "objects",
+    "operators",
+    "rebind",
+    "types",
+    "types",
+)
+EFFECTS = ("aliases", "counted", "helpers", "prints", "random", "variables", "variables", "vector")
+
 
 def _setup(text: str, *returned: str) -> Callable[[Any], None]:
     def write(w: Any) -> None:
@@ -81,7 +96,7 @@ SETUP: dict[str, Callable[[Any], None]] = {
     "globals": _setup("setg(a * 0.5)", "G + 0.0"),
     "rebind": _setup("r = v", "r + 0.0"),
     "lazy": lambda w: _setup("b = lazy(b)" if w.chance(0.8) else "b = b * 1.0")(w),
-    "types": _setup("best = None\nk = 0", "k"),
+    "types": _setup("best = None\nk = 0", "k", "(a if best is None else best)"),
 }
 
 

@@ -50,7 +50,8 @@ class Writer(Expressions):
         self.names = 0
         self.budget = self.random.randint(4, 11)
         every = sorted(ingredients.FEATURES)
-        self.features = set(self.random.sample(every, self.random.randint(2, 6)))
+        self.features = set(self.random.sample(every, self.random.randint(0, 4)))
+        self.features |= {self.pick(*ingredients.RETRIED), self.pick(*ingredients.EFFECTS)}
         self.indices: list[str] = []
         self.ranges: list[str] = []
         self.safe = True  # outside of what handlers of exceptions are around
@@ -82,7 +83,7 @@ class Writer(Expressions):
         self.budget -= 1
         kinds: list[str] = []
         if depth < 4 and self.budget > 0:
-            kinds += ["if_", "loop"] * 2
+            kinds += ["if_", "loop"] * 2 + ["loop"]
         for feature in sorted(self.features):
             kinds += ingredients.FEATURES[feature]
         if self.jumps and self.chance(0.3):
