@@ -269,12 +269,11 @@ def _call(w: Any, depth: int) -> None:
 
 
 def _best(w: Any, depth: int) -> None:
-    x = w.value()
-    w.add(depth, f"{w.pick('c', 'b')} = {x}")
+    if not w.loops:
+        return _weak(w, depth)
+    w.add(depth, f"{w.pick('c', 'b')} = {w.value()}")
     w.add(depth, f"if best is None or {w.pick('b', 'c')} > best:")
     w.add(depth + 1, f"best = {w.pick('b', 'c')}")
-    if not w.loops and depth == 1:
-        w.add(depth, "a = a + best")
 
 
 def _weak(w: Any, depth: int) -> None:
