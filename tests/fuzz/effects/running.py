@@ -22,6 +22,7 @@ import numpy as np
 import tracejit as tf
 from tracejit.core.errors import LeakedTensor, TracejitError
 from tracejit.core.failures import FAILURES
+from tracejit.library.random import _by_seed
 
 from ..outcome import Outcome
 from .functional import CAPTURED
@@ -39,6 +40,8 @@ class Seen:
     results: Any = None
     printed: str = ""
     once: list[str] = field(default_factory=list)
+    arguments: Any = None
+    before: dict[str, np.ndarray] = field(default_factory=dict)
     state: dict[str, np.ndarray] = field(default_factory=dict)
     error: BaseException | None = None
     traces: int = 0
@@ -58,6 +61,7 @@ def load(text: str, name: str) -> dict[str, Any]:
 def variables(names: dict[str, Any]) -> dict[str, tf.Variable]:
     """The Variables of a module and its objects, and the state of its generators."""
     found: dict[str, tf.Variable] = {"random": tf.random.get_global_generator().state}
+    found |= {f"seed {seed}": generator.state for seed, generator in _by_seed.items()}
     seen: set[int] = set()
     for name, value in names.items():
         if (
@@ -194,60 +198,44 @@ class Run:
 def check_text(text: str, name: str) -> Outcome:
     """Run a program in both modes."""
     try:
-        eager, compiled = Run(text, name, True), Run(text, name, False)
+        wanted = history(text, name, True)
     except SyntaxError as error:
         return Outcome("agree", f"no program: {error}")
-    random = _values(eager.names)["random"]
-    eager.random = random
-    return _compared(eager, compiled, name, text)
-
-
-def _compared(eager: Run, compiled: Run, name: str, text: str) -> Outcome:
-    state, randoms = _values(eager.names), {}
-    state["random"] = np.array(state["random"])
-    for run in (eager, compiled):
-        randoms[run] = state["random"]
-    refused = ""
-    for number, arguments in enumerate(eager.names["CALLS"]):
-        wanted = _with_random(eager, randoms, arguments)
-        found = _with_random(compiled, randoms, arguments)
-        if wanted.error is None and found.error is not None:
-            refused = refusal(found.error, name, CAPTURED in text)
-            if refused.startswith("!"):
+    found = history(text, name, False)
+    for number, (a, b) in enumerate(zip(wanted, found, strict=False)):
+        if b.error is not None and (a.error is None or not isinstance(b.error, AT_RUN_TIME)):
+            refused = refusal(b.error, name, CAPTURED in text)
+            if not refused.startswith("!"):
+                return Outcome("refused", refused, text)
+            if a.error is None:
                 return Outcome("wrong", f"call {number}: {refused[1:]}", text)
-            break
-        if wanted.error is not None and found.error is not None and not isinstance(found.error, AT_RUN_TIME):
-            reason = refusal(found.error, name, CAPTURED in text)
-            if not reason.startswith("!"):
-                refused = reason
-                break
-        difference = compare(wanted, found, {} if eager.names["DRIVER"] == "twice" else state)
+        difference = compare(a, b)
         if difference:
-            return Outcome("wrong", f"call {number}{arguments}: {difference}", text)
-        if wanted.error is not None:
-            if eager.names["DRIVER"] == "twice" or not (eager.restore(state) and compiled.restore(state)):
-                break
-            randoms[eager] = randoms[compiled] = state["random"]
-        state = wanted.state if wanted.error is None else state
-    return Outcome("refused", refused, text) if refused else Outcome("agree", "", text)
+            return Outcome("wrong", f"call {number}{a.arguments}: {difference}", text)
+    return Outcome("agree", "", text)
 
 
-def _with_random(run: Run, randoms: dict[Run, np.ndarray], arguments: Any) -> Seen:
-    """A call with the random state that this mode had after its last one: the default generator is shared."""
-    generator = tf.random.get_global_generator().state
-    generator.assign(randoms[run])
-    seen = run.call(arguments)
-    randoms[run] = seen.state["random"]
+def history(text: str, name: str, eager: bool) -> list[Seen]:
+    """What the calls of a program show in one mode; after one that raises all is as it was before."""
+    run = Run(text, name, eager)
+    seen: list[Seen] = []
+    for arguments in run.names["CALLS"]:
+        before = _values(run.names)
+        now = run.call(arguments)
+        now.arguments, now.before = arguments, {} if run.names["DRIVER"] == "twice" else before
+        seen.append(now)
+        if now.error is not None and not run.restore(before):
+            break
     return seen
 
 
 # ---- comparing ------------------------------------------------------------------------------------------
 
 
-def compare(wanted: Seen, found: Seen, before: dict[str, np.ndarray]) -> str:
+def compare(wanted: Seen, found: Seen) -> str:
     """What differs, or nothing."""
     if wanted.error is not None:
-        return _compare_errors(wanted.error, found, before)
+        return _compare_errors(wanted.error, found)
     if len(wanted.results) != len(found.results):
         return f"{len(wanted.results)} results eagerly, {len(found.results)} compiled"
     for k, (a, b) in enumerate(zip(wanted.results, found.results, strict=True)):
@@ -277,7 +265,7 @@ def _compare_text(wanted: Seen, found: Seen) -> str:
     return ""
 
 
-def _compare_errors(error: BaseException, found: Seen, before: dict[str, np.ndarray]) -> str:
+def _compare_errors(error: BaseException, found: Seen) -> str:
     if found.error is None:
         return f"eagerly {type(error).__name__}: {error}; compiled {found.results}"
     kinds = type(error), type(found.error)
@@ -286,7 +274,7 @@ def _compare_errors(error: BaseException, found: Seen, before: dict[str, np.ndar
     shared = builtin - {Exception, BaseException, object, ValueError}
     if not related and not any(issubclass(kinds[1], k) for k in shared):
         return f"eagerly {kinds[0].__name__}: {error}; compiled {kinds[1].__name__}: {found.error}"
-    for key, value in before.items():
+    for key, value in found.before.items():
         if key in found.state and not close(value, found.state[key]):
             return f"Variable {key} is {found.state[key]!r} after {kinds[1].__name__}, before {value!r}"
     return ""
