@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size, product, substitute
-from ..core.errors import TracejitError, at
+from ..core.errors import Location, TracejitError, at
 from ..core.graph import Graph, Node, Value
 from ..core.spec import TensorSpec
 from ..core.trace import resize, trace
@@ -110,16 +110,22 @@ class Lowering:
     # ---- one graph ---------------------------------------------------------------------------------------
 
     def nodes(
-        self, graph: Graph, env: Env, donatable: set[Value], held: Sequence[Value] | None = None
+        self,
+        graph: Graph,
+        env: Env,
+        donatable: set[Value],
+        held: Sequence[Value] | None = None,
+        location: Location | None = None,
     ) -> None:
         """Lower the nodes of a graph; `env` has its inputs, those in `donatable` may be overwritten.
 
-        `held` are the values read after the last node, by default the graph's outputs.
+        `held` are the values read after the last node, by default the graph's outputs; `location` is the line of the
+        op that they all stand for, if they do.
         """
         order = reads_first(graph)
         life = Liveness(graph, donatable, graph.outputs if held is None else held, order)
         for position, node in enumerate(order):
-            self.b.location = node.location
+            self.b.location = location or node.location
             views = [env[v] for v in node.inputs]
             results = self.node(node, views, life, position)
             env.update(zip(node.outputs, results, strict=True))
@@ -146,7 +152,7 @@ class Lowering:
                 self.b.shared = None
                 return [result]
             case Compose(rule):
-                return self.inline(composed(node, rule), views)
+                return self.inline(composed(node, rule), views, self.b.location)
         if lower == "size":
             return [self.b.map(out, lambda ix: self.b.size(attrs["size"]))]
         raise TracejitError(f"the op {node.op} has no lowering{at(node.location)}")
@@ -162,10 +168,10 @@ class Lowering:
             return node.attrs
         return {k: v if isinstance(v, Graph) else resize(v, self.sizes) for k, v in node.attrs.items()}
 
-    def inline(self, graph: Graph, views: Sequence[View]) -> list[View]:
-        """Lower another graph's nodes here."""
+    def inline(self, graph: Graph, views: Sequence[View], location: Location | None = None) -> list[View]:
+        """Lower another graph's nodes here, all as those of one line if that is given."""
         env: Env = dict(zip(graph.inputs, views, strict=True))
-        self.nodes(graph, env, set())
+        self.nodes(graph, env, set(), location=location)
         return [env[v] for v in graph.outputs]
 
     # ---- kinds of lowering -------------------------------------------------------------------------------

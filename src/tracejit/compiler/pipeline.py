@@ -21,6 +21,7 @@ import numpy as np
 
 from ..core import settings, text
 from ..core.dim import product
+from ..core.errors import AT
 from ..core.graph import Graph, verify
 from ..core.graph import walk as walk_graph
 from ..runtime import cpu, diskcache
@@ -85,6 +86,8 @@ def compiled(graph: Graph) -> CompiledObject:
         found = _from_disk(diskcache.get(key)) if portable else None
         if found is None:
             found = build(graph)
+            if names_other_lines(found, graph):
+                return found  # an op that does not say that it may fail: another program must not find this
             if portable:
                 diskcache.put(key, found.to_payload())
         if len(_objects) > 4096:
@@ -112,7 +115,7 @@ def cache_key(graph: Graph) -> str:
         cpu.host().key,
         llvm.version(),
         str(settings.current().contract),
-        _locations_of_checks(graph),
+        ";".join(_lines(graph)),
         str(_foreign_ops(graph)),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -124,16 +127,20 @@ def _foreign_ops(graph: Graph) -> list[int]:
     return sorted({id(n.op) for _, n in walk_graph(graph) if not n.op.infer.__module__.startswith(package)})
 
 
-#: Ops whose machine code may fail, or be interrupted, with a message that names the user's line.
-CHECKED = frozenset(
-    "gather scatter_add scatter_set checked_position dynamic_slice dynamic_update_slice window_add loop check "
-    "solve".split()
-)
+def _lines(graph: Graph) -> list[str]:
+    """The user's lines that may stand in messages of the object."""
+    return [str(n.location) for _, n in walk_graph(graph) if n.op.names_line and n.location is not None]
 
 
-def _locations_of_checks(graph: Graph) -> str:
-    """User lines that end up in messages of the object."""
-    return ";".join(str(n.location) for _, n in walk_graph(graph) if n.op.name in CHECKED)
+def names_other_lines(made: CompiledObject, graph: Graph) -> set[str]:
+    """Lines in an object's messages that no op of the graph declares, so that its key does not hold them."""
+    named = set()
+    for message in made.messages:
+        kind, text = ("RuntimeError", message) if isinstance(message, str) else message
+        _, mark, line = text.rpartition(AT)
+        if mark or kind == "loop":
+            named.add(line.split("\n")[0])
+    return named - {line.split("\n")[0] for line in _lines(graph)} - {""}
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.dispatch import located, state
+from ..core.dispatch import in_place_of, state
 from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
 from ..core.op import OPS, Op
 from ..core.spec import TensorSpec
@@ -226,12 +226,12 @@ def call_key(op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any]) -> tup
 def expanded(node: Node) -> Graph:
     """The graph of an op that is written with other ops."""
     rule = node.op.lower.rule
-    with located(node.location):
+    with in_place_of(node.location):
         return trace(lambda *xs: rule(*xs, **node.attrs), [v.spec for v in node.inputs], node.op.name).graph
 
 
 def _may_move(node: Node, bound: set[str]) -> bool:
-    if node.op.runs_graphs or node.op.traits & {"effect", "refuses"}:  # a loop may run no iteration at all
+    if node.op.runs_graphs or node.op.traits & {"effect", "may_fail"}:  # a loop may run no iteration at all
         return False
     sizes: set[str] = set()
     if bound:

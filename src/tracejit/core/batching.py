@@ -334,4 +334,4 @@ def lane_specs(spec: TensorSpec, size: Size) -> TensorSpec:
 
 def is_total(graph: Graph) -> bool:
     """Can the graph be run on any values: does it always end, and refuse none?"""
-    return not any(n.op.runs_graphs or n.op.traits & {"effect", "refuses"} for _, n in walk(graph))
+    return not any(n.op.runs_graphs or n.op.traits & {"effect", "may_fail"} for _, n in walk(graph))

@@ -67,16 +67,18 @@ class Recorder(Protocol):
 class Mode:
     """What a thread is doing: the interpreter in charge (None is eager), the recorders, an inherited location.
 
+    `origin` is the line of the op in whose place others are being written, for those that nobody else has a line for.
     `slow` is false exactly when `apply` may take the fast lane, recording or not. `busy` is also true while
     anything records. A new thread starts eager with nothing recording.
     """
 
-    __slots__ = ("interpreter", "recorders", "location", "quiet", "slow", "busy")
+    __slots__ = ("interpreter", "recorders", "location", "origin", "quiet", "slow", "busy")
 
     def __init__(self) -> None:
         self.interpreter: Interpreter | None = None
         self.recorders: tuple[Recorder, ...] = ()
         self.location: Location | None = None
+        self.origin: Location | None = None
         self.quiet = _quiet_context()
         self.update()
 
@@ -104,6 +106,7 @@ class State(threading.local):
     interpreter = _of_mode("interpreter")
     recorders = _of_mode("recorders")
     location = _of_mode("location")
+    origin = _of_mode("origin")
     quiet = _of_mode("quiet")
     slow = _of_mode("slow")
     busy = _of_mode("busy")
@@ -159,7 +162,7 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
 
 
 def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
-    location = mode.location or user_location()
+    location = mode.location or mode.origin or user_location()
     if mode.recorders and op.recorded is not None:
         attrs = op.recorded(inputs, attrs)
     interpreter = mode.interpreter
@@ -288,6 +291,11 @@ def pausing(recorder: Recorder | None = None) -> Any:
 def recording_only(recorders: Sequence[Recorder]) -> Any:
     """Let these recorders listen and no others, for a ``with`` block."""
     return _replacing(recorders=tuple(recorders))
+
+
+def in_place_of(location: Location | None) -> Any:
+    """Let ops of rules traced in the block, and of their regions, report `location`, unless they have one."""
+    return _replacing(origin=location)
 
 
 class located:

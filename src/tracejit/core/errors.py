@@ -130,6 +130,10 @@ def require(ok: bool, message: str) -> None:
         raise ShapeError(message)
 
 
+#: What stands in a message before the user's line.
+AT = "\n  at "
+
+
 def at(location: Location | None) -> str:
     """The last part of a message: where."""
-    return f"\n  at {location}" if location is not None else ""
+    return f"{AT}{location}" if location is not None else ""

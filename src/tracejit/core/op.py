@@ -129,7 +129,8 @@ class Op:
         ``multiple`` (always returns a tuple), ``runs_graphs`` (its kernel calls other ops),
         ``effect`` (never removed or merged), ``fresh`` (never merged: each call is memory of its own),
         ``expensive`` (never recomputed), ``free`` (a view: always recomputed),
-        ``window`` (touches a part of its first input only), ``refuses`` (fails for some values),
+        ``window`` (touches a part of its first input only), ``may_fail`` (fails for some values or sizes),
+        ``polls`` (its code may have loops, its own or of graphs written in its place, that say where they are),
         ``rowwise`` (a row of the result depends on the same rows of the inputs alone), ``ragged`` (its `batch`
         rule takes rows whose number differs between lanes), ``prints`` (left out where a graph is run again).
     samples : tuple of Sample
@@ -160,6 +161,9 @@ class Op:
         self.elementwise = "elementwise" in self.traits
         self.multiple = "multiple" in self.traits
         self.runs_graphs = "runs_graphs" in self.traits
+        self.names_line = not self.traits.isdisjoint(
+            ("may_fail", "polls")
+        )  # its code may name the user's line
         kernel = self.kernel
         self.ufunc = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
         self.slow = self.runs_graphs or self.recorded is not None  # has no place in the fast lane of `apply`

@@ -172,7 +172,7 @@ def _jvp(record: Record, ts: list) -> list:
     vjp=Joint(_vjp),
     jvp=_jvp,
     lower=Expand(driver),
-    traits=REGION,
+    traits=(*REGION, "polls"),
 )
 def loop_gradient(
     *inputs: TensorSpec,

@@ -31,7 +31,7 @@ def _nests(b: Any, out: TensorSpec, test: Any, *, message: str, error: str = "As
     vjp=(None,),
     lower=Nests(_nests),
     batch=batch_check,
-    traits=("effect", "refuses"),
+    traits=("effect", "may_fail"),
     samples=(sample((), low=0.5, high=2.0, message="an assertion"),),
 )
 def check(test: TensorSpec, *, message: str, error: str = "AssertionError") -> TensorSpec:

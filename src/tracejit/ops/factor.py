@@ -100,7 +100,7 @@ def _det_vjp(g: Any, y: Any, a: Any) -> Any:
     vjp=(_det_vjp,),
     lower=Expand(lambda a: [_product(*_triangle(a))] if a.shape[0] != 0 else [_one(a)]),
     batch=by_lanes("det"),
-    traits=("expensive",),
+    traits=("expensive", "polls"),
 )
 def det(a: TensorSpec) -> TensorSpec:
     """Determinant of a square matrix; its derivative is known where the matrix is not singular."""
@@ -132,7 +132,7 @@ def _slogdet(a: Tensor) -> list[Tensor]:
     vjp=Joint(_slogdet_vjp),
     lower=Expand(_slogdet),
     batch=by_lanes("slogdet"),
-    traits=("expensive", "multiple"),
+    traits=("expensive", "multiple", "polls"),
 )
 def slogdet(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     """Sign of the determinant of a real square matrix, and the logarithm of its size."""
@@ -193,7 +193,7 @@ def _cholesky(a: Tensor) -> list[Tensor]:
     vjp=(_cholesky_vjp,),
     lower=Expand(_cholesky),
     batch=by_lanes("cholesky"),
-    traits=("expensive", "refuses"),
+    traits=("expensive", "may_fail", "polls"),
 )
 def cholesky(a: TensorSpec) -> TensorSpec:
     """The lower triangular L with ``L @ L.T = a``, for a symmetric positive definite matrix.

@@ -127,7 +127,7 @@ def _batch_gather(batch: Batch, x: Tensor, indices: Tensor, *, axis: int, batch_
     lower=Nests(_gather_nests),
     batch=_batch_gather,
     prepare=_gather_prepare,
-    traits=("window", "refuses"),
+    traits=("window", "may_fail"),
     samples=(
         sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
         sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
@@ -211,7 +211,7 @@ def scatter_tangent(record: Any, ts: list, op: Any) -> list:
     prepare=_scatter_prepare,
     vjp=(lambda g, y, x, i, v, **attrs: g, None, lambda g, y, x, i, v, **attrs: ops.gather(g, i, **attrs)),
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_add),
-    traits=("window", "refuses", "adds_rows"),
+    traits=("window", "may_fail", "adds_rows"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
         sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float")),

@@ -235,7 +235,7 @@ def _jvp(record: Record, ts: list) -> list:
     vjp=Joint(_vjp),
     jvp=_jvp,
     lower=Expand(lambda *tensors, unknowns, **attrs: tensors[:unknowns]),
-    traits=("multiple", "runs_graphs"),
+    traits=("multiple", "runs_graphs", "polls"),
 )
 def implicit(
     *inputs: TensorSpec,

@@ -273,7 +273,7 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
     lower=Nests(_window_nests),
     batch=batch_dynamic_slice,
     prepare=_window_prepare,
-    traits=("window",),
+    traits=("window", "may_fail"),
     samples=(
         sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
         sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4")),
@@ -328,7 +328,7 @@ def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
     lower=_window_write(False),
     batch=batch_dynamic_update_slice,
     prepare=_update_prepare,
-    traits=("window",),
+    traits=("window", "may_fail"),
     samples=_WINDOWS,
 )
 def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
@@ -347,7 +347,7 @@ def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> Te
     lower=_window_write(True),
     batch=batch_window_add,
     prepare=_update_prepare,
-    traits=("window",),
+    traits=("window", "may_fail"),
     samples=_WINDOWS,
 )
 def window_add(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:

@@ -198,7 +198,7 @@ def _as_float(flag: Tensor) -> Tensor:
     jvp=_solve_jvp,
     lower=Expand(lambda a, b: [_eliminated(a, b)]),
     batch=batch_solve,
-    traits=("expensive", "refuses"),
+    traits=("expensive", "may_fail", "polls"),
 )
 def solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """The matrix x with ``a @ x = b``; RuntimeError where the square matrix `a` is singular."""

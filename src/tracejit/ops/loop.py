@@ -363,7 +363,7 @@ def _split_dual(
     recorded=_keeping_carries,
     lower=Structure("loop"),
     batch=batch_loop,
-    traits=(*REGION, "ragged"),
+    traits=(*REGION, "ragged", "polls"),
 )
 def loop(
     *inputs: TensorSpec,

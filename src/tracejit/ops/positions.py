@@ -39,7 +39,7 @@ def _position_nests(b: Any, out: TensorSpec, i: Any, *, size: Size) -> Any:
     vjp=(None,),
     lower=Nests(_position_nests),
     batch=lambda batch, i, *, size: ops.checked_position(i, size=size),
-    traits=("refuses", "rowwise"),
+    traits=("may_fail", "rowwise"),
     prepare=lambda inputs, attrs: ((converted(as_tensor(inputs[0]), INT64),), attrs),
     samples=(sample((5,), size=4, dtypes=("index:4",)), sample((), size=1, dtypes=("index:1",))),
 )
@@ -122,7 +122,7 @@ def _batch_scatter_set(
     lower=Nests(_scatter_set_nests, updates=0),
     batch=_batch_scatter_set,
     prepare=_scatter_set_prepare,
-    traits=("window", "refuses"),
+    traits=("window", "may_fail"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
         sample((3, 4), (2, 2), (3, 2, 2), axis=1, dtypes=("float", "index:4", "float")),

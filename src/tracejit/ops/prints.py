@@ -77,7 +77,7 @@ def _no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
     vjp=(None,),
     jvp=_no_tangent,
     lower=Nests(_nests),
-    traits=("effect", "prints", "refuses"),
+    traits=("effect", "prints", "may_fail"),
 )
 def print_(*values: TensorSpec, template: str, summarize: int, stream: str) -> TensorSpec:
     """Write `template`, a format string with a place for each value, to ``sys.stdout``, ``sys.stderr`` or a file.

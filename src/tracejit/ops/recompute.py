@@ -68,7 +68,7 @@ def _in_place(*inputs: Any, graph: Graph) -> Any:
     jvp=_jvp,
     lower=Expand(_in_place),
     batch=batch_recomputed,
-    traits=REGION,
+    traits=(*REGION, "polls"),
 )
 def recomputed(*inputs: TensorSpec, graph: Graph) -> tuple[TensorSpec, ...]:
     """Run a graph; its backward runs it again."""

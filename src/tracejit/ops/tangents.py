@@ -120,7 +120,7 @@ def _not_itself(record: Record, *rest: Any) -> list:
     batch=lambda batch, *inputs, body: apply(
         ops.own_value, tuple(batch.all_spread(inputs)), {"body": _everywhere(body, batch)}
     ),
-    traits=REGION,
+    traits=(*REGION, "polls"),
 )
 def own_value(*inputs: TensorSpec, body: Graph) -> tuple[TensorSpec, ...]:
     """``body(inputs)``, in a rule for the tangents of the function that this is."""
@@ -133,7 +133,7 @@ def own_value(*inputs: TensorSpec, body: Graph) -> tuple[TensorSpec, ...]:
     jvp=_jvp,
     lower=Expand(lambda *tensors, body, rule, arguments: replay(body, tensors)),
     batch=_batch,
-    traits=REGION,
+    traits=(*REGION, "polls"),
 )
 def custom_tangents(*inputs: TensorSpec, body: Graph, rule: Graph, arguments: int) -> tuple[TensorSpec, ...]:
     """``body(arguments, held)`` with the tangents ``rule(arguments, tangents, held)``.

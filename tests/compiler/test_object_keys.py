@@ -1,0 +1,161 @@
+"""What an object is known by: two programs that share a cache never tell each other's lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracejit as tj
+from checks.cases import Case, all_cases, drawn_ops
+from checks.levels import derived
+from checks.loop_programs import PROGRAMS
+from tracejit.compiler import pipeline
+from tracejit.core.dim import Assumptions, Dim
+from tracejit.core.graph import Graph
+from tracejit.core.graph import walk as walk_graph
+from tracejit.core.op import OPS, ops
+from tracejit.core.settings import settings
+from tracejit.core.spec import TensorSpec
+from tracejit.core.tensor import Tensor
+from tracejit.core.trace import trace
+
+SOURCE = Path(tj.__file__).resolve().parent.parent
+SQUARE = TensorSpec((8, 8), "float64")
+ROWS = TensorSpec((Dim.of("n"), 3), "float64")
+START = TensorSpec((2,), "int64")
+
+
+def loop_of(x: Tensor) -> Any:
+    return tj.fori_loop(0, 5000, lambda i, y: y * 0.5 + x, x)
+
+
+def many(n: Any, x: Tensor) -> Any:
+    return tj.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * 0.5), (n * 0, x))
+
+
+#: Calls of ops whose arguments are not drawn from samples, and with sizes that are known only when they run.
+CALLS: dict[str, tuple[Callable[..., Any], tuple[TensorSpec, ...]]] = {
+    "cholesky": (ops.cholesky, (SQUARE,)),
+    "solve": (ops.solve, (SQUARE, SQUARE)),
+    "det": (lambda a: [ops.det(a)], (SQUARE,)),
+    "slogdet": (ops.slogdet, (SQUARE,)),
+    "loop": (many, (TensorSpec((), "int64"), TensorSpec((3,), "float64"))),
+    "dynamic_slice": (lambda x, s: ops.dynamic_slice(x, s, sizes=(2, 2)), (ROWS, START)),
+    "dynamic_update_slice": (ops.dynamic_update_slice, (ROWS, TensorSpec((2, 2), "float64"), START)),
+    "window_add": (ops.window_add, (ROWS, TensorSpec((2, 2), "float64"), START)),
+    "recomputed": (tj.checkpoint(loop_of), (TensorSpec((3,), "float64"),)),
+}
+
+
+def fails_or_polls(graph: Graph) -> bool:
+    return bool(pipeline.lower_graph(graph).messages)
+
+
+def declared(graph: Graph) -> bool:
+    return any(node.op.names_line for _, node in walk_graph(graph))
+
+
+@pytest.mark.parametrize("case", all_cases(("float64",)), ids=str)
+def test_an_op_whose_code_may_fail_says_so(case: Case):
+    graph = trace(case, case.specs).graph
+    assert not fails_or_polls(graph) or declared(graph)
+    assert not pipeline.names_other_lines(pipeline.build(graph), graph)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_op_that_needs_matrices_or_graphs_says_so(name: str):
+    f, specs = CALLS[name]
+    graph = trace(f, specs, assumptions=Assumptions({"n": 5})).graph
+    assert fails_or_polls(graph)
+    assert any(node.op.name == name and node.op.names_line for _, node in walk_graph(graph))
+    assert not pipeline.names_other_lines(pipeline.build(graph), graph)
+
+
+def test_every_op_that_may_fail_is_tried():
+    failing = {op.name for op in OPS.values() if "may_fail" in op.traits and op.lower is not None}
+    assert failing - {"print"} <= {op.name for op in drawn_ops()} | set(CALLS)
+
+
+@pytest.mark.parametrize("what", ["value", "gradient", "second"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_name_no_line_that_their_key_does_not_hold(name: str, what: str):
+    if what != "value" and what not in PROGRAMS[name].orders:
+        return
+    source = trace(PROGRAMS[name].f, PROGRAMS[name].specs, name).graph
+    graph = derived(source, what)
+    assert graph is not None
+    assert not pipeline.names_other_lines(pipeline.build(graph), graph)
+
+
+def test_an_op_that_forgets_to_say_so_is_not_shared(monkeypatch: pytest.MonkeyPatch, cache_dir: Path):
+    monkeypatch.setattr(OPS["cholesky"], "names_line", False)
+    graph = trace(ops.cholesky, (SQUARE,)).graph
+    with settings(cache=True):
+        made = pipeline.compiled(graph)
+        assert pipeline.names_other_lines(made, graph)
+        assert pipeline.compiled(graph) is not made
+    assert not list(cache_dir.rglob("*.tjo"))
+
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import tracejit as tj
+
+A = -np.eye(6)
+V = np.arange(6.0)
+
+{blank}
+
+def factor(a):
+    return tj.linalg.cholesky(a)
+
+def solved(a):
+    return tj.linalg.solve(a * 0.0, a)
+
+def taken(a):
+    return tj.gather(a, tj.cast(a[:, 0] - 7.0, tj.int64))
+
+def held(a):
+    tj.debugging.assert_equal(a, a + 1.0, message="unlike")
+    return a
+
+def backward(a):
+    return tj.grad(lambda b: tj.reduce_sum(tj.linalg.cholesky(b)))(a)
+
+found = {{}}
+for f in (factor, solved, taken, held, backward):
+    try:
+        tj.function(f)(tj.constant(A, tj.float64))
+    except Exception as error:
+        found[f.__name__] = str(error)
+json.dump(found, sys.stdout)
+"""
+
+
+def failures_of(file: Path, text: str, cache: Path) -> dict[str, str]:
+    file.write_text(text)
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "TRACEJIT_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_two_programs_with_one_cache_tell_their_own_lines(tmp_path: Path, cache_dir: Path):
+    wanted = {"factor": "cholesky(a)", "solved": "solve(", "taken": "gather(", "held": "assert_equal("}
+    wanted["backward"] = "cholesky(b)"
+    for name, blank in (("first.py", ""), ("second.py", "\n" * 7)):
+        file, text = tmp_path / name, PROGRAM.format(blank=blank)
+        found = failures_of(file, text, cache_dir)
+        assert set(found) == set(wanted)
+        for function, line in wanted.items():
+            number = next(n for n, source in enumerate(text.splitlines(), 1) if line in source)
+            assert f"{file}:{number}" in found[function], (function, found[function])
+    assert list(cache_dir.rglob("*.tjo"))
