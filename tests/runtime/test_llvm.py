@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import tracejit
 from tracejit.compiler import llvm
 from tracejit.compiler.llvm import CodegenError
 from tracejit.runtime import objects
 
 FLAGS = '"no-builtins" nounwind'
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(tracejit.__file__).resolve().parent.parent)}
 
 
 def chain(n: int) -> str:
@@ -153,3 +159,69 @@ def test_cost_is_linear(opt: int) -> None:
 
     small, large = seconds(500), seconds(2000)
     assert large < 8 * small  # 4 when linear; the rest is room for a busy machine
+
+
+INTERRUPTED = """
+import signal, sys, threading
+from llvmlite.binding import ffi
+from tracejit.compiler import llvm
+
+NUMBER = getattr(signal, sys.argv[1])
+TEXT = "define i32 @f() \\"no-builtins\\" nounwind { ret i32 7 }"
+
+
+class TooLate(Exception):
+    pass
+
+
+def give_up(number, frame):
+    raise TooLate
+
+
+if NUMBER != signal.SIGINT:
+    signal.signal(NUMBER, give_up)
+before = signal.getsignal(NUMBER)
+llvm.compile_text(TEXT)
+detach, pressed = ffi.ObjectRef.detach, []
+
+
+def interrupted(self):  # where an object of LLVM is gone and its owner does not know yet
+    if len(pressed) < len(stopped) + 1:
+        pressed.append(type(self).__name__)
+        signal.raise_signal(NUMBER)
+    detach(self)
+
+
+stopped = []
+ffi.ObjectRef.detach = interrupted
+for _ in range(20):
+    try:
+        llvm.compile_text(TEXT)
+    except (KeyboardInterrupt, TooLate) as error:
+        stopped.append(type(error).__name__)
+ffi.ObjectRef.detach = detach
+assert len(stopped) == len(pressed) == 20, (stopped, pressed)
+assert signal.getsignal(NUMBER) is before
+assert not [t for t in threading.enumerate() if t.name == "tracejit-llvm" and t.wait()]
+assert llvm.compile_text(TEXT)
+print(set(stopped))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGALRM", "TooLate"), ("SIGUSR1", "TooLate")]
+)
+def test_what_a_signal_raises_comes_when_llvm_is_done(number: str, raised: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, number], capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == str({raised})
+
+
+def test_what_goes_wrong_in_llvm_is_raised_where_it_was_asked_for() -> None:
+    with pytest.raises(ValueError, match="opt is one of"):
+        llvm.compile_text("", opt=7)
+    with pytest.raises(CodegenError, match="does not parse"):
+        llvm.compile_text("define nonsense")
+    assert not [t for t in threading.enumerate() if t.name == "tracejit-llvm"]

@@ -2,7 +2,8 @@
 
 The text already has explicit vectors, so neither the loop vectorizer nor the SLP vectorizer runs. LLVM ends
 the process on some bad inputs (unknown CPU names, a module pass manager run twice), so names are checked
-first and every such manager lives for one run. Knows nothing of graphs or of who wrote the text.
+first and every such manager lives for one run; and where the exception of a signal meets its finalisers, so all
+of it runs in threads of its own. Knows nothing of graphs or of who wrote the text.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import importlib.util
 import re
 import struct
 import threading
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -66,8 +66,7 @@ def compile_text(text: str, *, opt: int = 1, cpu: Target | None = None, ready: b
     CodegenError
         The text does not parse or verify (the message shows the line), or needs symbols it does not define.
     """
-    with _optimized(text, opt, cpu, ready) as (module, machine):
-        image = bytes(machine.emit_object(module))
+    image: bytes = _apart(text, opt, cpu, ready, lambda module, machine: bytes(machine.emit_object(module)))
     missing = _undefined(image)
     if missing:
         raise CodegenError(f"generated code calls symbols it does not define: {', '.join(missing)}")
@@ -76,14 +75,12 @@ def compile_text(text: str, *, opt: int = 1, cpu: Target | None = None, ready: b
 
 def assembly(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
     """The assembly of what `compile_text` compiles."""
-    with _optimized(text, opt, cpu) as (module, machine):
-        return str(machine.emit_assembly(module))
+    return _apart(text, opt, cpu, False, lambda module, machine: str(machine.emit_assembly(module)))
 
 
 def optimized(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
     """The LLVM IR of `text` after the passes of `opt`."""
-    with _optimized(text, opt, cpu) as (module, _):
-        return str(module)
+    return _apart(text, opt, cpu, False, lambda module, machine: str(module))
 
 
 @lru_cache(maxsize=1)
@@ -99,10 +96,54 @@ def version() -> str:
     return ";".join(parts) or ".".join(map(str, _binding().llvm_version_info))
 
 
-@contextmanager
-def _optimized(text: str, opt: int, cpu: Target | None, ready: bool = False) -> Iterator[tuple[Any, Any]]:
+class _Work(threading.Thread):
+    """One use of LLVM from beginning to end.
+
+    Handlers of signals run in the main thread, between any two of its bytecodes, and what they raise (Ctrl-C's
+    KeyboardInterrupt, a timeout) would end a finaliser of llvmlite before it has noted that the object is gone: it
+    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted.
+    """
+
+    def __init__(self, work: Callable[[], Any]):
+        super().__init__(name="tracejit-llvm")
+        self.work, self.result, self.error = work, None, None
+        self.over = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
+        self.over.acquire()
+
+    def run(self) -> None:
+        try:
+            self.result = self.work()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.over.release()
+
+    def wait(self) -> None:
+        with self.over:
+            pass
+
+
+def _apart(text: str, opt: int, cpu: Target | None, ready: bool, use: Callable[[Any, Any], Any]) -> Any:
+    """What `use` makes of the optimized module and the target machine, in a thread that no signal disturbs.
+
+    What a signal raises meanwhile is raised when LLVM is done; at the second one, without waiting for that.
+    """
     if opt not in _LEVELS:
         raise ValueError(f"opt is one of {_LEVELS}, got {opt!r}")
+    thread = _Work(lambda: _optimized(text, opt, cpu, ready, use))
+    try:
+        thread.start()
+        thread.wait()
+    except BaseException:
+        if thread.ident is not None:
+            thread.wait()
+        raise
+    if thread.error is not None:
+        raise thread.error
+    return thread.result
+
+
+def _optimized(text: str, opt: int, cpu: Target | None, ready: bool, use: Callable[[Any, Any], Any]) -> Any:
     llvm = _binding()
     with _lock:
         machine = _target_machine(cpu, opt)
@@ -112,7 +153,7 @@ def _optimized(text: str, opt: int, cpu: Target | None, ready: bool = False) -> 
             try:
                 if not ready:
                     _run_passes(llvm, module, machine, opt)
-                yield module, machine
+                return use(module, machine)
             finally:
                 module.close()
         finally:
