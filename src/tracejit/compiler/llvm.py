@@ -106,7 +106,9 @@ class _Work(threading.Thread):
 
     def __init__(self, work: Callable[[], Any]):
         super().__init__(name="tracejit-llvm")
-        self.work, self.result, self.error = work, None, None
+        self.work = work
+        self.result: Any = None
+        self.error: BaseException | None = None
         self.over = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
         self.over.acquire()
 

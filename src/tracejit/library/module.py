@@ -124,11 +124,12 @@ class Module:
         if not waiting:
             object.__setattr__(self, name, value)
             return
-        if value.__class__ in (list, dict) and any(path.startswith(name + "/") for path in waiting):
+        step = as_step(name)
+        if value.__class__ in (list, dict) and any(path.startswith(step + "/") for path in waiting):
             value = (GrowingList if value.__class__ is list else GrowingDict)(value)
-            value.owner, value.path = self, name
+            value.owner, value.path = self, step
         object.__setattr__(self, name, value)
-        hand_over(waiting, name, value)
+        hand_over(waiting, step, value)
 
     def defer(self, values: dict[str, np.ndarray]) -> None:
         """Keep values by path (``kernel``, ``layers/0/bias``) for Variables that do not exist yet; none, forget."""
@@ -164,7 +165,7 @@ class GrowingDict(dict, _Growing):
 
 
 def as_step(key: Any) -> str:
-    """A key of a dict as a step of a path."""
+    """A key of a dict, or the name of an attribute, as a step of a path."""
     return str(key).replace("%", "%25").replace("/", "%2F")
 
 
@@ -186,7 +187,7 @@ def children(value: Any) -> list[tuple[str, Any]]:
     if own is not None:
         return list(own().items())
     if isinstance(value, Module):
-        return value._attributes()
+        return [(as_step(name), child) for name, child in value._attributes()]
     kind = kind_of(value)
     if kind is None or value is None:
         return []

@@ -110,7 +110,7 @@ class Checkpoint(Module):
         arrays: dict[str, np.ndarray] = {}
         first: dict[int, str] = {}
         others = {}
-        for name, variable in self._found():
+        for name, variable in self._found().items():
             if id(variable) in first:
                 others[name] = first[id(variable)]
             else:
@@ -119,8 +119,16 @@ class Checkpoint(Module):
         store.write(file, arrays, {"format": "tracejit-checkpoint-1", "also": json.dumps(others)})
         return path
 
-    def _found(self) -> Iterator[tuple[str, Variable]]:
-        return ((path, v) for path, v in paths_of(self) if isinstance(v, Variable))
+    def _found(self) -> dict[str, Variable]:
+        """Every Variable by its path, which is its alone."""
+        found: dict[str, Variable] = {}
+        for path, v in paths_of(self):
+            if isinstance(v, Variable) and found.setdefault(path, v) is not v:
+                raise ValueError(
+                    f"a checkpoint has one value for {path!r}, and two Variables are found there: keys such as 1 and "
+                    f'"1" are the same in a file, give one of them another name{at(user_location())}'
+                )
+        return found
 
     # ---- restoring --------------------------------------------------------------------------------------
 
@@ -153,10 +161,9 @@ class Checkpoint(Module):
             arrays, metadata = store.read(index.file_of(path))
         except FileNotFoundError:
             raise FileNotFoundError(f"there is no checkpoint {path}{at(user_location())}") from None
-        also = json.loads(metadata.get("also", "{}"))
-        known = {**arrays, **{name: arrays[first] for name, first in also.items()}}
+        known = {**arrays, **_others(path, arrays, metadata)}
         self._count_again(known)
-        found = dict(self._found())
+        found = self._found()
         _check(path, known, found)
         for name, variable in found.items():
             if name in known:
@@ -180,6 +187,17 @@ class Checkpoint(Module):
         for name, value in children(self):
             hand_over(values, name, value)
         self.defer(values)
+
+
+def _others(
+    path: str, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]
+) -> dict[str, np.ndarray]:
+    """The values of Variables that are found at several paths, by those that the file does not hold them under."""
+    try:
+        also = json.loads(metadata.get("also", "{}"))
+        return {name: arrays[first] for name, first in also.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise store.DamagedCheckpoint(f"{path} is damaged: it does not say what it holds") from error
 
 
 def paths_of(root: Any) -> Iterator[tuple[str, Any]]:
@@ -229,7 +247,7 @@ class Restored:
         self._checkpoint, self._path, self._names = checkpoint, path, names
 
     def _problems(self) -> list[str]:
-        return _unmatched(self._names, dict(self._checkpoint._found()))
+        return _unmatched(self._names, self._checkpoint._found())
 
     def _assert(self, problems: list[str]) -> Restored:
         if self._path is None:

@@ -57,6 +57,11 @@ class CheckpointManager:
             raise ValueError(f"a checkpoint_interval needs a step_counter{at(user_location())}")
         if max_to_keep is not None and max_to_keep < 1:
             raise ValueError(f"max_to_keep is positive or None, got {max_to_keep}{at(user_location())}")
+        if not index.is_name(checkpoint_name):
+            raise ValueError(
+                f"checkpoint_name begins the names of files in one folder, got {checkpoint_name!r}: give the folder "
+                f"as directory{at(user_location())}"
+            )
         self.checkpoint, self.max_to_keep, self.init_fn = checkpoint, max_to_keep, init_fn
         self.directory = os.fspath(directory)
         self._name, self._folder = checkpoint_name, Path(directory)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,28 +77,49 @@ def _digest(header: Any, chunks: Any) -> str:
     return found.hexdigest()
 
 
+def content(path: Path) -> bytes:
+    """The bytes of a file; OSError for what is no file, such as a pipe, which would be waited for."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path} is not a file")
+    with open(handle, "rb") as file:
+        return file.read()
+
+
 def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of a file; DamagedCheckpoint when anything in it has changed."""
-    image = path.read_bytes()
+    """The arrays and the metadata of a file; DamagedCheckpoint when anything in it has changed.
+
+    A checksum finds damage, not malice: nothing in the file is trusted to have been written by :func:`write`.
+    """
+    image = content(path)
     length = int.from_bytes(image[:8], "little")
     try:
         header = json.loads(image[8 : 8 + length])
         data = memoryview(image)[8 + length :]
-        digest = header[_METADATA].pop(_DIGEST)
-        if len(image) < 8 + length or _digest(header, [data]) != digest:
+        metadata = header.pop(_METADATA)
+        digest = metadata.pop(_DIGEST)
+        if len(image) < 8 + length or _digest({**header, _METADATA: metadata}, [data]) != digest:
             raise ValueError
-        arrays = {name: _array(entry, data) for name, entry in header.items() if name != _METADATA}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if not all(isinstance(text, str) for text in metadata.values()):
+            raise ValueError
+        arrays = {name: _array(entry, data) for name, entry in header.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise DamagedCheckpoint(f"{path} is damaged, or no checkpoint: its checksum does not fit") from error
-    return arrays, header[_METADATA]
+    return arrays, metadata
 
 
 def _array(entry: Mapping[str, Any], data: memoryview) -> np.ndarray:
-    start, end = entry["data_offsets"]
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+    (start, end), shape = entry["data_offsets"], entry["shape"]
+    dtype = np.dtype(_DTYPES[entry["dtype"]])
+    if not all(type(n) is int and n >= 0 for n in (start, end, *shape)) or end > len(data):
+        raise ValueError
     if end - start != math.prod(shape) * dtype.itemsize:
         raise ValueError
-    return np.frombuffer(data[start:end], dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    flat = np.frombuffer(data[start:end], dtype)
+    if dtype.kind == "b" and flat.view(np.uint8).max(initial=0) > 1:  # a bool is one of two bytes
+        raise ValueError
+    return flat.reshape(shape).astype(dtype.newbyteorder("="))
 
 
 @contextmanager
