@@ -256,10 +256,13 @@ class Assumptions:
         Atom name to the size it had in the call being traced; trip counts have none.
     guards : dict
         ``(relation, left, right)`` triples that must hold for the trace to be valid, in order of discovery.
+    settled : frozenset
+        Such triples that are known to hold whatever the sizes are: guards of an earlier trace of the same program.
     """
 
     hints: dict[str, int] = field(default_factory=dict)
     guards: dict[tuple[str, Size, Size], None] = field(default_factory=dict)
+    settled: frozenset[tuple[str, Size, Size]] = frozenset()
 
 
 _assumptions: ContextVar[Assumptions | None] = ContextVar("tracejit_assumptions", default=None)
@@ -276,6 +279,7 @@ RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "<=": lambda a, b: a <= b,
 }
 _NEGATION = {"==": "!=", "!=": "=="}
+_OPPOSITE = {"<": "<=", "<=": "<"}  # with the sides exchanged
 
 
 def hint(size: Size) -> int:
@@ -299,16 +303,17 @@ def assume(relation: str, a: Size, b: Size) -> bool:
         return RELATIONS[relation](a, b)
     if relation == "==" and a == b:
         return True
-    outcome = RELATIONS[relation](hint(a), hint(b))
+    holds = (relation, a, b)
+    fails = (_NEGATION[relation], a, b) if relation in _NEGATION else (_OPPOSITE[relation], b, a)
     context = _assumptions.get()
+    settled = () if context is None else context.settled
+    if holds in settled:
+        return True
+    if fails in settled:
+        return False
+    outcome = RELATIONS[relation](hint(a), hint(b))
     assert context is not None  # hint() raised otherwise
-    if outcome:
-        guard = (relation, a, b)
-    elif relation in _NEGATION:
-        guard = (_NEGATION[relation], a, b)
-    else:
-        guard = ("<=" if relation == "<" else "<", b, a)
-    context.guards[guard] = None
+    context.guards[holds if outcome else fails] = None
     return outcome
 
 

@@ -122,6 +122,8 @@ class Op:
         ``(batch, *inputs, **attrs) -> outputs``: the op for many lanes at once, where those inputs that `batch`
         (see ``core.batching``) says have lanes have them as their first axis, as the outputs do. Element-wise ops
         need none; other ops without one are run lane by lane.
+    region_specs : mapping, optional
+        For ops that hold graphs: by attribute, in order, ``(input specs, attrs) -> specs`` that the graph is run on.
     options : tuple of str
         Keywords that `prepare` takes besides the attributes.
     traits : frozenset of str
@@ -148,6 +150,7 @@ class Op:
     prepare: Rule | None = None
     recorded: Rule | None = None
     batch: Rule | None = None
+    region_specs: Mapping[str, Rule] | None = None
     options: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()
     samples: tuple[Sample, ...] = ()

@@ -228,7 +228,7 @@ def replay(graph: Graph, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     bound: set[str] = set()
     for value, tensor in env.items():
         if value.spec.symbolic:
-            _bind(value.spec, tensor.shape, sizes, bound)
+            bind(value.spec, tensor.shape, sizes, bound)
     saved = state.location
     try:
         for node in graph.nodes:
@@ -239,7 +239,7 @@ def replay(graph: Graph, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
                 env[node.outputs[0]] = out
                 continue
             for value, tensor in zip(node.outputs, out, strict=False):  # a recorded form may return more
-                if value.spec.symbolic and not _bind(value.spec, tensor.shape, sizes, bound):
+                if value.spec.symbolic and not bind(value.spec, tensor.shape, sizes, bound):
                     shape = tuple([substitute(s, sizes) for s in value.spec.shape])
                     tensor = ops.with_sizes(tensor, shape=shape)
                 env[value] = tensor
@@ -248,7 +248,7 @@ def replay(graph: Graph, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple([env[v] for v in graph.outputs])
 
 
-def _bind(spec: TensorSpec, shape: Sequence[Size], sizes: dict[str, Size], bound: set[str]) -> bool:
+def bind(spec: TensorSpec, shape: Sequence[Size], sizes: dict[str, Size], bound: set[str]) -> bool:
     """Note what the sizes of `spec` are here; False where one that is known already goes by another name.
 
     A graph may know the trip count of a loop from an input as well: each run of a loop names its own anew.

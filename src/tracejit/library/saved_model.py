@@ -1,8 +1,7 @@
 """Saved models: compiled functions with their Variables in one file, called and differentiated without their source.
 
-What is saved is every trace of every compiled function that an object holds, as graph text, and every Variable. A
-loaded function runs these graphs through the same op as any compiled function, so tapes, `grad` and `vmap` work on
-it. The file holds numbers and text only: reading one runs no code.
+What is saved is every trace of every compiled function that an object holds, as graph text, and every Variable. The
+file holds numbers and text only. Reading one is in `loaded_model`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.admission import NotAdmitted, admitted
 from ..core.dim import parse as parse_size
 from ..core.errors import TracejitError, at, user_location
 from ..core.graph import Graph
@@ -81,7 +81,8 @@ def save(
     ------
     NotSaved
         There is no trace to save; or a trace depends on a Python object, or returns a structure, that is
-        not made of numbers, strings, lists, tuples and dicts.
+        not made of numbers, strings, lists, tuples and dicts; or it prints, or calls ops declared by the program, which
+        files must not.
 
     Examples
     --------
@@ -112,31 +113,6 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     store.write(folder / FILE, saving.arrays, {"format": FORMAT, "model": json.dumps(root)})
     return str(folder / FILE)
-
-
-def load(export_dir: str | os.PathLike[str]) -> Any:
-    """What :func:`save` wrote: an object with the same attributes, whose functions compile on first use.
-
-    Returns
-    -------
-    LoadedModel
-        A Module: ``variables`` and ``trainable_variables`` are there, ``signatures`` is a dict.
-
-    Raises
-    ------
-    NotSaved
-        The folder holds no saved model, or one of another format.
-    """
-    path = Path(export_dir) / FILE
-    if not path.exists():
-        raise NotSaved(f"there is no saved model in {os.fspath(export_dir)!r}{at(user_location())}")
-    arrays, metadata = store.read(path)
-    if metadata.get("format") != FORMAT:
-        raise NotSaved(
-            f"{os.fspath(path)!r} has format {metadata.get('format')}, this version reads {FORMAT}"
-            f"{at(user_location())}"
-        )
-    return _Loading(arrays).object(json.loads(metadata["model"]))
 
 
 # ---- saving ---------------------------------------------------------------------------------------------
@@ -182,6 +158,10 @@ class _Saving:
         name = next(k.__name__ for k in (dict, list, tuple) if issubclass(kind, k))
         pairs = value.items() if name == "dict" else enumerate(value)
         items = [(_key(key), self.part(x, f"{path}{key}.")) for key, x in pairs]
+        if len({json.dumps(key) for key, _ in items}) < len(items):
+            raise NotSaved(
+                f"two keys of {path[:-1]} are the same in a file: name one of them otherwise{at(user_location())}"
+            )
         return [name, items] if any(part for _, part in items) else None
 
     def variable(self, v: Variable) -> dict[str, Any]:
@@ -207,6 +187,10 @@ class _Saving:
         self.traces += 1
         table = constants(made.graph)
         self.arrays.update({f"constant {k}": a for k, a in table.items()})
+        try:
+            admitted(to_text(made.graph), table, [v.spec for v in made.graph.inputs])
+        except NotAdmitted as error:
+            raise NotSaved(f"cannot save a trace of {path}: {error}{at(user_location())}") from None
         captured = []
         for t in made._captured:
             captured.append(f"captured {t.serial}")
@@ -221,7 +205,6 @@ class _Saving:
             "graph": to_text(made.graph),
             "constants": sorted(table),
             "specs": [_spec(s) for s in made.input_specs],
-            "sizes": [list(atom) for atom in made._atoms],
             "structure": structure,
             "captured": captured,
             "variables": [self.variable(v) for v in made.variables()],
@@ -293,176 +276,3 @@ def _encoded_signature(signature: tuple | None) -> list | None:
         return None
     specs, structure = flatten(signature)
     return [encoded(structure), [[list(s.shape) if s.ranked else None, s.dtype.name] for s in specs]]
-
-
-def _decoded_signature(described: list | None) -> tuple | None:
-    if described is None:
-        return None
-    structure, specs = described
-    return unflatten(decoded(structure), [TensorSpec(shape, dtype) for shape, dtype in specs])
-
-
-# ---- loading --------------------------------------------------------------------------------------------
-
-
-class LoadedModel(Module):
-    """What :func:`load` returns."""
-
-    signatures: dict[str, Any]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the saved ``__call__``."""
-        called = self.__dict__.get("__call__")
-        if called is None:
-            raise TypeError(f"the object that was saved had no compiled __call__{at(user_location())}")
-        return called(*args, **kwargs)
-
-
-class LoadedFunction(Function):
-    """A compiled function of which only its traces are left."""
-
-    def __init__(
-        self, name: str, parameters: list | None, signature: tuple | None, traces: Sequence[Specialization]
-    ):
-        def gone(*args: Any, **kwargs: Any) -> Any:
-            raise NotSaved(f"{name} was saved without its Python code{at(user_location())}")
-
-        gone.__name__ = gone.__qualname__ = name
-        gone.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
-        super().__init__(gone, signature)
-        self.saved = list(traces)
-
-    def traces(self) -> list[Specialization]:
-        """The traces that were saved."""
-        return self.saved
-
-    def specialization(self, call: Call) -> Specialization:
-        """The saved trace that serves a call."""
-        for made in self.saved:
-            if (
-                made.arguments == call.arguments
-                and _fits(made, call.specs)
-                and made.serves([s.shape for s in call.specs])
-            ):
-                return made
-        known = "; ".join(", ".join(map(str, made.input_specs)) for made in self.saved)
-        given = ", ".join(map(str, call.specs))
-        raise NotSaved(
-            f"{self.__name__} was saved for ({known}) and is called with ({given}): call it before saving as it is to "
-            f"be called afterwards, or give it an input_signature{at(user_location())}"
-        )
-
-    def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """In a trace, and where functions run eagerly: the graph is what there is."""
-        call = self._described(args, kwargs)
-        return self.specialization(call).apply(call.tensors())
-
-
-class LoadedSignature:
-    """A function saved as a signature: what it returns has names."""
-
-    def __init__(self, function: Any):
-        self.function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The results by name: those of a dict, ``output_0`` and so on for anything else."""
-        return _named(self.function(*args, **kwargs))
-
-    @property
-    def structured_outputs(self) -> dict[str, Any]:
-        """The specs of the results by name."""
-        return _named(self.function.traces()[0].structured_outputs)
-
-    def __getattr__(self, name: str) -> Any:
-        traces = self.function.traces()
-        return getattr(traces[0] if len(traces) == 1 else self.function, name)
-
-
-def _named(result: Any) -> dict[str, Any]:
-    if isinstance(result, dict):
-        return result
-    return {f"output_{i}": y for i, y in enumerate(flatten(result)[0])}
-
-
-def _fits(made: Specialization, specs: Sequence[TensorSpec]) -> bool:
-    return all(
-        a.dtype == b.dtype and admits([d if isinstance(d, int) else None for d in a.shape], b.shape)
-        for a, b in zip(made.input_specs, specs, strict=True)
-    )
-
-
-def _signature(parameters: list | None) -> inspect.Signature:
-    kind = inspect.Parameter
-    if parameters is None:
-        return inspect.Signature([kind("args", kind.VAR_POSITIONAL), kind("kwargs", kind.VAR_KEYWORD)])
-    return inspect.Signature(
-        [
-            kind(name, kind.POSITIONAL_OR_KEYWORD, default=decoded(default[0]) if default else kind.empty)
-            for name, *default in parameters
-        ]
-    )
-
-
-class _Loading:
-    """Objects from what a file holds."""
-
-    def __init__(self, arrays: Mapping[str, np.ndarray]):
-        self.arrays = arrays
-        self.made: dict[str, Variable] = {}
-
-    def object(self, described: dict[str, Any]) -> LoadedModel:
-        model = LoadedModel()
-        for name, part in described["parts"].items():
-            setattr(model, name, self.part(part))
-        for name, f in described["functions"].items():
-            model.__dict__[name] = self.function(name, f)
-        model.signatures = {
-            name: LoadedSignature(self.function(name, f)) for name, f in described["signatures"].items()
-        }
-        return model
-
-    def part(self, described: list | None) -> Any:
-        """The inverse of `_Saving.part`; None stands for what was neither Variable nor Module."""
-        match described:
-            case ["variable", variable]:
-                return self.variable(variable)
-            case ["object", inner]:
-                return self.object(inner)
-            case ["dict", items]:
-                return {decoded(key): self.part(part) for key, part in items}
-            case [kind, items]:
-                found = [self.part(part) for _, part in items]
-                return tuple(found) if kind == "tuple" else found
-        return None
-
-    def variable(self, described: dict[str, Any]) -> Variable:
-        key = described["key"]
-        if key not in self.made:
-            self.made[key] = Variable(self.arrays[key], described["trainable"], name=described["name"])
-        return self.made[key]
-
-    def function(self, name: str, described: dict[str, Any]) -> Any:
-        traces = [(t["call"], self.trace(t)) for t in described["traces"]]
-        if len(traces) == 1 and traces[0][0] is None:
-            return traces[0][1]
-        parameters = described["parameters"]
-        for call, made in traces:
-            values = tuple(decoded(v) for v in call["values"])
-            made.arguments = Arguments(decoded(call["structure"]), values, tuple(call["positions"]))
-            made.signature = None if parameters is None else _signature(parameters)
-        signature = _decoded_signature(described.get("signature"))
-        return LoadedFunction(name, parameters, signature, [made for _, made in traces])
-
-    def trace(self, described: dict[str, Any]) -> Specialization:
-        table = {k: self.arrays[f"constant {k}"] for k in described["constants"]}
-        graph: Graph = parse(described["graph"], table)
-        captured = [Tensor(self.arrays[k]) for k in described["captured"]]
-        variables = [self.variable(v) for v in described["variables"]]
-        held = [Held(v, v.handle, v.handle) for v in variables]
-        specs = [TensorSpec([parse_size(d) for d in shape], dtype) for shape, dtype in described["specs"]]
-        atoms = [(name, position, axis) for name, position, axis in described["sizes"]]
-        made = Specialization(
-            described["name"], Traced(graph, captured, held), specs, atoms, decoded(described["structure"])
-        )
-        made.keeps = variables  # type: ignore[attr-defined]  # nobody else may hold them
-        return made

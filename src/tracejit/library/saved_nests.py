@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.structure import LEAF, Leaf, Nest
+from ..frontend.structure import LEAF, Leaf, Nest, Structure
 
 _TYPES: dict[str, type] = {
     t.__name__: t
@@ -47,14 +47,39 @@ def encoded(x: Any) -> Any:
     raise TypeError(f"it depends on a Python object, {type(x).__name__}, which a file of numbers cannot hold")
 
 
+_KINDS = (tuple, list, dict, OrderedDict, type(None))  # of structures
+
+
+def decoded_structure(x: Any) -> Structure:
+    """The structure that :func:`encoded` was given; ValueError for anything else."""
+    found = decoded(x)
+    if not _is_structure(found):
+        raise ValueError(f"not a structure: {x!r}")
+    return found
+
+
+def _is_structure(x: Any) -> bool:
+    if not isinstance(x, Nest):
+        return x is LEAF
+    mapping = x.kind in (dict, OrderedDict)
+    fits = (
+        x.kind in _KINDS
+        and isinstance(x.keys, tuple)
+        and isinstance(x.children, tuple)
+        and len(x.keys) == len(set(x.keys)) == (len(x.children) if mapping else 0)
+        and (x.kind is not type(None) or not x.children)
+    )
+    return fits and all(_is_structure(child) for child in x.children)
+
+
 def decoded(x: Any) -> Any:
-    """The inverse of :func:`encoded`."""
+    """The inverse of :func:`encoded`; ValueError for anything else."""
     match x:
         case ["leaf"]:
             return LEAF
-        case ["nest", kind, keys, children]:
+        case ["nest", str(kind), keys, children] if kind in _TYPES:
             return Nest(_TYPES[kind], decoded(keys), decoded(children))
-        case ["value", value]:
+        case ["value", None | bool() | int() | str() as value]:
             return value
         case ["float", text]:
             return float.fromhex(text)
@@ -64,9 +89,9 @@ def decoded(x: Any) -> Any:
             return tuple(decoded(e) for e in items)
         case ["list", items]:
             return [decoded(e) for e in items]
-        case ["dtype", name]:
+        case ["dtype", str(name)] if np.dtype(name).kind in "biufc":
             return np.dtype(name)
-        case ["type", name]:
+        case ["type", str(name)] if name in _TYPES:
             return _TYPES[name]
         case ["ellipsis"]:
             return Ellipsis

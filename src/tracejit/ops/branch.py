@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,17 @@ def _cond_jvp(record: Record, ts: list) -> list:
     return [next(found) if on else None for on in live]
 
 
+def _captured(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    return inputs[1:]
+
+
 @defop(
     kernel=_cond_kernel,
     vjp=Joint(_cond_vjp),
     jvp=_cond_jvp,
     lower=Structure("cond"),
     batch=batch_cond,
+    region_specs={"then": _captured, "orelse": _captured},
     traits=REGION,
 )
 def cond(pred: TensorSpec, *captured: TensorSpec, then: Graph, orelse: Graph) -> tuple[TensorSpec, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..core.tensor import Tensor
 from ..core.trace import replay
 from .batch_regions import batch_call, batch_custom
 from .lowering import Structure
-from .regions import REGION, filled, given, recorded_for_reverse, run_graph
+from .regions import REGION, filled, given, inputs_of_op, recorded_for_reverse, run_graph
 
 Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]]
 
@@ -87,6 +87,7 @@ def _call_jvp(record: Record, ts: list) -> list:
     recorded=_keeping_values,
     lower=Structure("call"),
     batch=batch_call,
+    region_specs={"graph": inputs_of_op},
     traits=REGION,
 )
 def call(
@@ -140,12 +141,19 @@ def _no_forward(record: Record, ts: list) -> list:
     )
 
 
+def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """What the body keeps, then a cotangent for each of its differentiable outputs."""
+    found, k = [v.spec for v in attrs["body"].outputs], attrs["outputs"]
+    return (*found[k:], *(s for s in found[:k] if s.differentiable))
+
+
 @defop(
     kernel=_custom_kernel,
     vjp=Joint(_custom_vjp),
     jvp=_no_forward,
     lower=Structure("custom"),
     batch=batch_custom,
+    region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
     traits=REGION,
 )
 def custom(

@@ -25,7 +25,7 @@ from ..core.tensor import Tensor
 from ..core.trace import trace
 from .loop import stacked
 from .lowering import Expand
-from .regions import REGION, run_graph
+from .regions import REGION, inputs_of_body, run_graph
 from .reversal import chosen, divided, reversal, seeds
 from .revolve import gap_graph
 from .snapshots import driver
@@ -167,11 +167,18 @@ def _jvp(record: Record, ts: list) -> list:
 # ---- the op ---------------------------------------------------------------------------------------------
 
 
+def _inputs_of_body(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """Those of the loop's, whose inputs come before the cotangents."""
+    own = len(attrs["body"].inputs) - 1 + int(attrs["counted"])
+    return inputs_of_body(inputs[:own], attrs)
+
+
 @defop(
     kernel=_kernel,
     vjp=Joint(_vjp),
     jvp=_jvp,
     lower=Expand(driver),
+    region_specs={"body": _inputs_of_body},
     traits=(*REGION, "polls"),
 )
 def loop_gradient(

@@ -24,7 +24,7 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay, trace
 from .lowering import Expand
-from .regions import INDEX, filled, zeros_like
+from .regions import INDEX, filled, inputs_of_op, zeros_like
 
 FLOAT = np.dtype(np.float64)
 #: States of an iteration.
@@ -235,6 +235,7 @@ def _jvp(record: Record, ts: list) -> list:
     vjp=Joint(_vjp),
     jvp=_jvp,
     lower=Expand(lambda *tensors, unknowns, **attrs: tensors[:unknowns]),
+    region_specs={"residual": inputs_of_op},
     traits=("multiple", "runs_graphs", "polls"),
 )
 def implicit(

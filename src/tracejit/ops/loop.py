@@ -31,6 +31,8 @@ from .regions import (
     REGION,
     filled,
     given,
+    inputs_of_body,
+    inputs_of_test,
     loop_parts,
     positions,
     recorded_for_reverse,
@@ -363,6 +365,7 @@ def _split_dual(
     recorded=_keeping_carries,
     lower=Structure("loop"),
     batch=batch_loop,
+    region_specs={"body": inputs_of_body, "cond": inputs_of_test},
     traits=(*REGION, "ragged", "polls"),
 )
 def loop(

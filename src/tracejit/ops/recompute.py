@@ -19,7 +19,7 @@ from ..core.tensor import Tensor
 from ..core.trace import replay
 from .batch_regions import batch_recomputed
 from .lowering import Expand, Nests
-from .regions import REGION, given, run_graph
+from .regions import REGION, given, inputs_of_op, run_graph
 
 
 def _batch_late(batch: Batch, x: Tensor, after: Tensor) -> Any:
@@ -68,6 +68,7 @@ def _in_place(*inputs: Any, graph: Graph) -> Any:
     jvp=_jvp,
     lower=Expand(_in_place),
     batch=batch_recomputed,
+    region_specs={"graph": inputs_of_op},
     traits=(*REGION, "polls"),
 )
 def recomputed(*inputs: TensorSpec, graph: Graph) -> tuple[TensorSpec, ...]:

@@ -61,3 +61,20 @@ def filled(cotangent: Any, y: Tensor) -> Tensor:
     """The cotangent of `y` as a tensor: zeros for None."""
     g = dense(cotangent)
     return zeros_like(y) if g is None else g
+
+
+def inputs_of_op(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """What a region is run on that takes what its op takes."""
+    return inputs
+
+
+def inputs_of_body(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """What the body of a loop is run on: the index, the carries, a row of each scanned array, the captured."""
+    _, init, xs, held = loop_parts(inputs, attrs)
+    return (INDEX, *init, *(x.with_shape(x.shape[1:]) for x in xs), *held)
+
+
+def inputs_of_test(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """What the condition of a loop is run on: the carries and the captured."""
+    _, init, _, held = loop_parts(inputs, attrs)
+    return (*init, *held)

@@ -7,7 +7,7 @@ graphs stay finite, and every order of differentiation opens one more. Knows not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.backprop import gradient_graph
@@ -20,7 +20,7 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay
 from .lowering import Expand
-from .regions import REGION, filled, given, run_graph, zeros_like
+from .regions import REGION, filled, given, inputs_of_op, run_graph, zeros_like
 
 
 def _split(inputs: Sequence[Any], attrs: Any) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -120,11 +120,18 @@ def _not_itself(record: Record, *rest: Any) -> list:
     batch=lambda batch, *inputs, body: apply(
         ops.own_value, tuple(batch.all_spread(inputs)), {"body": _everywhere(body, batch)}
     ),
+    region_specs={"body": inputs_of_op},
     traits=(*REGION, "polls"),
 )
 def own_value(*inputs: TensorSpec, body: Graph) -> tuple[TensorSpec, ...]:
     """``body(inputs)``, in a rule for the tangents of the function that this is."""
     return tuple(v.spec for v in body.outputs)
+
+
+def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """The arguments, a tangent for each that is differentiable, and what the function uses of its surroundings."""
+    xs, held = _split(inputs, attrs)
+    return (*xs, *(x for x in xs if x.differentiable), *held)
 
 
 @defop(
@@ -133,6 +140,7 @@ def own_value(*inputs: TensorSpec, body: Graph) -> tuple[TensorSpec, ...]:
     jvp=_jvp,
     lower=Expand(lambda *tensors, body, rule, arguments: replay(body, tensors)),
     batch=_batch,
+    region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
     traits=(*REGION, "polls"),
 )
 def custom_tangents(*inputs: TensorSpec, body: Graph, rule: Graph, arguments: int) -> tuple[TensorSpec, ...]:

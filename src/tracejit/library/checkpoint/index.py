@@ -20,7 +20,9 @@ from . import store
 _SUFFIX = ".safetensors"
 _INDEX = "checkpoint"
 _STALE_SECONDS = 3600.0  # a file aside that is older was left by a process that died
-_ASIDE = re.compile(rf"\.(?:{_INDEX}|.+{re.escape(_SUFFIX)})\.[0-9a-f]{{12}}\.tmp")  # as `store.replacing` names them
+_ASIDE = re.compile(
+    rf"\.(?:{_INDEX}|.+{re.escape(_SUFFIX)})\.[0-9a-f]{{12}}\.tmp"
+)  # as `store.replacing` names them
 
 
 def file_of(path: str | os.PathLike[str]) -> Path:

@@ -104,7 +104,15 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         if not all(isinstance(text, str) for text in metadata.values()):
             raise ValueError
         arrays = {name: _array(entry, data) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise DamagedCheckpoint(f"{path} is damaged, or no checkpoint: its checksum does not fit") from error
     return arrays, metadata
 
