@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -13,10 +12,24 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.library.checkpoint import index, store
+from fuzz.hostile import forged
+from tracejit.library.checkpoint import index
 from tracejit.train import Checkpoint, CheckpointManager, DamagedCheckpoint
 
-NOT_NAMES = ["", ".", "..", "../kept", "a/b", "a\\b", "..\\kept", "C:kept", "C:\\kept", "a\0b", "/kept", "\\\\host\\kept"]
+NOT_NAMES = [
+    "",
+    ".",
+    "..",
+    "../kept",
+    "a/b",
+    "a\\b",
+    "..\\kept",
+    "C:kept",
+    "C:\\kept",
+    "a\0b",
+    "/kept",
+    "\\\\host\\kept",
+]
 
 
 def hostile_index(folder: Path, names: Any) -> None:
@@ -68,7 +81,15 @@ def test_a_link_is_deleted_and_not_what_it_leads_to(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "text",
-    ['{"all": ' + "[" * 100_000, '{"all": "ckpt"}', '{"all": [[1], {}]}', "[]", "1" * 10_000, "\udc80", '{"all": 3}'],
+    [
+        '{"all": ' + "[" * 100_000,
+        '{"all": "ckpt"}',
+        '{"all": [[1], {}]}',
+        "[]",
+        "1" * 10_000,
+        "\udc80",
+        '{"all": 3}',
+    ],
 )
 def test_an_index_that_makes_no_sense_is_made_again_from_the_files(text: str, tmp_path: Path):
     path = Checkpoint(v=tf.Variable(1.0)).save(tmp_path / "ckpt")
@@ -105,17 +126,6 @@ def test_a_manager_writes_into_its_folder_only(name: str, tmp_path: Path):
 # ---- files with a right checksum ------------------------------------------------------------------------
 
 
-def forged(path: Path, header: Any, data: bytes = b"", metadata: Any = None) -> Path:
-    """A file whose checksum fits, whatever it says."""
-    header = {**header, "__metadata__": metadata or {}}
-    found = hashlib.sha256(store._json(header))
-    found.update(data)
-    header["__metadata__"] = {**header["__metadata__"], "sha256": found.hexdigest()}
-    text = store._json(header)
-    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
-    return path
-
-
 def entry(shape: Any, start: Any, end: Any, dtype: Any = "F32") -> dict[str, Any]:
     return {"v": {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}}
 
@@ -147,7 +157,9 @@ def test_arrays_that_cannot_be(header: Any, tmp_path: Path):
         Checkpoint(v=tf.Variable([1.0, 2.0])).restore(path)
 
 
-@pytest.mark.parametrize("also", ["[" * 100_000, "[1]", '{"w": "nothing"}', '{"w": []}', "no json", 7, {"a": 1}])
+@pytest.mark.parametrize(
+    "also", ["[" * 100_000, "[1]", '{"w": "nothing"}', '{"w": []}', "no json", 7, {"a": 1}]
+)
 def test_what_else_a_file_may_say_wrongly(also: Any, tmp_path: Path):
     path = forged(tmp_path / "c.safetensors", entry([2], 0, 8), bytes(8), {"also": also})
     with pytest.raises(DamagedCheckpoint):

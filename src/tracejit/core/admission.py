@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .attributes import NotAdmitted, check_attributes, need
 from .dim import Assumptions, Size, substitute
 from .dispatch import apply, state
-from .errors import TracejitError
 from .graph import Graph, Node, Value, note_sizes
 from .op import Op, ops
 from .spec import TensorSpec
@@ -27,13 +27,7 @@ from .trace import Trace, bind, resize, trace
 _PACKAGE = __name__.partition(".")[0] + "."
 #: Bytes that a value may take, by default, where its size is in a file.
 LIMIT = 1 << 30
-_MAX_STRING = 1 << 12  # characters of an attribute
 _MAX_DEPTH = 32  # regions in regions
-_MAX_NUMBER = 1 << 40  # what an attribute may be, as the length of a loop
-
-
-class NotAdmitted(TracejitError, ValueError):
-    """A graph says something that no trace says, or that graphs from elsewhere must not say."""
 
 
 def admitted(
@@ -60,7 +54,7 @@ def admitted(
     try:
         graph = parse(text, table)
         found = [v.spec for v in graph.inputs]
-        _require(found == list(specs), f"it takes {found}, and is to be given {list(specs)}")
+        need(found == list(specs), f"it takes {found}, and is to be given {list(specs)}")
         return _Admission(graph, limit).run(specs)
     except NotAdmitted:
         raise
@@ -68,11 +62,6 @@ def admitted(
         raise NotAdmitted("the graph is nested too deeply") from None
     except (Exception, StopIteration) as error:  # rules meet attributes here that no trace would give them
         raise NotAdmitted(f"the graph is not valid: {type(error).__name__}: {error}") from error
-
-
-def _require(ok: bool, what: str) -> None:
-    if not ok:
-        raise NotAdmitted(what)
 
 
 class _Admission:
@@ -88,7 +77,7 @@ class _Admission:
         for guard in self.graph.guards:
             mentioned: set[str] = set()
             note_sizes(guard, mentioned)
-            _require(mentioned <= known, "a guard is about a size that is not known before the call")
+            need(mentioned <= known, "a guard is about a size that is not known before the call")
         context = Assumptions(settled=frozenset(self.graph.guards))
         new = self.traced(self.graph, specs, known, 0, context)
         new.guards = self.graph.guards
@@ -99,14 +88,14 @@ class _Admission:
         """Which outputs are new values of which inputs, each of its own."""
         pairs = self.graph.state
         first = len(new.outputs) - len(pairs)
-        _require(
+        need(
             first >= 0 and [o for _, o in pairs] == [*range(first, len(new.outputs))],
             "its state is not in order",
         )
-        _require(len({i for i, _ in pairs}) == len(pairs), "a Variable is given two values")
+        need(len({i for i, _ in pairs}) == len(pairs), "a Variable is given two values")
         for i, o in pairs:
-            _require(0 <= i < len(new.inputs), f"there is no input {i}")
-            _require(new.inputs[i].spec == new.outputs[o].spec, f"input {i} changes its shape or dtype")
+            need(0 <= i < len(new.inputs), f"there is no input {i}")
+            need(new.inputs[i].spec == new.outputs[o].spec, f"input {i} changes its shape or dtype")
         return pairs
 
     def traced(
@@ -118,13 +107,13 @@ class _Admission:
         context: Assumptions | None = None,
     ) -> Graph:
         """A graph called again on values of these specs; `known` are the sizes that have a value where it runs."""
-        _require(depth <= _MAX_DEPTH, "the graph is nested too deeply")
-        _require(
+        need(depth <= _MAX_DEPTH, "the graph is nested too deeply")
+        need(
             len(graph.inputs) == len(specs),
             f"{graph.name} takes {len(graph.inputs)} values, not {len(specs)}",
         )
         found = trace(lambda *xs: self.again(graph, xs, set(known), depth), specs, graph.name, context)
-        _require(not found.captured and not found.held, f"{graph.name} uses values from outside")
+        need(not found.captured and not found.held, f"{graph.name} uses values from outside")
         return found.graph
 
     def again(self, graph: Graph, tensors: Sequence[Tensor], known: set[str], depth: int) -> list[Tensor]:
@@ -135,7 +124,7 @@ class _Admission:
             _bind_input(value.spec, tensor.spec, sizes, bound)
         for node in graph.nodes:
             outputs = self.call(node, tuple([env[v] for v in node.inputs]), sizes, known, depth)
-            _require(len(outputs) == len(node.outputs), f"{node.op} has {len(outputs)} results")
+            need(len(outputs) == len(node.outputs), f"{node.op} has {len(outputs)} results")
             for value, tensor in zip(node.outputs, outputs, strict=True):
                 if value.spec.symbolic and not bind(value.spec, tensor.shape, sizes, bound):
                     tensor = _renamed(tensor, [substitute(s, sizes) for s in value.spec.shape], known)
@@ -151,7 +140,7 @@ class _Admission:
         attrs: dict[str, Any] = {}
         for key, value in node.attrs.items():
             attrs[key] = resize(value, sizes) if sizes else value
-            _check_attribute(op, value)
+        check_attributes(op, inputs, attrs)
         self.call_regions(op, [t.spec for t in inputs], attrs, known, depth)
         for value in attrs.values():
             _check_known(value, known)
@@ -173,7 +162,7 @@ class _Admission:
     ) -> None:
         """Replace the graphs among the attributes by what they are when called on what the op gives them."""
         held = [k for k, v in attrs.items() if isinstance(v, Graph)]
-        _require(not held or op.region_specs is not None, f"{op} is not called in files")
+        need(not held or op.region_specs is not None, f"{op} is not called in files")
         for key in held and sorted(held, key=list(op.region_specs or ()).index):
             assert op.region_specs is not None
             attrs[key] = self.traced(attrs[key], list(op.region_specs[key](inputs, attrs)), known, depth + 1)
@@ -181,23 +170,23 @@ class _Admission:
     def check_size(self, spec: TensorSpec) -> None:
         """Is a value, as far as its size is known, no larger than the limit?"""
         size = math.prod([max(s, 1) for s in spec.shape if isinstance(s, int)]) * spec.dtype.itemsize
-        _require(size <= self.limit, f"a value of {spec} takes more than {self.limit} bytes, see max_bytes")
+        need(size <= self.limit, f"a value of {spec} takes more than {self.limit} bytes, see max_bytes")
 
 
 def _bind_input(spec: TensorSpec, given: TensorSpec, sizes: dict[str, Size], bound: set[str]) -> None:
     """Note what the sizes in the spec of an input are called here; it must be what is given."""
     fits = spec.dtype == given.dtype and len(spec.shape) == len(given.shape)
-    _require(fits, f"an input of {spec} where {given} is given")
+    need(fits, f"an input of {spec} where {given} is given")
     agreed = bind(spec, given.shape, sizes, bound)
     for old, new in zip(spec.shape, given.shape, strict=True):
-        _require(agreed and substitute(old, sizes) == new, f"an input of {spec} where {given} is given")
+        need(agreed and substitute(old, sizes) == new, f"an input of {spec} where {given} is given")
 
 
 def _renamed(tensor: Tensor, shape: Sequence[Size], known: set[str]) -> Tensor:
     """The tensor with its sizes by other names, which is true when it runs, or it ends there."""
     shape = tuple(shape)
     _check_known(shape, known)
-    _require(len(shape) == len(tensor.shape), f"{tensor.spec} is given other sizes")
+    need(len(shape) == len(tensor.shape), f"{tensor.spec} is given other sizes")
     for old, new in zip(tensor.shape, shape, strict=True):
         if old != new:
             same = ops.equal(ops.size_value(size=old), ops.size_value(size=new))
@@ -214,16 +203,14 @@ def _check_rows(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> None:
     first = int(attrs["counted"]) + attrs["carries"]
     rows = inputs[first : first + attrs["rows"]]
     numbers = [attrs[k] for k in ("carries", "rows")]
-    _require(
-        all(type(n) is int and n >= 0 for n in numbers), "a loop with a negative number of carries or rows"
-    )
-    _require(
+    need(all(type(n) is int and n >= 0 for n in numbers), "a loop with a negative number of carries or rows")
+    need(
         len(rows) == attrs["rows"] and all(t.shape for t in rows), "a loop that reads rows that are not there"
     )
     if attrs["length"] is not None or not rows:
         return
-    _require(attrs["counted"] is True, "a loop that reads rows until a condition fails")
-    _require(inputs[0].shape == () and inputs[0].dtype == np.int64, "the count of a loop is an int64")
+    need(attrs["counted"] is True, "a loop that reads rows until a condition fails")
+    need(inputs[0].shape == () and inputs[0].dtype == np.int64, "the count of a loop is an int64")
     for size in dict.fromkeys(t.shape[0] for t in rows):
         enough = ops.less_equal(inputs[0], ops.size_value(size=size))
         _holds(enough, f"a loop reads more rows than the {size} there are")
@@ -242,24 +229,10 @@ def _check_known(item: Any, known: set[str]) -> None:
         return  # called again with what is known there
     mentioned: set[str] = set()
     note_sizes(item, mentioned)
-    _require(mentioned <= known, f"the size {', '.join(sorted(mentioned - known))} is not known here")
+    need(mentioned <= known, f"the size {', '.join(sorted(mentioned - known))} is not known here")
 
 
 def _check_op(op: Op) -> None:
     """Only what computes, and only ours: no op prints, writes, or calls functions of the program."""
     own = (op.infer.__module__ or "").startswith(_PACKAGE)
-    _require(
-        own and "prints" not in op.traits, f"{op} is not called in files: it reaches outside of the program"
-    )
-
-
-def _check_attribute(op: Op, value: Any) -> None:
-    if isinstance(value, str):
-        _require(len(value) <= _MAX_STRING, f"{op} has a text of {len(value)} characters")
-    elif isinstance(value, int):
-        _require(abs(value) <= _MAX_NUMBER or op is ops.fill, f"{op} has the attribute {value}")
-    elif isinstance(value, np.dtype):
-        _require(value.kind in "biufc", f"{op} has the dtype {value}")
-    elif isinstance(value, tuple):
-        for item in value:
-            _check_attribute(op, item)
+    need(own and "prints" not in op.traits, f"{op} is not called in files: it reaches outside of the program")

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.admission import LIMIT, NotAdmitted, admitted
+from ..core.admission import LIMIT, admitted
+from ..core.attributes import NotAdmitted
 from ..core.dim import Dim
 from ..core.dim import parse as parse_size
 from ..core.errors import at, user_location

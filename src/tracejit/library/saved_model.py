@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.admission import NotAdmitted, admitted
+from ..core.admission import admitted
+from ..core.attributes import NotAdmitted
 from ..core.dim import parse as parse_size
 from ..core.errors import TracejitError, at, user_location
 from ..core.graph import Graph

@@ -6,8 +6,10 @@ to print.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,18 +50,60 @@ def _element(x: Any) -> str:
     return str(int(x))
 
 
+_PLACE = re.compile(r"\{\{|\}\}|\{\}|[{}]")
+_STREAMS = ("stdout", "stderr")
+_FILE = "file://"
+
+
+@lru_cache(maxsize=256)
+def pieces(template: str) -> tuple[str, ...]:
+    """The text before, between and behind the places of a template.
+
+    A place is ``{}`` and nothing else: no names, no attributes, no formats, which `str.format` would follow into
+    objects. ``{{`` and ``}}`` are braces. ValueError for anything else.
+    """
+    found, text, start = [], "", 0
+    for mark in _PLACE.finditer(template):
+        text += template[start : mark.start()]
+        start = mark.end()
+        match mark[0]:
+            case "{}":
+                found.append(text)
+                text = ""
+            case "{{" | "}}" as twice:
+                text += twice[0]
+            case _:
+                raise ValueError(
+                    f"a template has places {{}} and braces {{{{ }}}}, not {template[mark.start() :][:40]!r}"
+                )
+    return (*found, text + template[start:])
+
+
+def _check(template: Any, summarize: Any, stream: Any, places: int) -> None:
+    parts = pieces(template)
+    if len(parts) != places + 1:
+        raise ValueError(f"{template!r} has {len(parts) - 1} places for {places} values")
+    if summarize.__class__ is not int or summarize < -1:
+        raise ValueError(f"summarize is a number of elements, or -1 for all, got {summarize!r}")
+    if stream not in _STREAMS and not stream.startswith(_FILE):
+        raise ValueError(f"a stream is stdout, stderr or file:// and a path, got {stream!r}")
+
+
 def _write(text: str, stream: str) -> None:
-    if stream.startswith("file://"):
-        with open(stream[len("file://") :], "a", encoding="utf-8") as file:
+    if stream.startswith(_FILE):
+        with open(stream[len(_FILE) :], "a", encoding="utf-8") as file:
             file.write(text)
         return
-    target = getattr(sys, stream)
+    target = sys.stdout if stream == "stdout" else sys.stderr
     target.write(text)
     target.flush()
 
 
 def _kernel(*arrays: np.ndarray, template: str, summarize: int, stream: str) -> np.ndarray:
-    _write(template.format(*(array_summary(a, summarize) for a in arrays)), stream)
+    _check(template, summarize, stream, len(arrays))
+    first, *rest = pieces(template)
+    shown = [array_summary(a, summarize) + after for a, after in zip(arrays, rest, strict=True)]
+    _write(first + "".join(shown), stream)
     return np.asarray(True)
 
 
@@ -80,8 +124,9 @@ def _no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
     traits=("effect", "prints", "may_fail"),
 )
 def print_(*values: TensorSpec, template: str, summarize: int, stream: str) -> TensorSpec:
-    """Write `template`, a format string with a place for each value, to ``sys.stdout``, ``sys.stderr`` or a file.
+    """Write `template`, with a place ``{}`` for each value, to ``sys.stdout``, ``sys.stderr`` or a file.
 
     Results in True: what happens is all that matters.
     """
+    _check(template, summarize, stream, len(values))
     return TensorSpec((), np.dtype(bool))
