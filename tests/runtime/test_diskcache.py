@@ -16,7 +16,7 @@ import pytest
 
 from tracejit.core.settings import settings
 from tracejit.runtime import diskcache
-from tracejit.runtime.diskcache import DiskCache
+from tracejit.runtime.diskcache import DiskCache, UntrustedCache
 
 
 def key(number: int) -> str:
@@ -103,7 +103,7 @@ def test_payload() -> None:
 
 WORKER = """
 import hashlib, random, sys
-from tracejit.runtime.diskcache import DiskCache
+from tracejit.runtime.diskcache import DiskCache, UntrustedCache
 cache = DiskCache(sys.argv[1], limit=60_000)
 generator = random.Random(int(sys.argv[2]))
 for step in range(1500):
@@ -145,3 +145,97 @@ def test_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+# ---- whose code it is -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o1777, 0o722])
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, mode: int) -> None:
+    root = tmp_path / "cache"
+    assert DiskCache(root).put(key(1), b"x")
+    root.chmod(mode)
+    cache = DiskCache(root)
+    with pytest.warns(
+        UntrustedCache, match=rf"chmod go-w {root} if it is yours, or set TRACEJIT_CACHE_DIR"
+    ) as told:
+        assert cache.get(key(1)) is None
+        assert not cache.put(key(2), b"y") and cache.get(key(2)) is None
+        cache.clear()
+        assert cache.trim() == 0 and cache.size() == 0
+    assert len(told) == 1 and cache.path(key(1)).exists() and not cache.path(key(2)).exists()
+    root.chmod(0o755)
+    assert DiskCache(root).get(key(1)) == b"x"
+
+
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = DiskCache(tmp_path / "cache")
+    assert cache.put(key(1), b"x")
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.warns(UntrustedCache, match="the folder must belong to you"):
+        assert cache.get(key(1)) is None
+    assert not cache.put(key(2), b"y")
+    assert cache.path(key(1)).exists()
+
+
+def test_folders_within_are_the_users_own_as_well(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "cache")
+    assert cache.put(key(1), b"x")
+    cache.path(key(1)).parent.chmod(0o777)
+    assert cache.get(key(1)) is None and not cache.put(key(1), b"y") and cache.size() == 0
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o620, 0o602])
+def test_a_file_that_others_may_write_to_is_not_used(tmp_path: Path, mode: int) -> None:
+    cache = DiskCache(tmp_path / "cache")
+    assert cache.put(key(1), b"x")
+    cache.path(key(1)).chmod(mode)
+    assert cache.get(key(1)) is None and not cache.path(key(1)).exists()
+    assert cache.put(key(1), b"z") and cache.get(key(1)) == b"z"
+    assert stat.S_IMODE(cache.path(key(1)).stat().st_mode) == 0o600
+
+
+def test_links_and_pipes_are_no_entries(tmp_path: Path) -> None:
+    cache, outside = DiskCache(tmp_path / "cache"), tmp_path / "outside"
+    assert cache.put(key(1), b"x")
+    path = cache.path(key(1))
+    path.rename(outside)
+    path.symlink_to(outside)
+    assert cache.get(key(1)) is None and outside.exists() and not path.is_symlink()
+    os.mkfifo(path)
+    assert cache.get(key(1)) is None and not path.exists()
+
+
+def test_nothing_is_removed_through_a_link(tmp_path: Path) -> None:
+    root, outside = tmp_path / "cache", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    for name in ("a.tjo", ".put0", "notes"):
+        (outside / name).touch()
+        os.utime(outside / name, (0, 0))
+    (root / "ab").symlink_to(outside)
+    (root / "cd").mkdir()
+    (root / "cd" / "notes").touch()
+    os.utime(root / "cd" / "notes", (0, 0))
+    cache = DiskCache(root, limit=0)
+    cache.trim()
+    cache.clear()
+    assert sorted(p.name for p in outside.iterdir()) == [".put0", "a.tjo", "notes"]
+    assert (root / "cd" / "notes").exists()
+
+
+def test_a_link_to_a_folder_of_ones_own_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    cache = DiskCache(tmp_path / "link")
+    assert cache.put(key(1), b"x") and cache.get(key(1)) == b"x"
+
+
+def test_folders_are_made_for_the_user_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert DiskCache(tmp_path / "a" / "b").put(key(1), b"x")
+    finally:
+        os.umask(before)
+    made = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / key(1)[:2]]
+    assert [stat.S_IMODE(p.stat().st_mode) for p in made] == [0o700] * 3

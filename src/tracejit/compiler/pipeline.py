@@ -102,7 +102,7 @@ _objects: dict[str, CompiledObject] = {}
 def _from_disk(payload: bytes | None) -> CompiledObject | None:
     try:
         return None if payload is None else CompiledObject.from_payload(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -2,8 +2,8 @@
 
 A file is a fixed header (magic, SHA-256 and length of the payload) and the payload, written aside and
 renamed, so a reader sees all of it or none. Whatever goes wrong with the disk, the cache only misses. The
-checksum finds damage, not malice: the directory is the user's own (mode 0700). Knows nothing of what is
-stored.
+checksum finds damage, not malice, and what is found is run: so only folders and files count that are the user's
+own and that nobody else may write to. Knows nothing of what is stored.
 """
 
 from __future__ import annotations
@@ -11,23 +11,47 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tracejit.core.errors import stack_level
 from tracejit.core.settings import current
 
 MAGIC = b"TJOBJ001"
 _HEADER_BYTES = len(MAGIC) + 32 + 8
 _SUFFIX = ".tjo"
+_ASIDE = ".put"  # begins the names of files that are being written
 _TRIM_EVERY = 64  # puts between two looks at the total size
 _TRIM_TO = 0.8
 _TOUCH_SECONDS = 3600  # an entry's time of last use is refreshed at most this often
 _STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
+
+
+class UntrustedCache(RuntimeWarning):
+    """A folder for compiled code is not used, as others could put theirs into it."""
+
+
+def _is_safe(status: os.stat_result) -> bool:
+    """Does it belong to this user, and may nobody else write to it? Where there are no such users, yes."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _is_safe_folder(path: Path) -> bool:
+    """Is it a folder of this user's own, no link?"""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and _is_safe(status)
 
 
 class DiskCache:
@@ -36,7 +60,8 @@ class DiskCache:
     Parameters
     ----------
     root : path
-        Made on the first `put`, readable by the user only.
+        Made on the first `put`, readable by the user only. One that is there is not used, and a warning says so,
+        unless it belongs to the user and nobody else may write to it.
     limit : int
         Bytes the entries may take; the least recently used ones are removed above it. Other processes may
         overshoot it between their own checks.
@@ -46,6 +71,25 @@ class DiskCache:
         self.root = Path(root)
         self.limit = limit
         self._puts = 0
+        self._warned = False
+
+    def is_safe(self) -> bool:
+        """May what is in the directory be run? Where it is not there yet, it will be."""
+        try:
+            safe = _is_safe(os.stat(self.root)) and (not self.root.is_symlink() or _is_safe_link(self.root))
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        if not safe and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"compiled code is not kept in {self.root}: the folder must belong to you, and nobody else may write "
+                f"there. Run chmod go-w {self.root} if it is yours, or set TRACEJIT_CACHE_DIR to a folder that is",
+                UntrustedCache,
+                stacklevel=stack_level(),
+            )
+        return safe
 
     def path(self, key: str) -> Path:
         """Where the entry of `key`, a hexadecimal digest, is or would be."""
@@ -56,9 +100,10 @@ class DiskCache:
     def get(self, key: str) -> bytes | None:
         """The payload stored under `key`, or None; a damaged entry is removed and None."""
         path = self.path(key)
-        try:
-            image = path.read_bytes()
-        except OSError:
+        if not self.is_safe() or not _is_safe_folder(path.parent):
+            return None
+        image = _own_bytes(path)
+        if image is None:
             return None
         payload = _unwrap(image)
         if payload is None:
@@ -71,9 +116,13 @@ class DiskCache:
         """Store `payload`; False when the disk does not cooperate."""
         path = self.path(key)
         header = MAGIC + hashlib.sha256(payload).digest() + len(payload).to_bytes(8, "little")
+        if not self.is_safe():
+            return False
         try:
-            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            for folder in (*reversed(self.root.parents), self.root, path.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            if not self.is_safe() or not _is_safe_folder(path.parent):
+                return False
             _replace(path, header + payload)
         except OSError:
             return False
@@ -107,15 +156,46 @@ class DiskCache:
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """(time of last use, size, path) of each entry; what dead writers left behind is removed."""
-        for path in self.root.glob("??/*"):
+        folders = [f for f in self.root.glob("??") if _is_safe_folder(f)] if self.is_safe() else []
+        for path in (path for folder in folders for path in folder.iterdir()):
             try:
-                status = path.stat()
+                status = path.lstat()
             except OSError:
                 continue
             if path.suffix == _SUFFIX:
                 yield status.st_mtime, status.st_size, path
-            elif time.time() - status.st_mtime > _STALE_SECONDS:
+            elif path.name.startswith(_ASIDE) and time.time() - status.st_mtime > _STALE_SECONDS:
                 _remove(path)
+
+
+def _is_safe_link(path: Path) -> bool:
+    """Is a link to the directory the user's, or the system's?"""
+    return not hasattr(os, "geteuid") or os.lstat(path).st_uid in (0, os.geteuid())
+
+
+def _own_bytes(path: Path) -> bytes | None:
+    """The bytes of a file that is the user's own; None where there is none, and it is removed if it is another's."""
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    try:
+        handle = os.open(path, flags)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        _remove(path)  # a link
+        return None
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or not _is_safe(status):
+            _remove(path)
+            return None
+        with open(handle, "rb", closefd=False) as file:
+            return file.read()
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 def _unwrap(image: bytes) -> bytes | None:
@@ -130,7 +210,7 @@ def _unwrap(image: bytes) -> bytes | None:
 
 def _replace(path: Path, image: bytes) -> None:
     """Write aside, in the same directory so that the rename is atomic, under a name no other host makes."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".put")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_ASIDE)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(image)
