@@ -32,7 +32,7 @@ from . import hostcalls, llvm, matmul
 from .emit import Emitted, emit
 from .emit.poll import quick
 from .fuse import fuse
-from .loops import Nest, Program, While, walk
+from .loops import Allocate, Grow, HostCall, Nest, Program, Statement, While, walk
 from .loops import to_text as program_text
 from .loopverify import verify as verify_program
 from .lower import entry_atoms, lower
@@ -246,7 +246,7 @@ def _object(
         program.bound,
         frozenset(b.slot for b in program.buffers if b.kind == "heap" and b.slot >= 0),
     )
-    polls = any(isinstance(s, While) and not quick(s) for s in walk(program.body))
+    polls = any(_calls_python(s) for s in walk(program.body))
     return CompiledObject(
         image,
         signature,
@@ -257,6 +257,11 @@ def _object(
         constants,
         emitted.functions,
     )
+
+
+def _calls_python(s: Statement) -> bool:
+    """Does it ask whether to go on, or for memory, or call a Python function? No signal may raise in there."""
+    return isinstance(s, (Allocate, Grow, HostCall)) or (isinstance(s, While) and not quick(s))
 
 
 @lru_cache(maxsize=1)

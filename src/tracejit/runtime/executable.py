@@ -107,7 +107,8 @@ class Executable:
     messages : sequence of Message
         Message ``k - 1`` is raised for status ``k``.
     polls : bool
-        The entry calls ``ctx.poll`` now and then, so that Ctrl-C ends it; costs 1.5 µs per call.
+        The entry calls ``ctx.poll`` now and then, so that Ctrl-C ends it, or other functions of Python, in which
+        Ctrl-C would be lost; costs 1.5 µs per call.
     """
 
     def __init__(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import _thread
 import ctypes
 import math
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,22 +27,34 @@ _CLASS_BYTES = 256 << 20  # idle memory a class may keep
 _MADV_HUGEPAGE = 14
 
 
+class _End(weakref.ref):
+    """What Python calls when a block dies: C code with this as its argument, so that no signal can raise in it.
+
+    A ``__del__`` would be Python code, in which Ctrl-C is lost.
+    """
+
+    __slots__ = ("_as_parameter_",)
+    _as_parameter_: int  # the address, as ctypes asks for it
+
+
 class Block:
-    """Memory that returns to its pool, or to the system, when this object dies."""
+    """Memory that returns to its pool, or to the system, when this object dies.
 
-    __slots__ = ("__array_interface__", "_home", "address", "size")
+    Parameters
+    ----------
+    address, size : int
+    at_end : callable
+        Takes what ctypes takes for the address; must be C code.
+    """
 
-    def __init__(self, address: int, size: int, home: list[int] | None = None):
+    __slots__ = ("__array_interface__", "__weakref__", "_end", "address", "size")
+
+    def __init__(self, address: int, size: int, at_end: Callable[[Any], Any] = release):
         self.address = address
         self.size = size
-        self._home = home
-
-    def __del__(self, _release: Any = release, _limit: int = _CLASS_BYTES) -> None:
-        home = self._home
-        if home is not None and (len(home) + 1) * self.size <= _limit:
-            home.append(self.address)
-        else:
-            _release(self.address)
+        end = _End(self, at_end)
+        end._as_parameter_ = address
+        self._end = end
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """This memory as an array that keeps it alive; the block must be used for one array only."""
@@ -57,16 +71,22 @@ class BufferPool:
     """Classes of idle blocks; safe for threads, because each step is one list operation."""
 
     def __init__(self) -> None:
-        self._idle: dict[int, list[int]] = {}
+        self._idle: dict[int, list[Any]] = {}
+        self._own: dict[int, int] = {}  # blocks of a class that come back, in use or idle
 
     def take(self, size: int) -> Block:
         """A block of at least `size` bytes with undefined contents, aligned to 64."""
         size = 1 << max(size - 1, SMALLEST - 1).bit_length()
         home = self._idle.setdefault(size, [])
         try:
-            return Block(home.pop(), size, home)
+            return Block(home.pop()._as_parameter_, size, home.append)
         except IndexError:
-            return Block(_fresh(size), size, home)
+            pass
+        own = self._own.get(size, 0)
+        if (own + 1) * size > _CLASS_BYTES:
+            return Block(_fresh(size), size)
+        self._own[size] = own + 1
+        return Block(_fresh(size), size, home.append)
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """An uninitialised C-contiguous array over a recycled block."""
@@ -74,16 +94,17 @@ class BufferPool:
 
     def idle_bytes(self) -> int:
         """Memory held and not in use."""
-        return sum(size * len(addresses) for size, addresses in self._idle.items())
+        return sum(size * len(ends) for size, ends in self._idle.items())
 
     def trim(self) -> None:
         """Give all idle memory back to the system."""
-        for addresses in self._idle.values():
+        for size, ends in self._idle.items():
             while True:
                 try:
-                    release(addresses.pop())
+                    release(ends.pop())
                 except IndexError:
                     break
+                self._own[size] -= 1
 
 
 POOL = BufferPool()
