@@ -1,8 +1,8 @@
 """Ctrl-C at random moments of tracing, compiling and running, in a process of its own that goes on afterwards.
 
-``python -m fuzz.interrupted_run 0 1000`` presses with these seeds. A helper process sends the signal, so that it
-arrives anywhere, also within C code. After each, the same program runs again: its results, its state and what the
-next program does must be what they would have been.
+``python -m fuzz.interrupted_run 0 250`` takes the programs with these seeds and presses four times in each. A helper
+process sends the signal, so that it arrives anywhere, also within C code. Each time nothing may be left behind, and
+afterwards the results and the state of the program are what they would have been.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tracejit.core.settings import configure
 from tracejit.frontend import variable
 
 PATIENCE = 20.0
+TIMES = 4
 HELPER = """
 import os, sys, time
 for line in sys.stdin:
@@ -38,6 +39,7 @@ for line in sys.stdin:
     os.kill(int(process), int(number))
 """
 X = np.linspace(0.1, 1.0, 7)
+LONG = np.zeros(())  # what every program's long loop gives
 
 
 class Presser:
@@ -148,38 +150,63 @@ def pressed_once(program: Program, presser: Presser, delay: float) -> str:
         return f"RAISED {type(error).__name__}: {str(error)[:100]}"
 
 
-def run(first: int, last: int) -> collections.Counter[str]:
-    """Press with each seed, and count what came of it."""
-    configure(cache=False)
-    presser = Presser()
-    Program(0.5)()
-    start = time.perf_counter()
-    Program(0.75)()
-    whole = time.perf_counter() - start
-    counts: collections.Counter[str] = collections.Counter()
+def pressed(program: Program, presser: Presser, delays: list[float]) -> list[str]:
+    """What each press came to: faults, or that it stopped the program and left nothing behind."""
+    found = []
     handler = signal.getsignal(signal.SIGINT)
-    for seed in range(first, last):
-        rng = random.Random(seed)
-        program = Program(1.0 + seed)
-        new = rng.random() < 0.8
-        if not new:
-            program()  # so that it is a run that is interrupted, and not a trace
-        outcome = pressed_once(program, presser, rng.random() * (whole if new else whole / 50))
+    for delay in delays:
+        outcome = pressed_once(program, presser, delay)
         faults = [outcome] if outcome != "stopped" else []
         faults += left_behind()
         if signal.getsignal(signal.SIGINT) is not handler:
             faults.append("the handler is another one")
         if not program.together():
             faults.append("only a part of its state changed")
+        found.append("; ".join(faults) or "stopped")
+    return found
+
+
+def is_right(program: Program) -> bool:
+    """Does a program that was interrupted do what it does eagerly?"""
+    found = program()
+    y, slope, again, _ = found
+    configure(eager=True)
+    try:
+        wanted = [np.asarray(program.step(tf.constant(X)))]
+    finally:
+        configure(eager=False)
+    close = np.testing.assert_allclose
+    for a, b in ((y, wanted[0]), (again, wanted[0]), (found[3], LONG), (slope, slope_of(program))):
+        close(a, b, rtol=1e-4 if a is slope else 1e-9)
+    return program.together()
+
+
+def slope_of(program: Program) -> np.ndarray:
+    """The gradient of a program's step by differences of its own values."""
+    steps = np.eye(X.size) * 1e-6
+    return np.array([(float(program.step(X + h)) - float(program.step(X - h))) / 2e-6 for h in steps])
+
+
+def run(first: int, last: int) -> collections.Counter[str]:
+    """Take the program of each seed, and count what came of the presses."""
+    configure(cache=False)
+    presser = Presser()
+    LONG[...] = Program(0.5)()[3]
+    start = time.perf_counter()
+    Program(0.75)()
+    whole = time.perf_counter() - start
+    counts: collections.Counter[str] = collections.Counter()
+    for seed in range(first, last):
+        rng, program = random.Random(seed), Program(1.0 + seed % 7 + seed / 1000)
+        delays = [whole * rng.random() * rng.choice((1.0, 1.0, 0.3, 0.01)) for _ in range(TIMES)]
+        found = pressed(program, presser, delays)
         try:
-            again = program()
-            right = all(map(np.array_equal, again, Program(1.0 + seed)()))
-            faults += [] if right and program.together() else ["wrong afterwards"]
+            found += [] if is_right(program) else ["WRONG STATE"]
         except BaseException as error:
-            faults.append(f"later {type(error).__name__}: {str(error)[:100]}")
-        counts["; ".join(faults) or "stopped"] += 1
-        if faults:
-            print("FAULT", seed, faults, flush=True)
+            found.append(f"LATER {type(error).__name__}: {str(error)[:200]}")
+        counts.update(found)
+        if set(found) != {"stopped"}:
+            print("FAULT", seed, found, flush=True)
     presser.close()
     return counts
 
