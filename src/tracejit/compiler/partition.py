@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from ..core.backprop import pull_back, seed_specs
 from ..core.dim import Dim
 from ..core.graph import Graph, Node, Value, silent
+from ..core.prune import prune
 from ..core.tensor import Tensor
 from ..core.trace import trace
 from .keep import held_cost, keep_cost, repeat_cost, values_to_keep
 from .passes import LOOP_PASSES
-from .prune import prune
 from .simplify import simplify
 
 #: More values than this are kept without thinking about it.

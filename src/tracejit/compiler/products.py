@@ -19,10 +19,10 @@ import numpy as np
 from ..core.dim import Size, UnknownSize
 from ..core.graph import Graph, Node, Value
 from ..core.op import OPS
+from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..ops.regions import loop_parts
 from .keep import may_keep, nbytes, usual
-from .prune import prune
 from .rows import reading, rows_of, writing
 
 #: Multiplications from which a product is worth moving; fewer are written out in registers.

@@ -9,6 +9,7 @@ kept carries among it, is dropped. Knows nothing of gradients: any loop over the
 from __future__ import annotations
 
 from ..core.graph import Graph, Node, Value
+from ..core.prune import prune
 from ..ops.regions import loop_parts
 from .builder import LOCAL_ELEMENTS
 from .keep import (
@@ -24,7 +25,6 @@ from .keep import (
     values_to_keep,
 )
 from .matching import Matcher, size_atoms, whole_copy
-from .prune import prune
 from .rows import reading, rows_of, writing
 
 #: Bytes that the rows added to one loop may take altogether; beyond, the work is done again.

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from ..core.dim import Size
 from ..core.graph import Graph, Node, Value
+from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..ops.regions import loop_parts
-from .prune import prune
 
 
 def reading(loop: Node, values: Mapping[Value, Value]) -> Node:

@@ -16,10 +16,10 @@ from ..core import settings
 from ..core.dispatch import in_place_of, state
 from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
 from ..core.op import OPS, Op
+from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..core.trace import trace
 from ..ops.lowering import Expand
-from .prune import prune
 from .rules import Pattern, Rule, by_root
 
 

@@ -18,11 +18,13 @@ from ..core.backprop import NoGradient
 from ..core.dim import same
 from ..core.dispatch import Record, apply, as_tensor, pausing, recording, state
 from ..core.errors import GradientError, Location, TracejitError, at, user_location
+from ..core.graph import Graph, restricted
 from ..core.op import Joint, Op, ops
 from ..core.scattered import dense
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor, without_value
-from ..core.trace import trace
+from ..core.trace import Trace, trace
+from .opening import around, opening
 from .structure import flatten, unflatten
 from .variable import Variable, tracer
 
@@ -58,11 +60,12 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     tf.Tensor(1.0, shape=(), dtype=float32)
     """
 
+    identity = object()  # conversion makes other functions of this one
+
     @functools.wraps(f)
     def with_custom_gradient(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args)
         inputs = [_as_input(x) for x in leaves]
-        run = _eager if tracer() is None else _traced
 
         def call(tensors: Sequence[Tensor]) -> Any:
             take = iter(tensors)
@@ -74,7 +77,11 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
                 )
             return result
 
-        return run(f, call, inputs)
+        if tracer() is None:
+            return _eager(f, call, inputs)
+        traced = _Call(f, call, inputs, identity, (structure, kwargs))
+        itself = around(identity, traced.key)
+        return traced.run() if itself is None else itself.own_value(traced.tensors)
 
     return with_custom_gradient
 
@@ -223,43 +230,107 @@ def _zeros(spec: TensorSpec) -> Tensor:
 # ---- traced ---------------------------------------------------------------------------------------------
 
 
-def _traced(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -> Any:
-    tensors = [x for x in inputs if x.__class__ is Tensor]
-    made: dict[str, Any] = {}
+class _Call:
+    """One call in a trace: the body, traced, and inside of it the rule, which may use what the body computed."""
 
-    def body(*xs: Tensor) -> list[Tensor]:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        call: Callable[..., Any],
+        inputs: list[Any],
+        identity: object,
+        others: tuple[Any, dict[str, Any]],
+    ):
+        self.f, self.call, self.inputs, self.identity, self.name = f, call, inputs, identity, f.__name__
+        self.tensors = [x for x in inputs if x.__class__ is Tensor]
+        self.level, self.used = 0, False
+        structure, kwargs = others
+        #: What calls have in common that one trace serves.
+        self.key = (
+            structure,
+            [x.spec if x.__class__ is Tensor else x for x in inputs],
+            [(k, x if isinstance(x, (int, str, float)) else id(x)) for k, x in kwargs.items()],
+        )
+
+    def run(self) -> Any:
+        """Add one node to the trace."""
+        count = len(self.tensors)
+        traced = trace(self._body, [t.spec for t in self.tensors], self.name)
+        if any(h.assigned for h in traced.held):
+            raise TracejitError(
+                f"a function with a custom gradient assigns a Variable: return the new value instead"
+                f"{at(user_location())}"
+            )
+        own = {id(v): g for v, g in zip(self.variables, self.connected[count:], strict=True)}
+        connected = (
+            *self.connected[:count],
+            *(False for _ in traced.captured),
+            *(own.get(id(h.owner), False) for h in traced.held),
+        )
+        outer = (*self.tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
+        _in_order(self.rule, self.connected, count, self.variables, traced.held)
+        attrs = {"body": traced.graph, "rule": self.rule, "outputs": len(self.specs), "connected": connected}
+        if self.used:
+            attrs |= {"level": self.level, "arguments": count}
+        return unflatten(self.structure, apply(ops.custom, outer, attrs)[: len(self.specs)])
+
+    def _body(self, *xs: Tensor) -> list[Tensor]:
         watcher = _Watcher()
         with recording(watcher):
-            value, grad_fn = call(xs)
-        leaves, made["structure"] = flatten(value)
+            value, self.grad_fn = self.call(xs)
+        leaves, self.structure = flatten(value)
         results = [as_tensor(y) for y in leaves]
-        made["variables"] = watcher.variables
-        made["count"] = len(results)
-        made["rule"], kept = _traced_rule(
-            f, grad_fn, inputs, watcher.variables, [y.spec for y in results], made
-        )
+        self.variables, self.specs = watcher.variables, [y.spec for y in results]
+        now = tracer()
+        assert now is not None
+        self.value = _so_far(now, xs, results)
+        with opening(self):
+            rule = trace(self._rule, [s for s in self.specs if s.differentiable], self.name + "_rule")
+        if any(h.assigned for h in rule.held):
+            raise TracejitError(
+                f"the gradient rule of {self.name} assigns a Variable{at(_end_of(self.grad_fn))}"
+            )
+        kept = [*rule.captured, *(h.owner.__tensor__() for h in rule.held)]
+        n = len(rule.graph.inputs) - len(kept)
+        seeds, self.rule = rule.graph.inputs[:n], rule.graph
+        self.rule.inputs = self.rule.inputs[n:]
+        if self.used:
+            held = _held(now, kept)
+            self.rule.inputs += [self.rule.new_value(t.spec) for t in held]
+            kept += held
+        self.rule.inputs += seeds
         return [*results, *kept]
 
-    traced = trace(body, [t.spec for t in tensors], f.__name__)
-    if any(h.assigned for h in traced.held):
-        raise TracejitError(
-            f"a function with a custom gradient assigns a Variable: return the new value instead"
-            f"{at(user_location())}"
-        )
-    own = {id(v): g for v, g in zip(made["variables"], made["connected"][len(tensors) :], strict=True)}
-    connected = (
-        *made["connected"][: len(tensors)],
-        *(False for _ in traced.captured),
-        *(own.get(id(h.owner), False) for h in traced.held),
-    )
-    outer = (*tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
-    _in_order(made["rule"], made["connected"], len(tensors), made["variables"], traced.held)
-    outputs = apply(
-        ops.custom,
-        outer,
-        {"body": traced.graph, "rule": made["rule"], "outputs": made["count"], "connected": connected},
-    )
-    return unflatten(made["structure"], outputs[: made["count"]])
+    def _rule(self, *gs: Tensor) -> list[Tensor]:
+        take = iter(gs)
+        seeds = [next(take) if s.differentiable else _zeros(s) for s in self.specs]
+        found = _gradients(self.f, self.grad_fn, self.inputs, self.variables, seeds)
+        self.connected = [g is not None for g in found]
+        return [g for g in found if g is not None]
+
+    def own_value(self, tensors: Sequence[Tensor]) -> Any:
+        """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
+        graph, captured, owners = self.value
+        held = [*captured, *(v.__tensor__() for v in owners)]
+        attrs = {"body": graph, "level": self.level, "arguments": len(tensors)}
+        return unflatten(self.structure, list(apply(ops.own_value, (*tensors, *held), attrs)))
+
+
+def _so_far(now: Trace, xs: Sequence[Tensor], results: Sequence[Tensor]) -> tuple[Graph, list, list]:
+    """What has been traced up to now as a graph of `xs`, of what it captures and of Variables; and these."""
+    captured, held = list(now.captures.values()), list(now.held.values())
+    values = [*(now.value(x) for x in xs), *(v for _, v in captured), *(now.value(h.entry) for h in held)]
+    whole = Graph(now.graph.name, values, list(now.graph.nodes), [now.value(y) for y in results])
+    graph = restricted(whole, range(len(values)), range(len(results)))
+    return graph, [t for t, _ in captured], [h.owner for h in held]
+
+
+def _held(now: Trace, kept: Sequence[Tensor]) -> list[Tensor]:
+    """All that the trace captures and the Variables it reads, as they come in, `kept` included."""
+    for t in kept:
+        now.value(t)
+    captured = [now.lift(t) for t, _ in now.captures.values()]
+    return [*captured, *(h.entry for h in now.held.values())]
 
 
 def _in_order(
@@ -271,33 +342,6 @@ def _in_order(
     of_variable = {id(v): g for v, g in zip(variables, per_input[count:], strict=True)}
     ordered = [*per_input[:count], *(of_variable.get(id(h.owner)) for h in held)]
     rule.outputs = [g for g in ordered if g is not None]
-
-
-def _traced_rule(
-    f: Callable[..., Any],
-    grad_fn: Rule,
-    inputs: list[Any],
-    variables: list[Variable],
-    specs: list[TensorSpec],
-    made: dict[str, Any],
-) -> tuple[Any, list[Tensor]]:
-    """Trace the rule inside the trace of the body; returns its graph and the tensors it takes from the body."""
-
-    def rule(*gs: Tensor) -> list[Tensor]:
-        take = iter(gs)
-        seeds = [next(take) if s.differentiable else _zeros(s) for s in specs]
-        found = _gradients(f, grad_fn, inputs, variables, seeds)
-        made["connected"] = [g is not None for g in found]
-        return [g for g in found if g is not None]
-
-    seeded = [s for s in specs if s.differentiable]
-    traced = trace(rule, seeded, f.__name__ + "_rule")
-    if any(h.assigned for h in traced.held):
-        raise TracejitError(f"the gradient rule of {f.__name__} assigns a Variable{at(_end_of(grad_fn))}")
-    kept = [*traced.captured, *(h.owner.__tensor__() for h in traced.held)]
-    n = len(seeded)
-    traced.graph.inputs = [*traced.graph.inputs[n:], *traced.graph.inputs[:n]]
-    return traced.graph, kept
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from .function import Function
+from .opening import around, opening
 from .regions import Region, assigned_in, share_captures
 from .structure import Nest, flatten, kind_of, leaves_like, map_structure, text, unflatten
 from .variable import Variable, tracer
@@ -102,8 +102,8 @@ class custom_jvp:
         if tracer() is None and not state.recorders:
             return self._plainly(args)
         call = _Call(self._f, Function(self._rule), self._apart, args)
-        around = next((c for c in _open.calls if c.f is self._f and c.key == call.key), None)
-        return call.run() if around is None else around.own_value(call.tensors)
+        itself = around(self._f, call.key)
+        return call.run() if itself is None else itself.own_value(call.tensors)
 
     def _plainly(self, args: tuple) -> Any:
         """The value where nothing records, from the arguments and of the types that there are elsewhere."""
@@ -117,6 +117,8 @@ class _Call:
 
     def __init__(self, f: Function, rule: Function, apart: frozenset[int], args: tuple):
         self.f, self.rule, self.args = f, rule, args
+        self.identity, self.name = f, f.__name__
+        self.level, self.used = 0, False
         apart = frozenset(n % len(args) for n in apart)
         self.apart = [x for n, x in enumerate(args) if n in apart]
         self.own = [n for n in range(len(args)) if n not in apart]
@@ -132,20 +134,17 @@ class _Call:
         )
 
     def run(self) -> Any:
-        """Add one op to what is recorded or traced; is among the open calls while its rule is traced."""
+        """Add one op to what is recorded or traced."""
         specs = [x.spec for x in self.tensors]
         body = Region(self._value, _flat(len(specs)), specs, self.f.__name__)
         self.results, self.returned = body.outputs, body.structure
         self.plain = restricted(body.graph, range(len(body.graph.inputs)), range(len(body.graph.outputs)))
         self.captured = [source for source, _ in body.captures]
         pushed = [s for s, a in zip(specs, self.able, strict=True) if a]
-        _open.calls.append(self)
-        try:
+        with opening(self):
             rule = Region(
                 self._tangents, _flat(len(specs) + len(pushed)), [*specs, *pushed], self.rule.__name__
             )
-        finally:
-            _open.calls.pop()
         assigned = assigned_in(body, rule)
         if assigned:
             raise TracejitError(
@@ -154,12 +153,15 @@ class _Call:
             )
         held = share_captures(body, rule)
         attrs = {"body": body.graph, "rule": rule.graph, "arguments": len(specs)}
+        if self.used:
+            attrs["level"] = self.level
         return unflatten(self.returned, list(apply(ops.custom_tangents, (*self.tensors, *held), attrs)))
 
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
         held = [x.__tensor__() if isinstance(x, Variable) else x for x in self.captured]
-        return unflatten(self.returned, list(apply(ops.own_value, (*tensors, *held), {"body": self.plain})))
+        attrs = {"body": self.plain, "level": self.level, "arguments": len(tensors)}
+        return unflatten(self.returned, list(apply(ops.own_value, (*tensors, *held), attrs)))
 
     def _nest(self, tensors: Sequence[Tensor]) -> tuple:
         take = iter(tensors)
@@ -198,16 +200,6 @@ class _Call:
 
     def _wrong(self, what: str) -> GradientError:
         return GradientError(f"the rule for the tangents of {self.f.__name__} {what}{at(user_location())}")
-
-
-class _Open(threading.local):
-    """The calls of a thread whose rule is being traced."""
-
-    def __init__(self) -> None:
-        self.calls: list[_Call] = []
-
-
-_open = _Open()
 
 
 def _flat(count: int) -> Nest:

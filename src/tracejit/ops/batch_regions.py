@@ -9,6 +9,7 @@ which no gradient flows; a graph that must not run for nobody is put into a bran
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,12 +128,22 @@ def _batch_run(op: Any, batch: Batch, inputs: Sequence[Tensor], graph: Graph) ->
 
 
 def batch_custom(
-    batch: Batch, *inputs: Tensor, body: Graph, rule: Graph, outputs: int, connected: tuple[bool, ...]
+    batch: Batch,
+    *inputs: Tensor,
+    body: Graph,
+    rule: Graph,
+    outputs: int,
+    connected: tuple[bool, ...],
+    **itself: int,
 ) -> tuple[Any, ...]:
-    """Body and rule for all lanes: every result has lanes, so that its cotangent is one per lane."""
-    everywhere, lanes = batch_graph(
-        body, batch.flags, batch.size, [k < outputs for k in range(len(body.outputs))]
-    )
+    """Body and rule for all lanes: every result has lanes, so that its cotangent is one per lane.
+
+    Where the rule calls the function itself all inputs have them too, here and there.
+    """
+    if itself:
+        inputs, batch = tuple(batch.all_spread(inputs)), replace(batch, flags=(True,) * len(inputs))
+    forced = [k < outputs or bool(itself) for k in range(len(body.outputs))]
+    everywhere, lanes = batch_graph(body, batch.flags, batch.size, forced)
     targets = [(v.spec, f) for v, f, c in zip(body.inputs, batch.flags, connected, strict=True) if c]
     given = [*lanes[outputs:], *(True for v in body.outputs[:outputs] if v.spec.differentiable)]
 
@@ -146,5 +157,5 @@ def batch_custom(
     pairs = zip(rule.inputs, given, strict=True)
     specs = [lane_specs(v.spec, batch.size) if f else v.spec for v, f in pairs]
     attrs = {"body": everywhere, "rule": closed(pull, specs, rule.name), "outputs": outputs}
-    found = apply(ops.custom, inputs, {**attrs, "connected": connected})
+    found = apply(ops.custom, inputs, {**attrs, "connected": connected, **itself})
     return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])

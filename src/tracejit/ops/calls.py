@@ -18,6 +18,7 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay
 from .batch_regions import batch_call, batch_custom
+from .itself import opened
 from .lowering import Structure
 from .regions import REGION, filled, given, inputs_of_op, recorded_for_reverse, run_graph
 
@@ -105,10 +106,16 @@ def call(
     return tuple(v.spec for v in graph.outputs)
 
 
-def _custom_kernel(
-    *arrays: np.ndarray, body: Graph, rule: Graph, outputs: int, connected: tuple[bool, ...]
-) -> tuple[np.ndarray, ...]:
+def _custom_kernel(*arrays: np.ndarray, body: Graph, **attrs: Any) -> tuple[np.ndarray, ...]:
     return run_graph(body, arrays)
+
+
+def _opened(attrs: Any) -> Graph:
+    """The rule with the function in it where it calls itself: then it keeps all that the function captures, last."""
+    rule, body = attrs["rule"], attrs["body"]
+    kept = len(body.outputs) - attrs["outputs"]
+    held = len(body.inputs) - attrs.get("arguments", 0)
+    return opened(ops.custom, attrs, rule, rule.inputs[kept - held : kept] if "level" in attrs else ())
 
 
 def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
@@ -119,7 +126,7 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
         seeds = [
             filled(g, y) for g, y in zip(gs[:k], record.outputs[:k], strict=True) if y.spec.differentiable
         ]
-        found = iter(replay(attrs["rule"], (*record.outputs[k:], *seeds)))
+        found = iter(replay(_opened(attrs), (*record.outputs[k:], *seeds)))
         result = [next(found) if c else None for c in attrs["connected"]]
     if any(g is not None for g in gs[k:]):
         seeded = (False,) * k + tuple(g is not None for g in gs[k:])
@@ -157,10 +164,17 @@ def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
     traits=REGION,
 )
 def custom(
-    *inputs: TensorSpec, body: Graph, rule: Graph, outputs: int, connected: tuple[bool, ...]
+    *inputs: TensorSpec,
+    body: Graph,
+    rule: Graph,
+    outputs: int,
+    connected: tuple[bool, ...],
+    level: int = 0,
+    arguments: int = 0,
 ) -> tuple[TensorSpec, ...]:
     """A function with its own gradient: ``body(inputs) -> (outputs, kept)``, ``rule(kept, cotangents) -> cotangents``.
 
-    `connected` says per input whether the rule returns a cotangent for it.
+    `connected` says per input whether the rule returns a cotangent for it. Where the rule calls the function itself
+    there are a `level`, see ``itself``, and how many of the inputs are `arguments`.
     """
     return tuple(v.spec for v in body.outputs)

@@ -144,10 +144,10 @@ def _checkpointed_vjp(record: Record, gs: list, needs: list[bool]) -> list:
 
 
 class Activity:
-    """Which cotangents a loop's backward carries: a fixed point over the body.
+    """Which cotangents a loop's backward carries: two fixed points over the body.
 
-    A carry is active when its cotangent can be non-zero in some iteration: it was given one, or an active
-    output of the body depends on it.
+    A carry varies when it can depend on an input whose cotangent is needed. It is active when it varies and its
+    cotangent can be non-zero in some iteration: it was given one, or an active output of the body depends on it.
     """
 
     def __init__(
@@ -161,8 +161,7 @@ class Activity:
     ):
         self.body, self.carries, self.rows = body, carries, rows
         self.seeded_rows = seeded_rows
-        inputs = body.inputs[1:]
-        able = [v.spec.differentiable for v in inputs]
+        able = self._varying(needs)
         self.active = [s and a for s, a in zip(seeded, able[:carries], strict=True)]
         while True:
             connected = self._gradients(able)
@@ -181,6 +180,23 @@ class Activity:
     def returned(self) -> list[bool]:
         """Per initial carry, scanned array and captured: does the backward return its cotangent?"""
         return [*self.active, *self.emitted, *self.summed]
+
+    def _varying(self, needs: Sequence[bool]) -> list[bool]:
+        """Per input of the body but the index: can it depend on what is needed?
+
+        Of the others no cotangent is asked, which spares work, and errors where somebody says there is none.
+        """
+        inputs, c = self.body.inputs[1:], self.carries
+        varying = [n and v.spec.differentiable for n, v in zip(needs, inputs, strict=True)]
+        while True:
+            reached = {v for v, on in zip(inputs, varying, strict=True) if on}
+            for node in self.body.nodes:
+                if not reached.isdisjoint(node.inputs):
+                    reached.update(v for v in node.outputs if v.spec.differentiable)
+            grown = [a or y in reached for a, y in zip(varying[:c], self.body.outputs[:c], strict=True)]
+            if grown == varying[:c]:
+                return varying
+            varying[:c] = grown
 
     def _gradients(self, able: list[bool]) -> list[bool]:
         """Per input of the body but the index: does a cotangent reach it?"""

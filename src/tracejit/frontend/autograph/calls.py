@@ -101,7 +101,7 @@ def _of_function(f: FunctionType, eager: bool) -> Any:
     if conversion is _AS_IT_IS:
         return f
     if conversion is _BUT_ITS_ARGUMENTS:
-        return functools.partial(_with_converted_arguments, f, eager)
+        return _Converting(f, eager)
     return f if conversion.code is None else _function(f, conversion.code)
 
 
@@ -142,12 +142,27 @@ def _of_ours(f: FunctionType, eager: bool) -> Any:
     return _of_function(f, eager)
 
 
-def _with_converted_arguments(f: FunctionType, eager: bool, /, *args: Any, **kwargs: Any) -> Any:
-    if not _FUNCTIONS.isdisjoint([x.__class__ for x in args]):
-        args = tuple([_argument(x, eager) for x in args])
-    if kwargs:
-        kwargs = {k: _argument(x, eager) for k, x in kwargs.items()}
-    return f(*args, **kwargs)
+class _Converting:
+    """A function of this package that converts the functions it is given; converting it again changes nothing."""
+
+    __slots__ = ("__wrapped__", "eager")
+
+    def __init__(self, f: FunctionType, eager: bool):
+        self.__wrapped__, self.eager = f, eager
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        eager = self.eager
+        if not _FUNCTIONS.isdisjoint([x.__class__ for x in args]):
+            args = tuple([_argument(x, eager) for x in args])
+        if kwargs:
+            kwargs = {k: _argument(x, eager) for k, x in kwargs.items()}
+        return self.__wrapped__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """Name, documentation and the like of the function."""
+        if name == "__wrapped__":  # a copy that has not been filled yet
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
 
 
 def _takes_functions(code: CodeType) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.graph import (
+from .graph import (
     Graph,
     Node,
     Value,
@@ -43,6 +43,25 @@ def prune(graph: Graph) -> Graph:
         kept.append(trimmed)
     graph.nodes = kept[::-1]
     return graph
+
+
+def settled(graph: Graph) -> Graph:
+    """A copy without what nothing needs, at any depth: an input that it uses is one that its results depend on."""
+    if "settled" not in graph.derived:
+        graph.derived["settled"] = _settled(graph)
+    return graph.derived["settled"]
+
+
+def _settled(graph: Graph) -> Graph:
+    """Outside in to know what of a region is needed, inside out to know what a region needs, until nothing goes."""
+    copy = prune(restricted(graph, range(len(graph.inputs)), range(len(graph.outputs))))
+    while True:
+        before = sum(len(node.inputs) for node in copy.nodes)
+        for node in copy.nodes:
+            if node.op.name in _TRIM:
+                node.attrs = {k: settled(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()}
+        if sum(len(node.inputs) for node in prune(copy).nodes) == before:
+            return copy
 
 
 def _as_it_is(node: Node, live: set[Value]) -> Node:
