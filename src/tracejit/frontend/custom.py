@@ -31,6 +31,10 @@ from .variable import Variable, tracer
 Rule = Callable[..., Any]
 
 
+class RuleError(TracejitError, TypeError):
+    """A function with a custom gradient that does not return, or a rule that does not take, what it should."""
+
+
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a function that returns ``(value, grad_fn)``.
 
@@ -60,7 +64,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     tf.Tensor(1.0, shape=(), dtype=float32)
     """
 
-    identity = object()  # conversion makes other functions of this one
+    identity = _Identity(f)
 
     @functools.wraps(f)
     def with_custom_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +76,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             given = [x if x.__class__ is not Tensor else next(take) for x in inputs]
             result = f(*unflatten(structure, given), **kwargs)
             if result.__class__ is not tuple or len(result) != 2 or not callable(result[1]):
-                raise TypeError(
+                raise RuleError(
                     f"a function with a custom gradient returns (value, grad_fn){at(user_location())}"
                 )
             return result
@@ -84,6 +88,32 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         return traced.run() if itself is None else itself.own_value(traced.tensors)
 
     return with_custom_gradient
+
+
+class _Identity:
+    """What a function stays through conversion, which makes another of it, and when it is defined again.
+
+    Equal where the code is the same and so is all that it closes over.
+    """
+
+    def __init__(self, f: Callable[..., Any]):
+        self.code, self.cells = getattr(f, "__code__", f), getattr(f, "__closure__", None) or ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Identity) or self.code is not other.code:
+            return False
+        return all(
+            a is b or _contents(a) is _contents(b) for a, b in zip(self.cells, other.cells, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing yet
+        return cell
 
 
 def _as_input(x: Any) -> Any:
@@ -118,8 +148,8 @@ def _rule_of(record: Record, gs: list, needs: list[bool]) -> list:
 
 def _no_forward(record: Record, tangents: list) -> list:
     raise NoGradient(
-        "a function with a custom gradient has a vjp only; forward mode cannot go through it"
-        f"{at(record.location)}"
+        f"{record.attrs['name']}: a function with a custom gradient has a vjp only; forward mode cannot go through it: "
+        f"give its tangents by custom_jvp{at(record.location)}"
     )
 
 
@@ -152,7 +182,13 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
         return _gradients(f, grad_fn, inputs, watcher.variables, seeds)
 
     shells = tuple([without_value(t) for t in (*tensors, *keys)])
-    record = Record(CUSTOM, shells, {"rule": rule}, tuple(map(without_value, outputs)), user_location())
+    record = Record(
+        CUSTOM,
+        shells,
+        {"rule": rule, "name": f.__name__},
+        tuple(map(without_value, outputs)),
+        user_location(),
+    )
     for recorder in state.recorders:
         recorder.record(record)
     return unflatten(structure, outputs)
@@ -165,7 +201,7 @@ def _gradients(
     if variables:
         if "variables" not in inspect.signature(grad_fn).parameters:
             names = ", ".join(v.name for v in variables)
-            raise TypeError(
+            raise RuleError(
                 f"the gradient function of {f.__name__} must accept the keyword argument 'variables', "
                 f"since the function uses the Variables {names}{at(_end_of(grad_fn))}"
             )

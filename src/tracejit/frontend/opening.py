@@ -55,7 +55,7 @@ def opening(call: OpenCall) -> Iterator[None]:
 def around(identity: Any, key: Any) -> Any:
     """The call whose rule is being traced and that is repeated here, or None."""
     for call in reversed(_open.calls):
-        if call.identity is identity and call.key == key:
+        if call.identity == identity and call.key == key:
             call.used = True
             return call
     return None

@@ -143,8 +143,8 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
 
 def _no_forward(record: Record, ts: list) -> list:
     raise NoGradient(
-        "a function with a custom gradient has a vjp only; forward mode cannot go through it"
-        f"{at(record.location)}"
+        f"{record.attrs['body'].name}: a function with a custom gradient has a vjp only; forward mode cannot go "
+        f"through it: give its tangents by custom_jvp{at(record.location)}"
     )
 
 
