@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
+from .depth import too_deep
 from .dim import Dim, Size, UnknownSize, same
 from .dispatch import Record, recording, state
 from .errors import GradientError, ShapeError, TracejitError, at
@@ -92,6 +93,8 @@ def backprop(
             if True in needs:
                 state.location = record.location or inherited
                 _propagate(record, gs, needs, cotangents)
+    except RecursionError as error:
+        raise too_deep(error) from None
     finally:
         state.location = inherited
     found = [cotangents.get(s) for s in sources]

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import settings
 from .arrays import default_dtype, is_weak, python_kind, to_array
+from .depth import too_deep
 from .dim import UnknownSize
 from .errors import (
     DtypeError,
@@ -357,9 +358,12 @@ def as_tensor(x: Any, dtype: Any = None) -> Tensor:
     read = getattr(x, "__tensor__", None)
     if read is not None:
         return read()
-    if x.__class__ in (list, tuple) and holds_tensors(x):
-        return JOIN[0]([as_tensor(e) if holds_tensors(e) else e for e in x])
-    array = to_array(x, dtype)
+    try:
+        if x.__class__ in (list, tuple) and holds_tensors(x):
+            return JOIN[0]([as_tensor(e) if holds_tensors(e) else e for e in x])
+        array = to_array(x, dtype)
+    except RecursionError as error:
+        raise too_deep(error) from None
     interpreter = state.interpreter
     return Tensor(array) if interpreter is None else interpreter.constant(array)
 

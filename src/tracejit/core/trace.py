@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .depth import too_deep
 from .dim import Assumptions, Dim, Size, assuming, substitute
 from .dispatch import apply, as_tensor, explain, interpreting, state
 from .errors import DtypeError, Location, at, user_location
@@ -189,13 +190,16 @@ def trace(
     """Run ``f(*symbolic tensors) -> sequence of tensors`` once and return its graph."""
     outer = state.interpreter if isinstance(state.interpreter, Trace) else None
     tracer = Trace(name, outer)
-    if assumptions is None and outer is not None:
-        return _trace(tracer, f, specs)
-    with assuming(assumptions or Assumptions()) as context:
-        traced = _trace(tracer, f, specs)
-        assert context is not None
-        traced.graph.guards = tuple(context.guards)
-        return traced
+    try:
+        if assumptions is None and outer is not None:
+            return _trace(tracer, f, specs)
+        with assuming(assumptions or Assumptions()) as context:
+            traced = _trace(tracer, f, specs)
+            assert context is not None
+            traced.graph.guards = tuple(context.guards)
+            return traced
+    except RecursionError as error:
+        raise too_deep(error) from None
 
 
 def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) -> Traced:

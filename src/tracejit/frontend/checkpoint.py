@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.depth import too_deep
 from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import TracejitError, at, user_location
 from ..core.op import ops
@@ -50,7 +51,10 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         leaves, structure = flatten((args, kwargs))
         inputs = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
         if tracer() is None and not state.recorders:
-            return _once(f, inputs, structure)
+            try:
+                return _once(f, inputs, structure)
+            except RecursionError as error:
+                raise too_deep(error) from None
         return _recomputed(compiled, inputs, structure)
 
     return run

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.backprop import gradient_graph
+from ..core.depth import too_deep
 from ..core.dim import Assumptions
 from ..core.dispatch import as_tensor, state
 from ..core.errors import SymbolicValue, TracejitError, at, user_location
@@ -211,6 +212,12 @@ class Function:
 
     def _call(self, args: tuple, kwargs: dict[str, Any], key: tuple | None = None) -> Any:
         """Any call: work out the signature, trace if it is new, run."""
+        try:
+            return self._called(args, kwargs, key)
+        except RecursionError as error:
+            raise too_deep(error) from None
+
+    def _called(self, args: tuple, kwargs: dict[str, Any], key: tuple | None) -> Any:
         if tracer() is not None or settings.current().eager:
             return self._inline(args, kwargs)
         call = self._described(args, kwargs)

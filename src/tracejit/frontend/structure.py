@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..core.depth import too_deep
+
 
 class Leaf:
     """The structure of anything that is not a nest."""
@@ -55,7 +57,10 @@ def flatten(nest: Any) -> tuple[list[Any], Structure]:
     [2, 1]
     """
     leaves: list[Any] = []
-    return leaves, _flatten(nest, leaves)
+    try:
+        return leaves, _flatten(nest, leaves)
+    except RecursionError as error:
+        raise too_deep(error) from None
 
 
 def _flatten(nest: Any, leaves: list[Any]) -> Structure:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.backplan import one, planned_backprop
+from ..core.depth import too_deep
 from ..core.dispatch import as_tensor, recording, state
 from ..core.errors import DtypeError, GradientError, Location, ShapeError, at, user_location
 from ..core.op import ops
@@ -67,8 +68,7 @@ def value_and_grad(
     def both(*args: Any, **kwargs: Any) -> Any:
         arguments, sources, structures = _prepared(args, positions(argnums, len(args)))
         recorder = _Attentive([s.serial for s in sources])
-        with recording(recorder):
-            result, *aux = _parts(f(*arguments, **kwargs), has_aux)
+        result, *aux = _parts(_recorded(recorder, f, arguments, kwargs), has_aux)
         value = _scalar(result)
         recorder.refuse_lost(value)
         found = _pulled(recorder, [value], [None], sources)
@@ -79,6 +79,17 @@ def value_and_grad(
         return ((value, *aux) if has_aux else value), answer
 
     return both
+
+
+def _recorded(
+    recorder: Recording, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None
+) -> Any:
+    """What `f` returns, under a recorder."""
+    try:
+        with recording(recorder):
+            return f(*args, **(kwargs or {}))
+    except RecursionError as error:
+        raise too_deep(error) from None
 
 
 def positions(argnums: int | Sequence[int], count: int) -> list[int]:
@@ -216,8 +227,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     """
     args, sources, structures = _prepared(primals, range(len(primals)))
     recorder = _Attentive([s.serial for s in sources])
-    with recording(recorder):
-        value, *aux = _parts(f(*args), has_aux)
+    value, *aux = _parts(_recorded(recorder, f, args), has_aux)
     leaves, structure = flatten(value)
     targets = [as_tensor(leaf) for leaf in leaves]
     recorder.refuse_lost(*targets)
@@ -332,8 +342,7 @@ class _Forward:
         self._recorder = Recording(
             [x.serial for x, a in zip(self._inputs, active, strict=True) if a], reverse=False
         )
-        with recording(self._recorder):
-            value, *self.aux = _parts(f(*unflatten(structure, self._inputs)), has_aux)
+        value, *self.aux = _parts(_recorded(self._recorder, f, unflatten(structure, self._inputs)), has_aux)
         outs, self._structure = flatten(value)
         self._targets = [as_tensor(y) for y in outs]
         self.value = unflatten(self._structure, self._targets)
@@ -376,8 +385,7 @@ def gradients_function(
         for n, x in sources.items():
             prepared[n] = x
         recorder = Recording([s.serial for s in sources.values()])
-        with recording(recorder):
-            y = as_tensor(f(*prepared, **kwargs))
+        y = as_tensor(_recorded(recorder, f, prepared, kwargs))
         weight = None if dy is None else _like(dy, y)
         found = dict(zip(sources, _pulled(recorder, [y], [weight], list(sources.values())), strict=True))
         return [found.get(n) for n in chosen]

@@ -62,7 +62,8 @@ def _explain(error: RecursionError | Escaping) -> None:
         raise Escaping(
             EndlessRecursion(
                 f"{name!r} calls itself under a condition that is known only when the compiled function runs, so "
-                f"tracing it has no end: write a loop, or let Python values decide{at(location)}"
+                "tracing, which follows both sides, has no end or one too deep for Python's stack: write a loop, or "
+                f"let Python values decide{at(location)}"
             )
         ) from None
 
