@@ -13,7 +13,8 @@ from tracejit.ops import loop as loops
 
 from . import compositions
 from .compositions import exact, names
-from .compositions.programs import AROUND, program
+from .compositions.around import AROUND
+from .compositions.programs import program
 
 #: The only thing that is refused: an exact derivative in forward mode is not known there.
 FORWARD = "a function with a custom gradient has a vjp only; forward mode cannot go through it"
@@ -36,7 +37,7 @@ def test_programs_are_the_same_for_a_seed_and_use_every_transform():
 @pytest.mark.parametrize("seed", range(40))
 def test_the_oracle_agrees_with_differences_of_its_values(seed: int):
     made = program(seed, depth=1)
-    if not made.exact or "tape" in made.text:
+    if not made.exact or "with" in made.text:
         return
     scope = {"tf": names.REFERENCE, "np": np}
     exec(made.text, scope)

@@ -216,7 +216,8 @@ matmul = bilinear(np.matmul)
 def push(f: Callable[..., Any], xs: Sequence[Any], ts: Sequence[Any]) -> tuple[Any, Any]:
     """The value and the derivative along `ts`."""
     tag = next(_tags)
-    y = f(*(Dual(tag, x, _full(t, shape(x))) for x, t in zip(xs, ts, strict=True)))
+    pairs = zip(xs, ts, strict=True)
+    y = f(*(x if t is None else Dual(tag, x, _full(t, shape(x))) for x, t in pairs))
     p, t = _parts(y, tag)
     return p, np.zeros(shape(p)) if t is None else t
 

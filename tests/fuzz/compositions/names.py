@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,8 +40,35 @@ def where(mask: Any, a: Any, b: Any) -> Any:
 # ---- derivatives ----------------------------------------------------------------------------------------
 
 
-def grad(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda x: e.jacobian(f, x)
+def _leaves(nest: Any) -> list[Any]:
+    parts = nest.values() if isinstance(nest, dict) else nest if isinstance(nest, (list, tuple)) else None
+    return [nest] if parts is None else [leaf for part in parts for leaf in _leaves(part)]
+
+
+def _rebuilt(nest: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(nest, dict):
+        return {k: _rebuilt(v, leaves) for k, v in nest.items()}
+    if isinstance(nest, (list, tuple)):
+        return type(nest)([_rebuilt(v, leaves) for v in nest])
+    return next(leaves)
+
+
+def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """Each argument that is asked for may be a nest."""
+    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+
+    def run(*args: Any) -> Any:
+        leaves = _leaves(args)
+
+        def by(k: int) -> Any:
+            return e.jacobian(
+                lambda z: f(*_rebuilt(args, iter([*leaves[:k], z, *leaves[k + 1 :]]))), leaves[k]
+            )
+
+        whole = _rebuilt(args, iter([by(k) for k in range(len(leaves))]))
+        return whole[argnums] if isinstance(argnums, int) else tuple(whole[n] for n in chosen)
+
+    return run
 
 
 def value_and_grad(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -90,6 +117,23 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
         return e.stack([f(*example(k)) for k in range(size)], out_axes)
 
     return run
+
+
+def foldl(f: Callable[[Any, Any], Any], xs: Any, start: Any) -> Any:
+    for k in range(len(xs)):
+        start = f(start, xs[k])
+    return start
+
+
+def associative_scan(f: Callable[[Any, Any], Any], xs: Any) -> Any:
+    found = [xs[0]]
+    for k in range(1, len(xs)):
+        found.append(f(found[-1], xs[k]))
+    return e.stack(found)
+
+
+def switch_case(index: Any, branches: Sequence[Callable[[], Any]]) -> Any:
+    return branches[int(index)]()
 
 
 def map_fn(f: Callable[[Any], Any], xs: Any) -> Any:
@@ -148,7 +192,7 @@ def constant(x: Any, dtype: Any = None) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    return x if x.__class__ is Dual else np.asarray(x, float)
+    return x if x.__class__ is Dual else np.asarray(x, dtype)
 
 
 REFERENCE = SimpleNamespace(
@@ -165,6 +209,11 @@ REFERENCE = SimpleNamespace(
     jacfwd=grad,
     jacrev=grad,
     float64=float,
+    int32=int,
+    TensorSpec=lambda *args: None,
+    foldl=foldl,
+    associative_scan=associative_scan,
+    switch_case=switch_case,
     Variable=constant,
     stop_gradient=e.stripped,
     custom_gradient=e.with_rule,

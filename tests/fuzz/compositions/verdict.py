@@ -21,6 +21,7 @@ from .names import REFERENCE, taped
 from .programs import Program, program
 
 _TAPED = re.compile(r"with tf\.GradientTape.*?return tape\.(gradient|jacobian)\([^)]*\)", re.DOTALL)
+_ACCUMULATED = re.compile(r"with tf\.autodiff.*?y = (\w+)\(x\)\n *return acc[^\n]*", re.DOTALL)
 _files = itertools.count()
 
 
@@ -89,13 +90,14 @@ def _expected(made: Program, x: np.ndarray) -> _Expected:
 
 
 def _without_tapes(text: str) -> str:
-    """The oracle has no tapes: the same by definition."""
+    """The oracle has neither tapes nor accumulators: the same by definition."""
 
     def definition(match: re.Match) -> str:
         inside = re.search(r"y = (\w+)\(x\)", match[0])
         assert inside is not None
         return f"return {'taped' if match[1] == 'gradient' else 'jacobian'}({inside[1]})(x)"
 
+    text = _ACCUMULATED.sub(r"return tf.jvp(\1, [x], [tf.cos(x)])[1]", text)
     return _TAPED.sub(definition, text)
 
 
