@@ -319,7 +319,7 @@ class _Call:
         self.variables, self.specs = watcher.variables, [y.spec for y in results]
         now = tracer()
         assert now is not None
-        self.value = _so_far(now, xs, results)
+        self.value = _SoFar(now, xs, results)
         with opening(self):
             rule = trace(self._rule, [s for s in self.specs if s.differentiable], self.name + "_rule")
         if any(h.assigned for h in rule.held):
@@ -346,19 +346,29 @@ class _Call:
 
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
-        graph, captured, owners = self.value
-        held = [*captured, *(v.__tensor__() for v in owners)]
+        graph = self.value.graph()
+        held = [*self.value.captured, *(v.__tensor__() for v in self.value.owners)]
         attrs = {"body": graph, "level": self.level, "arguments": len(tensors)}
         return unflatten(self.structure, list(apply(ops.own_value, (*tensors, *held), attrs)))
 
 
-def _so_far(now: Trace, xs: Sequence[Tensor], results: Sequence[Tensor]) -> tuple[Graph, list, list]:
-    """What has been traced up to now as a graph of `xs`, of what it captures and of Variables; and these."""
-    captured, held = list(now.captures.values()), list(now.held.values())
-    values = [*(now.value(x) for x in xs), *(v for _, v in captured), *(now.value(h.entry) for h in held)]
-    whole = Graph(now.graph.name, values, list(now.graph.nodes), [now.value(y) for y in results])
-    graph = restricted(whole, range(len(values)), range(len(results)))
-    return graph, [t for t, _ in captured], [h.owner for h in held]
+class _SoFar:
+    """What has been traced up to now, as a function of `xs`, of what it captures and of Variables."""
+
+    def __init__(self, now: Trace, xs: Sequence[Tensor], results: Sequence[Tensor]):
+        self.now, self.nodes = now, len(now.graph.nodes)
+        captured, held = list(now.captures.values()), list(now.held.values())
+        self.captured, self.owners = [t for t, _ in captured], [h.owner for h in held]
+        entries = [*xs, *(h.entry for h in held)]
+        values = [now.value(t) for t in entries]
+        self.inputs = [*values[: len(xs)], *(v for _, v in captured), *values[len(xs) :]]
+        self.outputs = [now.value(y) for y in results]
+
+    def graph(self) -> Graph:
+        """A graph of its own; most rules do not ask."""
+        nodes = self.now.graph.nodes[: self.nodes]
+        whole = Graph(self.now.graph.name, self.inputs, nodes, self.outputs)
+        return restricted(whole, range(len(self.inputs)), range(len(self.outputs)))
 
 
 def _held(now: Trace, kept: Sequence[Tensor]) -> list[Tensor]:
