@@ -20,6 +20,7 @@ from .compositions.programs import program
 FORWARD = "a function with a custom gradient has a vjp only; forward mode cannot go through it"
 
 
+@pytest.mark.slow
 def test_compositions_agree_with_exact_derivatives_and_differences():
     outcomes = [compositions.check(seed) for seed in range(200)]
     wrong = [f"{o.program}\n{o.reason}" for o in outcomes if o.kind == "wrong"]
@@ -54,6 +55,7 @@ def _first_wrong(limit: int = 100) -> int:
     return next((seed for seed in range(limit) if compositions.check(seed).kind == "wrong"), limit)
 
 
+@pytest.mark.slow
 def test_a_dropped_tangent_in_the_rule_of_loops_is_found(monkeypatch: pytest.MonkeyPatch):
     right = loops._loop_jvp
     op = OPS["loop"]
@@ -68,6 +70,7 @@ def test_a_dropped_tangent_in_the_rule_of_loops_is_found(monkeypatch: pytest.Mon
     assert _first_wrong() < 100
 
 
+@pytest.mark.slow
 def test_a_wrong_batching_rule_is_found(monkeypatch: pytest.MonkeyPatch):
     op = OPS["reduce_sum"]
     right = op.batch
@@ -80,6 +83,7 @@ def test_a_wrong_batching_rule_is_found(monkeypatch: pytest.MonkeyPatch):
     assert _first_wrong() < 100
 
 
+@pytest.mark.slow
 def test_a_swapped_sign_in_a_derivative_is_found(monkeypatch: pytest.MonkeyPatch):
     op = OPS["cos"]
     rule = op.partial[0]
