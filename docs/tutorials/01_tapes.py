@@ -17,7 +17,7 @@ x = tf.Variable(3.0)
 with tf.GradientTape() as tape:
     y = x**2
 print(tape.gradient(y, x).numpy())
-# > 6.0
+#> 6.0
 
 # %% [markdown]
 # ## Weights of a layer
@@ -36,9 +36,9 @@ with tf.GradientTape(persistent=True) as tape:
 
 dl_dw, dl_db = tape.gradient(loss, [w, b])
 print(w.shape, dl_dw.shape)
-# > (3, 2) (3, 2)
+#> (3, 2) (3, 2)
 print(tape.gradient(loss, {"w": w, "b": b})["b"])
-# > tf.Tensor([22. 28.], shape=(2,), dtype=float32)
+#> tf.Tensor([22. 28.], shape=(2,), dtype=float32)
 
 # %% [markdown]
 # A layer knows its own weights:
@@ -50,8 +50,8 @@ with tf.GradientTape() as tape:
     loss = tf.reduce_mean(layer(data) ** 2)
 for variable, g in zip(layer.trainable_variables, tape.gradient(loss, layer.trainable_variables)):
     print(f"{variable.name}, shape: {g.shape}")
-# > dense/kernel:0, shape: (3, 2)
-# > dense/bias:0, shape: (2,)
+#> dense/kernel:0, shape: (3, 2)
+#> dense/bias:0, shape: (2,)
 
 # %% [markdown]
 # ## What is watched
@@ -68,12 +68,12 @@ with tf.GradientTape() as tape:
     y = (x0**2) + (x1**2) + (x2**2)
 for g in tape.gradient(y, [x0, x1, x2, x3]):
     print(g)
-# > tf.Tensor(6.0, shape=(), dtype=float32)
-# > None
-# > None
-# > None
+#> tf.Tensor(6.0, shape=(), dtype=float32)
+#> None
+#> None
+#> None
 print([variable.name for variable in tape.watched_variables()])
-# > ['x0:0']
+#> ['x0:0']
 
 # %%
 x = tf.constant(3.0)
@@ -81,7 +81,7 @@ with tf.GradientTape() as tape:
     tape.watch(x)
     y = x**2
 print(tape.gradient(y, x).numpy())
-# > 6.0
+#> 6.0
 
 # %%
 x0 = tf.Variable(0.0)
@@ -95,8 +95,8 @@ with tf.GradientTape(watch_accessed_variables=False) as tape:
 grad = tape.gradient(ys, {"x0": x0, "x1": x1})
 print("dy/dx0:", grad["x0"])
 print("dy/dx1:", grad["x1"].numpy())
-# > dy/dx0: None
-# > dy/dx1: 0.9999546
+#> dy/dx0: None
+#> dy/dx1: 0.9999546
 
 # %% [markdown]
 # ## Intermediate results, several gradients
@@ -111,7 +111,7 @@ with tf.GradientTape() as tape:
     y = x * x
     z = y * y
 print(tape.gradient(z, y).numpy())
-# > 18.0
+#> 18.0
 
 # %%
 x = tf.constant([1, 3.0])
@@ -122,8 +122,8 @@ with tf.GradientTape(persistent=True) as tape:
 print(tape.gradient(z, x).numpy())
 print(tape.gradient(y, x).numpy())
 del tape
-# > [  4. 108.]
-# > [2. 6.]
+#> [  4. 108.]
+#> [2. 6.]
 
 # %% [markdown]
 # ## Targets that are not one number
@@ -136,14 +136,14 @@ with tf.GradientTape() as tape:
     y0 = x**2
     y1 = 1 / x
 print(tape.gradient({"y0": y0, "y1": y1}, x).numpy())
-# > 3.75
+#> 3.75
 
 # %%
 x = tf.Variable(2.0)
 with tf.GradientTape() as tape:
     y = x * [3.0, 4.0]
 print(tape.gradient(y, x).numpy())
-# > 7.0
+#> 7.0
 
 # %% [markdown]
 # Where each element depends on its own element only, that sum separates: the derivative of a curve is one call.
@@ -155,7 +155,7 @@ with tf.GradientTape() as tape:
     y = tf.nn.sigmoid(x)
 dy_dx = tape.gradient(y, x)
 print(f"{dy_dx[100]:.3f} {dy_dx[0]:.7f}")
-# > 0.250 0.0000454
+#> 0.250 0.0000454
 
 # %%
 try:
@@ -188,9 +188,9 @@ dv0, dv1 = tape.gradient(result, [v0, v1])
 print(dv0)
 print(dv1)
 print(tape.gradient(result, x))
-# > tf.Tensor(1.0, shape=(), dtype=float32)
-# > None
-# > None
+#> tf.Tensor(1.0, shape=(), dtype=float32)
+#> None
+#> None
 
 # %% [markdown]
 # ## Every way to get `None`, and how to ask why
@@ -203,7 +203,7 @@ y = tf.Variable(3.0)
 with tf.GradientTape() as tape:
     z = y * y
 print(tape.gradient(z, x), "-", tape.explain(z, x).cause)
-# > None - not connected
+#> None - not connected
 
 # %% [markdown]
 # A Variable replaced by a tensor: `x = x + 1` where `x.assign_add(1)` was meant.
@@ -217,9 +217,9 @@ for epoch in range(2):
     if epoch == 0:
         x = x + 1
 print(tape.explain(y, x).cause)
-# > Variable : tf.Tensor(1.0, shape=(), dtype=float32)
-# > Tensor : None
-# > replaced
+#> Variable : tf.Tensor(1.0, shape=(), dtype=float32)
+#> Tensor : None
+#> replaced
 
 # %% [markdown]
 # A computation in NumPy:
@@ -231,7 +231,7 @@ with tf.GradientTape() as tape:
     y = np.mean(x2, axis=0)
     y = tf.reduce_mean(y, axis=0)
 print(tape.gradient(y, x), "-", tape.explain(y, x).cause)
-# > None - numpy
+#> None - numpy
 
 # %% [markdown]
 # Integers (watching one warns):
@@ -247,8 +247,8 @@ with warnings.catch_warnings(record=True) as caught:
         y = x * x
 print(tape.gradient(y, x), "-", tape.explain(y, x).cause)
 print(caught[0].message)
-# > None - integer
-# > The dtype of the watched tensor must be floating (e.g. tf.float32), got tf.int32
+#> None - integer
+#> The dtype of the watched tensor must be floating (e.g. tf.float32), got tf.int32
 
 # %% [markdown]
 # State: a Variable that is read gives what it holds, not how that came about.
@@ -260,7 +260,7 @@ with tf.GradientTape() as tape:
     x1.assign_add(x0)
     y = x1**2
 print(tape.gradient(y, x0), "-", tape.explain(y, x0).cause)
-# > None - state
+#> None - state
 
 # %% [markdown]
 # An operation without a gradient is an error, not a silent `None`:
@@ -275,7 +275,7 @@ try:
     raise AssertionError("this should not happen")
 except LookupError as e:
     print("LookupError:", str(e).splitlines()[0])
-# > LookupError: gradient registry has no entry for: AdjustContrastv2
+#> LookupError: gradient registry has no entry for: AdjustContrastv2
 
 # %% [markdown]
 # ## Zeros instead of `None`
@@ -286,4 +286,4 @@ y = tf.Variable(3.0)
 with tf.GradientTape() as tape:
     z = y**2
 print(tape.gradient(z, x, unconnected_gradients=tf.UnconnectedGradients.ZERO))
-# > tf.Tensor([0. 0.], shape=(2,), dtype=float32)
+#> tf.Tensor([0. 0.], shape=(2,), dtype=float32)

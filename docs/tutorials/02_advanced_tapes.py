@@ -19,8 +19,8 @@ with tf.GradientTape() as t:
 grad = t.gradient(z, {"x": x, "y": y})
 print("dz/dx:", grad["x"])
 print("dz/dy:", grad["y"])
-# > dz/dx: tf.Tensor(4.0, shape=(), dtype=float32)
-# > dz/dy: None
+#> dz/dx: tf.Tensor(4.0, shape=(), dtype=float32)
+#> dz/dy: None
 
 # %%
 reset = True
@@ -32,8 +32,8 @@ with tf.GradientTape() as t:
 grad = t.gradient(z, {"x": x, "y": y})
 print("dz/dx:", grad["x"])
 print("dz/dy:", grad["y"])
-# > dz/dx: tf.Tensor(4.0, shape=(), dtype=float32)
-# > dz/dy: None
+#> dz/dx: tf.Tensor(4.0, shape=(), dtype=float32)
+#> dz/dy: None
 
 # %% [markdown]
 # `stop_gradient` does the same for one value, without touching the tape:
@@ -45,8 +45,8 @@ with tf.GradientTape() as t:
 grad = t.gradient(z, {"x": x, "y": y})
 print("dz/dx:", grad["x"])
 print("dz/dy:", grad["y"])
-# > dz/dx: tf.Tensor(4.0, shape=(), dtype=float32)
-# > dz/dy: None
+#> dz/dx: tf.Tensor(4.0, shape=(), dtype=float32)
+#> dz/dy: None
 
 # %% [markdown]
 # ## Custom gradients
@@ -54,7 +54,6 @@ print("dz/dy:", grad["y"])
 # Four reasons to write one: an operation made of nothing known, a formula that is unstable where its derivative is
 # not, an expensive value that the backward can use again, and a value to change without changing its gradient.
 # Here the last: the identity, whose gradient is clipped.
-
 
 # %%
 @tf.custom_gradient
@@ -69,7 +68,7 @@ v = tf.Variable(2.0)
 with tf.GradientTape() as t:
     output = clip_gradients(v * v)
 print(t.gradient(output, v))
-# > tf.Tensor(2.0, shape=(), dtype=float32)
+#> tf.Tensor(2.0, shape=(), dtype=float32)
 
 # %% [markdown]
 # A function with its own gradient can be saved with the model it is part of, and is differentiated after loading:
@@ -92,12 +91,11 @@ loaded = tf.saved_model.load(folder)
 with tf.GradientTape() as t:
     output = loaded.call_custom_grad(v * v)
 print(t.gradient(output, v))
-# > tf.Tensor(2.0, shape=(), dtype=float32)
+#> tf.Tensor(2.0, shape=(), dtype=float32)
 
 # %% [markdown]
 # The unstable formula: `log(1 + exp(x))` overflows at 100, and its gradient is `nan`, eagerly and compiled: nothing is
 # rewritten behind your back. With a gradient of its own it is 1.
-
 
 # %%
 def log1pexp(x):
@@ -120,10 +118,10 @@ for f in (log1pexp, stable_log1pexp, tf.function(log1pexp), tf.function(stable_l
         t.watch(x)
         y = f(x)
     print(t.gradient(y, x).numpy())
-# > nan
-# > 1.0
-# > nan
-# > 1.0
+#> nan
+#> 1.0
+#> nan
+#> 1.0
 
 # %% [markdown]
 # ## Several tapes
@@ -140,8 +138,8 @@ with tf.GradientTape() as tape0, tf.GradientTape() as tape1:
     ys = tf.reduce_sum(y)
 print(tape0.gradient(ys, x0).numpy())
 print(tape1.gradient(ys, x1).numpy())
-# > 1.0
-# > 0.25
+#> 1.0
+#> 0.25
 
 # %% [markdown]
 # ## Higher derivatives
@@ -157,8 +155,8 @@ with tf.GradientTape() as t2:
 d2y_dx2 = t2.gradient(dy_dx, x)
 print("dy_dx:", dy_dx.numpy())
 print("d2y_dx2:", d2y_dx2.numpy())
-# > dy_dx: 3.0
-# > d2y_dx2: 6.0
+#> dy_dx: 3.0
+#> d2y_dx2: 6.0
 
 # %% [markdown]
 # A penalty on how strongly a network reacts to its input is a gradient of a gradient, too:
@@ -176,7 +174,7 @@ with tf.GradientTape() as t2:
     g1_mag = tf.norm(g1)
 dg1_mag = t2.gradient(g1_mag, layer.trainable_variables)
 print([variable.shape for variable in dg1_mag])
-# > [(5, 10), (10,)]
+#> [(5, 10), (10,)]
 
 # %% [markdown]
 # ## Jacobians
@@ -190,7 +188,7 @@ with tf.GradientTape() as tape:
     y = tf.nn.sigmoid(x + delta)
 dy_dx = tape.jacobian(y, delta)
 print(y.shape, dy_dx.shape)
-# > (201,) (201,)
+#> (201,) (201,)
 
 # %%
 x = tf.random.normal([7, 5])
@@ -199,12 +197,12 @@ with tf.GradientTape(persistent=True) as tape:
     y = layer(x)
 j = tape.jacobian(y, layer.kernel)
 print(layer.kernel.shape, j.shape)
-# > (5, 10) (7, 10, 5, 10)
+#> (5, 10) (7, 10, 5, 10)
 g = tape.gradient(y, layer.kernel)
 print("g.shape:", g.shape)
 print("delta:", bool(tf.reduce_max(tf.abs(g - tf.reduce_sum(j, axis=[0, 1]))) < 1e-3))
-# > g.shape: (5, 10)
-# > delta: True
+#> g.shape: (5, 10)
+#> delta: True
 
 # %% [markdown]
 # The Hessian, and one step of Newton's method with it:
@@ -222,14 +220,14 @@ with tf.GradientTape() as t2:
 h = t2.jacobian(g, layer1.kernel)
 print(f"layer.kernel.shape: {layer1.kernel.shape}")
 print(f"h.shape: {h.shape}")
-# > layer.kernel.shape: (5, 8)
-# > h.shape: (5, 8, 5, 8)
+#> layer.kernel.shape: (5, 8)
+#> h.shape: (5, 8, 5, 8)
 
 n_params = tf.reduce_prod(tf.constant(layer1.kernel.shape))
 g_vec = tf.reshape(g, [40, 1])
 h_mat = tf.reshape(h, [40, 40])
 print(int(n_params), bool(tf.reduce_max(tf.abs(h_mat - tf.transpose(h_mat))) < 1e-5))
-# > 40 True
+#> 40 True
 update = tf.linalg.solve(h_mat + 1e-3 * tf.eye(40), g_vec)
 _ = layer1.kernel.assign_sub(tf.reshape(update, [5, 8]))
 
@@ -245,7 +243,7 @@ with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
     y = layer2(layer1(x))
 j = tape.jacobian(y, x)
 print(j.shape)
-# > (7, 6, 7, 5)
+#> (7, 6, 7, 5)
 jb = tape.batch_jacobian(y, x)
 print(jb.shape, bool(tf.reduce_max(tf.abs(jb - tf.reduce_sum(j, axis=2))) < 1e-6))
-# > (7, 6, 5) True
+#> (7, 6, 5) True

@@ -12,21 +12,21 @@ import tracejit as tf
 # %%
 x = tf.range(4, dtype=tf.float32)
 print(x)
-# > tf.Tensor([0. 1. 2. 3.], shape=(4,), dtype=float32)
+#> tf.Tensor([0. 1. 2. 3.], shape=(4,), dtype=float32)
 x = tf.Variable(tf.reshape(x, (4, 1)))
 with tf.GradientTape() as t:
     y = 2 * tf.matmul(tf.transpose(x), x)
 print(y)
-# > tf.Tensor([[28.]], shape=(1, 1), dtype=float32)
+#> tf.Tensor([[28.]], shape=(1, 1), dtype=float32)
 x_grad = t.gradient(y, x)
 print(x_grad)
-# > tf.Tensor(
-# > [[ 0.]
-# >  [ 4.]
-# >  [ 8.]
-# >  [12.]], shape=(4, 1), dtype=float32)
+#> tf.Tensor(
+#> [[ 0.]
+#>  [ 4.]
+#>  [ 8.]
+#>  [12.]], shape=(4, 1), dtype=float32)
 print(tf.reduce_all(x_grad == 4 * x).numpy())
-# > True
+#> True
 
 # %% [markdown]
 # ## Detaching a part
@@ -40,14 +40,13 @@ with tf.GradientTape(persistent=True) as t:
     u = tf.stop_gradient(y)
     z = u * x
 print(tf.reduce_all(t.gradient(z, x) == u).numpy(), tf.reduce_all(t.gradient(y, x) == 2 * x).numpy())
-# > True True
+#> True True
 
 # %% [markdown]
 # ## Loops that end when the data says so
 #
 # How often this loop runs depends on the size of `a`, and which branch it ends in on its sign. It is linear in pieces:
 # the gradient is the factor of the piece.
-
 
 # %%
 def f(a):
@@ -67,14 +66,13 @@ for value in (0.7, 3.0, 800.0, -5.0):
         d = f(a)
     g = t.gradient(d, a)
     print(f"{value:>6}: {g.numpy():>8} {bool(abs(g - d / a) <= 1e-6 * abs(g))}")
-# >    0.7:   2048.0 True
-# >    3.0:    512.0 True
-# >  800.0:      2.0 True
-# >   -5.0:  25600.0 True
+#>    0.7:   2048.0 True
+#>    3.0:    512.0 True
+#>  800.0:      2.0 True
+#>   -5.0:  25600.0 True
 
 # %% [markdown]
 # Compiled, the loop and its backward are machine code, for any number of iterations, traced once:
-
 
 # %%
 @tf.function
@@ -88,11 +86,11 @@ def value_and_gradient(a):
 for value in (0.7, 3.0, 800.0, -5.0):
     print(f"{value:>6}: {value_and_gradient(tf.constant(value))[1].numpy():>8}")
 print("traces:", value_and_gradient.experimental_get_tracing_count())
-# >    0.7:   2048.0
-# >    3.0:    512.0
-# >  800.0:      2.0
-# >   -5.0:  25600.0
-# > traces: 1
+#>    0.7:   2048.0
+#>    3.0:    512.0
+#>  800.0:      2.0
+#>   -5.0:  25600.0
+#> traces: 1
 
 # %% [markdown]
 # ## The derivative of a sine, without knowing it
@@ -104,7 +102,7 @@ with tf.GradientTape() as t:
     y = tf.sin(x)
 slope = t.gradient(y, x)
 print(f"{float(tf.reduce_max(tf.abs(slope - tf.cos(x)))):.0e}")
-# > 0e+00
+#> 0e+00
 
 # %%
 try:

@@ -14,7 +14,6 @@ tfe = tf.contrib.eager
 # %% [markdown]
 # ## Derivatives of a function
 
-
 # %%
 def f(x):
     return tf.square(tf.sin(x))
@@ -24,11 +23,10 @@ assert f(pi / 2).numpy() == 1.0
 grad_f = tfe.gradients_function(f)
 assert tf.abs(grad_f(pi / 2)[0]).numpy() < 1e-7
 print(f(pi / 2).numpy())
-# > 1.0
+#> 1.0
 
 # %% [markdown]
 # Functions of functions: the gradient of a gradient, as far as one likes.
-
 
 # %%
 def grad(f):
@@ -38,7 +36,7 @@ def grad(f):
 x = tf.lin_space(-2 * pi, 2 * pi, 100)
 curves = [f(x), grad(f)(x), grad(grad(f))(x), grad(grad(grad(f)))(x)]
 print([f"{float(tf.reduce_max(tf.abs(curve))):.3f}" for curve in curves])
-# > ['1.000', '1.000', '2.000', '3.999']
+#> ['1.000', '1.000', '2.000', '3.999']
 
 # %%
 try:
@@ -54,7 +52,6 @@ if plt:
 # %% [markdown]
 # ## Loops and powers
 
-
 # %%
 def f(x, y):
     output = 1
@@ -68,7 +65,7 @@ def g(x, y):
 
 
 print(f(3.0, 2).numpy(), g(3.0, 2).numpy(), f(4.0, 3).numpy(), g(4.0, 3).numpy())
-# > 9.0 6.0 64.0 48.0
+#> 9.0 6.0 64.0 48.0
 
 # %% [markdown]
 # ## Tapes
@@ -81,9 +78,9 @@ with tf.GradientTape(persistent=True) as t:
     z = tf.multiply(y, y)
 print(t.gradient(z, y).numpy())
 print(t.gradient(z, x).numpy())
-# > 8.0
-# > [[8. 8.]
-# >  [8. 8.]]
+#> 8.0
+#> [[8. 8.]
+#>  [8. 8.]]
 
 # %%
 x = tf.constant(1.0)
@@ -94,7 +91,7 @@ with tf.GradientTape() as t:
     dy_dx = t2.gradient(y, x)
 d2y_dx2 = t.gradient(dy_dx, x)
 print(dy_dx.numpy(), d2y_dx2.numpy())
-# > 3.0 6.0
+#> 3.0 6.0
 
 # %% [markdown]
 # ## A line through noisy points, by hand
@@ -117,4 +114,4 @@ for _ in range(200):
     W.assign_sub(dw * 0.1)
     B.assign_sub(db * 0.1)
 print(f"{abs(W.numpy() - 3) < 0.1} {abs(B.numpy() - 2) < 0.1} {0.8 < current.numpy() < 1.2}")
-# > True True True
+#> True True True

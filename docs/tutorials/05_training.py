@@ -35,17 +35,16 @@ for step in range(61):
     intercept.assign_sub(0.3 * by_intercept)
     if step % 20 == 0:
         print(f"step {step:2}: loss {loss:.3f}, slope {slope:.2f}, intercept {intercept:.2f}")
-# > step  0: loss 7.079, slope 0.61, intercept 1.20
-# > step 20: loss 0.005, slope 2.98, intercept 2.00
-# > step 40: loss 0.005, slope 3.01, intercept 2.00
-# > step 60: loss 0.005, slope 3.01, intercept 2.00
+#> step  0: loss 7.079, slope 0.61, intercept 1.20
+#> step 20: loss 0.005, slope 2.98, intercept 2.00
+#> step 40: loss 0.005, slope 3.01, intercept 2.00
+#> step 60: loss 0.005, slope 3.01, intercept 2.00
 
 # %% [markdown]
 # ## Variables in a Module
 #
 # A `Module` finds the Variables that its attributes hold, in lists and in other modules too. So the loop need
 # not name them, and an optimizer can take them all.
-
 
 # %%
 class Line(tf.Module):
@@ -66,7 +65,7 @@ for _ in range(60):
     variables = line.trainable_variables
     optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
 print({v.name: round(float(v), 2) for v in line.trainable_variables})
-# > {'intercept:0': 2.0, 'slope:0': 3.01}
+#> {'intercept:0': 2.0, 'slope:0': 3.01}
 
 # %% [markdown]
 # ## A network
@@ -89,7 +88,7 @@ def network():
 
 model = network()
 print(model(points).shape, [v.shape for v in model.trainable_variables])
-# > (200, 1) [(2, 16), (16,), (16, 1), (1,)]
+#> (200, 1) [(2, 16), (16,), (16, 1), (1,)]
 
 # %% [markdown]
 # ## A compiled step, with metrics
@@ -125,9 +124,9 @@ for epoch in range(40):
         train_step(batch, wanted)
     curve.append(float(mean_loss.result()))
 print(f"{int(optimizer.iterations)} steps, traced {train_step.experimental_get_tracing_count()} times")
-# > 400 steps, traced 2 times
+#> 400 steps, traced 2 times
 print(f"accuracy {accuracy.result():.1f}; is the loss a tenth of the first? {curve[-1] < curve[0] / 10}")
-# > accuracy 1.0; is the loss a tenth of the first? True
+#> accuracy 1.0; is the loss a tenth of the first? True
 
 # %%
 try:
@@ -151,12 +150,12 @@ fitted = network()
 fitted.compile(tf.optimizers.Adam(0.03), loss=loss_of, metrics=[tf.metrics.BinaryAccuracy(threshold=0.0)])
 history = fitted.fit(points, labels, batch_size=20, epochs=40, verbose=0)
 print(sorted(history.history), len(history.history["loss"]))
-# > ['binary_accuracy', 'loss'] 40
+#> ['binary_accuracy', 'loss'] 40
 _, found = fitted.evaluate(points, labels, verbose=0)
 print(f"accuracy {found:.1f}")
-# > accuracy 1.0
+#> accuracy 1.0
 print((fitted.predict(points[[0, 1, 198, 199]], verbose=0) > 0).ravel())
-# > [False False  True  True]
+#> [False False  True  True]
 
 # %% [markdown]
 # ## Checkpoints: to go on later
@@ -171,10 +170,10 @@ path = checkpoint.save(Path(folder.name) / "run")
 before = loss_of(labels, model(points)).numpy()
 train_step(points[:20], labels[:20])
 print("trained on:", loss_of(labels, model(points)).numpy() != before)
-# > trained on: True
+#> trained on: True
 checkpoint.restore(path)
 print("restored:  ", loss_of(labels, model(points)).numpy() == before, int(optimizer.iterations))
-# > restored:   True 400
+#> restored:   True 400
 
 # %% [markdown]
 # In a new process the objects are made first and the values restored then. Weights that do not exist yet, as
@@ -184,14 +183,13 @@ print("restored:  ", loss_of(labels, model(points)).numpy() == before, int(optim
 again, its_optimizer = network(), tf.optimizers.Adam(0.03)
 restored = tf.train.Checkpoint(model=again, optimizer=its_optimizer).restore(path)
 print(tf.reduce_all(again(points) == model(points)).numpy())
-# > True
+#> True
 
 # %% [markdown]
 # ## Saved models: to use without the source
 #
 # `saved_model.save` keeps the graphs of compiled functions together with the Variables. What is loaded needs
 # none of the classes above, and can be differentiated and trained further.
-
 
 # %%
 class Classifier(tf.Module):
@@ -207,9 +205,9 @@ class Classifier(tf.Module):
 tf.saved_model.save(Classifier(model), Path(folder.name) / "classifier")
 loaded = tf.saved_model.load(Path(folder.name) / "classifier")
 print((loaded.probability(points[[50, 150]]) > 0.5).numpy().ravel())
-# > [False  True]
+#> [False  True]
 with tf.GradientTape() as tape:
     total = tf.reduce_sum(loaded.probability(points))
 print(len(tape.gradient(total, loaded.trainable_variables)), "gradients")
-# > 4 gradients
+#> 4 gradients
 folder.cleanup()

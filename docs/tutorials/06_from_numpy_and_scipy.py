@@ -18,7 +18,6 @@ import tracejit.numpy as tnp
 # the springs store and what the weights lose by hanging low. `xp` is the array library to compute with: NumPy
 # first.
 
-
 # %%
 def energy(heights, stiffness=50.0, xp=np):
     whole = xp.concatenate([xp.zeros(1), heights, xp.zeros(1)])
@@ -29,7 +28,7 @@ def energy(heights, stiffness=50.0, xp=np):
 
 heights = -0.3 * np.sin(np.pi * np.linspace(0.0, 1.0, 10)[1:-1])
 print(f"{energy(heights):.6f}")
-# > 1.167108
+#> 1.167108
 
 # %% [markdown]
 # With `tracejit.numpy` in its place the values are the same, in float64 as NumPy's are.
@@ -37,7 +36,7 @@ print(f"{energy(heights):.6f}")
 # %%
 value = energy(heights, xp=tnp)
 print(f"{value:.6f}", value.dtype)
-# > 1.167108 float64
+#> 1.167108 float64
 
 # %% [markdown]
 # Given a tensor, NumPy's own functions of single elements give a tensor again. The others, such as `np.sum`,
@@ -46,13 +45,12 @@ print(f"{value:.6f}", value.dtype)
 # %%
 tensor = tf.constant(heights)
 print(type(np.sin(tensor)).__name__, type(np.sum(tensor)).__name__, type(tnp.sum(tensor)).__name__)
-# > Tensor float64 Tensor
+#> Tensor float64 Tensor
 
 # %% [markdown]
 # ## Its gradient, checked
 #
 # `tf.grad` makes a function that returns the derivative. Central differences agree as far as they can.
-
 
 # %%
 def hanging(heights):
@@ -66,9 +64,9 @@ differences = [
     for unit in np.eye(len(heights))
 ]
 print(np.allclose(slopes, differences, rtol=1e-7, atol=1e-8))
-# > True
+#> True
 print(np.round(slopes.numpy()[:4], 3))
-# > [-3.056 -4.647 -3.449 -0.655]
+#> [-3.056 -4.647 -3.449 -0.655]
 
 # %% [markdown]
 # ## Compiled
@@ -79,7 +77,7 @@ print(np.round(slopes.numpy()[:4], 3))
 both = tf.function(tf.value_and_grad(hanging))
 value, slopes_again = both(heights)
 print(f"{value:.6f}", np.allclose(slopes_again, slopes, rtol=1e-12))
-# > 1.167108 True
+#> 1.167108 True
 
 # %% [markdown]
 # ## Many cases at once
@@ -91,9 +89,9 @@ stiffness = np.array([20.0, 50.0, 100.0])
 of_many = tf.vmap(lambda k: tf.value_and_grad(lambda h: energy(h, k, xp=tnp))(heights))
 values, gradients = of_many(stiffness)
 print(np.round(values.numpy(), 3), gradients.shape)
-# > [0.353 1.167 2.523] (3, 8)
+#> [0.353 1.167 2.523] (3, 8)
 print(np.allclose(values, [energy(heights, k) for k in stiffness]))
-# > True
+#> True
 
 # %% [markdown]
 # ## Second derivatives
@@ -106,9 +104,9 @@ hessian = tf.hessian(hanging)(heights)
 vector = np.cos(np.arange(len(heights)))
 product = tf.hvp(hanging, [heights], [vector])
 print(np.allclose(product, hessian.numpy() @ vector))
-# > True
+#> True
 print(hessian.shape, np.abs(np.triu(hessian.numpy(), 2)).max() < 1e-12)
-# > (8, 8) True
+#> (8, 8) True
 
 # %% [markdown]
 # ## The shape of the chain, by SciPy
@@ -146,9 +144,9 @@ def by_newton():
 
 shape = by_scipy() if optimize else by_newton()
 print(np.round(shape[:4], 4), np.allclose(shape, shape[::-1], atol=1e-5))
-# > [-0.0295 -0.0562 -0.0795 -0.0979] True
+#> [-0.0295 -0.0562 -0.0795 -0.0979] True
 print(f"{energy(shape):.4f}", np.abs(both(shape)[1].numpy()).max() < 1e-6)
-# > -0.0436 True
+#> -0.0436 True
 
 # %%
 try:
@@ -173,16 +171,16 @@ with tf.GradientTape(persistent=True) as tape:
     smoothed = np.convolve(x.numpy(), [0.25, 0.5, 0.25], mode="same")
     loss = tnp.sum(smoothed**2)
 print(tape.gradient(loss, x))
-# > None
+#> None
 why = tape.explain(loss, x)
 print(why.cause)
-# > numpy
+#> numpy
 print(why.remedy)
-# > use the tracejit function instead of NumPy's, or stay with tensors: gradients do not pass arrays
+#> use the tracejit function instead of NumPy's, or stay with tensors: gradients do not pass arrays
 
 # %%
 with tf.GradientTape() as tape:
     smoothed = tnp.convolve(x, [0.25, 0.5, 0.25], mode="same")
     loss = tnp.sum(smoothed**2)
 print(np.round(tape.gradient(loss, x).numpy()[:3], 3))
-# > [-0.193 -0.363 -0.489]
+#> [-0.193 -0.363 -0.489]

@@ -167,7 +167,7 @@ class Reachable:
         for where, container, before in self.containers:
             now = contents_of(container)
             if where is not None and not same_contents(now, before):
-                if any(map(_has_number, _new_items(now, before))):
+                if any(_counts(*pair) for pair in _other_items(now, before)):
                     yield Change(where(), container.__class__ is list and len(now) > len(before))
 
     def foreign(self) -> Any:
@@ -265,12 +265,16 @@ def _same_items(a: Any, b: Any) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
-def _new_items(now: Any, before: Any) -> Iterator[Any]:
-    """The items that are not what they were."""
-    if now.__class__ is dict:
-        yield from (v for k, v in now.items() if before.get(k, UNSET) is not v)
-    else:
-        yield from (v for k, v in enumerate(now) if k >= len(before) or before[k] is not v)
+def _other_items(now: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+    """The items that are not what they were, with what they were."""
+    pairs = now.items() if now.__class__ is dict else enumerate(now)
+    known = before if before.__class__ is dict else dict(enumerate(before))
+    yield from ((x, known.get(k, UNSET)) for k, x in pairs if known.get(k, UNSET) is not x)
+
+
+def _counts(now: Any, before: Any) -> bool:
+    """Is an item something to hand on? What is put in by Python alone, as into a log, happens once, while tracing."""
+    return _has_traced(now) if before is UNSET else _has_number(now)
 
 
 def _leaves(x: Any) -> list[Any]:
