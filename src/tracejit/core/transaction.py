@@ -24,7 +24,7 @@ from .trace import Trace
 
 
 class _Open(threading.local):
-    innermost: Attempt | None = None
+    innermost: Attempt | Whole | None = None
 
 
 _open = _Open()
@@ -48,6 +48,39 @@ class Unwinding(BaseException):
         return self
 
 
+class Whole:
+    """What is traced once, and nobody tries again; a context.
+
+    Does nothing but raise what was meant to leave it and was caught by a handler of the traced program.
+    """
+
+    __slots__ = ("unwinding", "around")
+
+    def __init__(self) -> None:
+        self.unwinding: Unwinding | None = None
+        self.around: Attempt | Whole | None = None
+
+    def __enter__(self) -> Whole:
+        self.around = _open.innermost
+        _open.innermost = self
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _open.innermost = self.around
+        _leave(self, error)
+
+
+def _leave(inside: Whole | Attempt, error: BaseException | None) -> None:
+    """Hand on, or raise again, what was raised inside to leave it."""
+    left = error if isinstance(error, Unwinding) else inside.unwinding
+    if left is None:
+        return
+    if inside.around is not None:
+        inside.around.unwinding = left
+    if left is not error and (error is None or isinstance(error, Exception)):
+        raise left from None  # somebody caught it who does not know what it is
+
+
 class Attempt:
     """One try at tracing something; a context.
 
@@ -68,7 +101,7 @@ class Attempt:
         self.undo: dict[Hashable, Callable[[], None]] = {}
         self.waiting: list[Callable[[], None]] = []
         self.unwinding: Unwinding | None = None
-        self.around: Attempt | None = None
+        self.around: Attempt | Whole | None = None
 
     def __enter__(self) -> Attempt:
         self.around = _open.innermost
@@ -79,19 +112,15 @@ class Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         around = _open.innermost = self.around
-        left = error if isinstance(error, Unwinding) else self.unwinding
-        if error is not None or left is not None:
+        if error is not None or self.unwinding is not None:
             self._restore()
-        if around is None:
-            _do(self.waiting)
-        else:
+        if isinstance(around, Attempt):
             around.waiting += self.waiting
             for key, undo in self.undo.items():
                 around.undo.setdefault(key, undo)
-            if left is not None:
-                around.unwinding = left
-        if left is not None and left is not error and (error is None or isinstance(error, Exception)):
-            raise left from None  # somebody caught it who does not know what it is
+        else:
+            _do(self.waiting)
+        _leave(self, error)
 
     def rollback(self, keeping_nodes: bool = False) -> None:
         """Make everything as it was at the start: nothing that waited will happen.
@@ -170,7 +199,7 @@ def _truncate(table: dict, length: int) -> None:
 def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
     """Something is about to change: ``save()`` returns how to undo that, and is asked once per attempt and key."""
     attempt = _open.innermost
-    if attempt is not None and key not in attempt.undo:
+    if isinstance(attempt, Attempt) and key not in attempt.undo:
         attempt.undo[key] = save()
 
 
@@ -193,15 +222,15 @@ def tracing_body(body: object, name: str) -> None:
 def when_kept(action: Callable[[], None]) -> None:
     """Do something that cannot be undone: now, or once the attempts around it stand."""
     attempt = _open.innermost
-    if attempt is None:
-        action()
-    else:
+    if isinstance(attempt, Attempt):
         attempt.waiting.append(action)
+    else:
+        action()
 
 
 def is_attempting() -> bool:
     """May what is being traced be traced again?"""
-    return _open.innermost is not None
+    return isinstance(_open.innermost, Attempt)
 
 
 def warn(message: str, category: type[Warning]) -> None:

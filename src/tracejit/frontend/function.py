@@ -27,7 +27,7 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import resize_graph, trace
-from ..core.transaction import handled
+from ..core.transaction import Whole, handled
 from .any_rank import AnyRank
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained
@@ -339,7 +339,8 @@ class Function:
             now.created, now.generators = created, generators
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
             try:
-                leaves, found = flatten(self.run_python(args, kwargs))
+                with Whole():
+                    leaves, found = flatten(self.run_python(args, kwargs))
             except Escaping as escaping:
                 explained(self.python_function, escaping.error)
                 handled(escaping)

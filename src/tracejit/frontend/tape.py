@@ -13,13 +13,14 @@ from ..core.backplan import one, planned
 from ..core.backprop import NOBODY, backprop
 from ..core.dim import same
 from ..core.dispatch import as_tensor, pausing, state
-from ..core.errors import ShapeError, at, user_location
+from ..core.errors import ShapeError, TracejitError, at, user_location
 from ..core.op import ops
 from ..core.scattered import add_cotangents, dense
 from ..core.tensor import Tensor
 from ..core.transaction import remember, warn
 from ..ops.batch import moved
 from . import config
+from .either import Either
 from .explain import Explanation, Question, explain, explain_value
 from .indexed_slices import rows_or_dense
 from .jacobians import basis, batch_seeds, rows_of
@@ -375,6 +376,11 @@ def _key(leaf: Any) -> Tensor | None:
     """What stands for a target or source on the tape; None for what can only be a constant."""
     if isinstance(leaf, Tensor):
         return leaf
+    if isinstance(leaf, Either):
+        raise TracejitError(
+            "a gradient by one of several Variables, which one being known only when the compiled function runs: ask "
+            f"for those of all, and choose{at(user_location())}"
+        )
     return leaf.key() if isinstance(leaf, Variable) else None
 
 

@@ -18,7 +18,7 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import Held, Traced, trace
-from ..core.transaction import handled
+from ..core.transaction import Whole, handled
 from ..ops.batch import moved
 from .autograph import operators as autograph
 from .autograph.calls import explained
@@ -166,7 +166,8 @@ class _One:
         given = [next(row) if m else x for x, m in zip(self.leaves, self.mapped, strict=True)]
         args, kwargs = unflatten(self.arguments, given)
         try:
-            leaves, self.structure = flatten(autograph.callee(self.f)(*args, **kwargs))
+            with Whole():
+                leaves, self.structure = flatten(autograph.callee(self.f)(*args, **kwargs))
         except SymbolicValue as error:
             explained(self.f, error)
             raise

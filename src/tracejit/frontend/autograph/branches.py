@@ -18,6 +18,7 @@ from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.trace import constant
+from ..either import Either
 from ..regions import Region, assigned_in, share_captures
 from ..structure import Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
@@ -153,14 +154,13 @@ def select(
     """The values of ``then()`` where `pred` holds, else those of ``orelse()``."""
     condition = truth(pred)
     with around.attempt() as attempt:
-        sides = [_Side(then, "then", (), (), of), _Side(orelse, "orelse", (), (), of)]
+        sides = [_Side(then, "then", (), of), _Side(orelse, "orelse", (), of)]
         variables = assigned_in(*(s.region for s in sides))
-        read = _unlike_variables(*(s.values for s in sides))
-        if variables or read:
+        if variables:
             attempt.rollback()
-    if variables or read:
-        sides = [_Side(then, "then", variables, read, of), _Side(orelse, "orelse", variables, read, of)]
-    plan = _Plan(sides, uses)
+    if variables:
+        sides = [_Side(then, "then", variables, of), _Side(orelse, "orelse", variables, of)]
+    plan = _Plan(sides, uses, condition)
     values = [
         plan.merged(name, a, b, what)
         for name, a, b in zip(names, sides[0].values, sides[1].values, strict=True)
@@ -186,30 +186,12 @@ def select(
     return [v() for v in values]
 
 
-def _unlike_variables(left: Sequence[Any], right: Sequence[Any]) -> set[int]:
-    """Which Variables are on one side what a number or another Variable is on the other: their values count there."""
-    found: set[int] = set()
-    for a, b in zip(left, right, strict=True):
-        (x, structure), (y, other) = flatten(a), flatten(b)
-        if alike(structure, other):
-            found.update(
-                id(v)
-                for p, q in zip(x, y, strict=True)
-                if p is not q and all(is_number(leaf) or isinstance(leaf, Variable) for leaf in (p, q))
-                for v in (p, q)
-                if isinstance(v, Variable)
-            )
-    return found
-
-
-def _reading(value: Any, read: Collection[int]) -> Any:
-    """The value, with tensors for those Variables, and for ranges."""
+def _reading(value: Any) -> Any:
+    """The value, with tensors for ranges."""
     leaves, structure = flatten(value)
-    if not any(id(x) in read or x.__class__ is TensorRange for x in leaves):
+    if not any(x.__class__ is TensorRange for x in leaves):
         return value
-    return unflatten(
-        structure, [x.__tensor__() if id(x) in read or x.__class__ is TensorRange else x for x in leaves]
-    )
+    return unflatten(structure, [x.__tensor__() if x.__class__ is TensorRange else x for x in leaves])
 
 
 class Uses(NamedTuple):
@@ -243,7 +225,6 @@ class _Side:
         run: Callable[[], list[Any]],
         name: str,
         carried: Sequence[Variable],
-        read: Collection[int],
         of: object,
     ):
         self.values: list[Any] = []
@@ -251,7 +232,7 @@ class _Side:
 
         def body() -> list[Tensor]:
             try:
-                self.values = [_reading(v, read) for v in run()]
+                self.values = [_reading(v) for v in run()]
             except Exception as error:
                 raise escaping(error, "a branch") from error
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
@@ -276,15 +257,22 @@ def _cast(graph: Graph, value: Value, spec: TensorSpec) -> Value:
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """The leaves of a value; a list that grows shows its new items."""
-    return flatten(value.items if value.__class__ is Growing else value)[0]
+    """The leaves of a value, and what those are made of; a list that grows shows its new items."""
+    leaves = flatten(value.items if value.__class__ is Growing else value)[0]
+    if not any(x.__class__ is Either for x in leaves):
+        return leaves
+    return [part for x in leaves for part in _parts(x)]
+
+
+def _parts(x: Any) -> list[Any]:
+    return [x, *_parts(x.chooses), *_parts(x.left), *_parts(x.right)] if x.__class__ is Either else [x]
 
 
 class _Plan:
     """What the branch returns: how each variable is put together from outputs and from what stays."""
 
-    def __init__(self, sides: Sequence[_Side], uses: Uses):
-        self.sides, self.uses = sides, uses
+    def __init__(self, sides: Sequence[_Side], uses: Uses, condition: Tensor):
+        self.sides, self.uses, self.condition = sides, uses, condition
         self.known: dict[tuple, Callable[[], Any]] = {}
         self.missing: list[str] = []  # names that a loop must have set
         self.kinds: list[Kind] = []
@@ -340,11 +328,38 @@ class _Plan:
                     f"{error}; make them agree in shape and dtype{at(user_location())}"
                 ) from None
             return self.placed(x, y, kind)
+        if isinstance(x, (Variable, Either)) or isinstance(y, (Variable, Either)):
+            return self._either(name, x, y, what)
         reason = (
             f"is {_shown(x)} in one branch and {_shown(y)} in the other, and the condition is known only when the "
             f"compiled function runs{at(user_location())}"
         )
         return lambda: Undefined(name, reason)
+
+    def _either(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
+        """Variables, or a Variable and a number: which one the name stands for is asked when it is used."""
+        a, b = _kind(x), _kind(y)
+        message = (
+            f"{different(name, 'the ' + what)} is {_shown(x)} in one branch and {_shown(y)} in the other"
+        )
+        if a is None or b is None:
+            return lambda: Undefined(name, message.removeprefix(f"variable {name!r} "))
+        try:
+            kind = joined(a, b, message)
+        except (ShapeError, TypeError) as error:
+            raise type(error)(f"{error}; make them agree in shape and dtype{at(user_location())}") from None
+        left, right = self._part(x, kind, True), self._part(y, kind, False)
+        return lambda: Either(self.condition, left(), right())
+
+    def _part(self, x: Any, kind: Kind, left: bool) -> Callable[[], Any]:
+        """One of what a name may stand for, as it is after the branch."""
+        if isinstance(x, Variable):
+            return lambda: x
+        if not isinstance(x, Either):
+            return self.placed(x, None, kind) if left else self.placed(None, x, kind)
+        chooses = self._part(x.chooses, Kind(BOOL, False), left)
+        parts = [self._part(p, kind, left) for p in (x.left, x.right)]
+        return lambda: Either(chooses(), *(p() for p in parts))
 
     def placed(self, x: Any, y: Any, kind: Kind) -> Callable[[], Any]:
         """Add an output: one leaf per side, of one type; None for any value."""
@@ -373,6 +388,13 @@ def _both_lists(a: Structure, b: Structure) -> bool:
     return all(isinstance(s, Nest) and s.kind is list for s in (a, b))
 
 
+def _kind(x: Any) -> Kind | None:
+    """The type of a number or a Variable; None for anything else."""
+    if isinstance(x, (Variable, Either)):
+        return Kind(x.spec, False)
+    return number_kind(x) if is_number(x) else None
+
+
 def _constantly(x: Any) -> Callable[[], Any]:
     return lambda: x
 
@@ -384,6 +406,8 @@ def _is_static(x: Any) -> bool:
 def _shown(x: Any) -> str:
     if x.__class__ is Stacked:
         return "a list that a loop has built, with other items"
+    if x.__class__ is Either:
+        return "one of several Variables"
     return "a number" if is_number(x) else repr(x)
 
 

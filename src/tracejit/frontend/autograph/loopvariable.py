@@ -19,6 +19,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.transaction import Unwinding
 from ...ops.shape import stack
+from ..either import Either
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
 from .contents import abandon, identities, written_into
@@ -301,4 +302,4 @@ class LoopVariable:
 
 
 def _read(x: Any) -> Any:
-    return x.__tensor__() if isinstance(x, (Variable, TensorRange)) else x
+    return x.__tensor__() if isinstance(x, (Variable, Either, TensorRange)) else x

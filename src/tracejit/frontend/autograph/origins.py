@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import os
 import site
@@ -26,11 +27,16 @@ def _library_paths() -> tuple[str, ...]:
 LIBRARIES = _library_paths()
 
 
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
 @functools.lru_cache(maxsize=4096)
 def is_users_class(kind: type) -> bool:
     """Was a class defined by the user's program?"""
     module = kind.__module__ or ""
-    if module == "builtins" or module in sys.builtin_module_names:
+    if module == "builtins":  # also that of classes made by ``exec`` without a name for their module
+        return vars(builtins).get(kind.__name__) is not kind and bool(kind.__flags__ & _MADE_BY_PYTHON)
+    if module in sys.builtin_module_names:
         return False
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is None or not file.startswith((*LIBRARIES, PACKAGE))

@@ -160,7 +160,9 @@ def _write_out(loop: Loop, carried: Carried, left: int) -> None:
         rest = loop.rest()
         if rest is not None:
             own = replace(carried, places=carried.places.copy())  # what it finds besides is its own
-            _settle(rest, own, left)
+            with Attempt() as attempt:
+                _settle(rest, own, left)
+                attempt.waiting.clear()  # the first iteration has told it
 
     runs = loop.runs()
     if traced(runs):

@@ -93,8 +93,8 @@ class Surroundings:
 
     def rollback(self) -> None:
         """Make everything as it was: what Python did besides, too, which else stands, and stands once."""
-        self.reachable.restore()
         self.restore()
+        self.reachable.restore()
 
     def unknown(self) -> list[Change]:
         """What was changed that is not handed on."""

@@ -189,8 +189,9 @@ class TensorArray:
         if self.dynamic_size and not isinstance(place, int):
             raise Irregular(
                 self,
-                "a TensorArray that grows is written to in a loop that does not know it: give it a variable of its "
-                "own, and assign what write returns",
+                "a TensorArray grows in a branch, or in a loop that does not know it: give it its size, or write to it "
+                "in a loop of the function that it is a variable of, and assign what write returns"
+                f"{at(user_location())}",
             )
         if isinstance(place, int) and isinstance(self.state, list) and self.dynamic_size:
             self._reach(place)  # outside, too, the array is as long
