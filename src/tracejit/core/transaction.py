@@ -111,10 +111,11 @@ class Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        around = _open.innermost = self.around
+        _open.innermost = self.around
         if error is not None or self.unwinding is not None:
             self._restore()
-        if isinstance(around, Attempt):
+        around = _attempt()
+        if around is not None:
             around.waiting += self.waiting
             for key, undo in self.undo.items():
                 around.undo.setdefault(key, undo)
@@ -196,10 +197,18 @@ def _truncate(table: dict, length: int) -> None:
         table.popitem()
 
 
+def _attempt() -> Attempt | None:
+    """The innermost attempt."""
+    found = _open.innermost
+    while isinstance(found, Whole):
+        found = found.around
+    return found
+
+
 def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
     """Something is about to change: ``save()`` returns how to undo that, and is asked once per attempt and key."""
-    attempt = _open.innermost
-    if isinstance(attempt, Attempt) and key not in attempt.undo:
+    attempt = _attempt()
+    if attempt is not None and key not in attempt.undo:
         attempt.undo[key] = save()
 
 
@@ -221,22 +230,24 @@ def tracing_body(body: object, name: str) -> None:
 
 def when_kept(action: Callable[[], None]) -> None:
     """Do something that cannot be undone: now, or once the attempts around it stand."""
-    attempt = _open.innermost
-    if isinstance(attempt, Attempt):
-        attempt.waiting.append(action)
-    else:
+    attempt = _attempt()
+    if attempt is None:
         action()
+    else:
+        attempt.waiting.append(action)
 
 
 def is_attempting() -> bool:
     """May what is being traced be traced again?"""
-    return isinstance(_open.innermost, Attempt)
+    return _attempt() is not None
 
 
-def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the user's line, once: an attempt that is taken back does not."""
+def warn(message: str | Warning, category: type[Warning] | None = None, stacklevel: int = 1) -> None:
+    """Warn at the user's line, or so many calls further out, once: an attempt that is taken back does not."""
+    category = type(message) if isinstance(message, Warning) else category or UserWarning
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_internal(frame.f_code):
+    while frame is not None and (is_internal(frame.f_code) or stacklevel > 1):
+        stacklevel -= not is_internal(frame.f_code)
         frame = frame.f_back
     if frame is None:
         when_kept(partial(warnings.warn, message, category))

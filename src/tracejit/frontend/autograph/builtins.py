@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -153,6 +154,7 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.sorted: _sorted,
     builtins.filter: _filter,
     builtins.print: outside.print_,
+    warnings.warn: outside.warn_,
     builtins.open: outside.open_,
     builtins.input: outside.input_,
     builtins.next: outside.next_,

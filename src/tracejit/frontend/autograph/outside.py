@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core.errors import TracejitError, at, user_location
-from ...core.transaction import is_attempting, when_kept
+from ...core.transaction import is_attempting, warn, when_kept
 from .surroundings import uncertain
 
 _TELLING = frozenset(
@@ -28,6 +28,11 @@ def print_(
     text = io.StringIO()
     builtins.print(*values, sep=sep, end=end, file=text)
     when_kept(functools.partial(builtins.print, text.getvalue(), end="", file=file, flush=flush))
+
+
+def warn_(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **others: Any) -> None:
+    """Python's ``warnings.warn``: once for each trace that stands."""
+    warn(message, category, stacklevel)
 
 
 def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
