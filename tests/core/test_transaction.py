@@ -10,7 +10,6 @@ from tracejit.core.spec import TensorSpec
 from tracejit.core.trace import Trace
 from tracejit.core.transaction import Attempt, Unwinding, Whole, handled, remember, tracing_body, when_kept
 
-
 V = tf.Variable(1.0)
 
 
