@@ -249,6 +249,134 @@ def test_what_is_connected():
     assert tape.explain(y, x).cause == "connected"
 
 
+def test_what_was_given_whole():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    assert tape.gradient(y, x) is not None
+    found = tape.explain(y, x)
+    assert found.cause == "connected" and "neither None nor zero" in found.text
+
+
+def lost_to_numpy():
+    x = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        z = tf.sin(x)
+        mean = np.mean(z)  # here
+        y = tf.reduce_sum(x) * mean
+    return tape, y, x
+
+
+def lost_to_a_number():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        z = tf.sin(x)
+        number = float(z)  # here
+        y = x * number
+    return tape, y, x
+
+
+def lost_to_a_number_known_before():
+    x = tf.Variable(2.0)
+    assert float(x * 2.0) == 4.0
+    with tf.GradientTape() as tape:
+        z = tf.identity(x)
+        y = x * float(z)  # here
+    return tape, y, x
+
+
+def lost_to_scipy():
+    norm = pytest.importorskip("scipy.linalg").norm
+    x = tf.Variable([3.0, 4.0])
+    with tf.GradientTape() as tape:
+        z = tf.sin(x)
+        y = tf.reduce_sum(x) * norm(z)  # here
+    return tape, y, x
+
+
+def lost_to_a_variable():
+    x, v = tf.Variable(2.0), tf.Variable(0.0)
+    with tf.GradientTape() as tape:
+        z = tf.sin(x)
+        v.assign(z)  # here
+        y = x * v
+    return tape, y, x
+
+
+def lost_to_a_part_of_a_variable():
+    x, v = tf.Variable(2.0), tf.Variable([0.0, 1.0])
+    with tf.GradientTape() as tape:
+        z = tf.sin(x)
+        v[0] = z  # here
+        y = x * tf.reduce_sum(v)
+    return tape, y, x
+
+
+def lost_in_a_compiled_function():
+    @tf.function
+    def f(x):
+        z = tf.sin(x)
+        return x * float(z)  # here
+
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = f(x) + x
+    return tape, y, x
+
+
+LOST = [
+    lost_to_numpy,
+    lost_to_a_number,
+    lost_to_a_number_known_before,
+    lost_to_scipy,
+    lost_to_a_variable,
+    lost_to_a_part_of_a_variable,
+    lost_in_a_compiled_function,
+]
+
+
+@pytest.mark.parametrize("asked", ["before", "after"])
+@pytest.mark.parametrize("case", LOST, ids=lambda c: c.__name__)
+def test_a_part_is_lost(case, asked):
+    tape, y, x = case()
+    if asked == "after":
+        assert np.asarray(tape.gradient(y, x)).any()
+    found = tape.explain(y, x)
+    assert (found.cause, found.file, found.line) == ("partly lost", __file__, marked(case)), found
+    assert "a part is lost" in found.text and found.remedy in str(found)
+    if "compiled" not in case.__name__ and "identity" not in inspect.getsource(case):
+        assert found.nearest.startswith("the result of sin at")
+
+
+def test_what_was_only_looked_at_is_no_loss():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        z = tf.sin(x)
+        assert float(tf.stop_gradient(z)) < 1.0 and z > 0.0 and int(z) == 0
+        y = x * z
+    assert tape.explain(y, x).cause == "connected"
+
+
+def test_large_values_are_given_away_and_it_says_so():
+    x = tf.Variable(np.full(10_000, -1.0))
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(tf.nn.relu(x))  # here
+    assert not tape.gradient(y, x).numpy().any()
+    found = tape.explain(y, x)
+    assert found.cause == "zero" and "persistent" in found.text
+    assert found.line == marked(test_large_values_are_given_away_and_it_says_so)
+
+
+def test_rows_that_come_to_nothing():
+    table = tf.Variable(np.ones((5, 2)))
+    with tf.GradientTape() as tape:
+        rows = tf.gather(table, [1, 3])
+        y = tf.reduce_sum(rows * 0.0)  # here
+    assert not np.asarray(tape.gradient(y, table)).any()
+    found = tape.explain(y, table)
+    assert (found.cause, found.line) == ("zero", marked(test_rows_that_come_to_nothing))
+
+
 def test_zero():
     x = tf.Variable([-1.0, -2.0])
     with tf.GradientTape(persistent=True) as tape:

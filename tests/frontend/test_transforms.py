@@ -201,7 +201,7 @@ def test_what_stops_gradients_does_so_in_functions_at_every_order():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: np.sum(np.sin(x) * 2),
+        lambda x: tf.reduce_sum(np.array(np.sin(x)) * 2),
         lambda x: tf.constant(float(x[0]) ** 2),
         lambda x: tf.reduce_sum(tf.constant(x.numpy())) * 2.0,
     ],
@@ -209,7 +209,7 @@ def test_what_stops_gradients_does_so_in_functions_at_every_order():
 def test_values_that_left_are_no_gradient_of_zero(f):
     x = tf.constant([1.0, 2.0])
     for call in (lambda: tf.grad(f)(x), lambda: tf.value_and_grad(f)(x), lambda: tf.vjp(f, x)):
-        with pytest.raises(GradientError, match="the value of a tensor that does was taken out") as caught:
+        with pytest.raises(GradientError, match="carries a derivative is taken out here") as caught:
             call()
         assert __file__ in str(caught.value)
 

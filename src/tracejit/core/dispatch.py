@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -31,53 +31,25 @@ from .errors import (
     user_location,
 )
 from .op import Op
+from .protocols import Guard, Interpreter, Recorder
+from .protocols import Record as Record
 from .tensor import Tensor, no_value
-
-
-class Record:
-    """One op call that happened: the same five fields as a graph's Node."""
-
-    __slots__ = ("op", "inputs", "attrs", "outputs", "location")
-
-    def __init__(
-        self, op: Op, inputs: tuple, attrs: Mapping[str, Any], outputs: tuple, location: Location | None
-    ):
-        self.op = op
-        self.inputs = inputs
-        self.attrs = attrs
-        self.outputs = outputs
-        self.location = location
-
-
-class Interpreter(Protocol):
-    """What an op call means."""
-
-    def run(
-        self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
-    ) -> tuple[Tensor, ...]: ...
-
-    def constant(self, array: np.ndarray) -> Tensor: ...
-
-
-class Recorder(Protocol):
-    """Something that listens to op calls."""
-
-    def record(self, record: Record) -> None: ...
 
 
 class Mode:
     """What a thread is doing: the interpreter in charge (None is eager), the recorders, an inherited location.
 
     `origin` is the line of the op in whose place others are being written, for those that nobody else has a line for.
-    `slow` is false exactly when `apply` may take the fast lane, recording or not. `busy` is also true while
-    anything records. A new thread starts eager with nothing recording.
+    `guards` are recorders that answer for whole derivatives, and stay while something is traced. `slow` is false only
+    when `apply` may take the fast lane. `busy` is also true while anything records. A new thread starts with nothing.
     """
 
-    __slots__ = ("interpreter", "recorders", "location", "origin", "quiet", "slow", "busy")
+    __slots__ = ("interpreter", "recorders", "guards", "location", "origin", "quiet", "slow", "busy")
 
     def __init__(self) -> None:
         self.interpreter: Interpreter | None = None
         self.recorders: tuple[Recorder, ...] = ()
+        self.guards: tuple[Guard, ...] = ()
         self.location: Location | None = None
         self.origin: Location | None = None
         self.quiet = _quiet_context()
@@ -106,6 +78,7 @@ class State(threading.local):
 
     interpreter = _of_mode("interpreter")
     recorders = _of_mode("recorders")
+    guards = _of_mode("guards")
     location = _of_mode("location")
     origin = _of_mode("origin")
     quiet = _of_mode("quiet")
@@ -285,8 +258,9 @@ def recording(recorder: Recorder) -> Any:
 
 def pausing(recorder: Recorder | None = None) -> Any:
     """Stop one recorder (or all) from listening for a ``with`` block."""
-    kept = tuple(r for r in state.recorders if r is not recorder) if recorder is not None else ()
-    return _replacing(recorders=kept)
+    if recorder is None:
+        return _replacing(recorders=(), guards=())
+    return _replacing(recorders=tuple(r for r in state.recorders if r is not recorder))
 
 
 def recording_only(recorders: Sequence[Recorder]) -> Any:
@@ -332,11 +306,16 @@ def stop_recording(recorder: Recorder) -> None:
 
 
 def tell(kind: str, tensor: Tensor, owner: int = 0) -> None:
-    """Let the recorders know of something that is no op call: a value that was taken out, or assigned."""
-    for recorder in state.recorders:
-        note = getattr(recorder, "note", None)
-        if note is not None:
-            note(kind, tensor, owner)
+    """Let recorders and guards know of something that is no op call.
+
+    `kind` is ``value`` (it was taken out), ``choice`` (a truth value or whole number of it), ``assign`` or ``inside``.
+    """
+    mode = state.mode
+    if kind == "value":
+        _scalars.clear()  # a number that comes back is a new tensor: recorders tell by age what may depend on it
+    for recorder in dict.fromkeys((*mode.recorders, *mode.guards)):
+        if hasattr(recorder, "note"):
+            recorder.note(kind, tensor, owner)
 
 
 def is_tracing() -> bool:

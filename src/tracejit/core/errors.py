@@ -9,6 +9,8 @@ import sys
 from types import CodeType, FrameType
 from typing import TypeVar
 
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -101,6 +103,21 @@ def user_location(depth: int = 2) -> Location | None:
             return Location((code, frame.f_lasti))
         frame = frame.f_back
     return None
+
+
+def own_location() -> Location | None:
+    """Where the user's own program is: installed packages and Python's library, through which values leave, are not."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not (
+            is_internal(frame.f_code)
+            or file.startswith((_LIBRARY, "<__array_function__"))
+            or _INSTALLED in file
+        ):
+            return Location((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return user_location(3)
 
 
 def stack_level() -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import LeakedTensor, SymbolicValue, at, user_location
+from .errors import LeakedTensor, SymbolicValue, at, own_location
 from .spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def without_value(tensor: Tensor) -> Tensor:
 
 def no_value(tensor: Tensor) -> Exception:
     """The error for asking a symbolic tensor for its value, naming the user's line."""
-    where = at(user_location())
+    where = at(own_location())
     if tensor.value.graph.finished:
         return LeakedTensor(
             f"{tensor.spec} was traced in {tensor.value.graph.name!r} and used after that trace ended; "

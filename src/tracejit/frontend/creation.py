@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.arrays import to_array
-from ..core.dispatch import as_tensor
+from ..core.dispatch import as_tensor, tell
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -138,6 +138,8 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
         return to_array(x, dtype)
     tensor = as_tensor(x)
     literal = _literal(tensor) if tensor.is_symbolic else None
+    if tensor.dtype.kind in "fc":
+        tell("value", tensor)
     return tensor.array if literal is None else literal
 
 

@@ -24,6 +24,7 @@ from ..core.scattered import dense
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor, without_value
 from ..core.trace import Trace, trace
+from .guard import out_of_reach, within_reach
 from .opening import around, opening
 from .structure import flatten, unflatten
 from .variable import Variable, tracer
@@ -170,16 +171,17 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
         leaves, structure = flatten(call(tensors)[0])
         return unflatten(structure, [as_tensor(y) for y in leaves])
     watcher = _Watcher()
-    with recording(watcher):
+    with out_of_reach() as left, recording(watcher):
         value, grad_fn = call(tensors)
-    leaves, structure = flatten(value)
-    results = [as_tensor(y) for y in leaves]
+        leaves, structure = flatten(value)
+        results = [as_tensor(y) for y in leaves]
     with pausing():
         outputs = tuple([ops.identity(y) for y in results])
     keys = [v.key() for v in watcher.variables]
 
     def rule(seeds: list[Tensor]) -> list[Tensor | None]:
-        return _gradients(f, grad_fn, inputs, watcher.variables, seeds)
+        with within_reach(left):
+            return _gradients(f, grad_fn, inputs, watcher.variables, seeds)
 
     shells = tuple([without_value(t) for t in (*tensors, *keys)])
     record = Record(

@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..core.backprop import backprop, gradient_graph
-from ..core.dispatch import Record
 from ..core.errors import Location
 from ..core.graph import Graph
-from ..core.op import Joint
 from ..core.tensor import Tensor
+from .losses import Flow, call_flows
+from .recording import carries
 from .trail import Event, Step
+
+#: Ops in which a part may be taken out of sight.
+GRAPHS = ("call", "cond", "loop", "custom", "number")
 
 REMEDIES = {
     "connected": "nothing is wrong",
     "not watched": "call tape.watch(source) first, or make it a tracejit.Variable",
     "replaced": "write v.assign_add(1.0) and the like instead of v = v + 1.0, so that v stays a Variable",
+    "partly lost": "use the tracejit function instead of NumPy's and stay with tensors, or say tracejit.stop_gradient",
     "numpy": "use the tracejit function instead of NumPy's, or stay with tensors: gradients do not pass arrays",
     "integer": "use a float dtype: integers, bools and strings carry no gradient",
     "state": "use the tensor itself instead of assigning it to a Variable and reading that",
@@ -47,7 +48,7 @@ class Explanation(NamedTuple):
     cause : str
         One of ``connected``, ``not watched``, ``replaced``, ``numpy``, ``integer``, ``state``, ``stop_gradient``,
         ``stop_recording``, ``reset``, ``not differentiable``, ``no gradient registered``, ``before the tape``,
-        ``not connected``, ``zero``, ``nan``.
+        ``not connected``, ``partly lost``, ``zero``, ``nan``.
     text : str
         What happened.
     location : Location or None
@@ -145,29 +146,6 @@ def reach(steps: Iterable[Step], sources: Iterable[int], gradients: bool) -> dic
     return found
 
 
-def carries(step: Step, i: int) -> bool:
-    """Does a cotangent flow from the step to its i-th input?"""
-    op = step.op
-    if op.name == "call":
-        return _call_carries(step, i)
-    if isinstance(op.vjp, Joint):
-        return True
-    rules = op.partial if op.partial is not None else op.vjp
-    if rules is None:
-        return False
-    return (rules[i] if len(rules) == len(step.inputs) else rules[0]) is not None
-
-
-def _call_carries(step: Step, i: int) -> bool:
-    if "backward" in step.attrs:
-        return step.attrs["connected"][i]
-    graph: Graph = step.attrs["graph"]
-    wanted = tuple(k == i for k in range(len(graph.inputs)))
-    if not graph.inputs[i].spec.differentiable:
-        return False
-    return gradient_graph(graph, wanted)[1][0]
-
-
 # ---- what broke -----------------------------------------------------------------------------------------
 
 
@@ -230,6 +208,9 @@ def _blocked(step: Step, slopes: dict[int, Step | None]) -> Explanation:
         inner = _inside(step.attrs["graph"], entries)
         if inner is not None:
             return inner
+    if op.name == "number":
+        text = "what depends on the source was converted to a Python number here"
+        return Explanation("numpy", text, step.location, nearest)
     if op.name == "stop_gradient":
         return Explanation("stop_gradient", "stop_gradient ends the way here", step.location, nearest)
     if op.vjp is None and op.partial is None:
@@ -297,11 +278,13 @@ def _out_of_sight(q: Question, values: dict[int, Step | None]) -> Explanation:
                 "what depends on the source was assigned to a Variable, and read again",
                 event.location,
             )
-        if event.kind == "value" and event.serial in values and any(s > event.serial for s in leaves):
-            nearest = values[event.serial]
+        if (
+            event.kind in ("value", "choice")
+            and event.serial in values
+            and any(s > event.when for s in leaves)
+        ):
             text = "what depends on the source was converted to NumPy or a Python number here"
-            about = "" if nearest is None else f"the result of {nearest.op} at {_place(nearest.location)}"
-            return Explanation("numpy", text, event.location, about)
+            return Explanation("numpy", text, event.location, _about(values[event.serial]))
     paused = _paused(q.events, leaves)
     if paused is not None:
         return Explanation(
@@ -330,9 +313,59 @@ def _behind(q: Question) -> tuple[set[int], set[int]]:
         if at in made:
             step = made[at]
             todo += step.inputs if step.op.name != "read" else step.inputs[1:]  # the handle, not what it held
+            if not step.inputs:
+                leaves.add(at)
         else:
             leaves.add(at)
     return seen, leaves
+
+
+def partly_lost(q: Question) -> Explanation | None:
+    """What took a part of the way out of sight, where another part is connected; None where nothing did."""
+    slopes = reach(q.steps, {q.source.serial}, gradients=True)
+    behind, leaves = _behind(q)
+    for event in q.events:
+        if event.serial not in slopes:
+            continue
+        if event.kind == "assign" and event.owner in behind:
+            text = (
+                "a part is lost: what depends on the source was assigned to a Variable here, and read again"
+            )
+            return Explanation("partly lost", text, event.location, _about(slopes[event.serial]))
+        if event.kind == "value" and any(s > event.when for s in leaves):
+            text = (
+                "a part is lost, or may be: what depends on the source was converted to NumPy or a Python number here, "
+                "and the target depends on numbers that came later"
+            )
+            return Explanation("partly lost", text, event.location, _about(slopes[event.serial]))
+    for step in q.steps:
+        if (
+            step.op.name in GRAPHS
+            and any(s in slopes for s in step.inputs)
+            and behind.intersection(step.outputs)
+        ):
+            found = call_flows(step, [Flow(s in slopes, None) for s in step.inputs])
+            lost = next(
+                (f.lost for s, f in zip(step.outputs, found, strict=False) if s in behind and f.lost), None
+            )
+            if lost is not None:
+                text = "a part is lost: what depends on the source is taken out here, as a number or to a Variable"
+                return Explanation("partly lost", text, lost)
+    return None
+
+
+def vanished_unseen(q: Question) -> tuple[str, str, Location | None]:
+    """The gradient was zero or NaN, and the values that tell why are gone."""
+    made = next((s for s in q.steps if q.target.serial in s.outputs), None)
+    text = (
+        "the gradient was zero or NaN; why, only the values tell, of which the tape has given large ones away: ask a "
+        "persistent tape"
+    )
+    return "zero", text, made and made.location
+
+
+def _about(step: Step | None) -> str:
+    return "" if step is None else f"the result of {step.op} at {_place(step.location)}"
 
 
 def _paused(events: Sequence[Event], leaves: set[int]) -> Event | None:
@@ -345,44 +378,3 @@ def _paused(events: Sequence[Event], leaves: set[int]) -> Event | None:
                 return start
             start = None
     return None
-
-
-# ---- zero and NaN ---------------------------------------------------------------------------------------
-
-
-def explain_value(records: Sequence[Record], target: Tensor, source: Tensor, name: str) -> Explanation:
-    """Why a gradient that is connected is zero or NaN in every or some elements; ``connected`` where it is not."""
-    cotangents: dict[int, Any] = {target.serial: Tensor(np.ones(target.shape, target.dtype))}
-    for record in reversed(records):
-        before = [cotangents.get(t.serial) for t in record.outputs]
-        if all(g is None for g in before):
-            continue
-        serials = list(dict.fromkeys(t.serial for t in record.inputs))
-        old = {s: cotangents.get(s) for s in serials}
-        after = backprop([record], cotangents, serials)
-        given = [g.array for g in before if isinstance(g, Tensor)]
-        new = [g.array for s, g in zip(serials, after, strict=True) if g is not None and g is not old[s]]
-        found = _spoiled(record, given, new)
-        if found is not None:
-            return found
-    return Explanation("connected", f"the gradient with respect to {name} is finite and not all zero")
-
-
-def _spoiled(record: Record, given: list[np.ndarray], new: list[np.ndarray]) -> Explanation | None:
-    """Did this step turn sound cotangents into NaN, or all of them into zero?"""
-    if not given or not new:
-        return None
-    if any(np.isnan(g).any() for g in new) and not any(np.isnan(g).any() for g in given):
-        seen = ", ".join(_shown(t) for t in record.inputs)
-        return Explanation("nan", f"the gradient of {record.op} is NaN for {seen}", record.location)
-    if any(g.size for g in new) and not any(g.any() for g in new) and any(g.any() for g in given):
-        seen = ", ".join(_shown(t) for t in record.inputs)
-        return Explanation("zero", f"the gradient of {record.op} is zero for {seen}", record.location)
-    return None
-
-
-def _shown(t: Tensor) -> str:
-    try:
-        return np.array2string(t.array, precision=4, threshold=6)
-    except Exception:  # its value was not kept
-        return str(t.spec)

@@ -8,10 +8,13 @@ rule, once per op and kind of arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import Any
 
-from ..core.backprop import input_cotangents
+from ..core.backprop import gradient_graph, input_cotangents
 from ..core.dispatch import Record
 from ..core.errors import TracejitError
+from ..core.graph import Graph
+from ..core.op import Joint
 from ..core.scattered import dense
 from ..core.tensor import Tensor, without_value
 from ..core.trace import trace
@@ -41,14 +44,17 @@ class Recording:
     records : list of Record
     tracked : set of int
         Serial numbers of what is watched and of everything computed from it.
+    large : bool
+        Are there values worth the time to drop them?
     """
 
-    __slots__ = ("records", "tracked", "reverse", "__weakref__")
+    __slots__ = ("records", "tracked", "reverse", "large", "__weakref__")
 
     def __init__(self, tracked: Iterable[int] = (), reverse: bool = True):
         self.records: list[Record] = []
         self.tracked = set(tracked)
         self.reverse = reverse
+        self.large = False
 
     def record(self, record: Record) -> None:
         """Listen to one call."""
@@ -72,6 +78,7 @@ class Recording:
         else:
             tracked.update([t.serial for t in outputs])
         if self.reverse and (first._payload.nbytes > SMALL or record.inputs[0]._payload.nbytes > SMALL):
+            self.large = True
             record = lean(record, tuple([t.serial in tracked for t in record.inputs]))
         self.records.append(record)
 
@@ -139,3 +146,26 @@ def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
         return (True,) * len(tensors)
     used = {v for node in graph.nodes for v in node.inputs} | set(graph.outputs)
     return tuple(v in used for v in graph.inputs[: n + m])
+
+
+def carries(step: Any, i: int) -> bool:
+    """Does a cotangent flow from this call, a record or a step, to its i-th input?"""
+    op = step.op
+    if op.name == "call":
+        return _call_carries(step, i)
+    if isinstance(op.vjp, Joint):
+        return True
+    rules = op.partial if op.partial is not None else op.vjp
+    if rules is None:
+        return False
+    return (rules[i] if len(rules) == len(step.inputs) else rules[0]) is not None
+
+
+def _call_carries(step: Any, i: int) -> bool:
+    if "backward" in step.attrs:
+        return step.attrs["connected"][i]
+    graph: Graph = step.attrs["graph"]
+    wanted = tuple(k == i for k in range(len(graph.inputs)))
+    if not graph.inputs[i].spec.differentiable:
+        return False
+    return gradient_graph(graph, wanted)[1][0]

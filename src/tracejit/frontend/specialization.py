@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.dim import Dim, assume, holds, substitute
-from ..core.dispatch import apply, as_tensor, state
+from ..core.dispatch import apply, as_tensor, state, tell
 from ..core.errors import DtypeError, TracejitError, at, user_location
 from ..core.graph import walk
 from ..core.op import ops
@@ -24,6 +24,7 @@ from ..core.tensor import Tensor
 from ..core.trace import Traced, replay
 from .binding import bound_arrays
 from .execution import executable
+from .losses import takes_out
 from .memory import LoopMemory, report
 from .row_updates import in_range, row_updates
 from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_entry
@@ -208,7 +209,10 @@ class Specialization:
             outputs = replay(self.graph, inputs)
         else:
             outputs = apply(ops.call, inputs, {"graph": self.graph})
+            if outputs and takes_out(self.graph):
+                tell("inside", outputs[0])
         for variable, output in self._updates:
+            tell("assign", outputs[output], variables[variable].key().serial)
             variables[variable].store(outputs[output])
         return unflatten(self.structure, list(outputs[: self._results]))
 

@@ -9,6 +9,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..core.backplan import one, planned
 from ..core.backprop import NOBODY, backprop
 from ..core.dim import same
@@ -21,11 +23,12 @@ from ..core.transaction import remember, warn
 from ..ops.batch import moved
 from . import config
 from .either import Either
-from .explain import Explanation, Question, explain, explain_value
+from .explain import Explanation, Question, explain, partly_lost, vanished_unseen
 from .indexed_slices import rows_or_dense
 from .jacobians import basis, batch_seeds, rows_of
 from .structure import flatten, leaves_like, unflatten
-from .trail import Trail, step_of
+from .trail import Step, Trail, step_of
+from .vanishing import vanishing
 from .variable import COMPUTED, Variable
 from .watching import GradientWarning, Tape
 
@@ -135,18 +138,39 @@ class GradientTape(Tape):
 
         A tape that is spent keeps what explains those that are None.
         """
+        weights = dict(seeds)
         found = planned(records, seeds, sources)
         if self.persistent:
-            return backprop(records, seeds, sources, scattered=True) if found is None else found
-        spent = records
+            if found is None:
+                found = backprop(records, seeds, sources, scattered=True)
+            if any(looks_spoiled(g) for g in found):
+                self._weights = weights
+            return found
+        steps = [step_of(r) for r in records] if found is None and self.large else None
         if found is None:
-            spent = [step_of(r) for r in records]
-            found = backprop(records, seeds, sources, consume=True, scattered=True)
+            found = backprop(records, seeds, sources, consume=self.large, scattered=True)
         for g in found:
-            if g is None:
-                self._spent = (spent, self.tracked)
+            if g is None or looks_spoiled(g):
+                self._keep(found, records, steps, weights)
+                break
+        else:
+            if self._trail is not None and self._trail.events:
+                self._keep(found, records, steps, weights)
         self.records, self.tracked = [], set()
         return found
+
+    def _keep(self, found: list, records: list, steps: list | None, weights: dict[int, Any] | None) -> None:
+        """Keep of a tape that is spent what explains a gradient that is None, zero, NaN or not whole."""
+        missing = self._trail is not None and bool(self._trail.events)
+        for g in found:
+            if g is None:
+                missing = True
+            elif looks_spoiled(g):
+                self._weights = weights
+                self._spent = (records if steps is None else steps, self.tracked)
+                return
+        if missing:
+            self._spent = ([step_of(r) for r in records] if steps is None else steps, self.tracked)
 
     def jacobian(
         self,
@@ -258,8 +282,7 @@ class GradientTape(Tape):
         if any(wanted) and y.dtype.kind in "fc":
             found = rows_of(records, y, seeds(y), wanted, vectorized)
         if not self.persistent:
-            if any(g is None for g in found):
-                self._spent = ([step_of(r) for r in records], self.tracked)
+            self._keep(found, records, [step_of(r) for r in records] if self.large else None, None)
             self.records, self.tracked = [], set()
         return found
 
@@ -274,8 +297,9 @@ class GradientTape(Tape):
         -------
         Explanation
             Its `cause`, `file` and `line`, the nearest value that does depend on the source, and what to write
-            instead; ``print`` shows all of it. The cause of a gradient that is zero or NaN is looked for in the
-            values, which a tape that is not persistent has given away once its gradient was computed.
+            instead; ``print`` shows all of it. A gradient of which a part was lost is told too. The cause of one that
+            is zero or NaN is looked for in the values, of which a tape that is not persistent gives large ones away
+            once its gradient is computed.
 
         Examples
         --------
@@ -294,16 +318,29 @@ class GradientTape(Tape):
             raise TypeError(
                 f"explain takes tensors and Variables, got {type(other).__name__}{at(user_location())}"
             )
+        if self._used and self._spent is None and not self.persistent:
+            text = (
+                "the gradients that the tape has given are neither None nor zero, and it keeps nothing more"
+            )
+            return Explanation("connected", text)
         records, tracked = self._spent or (self.records, self.tracked)
         trail = self._trail or Trail()
         name = source.name if isinstance(source, Variable) else "the source"
         steps, events = trail.all_steps(records), tuple(trail.events)
         question = Question(y, x, steps, events, tracked, self._started, name, COMPUTED.get(x.serial))
         found = explain(question)
-        if found.cause == "connected" and self.records and state.interpreter is None:
+        if found.cause != "connected" or state.interpreter is not None:
+            return (found.cause == "connected" and partly_lost(question)) or found
+        if records and records[0].__class__ is Step:
+            vanished = vanished_unseen(question) if self._weights is not None else None
+        else:
             with pausing():
-                return explain_value(self.records, y, x, name)
-        return found
+                seed = (self._weights or {}).get(y.serial)
+                vanished = vanishing(records, {y.serial: _ones(y) if seed is None else seed}, y, x.serial)
+        if vanished is not None:
+            return Explanation(*vanished)
+        text = f"the gradient with respect to {name} is finite and not all zero"
+        return partly_lost(question) or Explanation("connected", text)
 
     def _warn(self, target: Any, sources: list) -> None:
         for y in flatten(target)[0]:
@@ -353,6 +390,17 @@ def _given(g: Any, source: Any) -> Any:
     if g is None or g.__class__ is Tensor:
         return g
     return rows_or_dense(g) if isinstance(source, Variable) else dense(g)
+
+
+def looks_spoiled(g: Any) -> bool:
+    """Is it all zero, or does it begin with NaN? What costs no more than a look at most gradients."""
+    if g.__class__ is not Tensor:
+        return g is not None and g.base is None and all(looks_spoiled(piece[-1]) for piece in g.pieces)
+    array = g._payload
+    if array.__class__ is not np.ndarray or not array.size:
+        return False
+    first = array.item(0)
+    return first != first or (first == 0 and not array.any())
 
 
 def _wants_zeros(unconnected_gradients: Any) -> bool:

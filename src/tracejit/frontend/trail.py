@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import Record
-from ..core.errors import Location, user_location
+from ..core.errors import Location, own_location
 from ..core.op import Op
 from ..core.tensor import Tensor, next_serial
 
@@ -38,17 +38,21 @@ class Event(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``value`` (somebody took the value), ``assign`` (to `owner`), ``pause``, ``resume`` or ``reset``.
+        ``value`` (somebody took the value), ``choice`` (a truth value or a whole number of it), ``inside`` (a
+        compiled function that made it takes values out), ``assign`` (to `owner`), ``pause``, ``resume`` or ``reset``.
     serial : int
         Of the tensor concerned; else the number that the next tensor gets.
     owner : object
         The Variable assigned to.
+    when : int
+        Tensors made later have larger serial numbers.
     """
 
     kind: str
     serial: int
     location: Location | None
-    owner: Any = None
+    owner: Any
+    when: int
 
 
 class Trail:
@@ -66,8 +70,9 @@ class Trail:
 
     def note(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
         """Keep an event that happens now."""
-        serial = next_serial() if tensor is None else tensor.serial
-        self.events.append(Event(kind, serial, user_location(), owner))
+        now = next_serial()
+        serial = now if tensor is None else tensor.serial
+        self.events.append(Event(kind, serial, own_location(), owner, now))
 
     def snapshot(self) -> Callable[[], None]:
         """How to forget what comes after this point."""

@@ -13,11 +13,13 @@ from typing import Any
 
 from ..core.backplan import one, planned_backprop
 from ..core.depth import too_deep
-from ..core.dispatch import as_tensor, recording, state
-from ..core.errors import DtypeError, GradientError, Location, ShapeError, at, user_location
+from ..core.dispatch import as_tensor, state
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.guards import guarding
 from ..core.op import ops
 from ..core.pushforward import pushforward
 from ..core.tensor import Tensor
+from .guard import Guard
 from .recording import Recording
 from .structure import Structure, flatten, leaves_like, unflatten
 from .variable import Variable
@@ -67,7 +69,7 @@ def value_and_grad(
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
         arguments, sources, structures = _prepared(args, positions(argnums, len(args)))
-        recorder = _Attentive([s.serial for s in sources])
+        recorder = Guard([s.serial for s in sources])
         result, *aux = _parts(_recorded(recorder, f, arguments, kwargs), has_aux)
         value = _scalar(result)
         recorder.refuse_lost(value)
@@ -82,11 +84,11 @@ def value_and_grad(
 
 
 def _recorded(
-    recorder: Recording, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None
+    recorder: Guard, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None
 ) -> Any:
     """What `f` returns, under a recorder."""
     try:
-        with recording(recorder):
+        with guarding(recorder):
             return f(*args, **(kwargs or {}))
     except RecursionError as error:
         raise too_deep(error) from None
@@ -152,30 +154,6 @@ def _scalar(value: Any) -> Tensor:
     return y
 
 
-class _Attentive(Recording):
-    """A recording that knows where values of what it follows were taken out, as NumPy's functions and float() do."""
-
-    __slots__ = ("taken",)
-
-    def __init__(self, tracked: Sequence[int]):
-        super().__init__(tracked)
-        self.taken: Location | None = None
-
-    def note(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
-        """Hear that a value was taken, or something else happened."""
-        if kind == "value" and self.taken is None and tensor.serial in self.tracked:
-            self.taken = user_location()
-
-    def refuse_lost(self, *results: Tensor) -> None:
-        """GradientError where no result depends on the arguments and values of theirs were taken."""
-        if self.taken is not None and not any(y.serial in self.tracked for y in results):
-            raise GradientError(
-                "the result does not depend on the arguments, and the value of a tensor that does was taken out: no "
-                "derivative follows NumPy's own functions, float(), int() and .numpy(); use the functions of tracejit "
-                f"or tracejit.numpy, or a tape, whose gradient is None then{at(self.taken)}"
-            )
-
-
 def _zeros(x: Tensor) -> Tensor:
     return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
 
@@ -226,7 +204,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     [3.0, 2.0]
     """
     args, sources, structures = _prepared(primals, range(len(primals)))
-    recorder = _Attentive([s.serial for s in sources])
+    recorder = Guard([s.serial for s in sources])
     value, *aux = _parts(_recorded(recorder, f, args), has_aux)
     leaves, structure = flatten(value)
     targets = [as_tensor(leaf) for leaf in leaves]
@@ -339,12 +317,13 @@ class _Forward:
         has_aux: bool,
     ):
         self._inputs = [_fresh(x) if a else _as_argument(x) for x, a in zip(leaves, active, strict=True)]
-        self._recorder = Recording(
+        self._recorder = Guard(
             [x.serial for x, a in zip(self._inputs, active, strict=True) if a], reverse=False
         )
         value, *self.aux = _parts(_recorded(self._recorder, f, unflatten(structure, self._inputs)), has_aux)
         outs, self._structure = flatten(value)
         self._targets = [as_tensor(y) for y in outs]
+        self._recorder.refuse_lost(*self._targets)
         self.value = unflatten(self._structure, self._targets)
 
     def push(self, weights: Sequence[Any]) -> Any:
@@ -384,8 +363,9 @@ def gradients_function(
         sources = {n: _fresh(args[n]) for n in chosen if _is_float(args[n])}
         for n, x in sources.items():
             prepared[n] = x
-        recorder = Recording([s.serial for s in sources.values()])
+        recorder = Guard([s.serial for s in sources.values()])
         y = as_tensor(_recorded(recorder, f, prepared, kwargs))
+        recorder.refuse_lost(y)
         weight = None if dy is None else _like(dy, y)
         found = dict(zip(sources, _pulled(recorder, [y], [weight], list(sources.values())), strict=True))
         return [found.get(n) for n in chosen]

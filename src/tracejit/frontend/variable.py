@@ -232,6 +232,8 @@ class Variable:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """``v[index] = value``: assign this part of the value. Gradients do not flow to what was assigned."""
+        if state.recorders:
+            tell("assign", as_tensor(value), self.key().serial)
         self.change(lambda now: At(now)[index].set(value))
 
     def _update(self, op: Callable[..., Any], delta: Any) -> Variable:

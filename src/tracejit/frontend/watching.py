@@ -31,6 +31,9 @@ _INACTIVE = "Tape is not recording."
 class Tape(Recording):
     """A recorder for a ``with`` block; see :class:`GradientTape`, which can be asked for derivatives."""
 
+    #: NumPy's functions work on values, or as if they did; functions of single elements are ops.
+    follows_numpy = False
+
     __slots__ = (
         "persistent",
         "_watches_variables",
@@ -38,6 +41,7 @@ class Tape(Recording):
         "_used",
         "_watched",
         "_spent",
+        "_weights",
         "_started",
         "_trail",
     )
@@ -48,12 +52,16 @@ class Tape(Recording):
         self.records: list[Record] = []
         self.tracked: set[int] = set()
         self.reverse = True
+        self.large = False
         self.persistent = persistent
         self._watches_variables = watch_accessed_variables
         self._recording = False
         self._used = False
         self._watched: dict[int, Variable] = {}
         self._spent: tuple[list, set[int]] | None = None
+        self._weights: dict[int, Any] | None = (
+            None  # what the targets were weighted by, where that came to nothing
+        )
         self._started = next_serial()
         self._trail: Trail | None = None
 
@@ -63,7 +71,7 @@ class Tape(Recording):
         remember(self, self._saved)
         if self._used or (self.tracked and not self.persistent):
             self._forget()
-            self._spent, self._started, self._trail = None, next_serial(), None
+            self._spent, self._weights, self._started, self._trail = None, None, next_serial(), None
         self._used = False
         self._recording = True
         start_recording(self)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor
+from ..core.dispatch import as_tensor, tell
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.tensor import Tensor
 from ..ops.prints import array_summary
@@ -266,6 +266,7 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
     if x.dtype.kind == "O":
         return x
     found = np.empty(x.shape, object)
+    tell("value", x)
     for place, value in np.ndenumerate(x.array):
         found[place] = _shown(value, precision).encode()
     return _tensor(found)

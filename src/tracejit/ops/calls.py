@@ -45,6 +45,7 @@ def _keeping_values(inputs: Sequence[Tensor], attrs: dict) -> dict:
     parts = splitter[0](attrs["graph"]) if splits else None
     if parts is None:
         return attrs
+    parts.forward.derived["whole"] = attrs["graph"]
     return {
         "graph": parts.forward,
         "backward": parts.backward,

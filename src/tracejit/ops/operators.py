@@ -139,16 +139,21 @@ def _operators() -> dict[str, Callable[..., Any]]:
 # ---- one value out of a tensor --------------------------------------------------------------------------
 
 
-def _value(self: Any) -> np.ndarray:
+def _value(self: Any, kind: str = "value") -> np.ndarray:
     """The array of a tensor, which leaves the sight of tapes."""
-    if state.recorders:
-        tell("value", self)
+    mode = state.mode
+    if mode.recorders or mode.guards:
+        tell(kind, self)
     return self.array
 
 
 def _item(self: Any) -> Any:
     """The one element as a Python number."""
-    array = _value(self)
+    return _number(self, "value")
+
+
+def _number(self: Any, kind: str) -> Any:
+    array = _value(self, kind)
     if array.size != 1:
         raise ValueError(
             f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}"
@@ -157,7 +162,7 @@ def _item(self: Any) -> Any:
 
 
 def _bool(self: Any) -> bool:
-    array = _value(self)
+    array = _value(self, "choice")
     if array.size != 1:
         raise ValueError(
             f"the truth value of {self.spec} is ambiguous: use tracejit.reduce_any or tracejit.reduce_all"
@@ -167,7 +172,7 @@ def _bool(self: Any) -> bool:
 
 
 def _index(self: Any) -> int:
-    array = _value(self)
+    array = _value(self, "choice")
     if array.dtype.kind not in "iu" or array.ndim:
         raise TypeError(
             f"only an integer tensor of rank 0 is an index, this one is {self.spec}{at(user_location())}"
@@ -299,7 +304,7 @@ PROTOCOLS: dict[str, Any] = {
     "__len__": _len,
     "__bool__": _bool,
     "__float__": lambda self: float(_item(self)),
-    "__int__": lambda self: int(_item(self)),
+    "__int__": lambda self: int(_number(self, "choice")),  # flat, as a cast to integers is
     "__complex__": lambda self: complex(_item(self)),
     "__index__": _index,
     "__round__": _round,
@@ -311,7 +316,7 @@ PROTOCOLS: dict[str, Any] = {
     "__repr__": printing.tensor_repr,
     "__copy__": lambda self: self,
     "__deepcopy__": lambda self, memo: self,
-    "__reduce__": lambda self: (from_array, (np.array(self.array),)),
+    "__reduce__": lambda self: (from_array, (np.array(_value(self)),)),
     "numpy": _numpy,
     "item": _item,
     "reshape": _reshape,

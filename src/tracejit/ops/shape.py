@@ -358,6 +358,22 @@ def stop_gradient(input: TensorSpec) -> TensorSpec:
     return input
 
 
+@defop(
+    kernel=lambda x: x,
+    vjp=(None,),
+    lower=Reindex(same_view),
+    batch=lambda batch, x: ops.number(x),
+    traits=(*FREE, "rowwise"),
+    samples=(sample((2,), complex=True),),
+)
+def number(input: TensorSpec) -> TensorSpec:
+    """`input` as the Python number that ``float()`` makes of it, through which no gradient flows.
+
+    Unlike `stop_gradient` it is not written to stop gradients: transforms of functions refuse to lose them here.
+    """
+    return input
+
+
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """`t` limited to the values between; the gradient is 1 inside and on the limits, 0 outside."""
     return ops.minimum(ops.maximum(t, clip_value_min), clip_value_max)

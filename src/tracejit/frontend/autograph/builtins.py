@@ -36,7 +36,11 @@ def _number(kind: type) -> Callable[..., Any]:
         t = as_tensor(x)
         if any(d != 1 for d in t.shape):
             return kind(x)  # raises what Python raises
-        t = ops.stop_gradient(ops.reshape(t, shape=()) if t.shape else t)  # as Python numbers have none
+        t = ops.reshape(t, shape=()) if t.shape else t
+        ends = (
+            ops.number if kind in (float, complex) else ops.stop_gradient
+        )  # Python numbers have no gradient
+        t = ends(t)
         return Weak(
             ops.not_equal(t, 0) if kind is bool and t.dtype.kind != "b" else ops.cast(t, dtype=WIDE[kind])
         )

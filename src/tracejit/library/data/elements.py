@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, interpreting, pausing
+from ...core.dispatch import as_tensor, holds_tensors, interpreting, pausing, tell
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -24,6 +24,9 @@ from ...ops.shape import stack
 
 def detached(leaf: Any) -> Any:
     """An array of what is a tensor or becomes one, or a tensor of the trace that passes no gradient."""
+    if holds_tensors(leaf):
+        for x in flatten(leaf)[0]:
+            tell("value", as_tensor(x))
     with pausing():
         x = convert_to_tensor(leaf)
         return ops.stop_gradient(x) if x.is_symbolic else x.array

@@ -1,0 +1,51 @@
+"""What the door speaks with: a record of a call, what means calls, and what listens to them. Knows no thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from .errors import Location
+from .op import Op
+from .tensor import Tensor
+
+
+class Record:
+    """One op call that happened: the same five fields as a graph's Node."""
+
+    __slots__ = ("op", "inputs", "attrs", "outputs", "location")
+
+    def __init__(
+        self, op: Op, inputs: tuple, attrs: Mapping[str, Any], outputs: tuple, location: Location | None
+    ):
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs = outputs
+        self.location = location
+
+
+class Interpreter(Protocol):
+    """What an op call means."""
+
+    def run(
+        self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
+    ) -> tuple[Tensor, ...]: ...
+
+    def constant(self, array: np.ndarray) -> Tensor: ...
+
+
+class Recorder(Protocol):
+    """Something that listens to op calls."""
+
+    def record(self, record: Record) -> None: ...
+
+
+class Guard(Recorder, Protocol):
+    """A recorder that answers for whole derivatives: it hears of values that leave also from inside of a trace."""
+
+    def note(self, kind: str, tensor: Tensor, owner: int) -> None: ...
+
+    def carries(self, tensor: Tensor) -> bool: ...

@@ -1,0 +1,13 @@
+"""Random functions that mix NumPy's calls with ours have right derivatives, or are refused."""
+
+import pytest
+
+from fuzz.detours import check
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_detours(first):
+    for seed in range(first, first + 20):
+        found = check(seed)
+        assert found.kind != "wrong", f"seed {seed}: {found.reason}\n{found.program}"
