@@ -44,7 +44,7 @@ class Expressions:
         x, y, number = self.scalar(), self.scalar(), self.random.choice(NUMBERS)
         forms = [f"{x} * 0.5 + {y}", f"{x} - {number}", f"{x} * 0.25 - {y} * 0.5", f"tf.sin({x})"]
         if self.random.random() < 0.15:
-            forms += [f"({x} if {self.test()} else {y})", f"({x} * 0.5 if {self.test()} else {number})"]
+            forms += [f"({x} if {self.test()} else {y})", f"({x} * 0.5 if {self.test()} else 0.75)"]
         if self.random.random() < 0.4:
             forms = self.calls(x) or forms
         return self.random.choice(forms)
