@@ -7,6 +7,7 @@ import importlib
 import multiprocessing
 import multiprocessing.connection
 import os
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from typing import Any
 
 from .outcome import Outcome
 
-LIMIT = 90.0  # seconds that one program may take
+LIMIT = 60  # seconds of a processor that one program may take: then the process ends, by SIGXCPU
+PATIENCE = 900.0  # seconds without a word, however busy the machine is
 Key = tuple[str, int]
 
 
@@ -25,6 +27,7 @@ def _work(connection: Any) -> None:
         kind, seeds = task
         check = importlib.import_module(f"fuzz.{kind}").check
         for seed in seeds:
+            _limit()
             connection.send((kind, seed, None))
             try:
                 found = check(seed)
@@ -32,6 +35,12 @@ def _work(connection: Any) -> None:
                 found = Outcome("wrong", f"the generator failed: {type(error).__name__}: {error}")
             connection.send((kind, seed, found))
         connection.send(("done", 0, None))
+
+
+def _limit() -> None:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(usage.ru_utime + usage.ru_stime) + LIMIT, hard))
 
 
 class Worker:
@@ -99,8 +108,8 @@ def outcomes(tasks: list[tuple[str, list[int]]], jobs: int) -> Iterator[tuple[Ke
     while True:
         for worker in workers:
             yield from worker.heard()
-            if not worker.idle and time.monotonic() - worker.since > LIMIT:
-                yield worker.lost(f"no end after {LIMIT:.0f} s")
+            if not worker.idle and time.monotonic() - worker.since > PATIENCE:
+                yield worker.lost(f"no end after {PATIENCE:.0f} s")
             if worker.idle and waiting:
                 worker.give(*waiting.popleft())
         if not waiting and all(worker.idle for worker in workers):
