@@ -16,8 +16,13 @@ from .compositions import exact, names
 from .compositions.around import AROUND
 from .compositions.programs import program
 
-#: The only thing that is refused: an exact derivative in forward mode is not known there.
-FORWARD = "a function with a custom gradient has a vjp only; forward mode cannot go through it"
+#: All that is refused: no derivative in forward mode is known; a rule does not say the gradient of a Variable that its
+#: function reads; a budget does not hold what a gradient must keep.
+REASONS = (
+    "a function with a custom gradient has a vjp only; forward mode cannot go through it",
+    "must accept the keyword argument 'variables'",
+    "a memory budget of n bytes is too small",
+)
 
 
 @pytest.mark.slow
@@ -25,7 +30,8 @@ def test_compositions_agree_with_exact_derivatives_and_differences():
     outcomes = [compositions.check(seed) for seed in range(200)]
     wrong = [f"{o.program}\n{o.reason}" for o in outcomes if o.kind == "wrong"]
     assert not wrong, "\n\n".join(wrong[:3])
-    assert all(FORWARD in o.reason for o in outcomes if o.kind == "refused")
+    refused = [o.reason for o in outcomes if o.kind == "refused"]
+    assert all(any(known in reason for known in REASONS) for reason in refused), refused
     assert Counter(o.kind for o in outcomes)["agree"] > 180
 
 
