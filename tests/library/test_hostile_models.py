@@ -110,15 +110,18 @@ def test_what_prints_is_not_saved(tmp_path: Path):
     ("line", "reason"),
     [
         ("%900: float32[3] = eval(%0)", "KeyError"),
-        ("%900: float32[1] = fill() shape=(1) value=0x0p0 dtype=dtype(object)", "the dtype object"),
+        (
+            "%900: float32[1] = fill() shape=(1) value=0x0p0 dtype=dtype(object)",
+            "has the attribute dtype=dtype",
+        ),
         ("%900: float32[1] = fill() shape=(1000000000000) value=0x0p0 dtype=dtype(float32)", "see max_bytes"),
-        ("%900: float32[1] = fill() shape=(-1) value=0x0p0 dtype=dtype(float32)", "not valid"),
+        ("%900: float32[1] = fill() shape=(-1) value=0x0p0 dtype=dtype(float32)", "has the attribute shape"),
         ("%900: int64[] = size_value() size=<nobody>", "the size nobody is not known"),
-        ("%900: float32[3] = sin(%0) axis=1", "TypeError"),
+        ("%900: float32[3] = sin(%0) axis=1", "has no attribute axis"),
         ("%900: float32[3] = sin()", "TypeError"),
         ("%900: float32[3] = sin(%0, %0)", "TypeError"),
         ("%900: float64[3] = constant() value=#missing", "KeyError"),
-        ('%900: float64[] = check(%0) message="a" error="SystemExit"', "not valid|is about"),
+        ('%900: float64[] = check(%0) message="a" error="SystemExit"', "raises 'SystemExit'"),
     ],
 )
 def test_nodes_that_no_trace_makes(line: str, reason: str, folder: Path):

@@ -194,8 +194,8 @@ def _lowered(graph: Graph) -> tuple[Program, dict[str, np.ndarray]]:
 def without_collection() -> Iterator[None]:
     """No garbage collection: compiling makes many objects that all live until it ends."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if enabled:

@@ -365,11 +365,19 @@ class assuming:
         self.context = context
 
     def __enter__(self) -> Assumptions | None:
-        self.token = _assumptions.set(self.context)
+        self.before = _assumptions.get()
+        self.put(self.context)
         return self.context
 
     def __exit__(self, *exc: object) -> None:
-        _assumptions.reset(self.token)
+        self.put(self.before)
+
+    def put(self, context: Assumptions | None) -> None:
+        try:
+            _assumptions.set(context)
+        except BaseException:  # a signal's
+            _assumptions.set(self.before)
+            raise
 
 
 def holds(guards: Iterable[tuple[str, Size, Size]], env: Mapping[str, int]) -> bool:

@@ -227,18 +227,30 @@ def _attrs_text(attrs: Mapping[str, Any]) -> str:
 # ---- who is in charge -----------------------------------------------------------------------------------
 
 
-@contextmanager
-def _replacing(**fields: Any) -> Iterator[None]:
-    saved = {k: getattr(state, k) for k in fields}
-    for k, v in fields.items():
-        setattr(state, k, v)
-    state.mode.update()
-    try:
-        yield
-    finally:
-        for k, v in saved.items():
-            setattr(state, k, v)
-        state.mode.update()
+class _replacing:
+    """Other values for fields of the mode, for a ``with`` block; all are put back also where a signal raises."""
+
+    __slots__ = ("fields", "saved")
+
+    def __init__(self, **fields: Any):
+        self.fields = fields
+
+    def __enter__(self) -> None:
+        self.saved = {k: getattr(state, k) for k in self.fields}
+        self.put(self.fields)
+
+    def __exit__(self, *exc: object) -> None:
+        self.put(self.saved)
+
+    def put(self, fields: dict[str, Any]) -> None:
+        mode = state.mode
+        try:
+            for name, value in fields.items():
+                setattr(mode, name, value)
+            mode.update()
+        except BaseException:
+            self.put(self.saved)
+            raise
 
 
 def interpreting(interpreter: Interpreter | None) -> Any:
@@ -273,21 +285,9 @@ def in_place_of(location: Location | None) -> Any:
     return _replacing(origin=location)
 
 
-class located:
+def located(location: Location | None) -> Any:
     """Let ops called in the block report `location` as theirs: derivatives and rewrites inherit it."""
-
-    __slots__ = ("location", "saved")
-
-    def __init__(self, location: Location | None):
-        self.location = location
-
-    def __enter__(self) -> None:
-        self.saved = state.location
-        if self.location is not None:
-            state.location = self.location
-
-    def __exit__(self, *exc: object) -> None:
-        state.location = self.saved
+    return _replacing(location=location or state.location)
 
 
 def start_recording(recorder: Recorder) -> None:
@@ -300,9 +300,12 @@ def start_recording(recorder: Recorder) -> None:
 def stop_recording(recorder: Recorder) -> None:
     """End :func:`start_recording`."""
     mode = state.mode
-    now = mode.recorders
-    mode.recorders = now[:-1] if now and now[-1] is recorder else tuple([r for r in now if r is not recorder])
-    mode.busy = bool(mode.slow or mode.recorders)
+    try:
+        mode.recorders = tuple([r for r in mode.recorders if r is not recorder])
+        mode.busy = bool(mode.slow or mode.recorders)
+    except BaseException:  # a signal's
+        stop_recording(recorder)
+        raise
 
 
 def tell(kind: str, tensor: Tensor, owner: int = 0) -> None:
