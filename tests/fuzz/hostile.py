@@ -5,6 +5,7 @@ The checksum fits or not: who can write a file can write its checksum too.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import random
@@ -87,6 +88,10 @@ def changed_bytes(image: bytes, rng: random.Random) -> bytes:
     return bytes(found)
 
 
+def _strange(rng: random.Random) -> Any:
+    return copy.deepcopy(rng.choice(STRANGE))
+
+
 def changed_json(value: Any, rng: random.Random) -> Any:
     """One place of a nest with something else in it."""
     places: list[tuple[Any, Any]] = []
@@ -99,25 +104,25 @@ def changed_json(value: Any, rng: random.Random) -> Any:
 
     walk(value)
     if not places:
-        return rng.choice(STRANGE)
+        return _strange(rng)
     holder, key = rng.choice(places)
     match rng.randrange(6):
         case 0:
             del holder[key]
         case 1 if isinstance(holder, dict):
-            holder[str(rng.choice(STRANGE))] = holder.pop(key)
+            holder[str(_strange(rng))] = holder.pop(key)
         case 2:
             other, k = rng.choice(places)
             try:
                 holder[key] = json.loads(json.dumps(other[k]))
             except (KeyError, IndexError):
-                holder[key] = rng.choice(STRANGE)
+                holder[key] = _strange(rng)
         case 3 if isinstance(holder[key], str):
             holder[key] = changed_text(holder[key], rng)
         case 4 if isinstance(holder[key], int):
             holder[key] += rng.choice((-1, 1, 7, -1000, 2**40))
         case _:
-            holder[key] = rng.choice(STRANGE)
+            holder[key] = _strange(rng)
     return value
 
 

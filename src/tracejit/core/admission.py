@@ -141,6 +141,7 @@ class _Admission:
         for key, value in node.attrs.items():
             attrs[key] = resize(value, sizes) if sizes else value
         check_attributes(op, inputs, attrs)
+        _check_canonical(op, inputs, attrs)
         self.call_regions(op, [t.spec for t in inputs], attrs, known, depth)
         for value in attrs.values():
             _check_known(value, known)
@@ -222,6 +223,15 @@ def _trips() -> Callable[[], set[str]]:
     assert isinstance(tracer, Trace)
     used = tracer.trips.used
     return lambda: tracer.trips.since(used)
+
+
+def _check_canonical(op: Op, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> None:
+    """Is it a call as `prepare` leaves it? Shape rules do not look again at what that has seen to."""
+    if op.prepare is None or op.region_specs is not None:
+        return
+    found, same = op.prepare(inputs, dict(attrs))
+    kept = len(found) == len(inputs) and all(a is b for a, b in zip(found, inputs, strict=True))
+    need(kept and {**attrs, **same} == attrs, f"{op} is not called as in a trace")
 
 
 def _check_known(item: Any, known: set[str]) -> None:
