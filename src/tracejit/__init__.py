@@ -13,7 +13,7 @@ from .core import text as _text  # graphs print themselves
 from .core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
 from .core.op import Op, defop
 from .core.settings import configure, settings
-from .core.spec import TensorSpec
+from .core.spec import TensorSpec, as_dtype
 from .core.tensor import Tensor
 from .frontend import config
 from .frontend import variable_parts as _variable_parts  # parts of Variables can be assigned
@@ -75,9 +75,7 @@ from .ops.arithmetic import (
     mod,
     multiply,
     negative,
-    pow,
     real,
-    round,
     sign,
     square,
     subtract,
@@ -94,10 +92,12 @@ from .ops.compare import (
     logical_or,
     not_equal,
 )
+from .ops.division import truncatediv, truncatemod
 from .ops.gather import scatter_add
 from .ops.index import dynamic_slice, dynamic_update_slice
 from .ops.linalg import dot, matmul
 from .ops.numpy_protocol import FACE as _NUMPY_FACE
+from .ops.power import pow
 from .ops.shape import (
     broadcast_to,
     clip_by_value,
@@ -150,6 +150,7 @@ _FACES = {
         "compat",
         "data",
         "debugging",
+        "dtypes",
         "errors",
         "image",
         "initializers",
@@ -192,7 +193,9 @@ _NAMES = {
         ),
         "library.arrays",
     ),
-    **dict.fromkeys(("add_n", "argmax", "argmin", "cumsum", "scalar_mul"), "library.elementary"),
+    **dict.fromkeys(
+        ("add_n", "argmax", "argmin", "cumsum", "round", "saturate_cast", "scalar_mul"), "library.elementary"
+    ),
     **dict.fromkeys(
         (
             *("boolean_mask", "gather_nd", "scatter_nd", "slice", "strided_slice", "where"),

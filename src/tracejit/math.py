@@ -41,6 +41,7 @@ from .library.elementary import (
     reciprocal_no_nan,
     reduce_euclidean_norm,
     rint,
+    round,
     rsqrt,
     scalar_mul,
     squared_difference,
@@ -78,9 +79,7 @@ from .ops.arithmetic import (
     mod,
     multiply,
     negative,
-    pow,
     real,
-    round,
     sign,
     square,
     subtract,
@@ -100,6 +99,7 @@ from .ops.compare import (
     logical_or,
     not_equal,
 )
+from .ops.power import pow
 from .ops.transcendental import (
     cos,
     erf,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import settings
-from .errors import DtypeError, at, user_location
+from .errors import DtypeError, ShapeError, at, user_location
 
 
 def to_array(x: Any, dtype: Any = None) -> np.ndarray:
@@ -23,6 +25,11 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
     try:
         array = np.array(x, dtype=dtype, order="C") if chosen else _filled(x, dtype)
     except (ValueError, TypeError, OverflowError) as error:
+        if "inhomogeneous" in str(error):
+            raise ShapeError(
+                f"a tensor is rectangular, and the parts of this {type(x).__name__} differ in length or depth: "
+                f"{reprlib.repr(x)}; pad the shorter ones, or make a tensor of each{at(user_location())}"
+            ) from None
         wider = "; take a wider dtype, which tracejit.cast(x, dtype) gives tensors that it meets"
         remedy = wider if isinstance(error, OverflowError) else ""
         raise DtypeError(
@@ -77,12 +84,33 @@ def default_dtype(x: Any) -> np.dtype | None:
     if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__array__"):
         return None
     kind = python_kind(x)
+    if kind is None:
+        return _beside_numpy(x)
     wide = settings.current().default_dtype == "float64"
     if kind is float:
         return np.dtype("float64" if wide else "float32")
     if kind is complex:
         return np.dtype("complex128")
     return np.dtype("int32") if kind is int else None
+
+
+def _beside_numpy(x: Any) -> np.dtype | None:
+    """The dtype of floats of NumPy's in a list with Python numbers, which take theirs; else None."""
+    leaves = list(_leaves(x))
+    numbers = [v for v in leaves if v.__class__ in (bool, int, float, complex)]
+    others = [v.dtype for v in leaves if isinstance(v, (np.ndarray, np.generic))]
+    if not numbers or not others or len(numbers) + len(others) < len(leaves):
+        return None
+    found = np.result_type(*others, *{kind(0) for kind in {n.__class__ for n in numbers}})
+    return found if found.kind in "fc" else None
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    for part in x if isinstance(x, (list, tuple)) else ():
+        if isinstance(part, (list, tuple)):
+            yield from _leaves(part)
+        else:
+            yield part
 
 
 def python_kind(x: Any) -> type | None:

@@ -408,11 +408,12 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             f"{at(user_location())}"
         )
     dtype = np.result_type(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
-    if len(set(dtypes)) > 1 and settings.current().dtype_promotion == "strict":
+    if any(d != dtype for d in dtypes) and settings.current().dtype_promotion == "strict":
+        numbers = {kind.__name__ for kind in map(python_kind, inputs) if kind is not None}
+        names = (*(d.name for d in dict.fromkeys(dtypes)), *(f"a Python {n}" for n in sorted(numbers)))
         raise DtypeError(
-            f"mixed dtypes {' and '.join(d.name for d in dict.fromkeys(dtypes))}: write "
-            f"tracejit.cast(x, tracejit.{dtype.name}) on the narrower one, or set dtype_promotion to 'numpy'"
-            f"{at(user_location())}"
+            f"mixed dtypes {' and '.join(names)}: write tracejit.cast(x, tracejit.{dtype.name}) on the narrower one, "
+            f"or set dtype_promotion to 'numpy'{at(user_location())}"
         )
     found = iter(strong)
     same = [_weak_tensor(x, dtype) if w else next(found) for x, w in zip(inputs, weak, strict=True)]

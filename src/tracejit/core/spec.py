@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import settings
 from .dim import Dim, Size, broadcast_size, product
 from .errors import DtypeError, ShapeError, at, user_location
 
@@ -24,7 +25,7 @@ class TensorSpec:
     shape : sequence of int, Dim or None, or None
         None is an unknown size, allowed in an ``input_signature``; in place of the shape, an unknown rank.
     dtype : dtype-like
-        Anything ``numpy.dtype`` takes.
+        Anything ``numpy.dtype`` takes, ``"string"``, or ``float``, which is the default one of floats.
     name : str, optional
         Accepted for programs written for other libraries, and ignored.
 
@@ -48,7 +49,7 @@ class TensorSpec:
         name: str | None = None,
     ) -> TensorSpec:
         if shape is None:
-            return _any_rank(cls, np.dtype(dtype))  # type: ignore[call-overload]
+            return _any_rank(cls, as_dtype(dtype))
         try:
             key = (tuple(shape), dtype)
         except TypeError:
@@ -59,7 +60,7 @@ class TensorSpec:
         found = _interned.get(key)
         if found is not None:
             return found
-        return _make(cls, key[0], np.dtype(dtype))  # type: ignore[call-overload]
+        return _make(cls, key[0], as_dtype(dtype))
 
     @property
     def rank(self) -> int:
@@ -100,6 +101,25 @@ class TensorSpec:
 
     def __reduce__(self) -> tuple:
         return TensorSpec, (self.shape, self.dtype)
+
+
+def as_dtype(type_value: Any) -> np.dtype:
+    """The dtype meant by a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
+
+    ``float``, as a type or a name, is the dtype of Python floats, float32 unless ``set_default_dtype`` said otherwise.
+
+    Examples
+    --------
+    >>> as_dtype("float32"), as_dtype(float)
+    (dtype('float32'), dtype('float32'))
+    """
+    if type_value.__class__ is np.dtype:
+        return type_value
+    if type_value is float or (isinstance(type_value, str) and type_value == "float"):
+        return np.dtype(settings.current().default_dtype)
+    if type_value is str or (isinstance(type_value, str) and type_value == "string"):
+        return np.dtype(object)
+    return np.dtype(type_value)
 
 
 _interned: dict[tuple, TensorSpec] = {}

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import to_array
 from ..core.dispatch import as_tensor, state
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..ops.shape import sizes_of
 
@@ -46,7 +47,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
 
     With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it.
     """
-    wanted = None if dtype is None else np.dtype(dtype)
+    wanted = None if dtype is None else as_dtype(dtype)
     x = as_tensor(value, wanted)
     return x if wanted is None or x.dtype == wanted else ops.cast(x, dtype=wanted)
 

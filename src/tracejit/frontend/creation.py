@@ -11,8 +11,9 @@ from ..core.arrays import to_array
 from ..core.dispatch import as_tensor, tell
 from ..core.errors import at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
-from ..ops.arithmetic import matched
+from ..ops.arithmetic import matched, quotient_dtype
 from ..ops.held_sizes import counting
 from ..ops.reduce import one_axis
 from ..ops.shape import expand_dims, sizes_of
@@ -28,13 +29,13 @@ def default_float() -> np.dtype:
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """A tensor of zeros; of bytes, of empty ones."""
-    wanted = np.dtype(dtype or default_float())
+    wanted = as_dtype(dtype or default_float())
     return ops.fill(shape=sizes_of(shape), value=b"" if wanted.kind == "O" else 0, dtype=wanted)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """A tensor of ones."""
-    return ops.fill(shape=sizes_of(shape), value=1, dtype=np.dtype(dtype or default_float()))
+    return ops.fill(shape=sizes_of(shape), value=1, dtype=as_dtype(dtype or default_float()))
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -72,7 +73,7 @@ def eye(
       [0. 1.]]], shape=(1, 2, 2), dtype=float32)
     """
     columns = None if num_columns is None else int(known(num_columns))
-    one = constant(np.eye(int(known(num_rows)), columns, dtype=dtype or default_float()))
+    one = constant(np.eye(int(known(num_rows)), columns, dtype=as_dtype(dtype or default_float())))
     return one if batch_shape is None else ops.broadcast_to(one, shape=(*sizes_of(batch_shape), *one.shape))
 
 
@@ -91,9 +92,9 @@ def range_(
         start, limit = 0, start
     later = [as_tensor(b) for b in (start, limit, delta) if _is_later(b)]
     if later and all(b.dtype.kind in "iu" for b in later):
-        return _counted_range(start, limit, delta, np.dtype(dtype or later[0].dtype))
+        return _counted_range(start, limit, delta, as_dtype(dtype or later[0].dtype))
     bounds: list[Any] = [known(b) for b in (start, limit, delta)]
-    wanted = _joint(bounds) if dtype is None else np.dtype(dtype)
+    wanted = _joint(bounds) if dtype is None else as_dtype(dtype)
     if not bounds[2][()]:
         raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")
     if wanted.kind != "f":
@@ -124,9 +125,8 @@ def check_step(step: Tensor) -> None:
 
 
 def _joint(bounds: list[np.ndarray]) -> np.dtype:
-    found = np.result_type(*bounds)
-    wide = found.kind != "f" or any(b.dtype == np.float64 for b in bounds)
-    return found if wide else default_float()
+    floating = [b.dtype for b in bounds if b.dtype.kind == "f"]
+    return max(floating, key=lambda dtype: dtype.itemsize) if floating else np.result_type(*bounds)
 
 
 def known(x: Any, dtype: Any = None) -> np.ndarray:
@@ -154,7 +154,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     Parameters
     ----------
     start, stop : tensor-like
-        Of one shape. Integers give float64.
+        Of one shape. Integers give float64, those of 8 and 16 bits float32.
     num : int
     axis : int
         Where the axis of the numbers goes.
@@ -166,7 +166,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     tf.Tensor([0.   0.25 0.5  0.75 1.  ], shape=(5,), dtype=float32)
     """
     ends, count = matched((start, stop), {})[0], int(known(num))
-    first, last = (e if e.dtype.kind in "fc" else ops.cast(e, dtype=np.dtype(np.float64)) for e in ends)
+    first, last = (e if e.dtype.kind in "fc" else ops.cast(e, dtype=quotient_dtype(e.dtype)) for e in ends)
     if count < 1:
         raise ValueError(f"linspace takes one number at least, got {count}{at(user_location())}")
     shape = np.broadcast_shapes(first.shape, last.shape)
@@ -183,7 +183,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
     """The number of elements, an int32 scalar unless `out_type` says otherwise."""
     total = as_tensor(input).spec.size
-    return ops.cast(ops.size_value(size=total), dtype=np.dtype(out_type))
+    return ops.cast(ops.size_value(size=total), dtype=as_dtype(out_type))
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
@@ -197,4 +197,4 @@ def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tens
     if not sizes:
         return constant([], dtype=out_type)
     parts = [ops.reshape(ops.size_value(size=s), shape=(1,)) for s in sizes]
-    return ops.cast(ops.concat(*parts, axis=0), dtype=np.dtype(out_type))
+    return ops.cast(ops.concat(*parts, axis=0), dtype=as_dtype(out_type))

@@ -13,6 +13,7 @@ from ..core.errors import DtypeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops import reduce
+from ..ops.division import truncatediv
 from ..ops.indexing import get
 from ..ops.reduce import axes_of, kept
 from .control import fori_loop
@@ -41,8 +42,29 @@ def reduce_sum(
 def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Mean over the axes in `axis` (None: all); `keepdims` keeps them with size 1."""
-    return _reduced(reduce.reduce_mean, input_tensor, axis, keepdims)
+    """Mean over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
+
+    As in TensorFlow the mean of integers is one of their dtype, rounded towards 0, and 0 of no elements; bools raise
+    DtypeError. ``tracejit.numpy.mean`` and the method ``mean`` give float64 for all of these.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.reduce_mean([1.0, 2.0]), tf.reduce_mean([1, 2]))
+    tf.Tensor(1.5, shape=(), dtype=float32) tf.Tensor(1, shape=(), dtype=int32)
+    """
+    x = as_tensor(input_tensor)
+    if x.dtype.kind == "b":
+        raise DtypeError(f"the mean of bools, {x.spec}, is none: cast them first{at(user_location())}")
+    return _reduced(_whole_mean if x.dtype.kind in "iu" else reduce.reduce_mean, x, axis, keepdims)
+
+
+def _whole_mean(x: Any, axis: Any) -> Any:
+    """The mean of integers, added up in the widest of their kind."""
+    wide = np.dtype("uint64" if x.dtype.kind == "u" else "int64")
+    count = reduce.size_tensor(product(x.shape[a] for a in axes_of(axis, len(x.shape))))
+    total = ops.reduce_sum(ops.cast(x, dtype=wide), axis=axis)
+    return ops.cast(truncatediv(total, ops.cast(ops.maximum(count, 1), dtype=wide)), dtype=x.dtype)
 
 
 def reduce_max(
@@ -146,7 +168,7 @@ def reduce_logsumexp(
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Mean squared distance from the mean over the axes in `axis` (None: all).
+    """Mean squared distance from the mean over the axes in `axis` (None: all); integers raise DtypeError.
 
     Examples
     --------
@@ -155,6 +177,11 @@ def reduce_variance(
     tf.Tensor(1.0, shape=(), dtype=float32)
     """
     x: Any = as_tensor(input_tensor)
+    if x.dtype.kind not in "fc":
+        raise DtypeError(
+            f"the variance of {x.dtype.name}s has a fraction, {x.spec} has none: write tracejit.cast(x, "
+            f"tracejit.float32) first, or take tracejit.numpy.var{at(user_location())}"
+        )
     offset = x - reduce_mean(x, axis, keepdims=True)
     squares = ops.real(offset * ops.conj(offset)) if x.dtype.kind == "c" else ops.square(offset)
     return reduce_mean(squares, axis, keepdims)

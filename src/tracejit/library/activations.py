@@ -14,6 +14,7 @@ from ..core.dispatch import as_tensor
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..frontend.creation import default_float
 
 _SELU_ALPHA = 1.6732632423543772848170429916717  # Klambauer et al., "Self-normalizing neural networks", 2017
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -89,11 +90,11 @@ def log_softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> 
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """``min(relu(x), 6)``, with derivative 0 at both ends; of second derivatives :func:`relu` tells."""
     x: Any = as_tensor(features)
-    return ops.where(x >= 6.0, 6.0, ops.relu(x))  # NaN stays NaN
+    return ops.where(x >= 6, 6, ops.relu(x))  # NaN stays NaN
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`x` where positive, ``alpha * x`` elsewhere; of second derivatives :func:`relu` tells.
+    """`x` where positive, ``alpha * x`` elsewhere, integers as floats; of second derivatives :func:`relu` tells.
 
     Examples
     --------
@@ -102,6 +103,8 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
     tf.Tensor([-0.2  2. ], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(features)
+    if x.dtype.kind in "iu":
+        x = ops.cast(x, dtype=default_float())
     return ops.where(x > 0.0, x, alpha * x)
 
 

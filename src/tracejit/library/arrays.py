@@ -11,7 +11,7 @@ from ..core.dim import Dim, Size, product, same
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
-from ..core.spec import broadcast_shapes
+from ..core.spec import as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, known
@@ -175,7 +175,7 @@ def one_hot(
     """
     index = as_tensor(indices)
     given = [v for v in (on_value, off_value) if v is not None]
-    wanted = np.dtype(dtype) if dtype is not None else as_tensor(given[0]).dtype if given else default_float()
+    wanted = as_dtype(dtype) if dtype is not None else as_tensor(given[0]).dtype if given else default_float()
     rank = len(index.shape) + 1
     where = rank - 1 if axis is None else one_axis(int(axis), rank)
     (count,) = sizes_of(depth)
@@ -352,7 +352,7 @@ def sequence_mask(
         maxlen = int(known(lengths).max(initial=0))
     place = ops.iota(size=maxlen if isinstance(maxlen, Dim) else int(maxlen), dtype=_INT64)
     inside = ops.less(place, expand_dims(ops.cast(counts, dtype=_INT64), -1))
-    return ops.cast(inside, dtype=np.dtype(dtype))
+    return ops.cast(inside, dtype=as_dtype(dtype))
 
 
 def pad(

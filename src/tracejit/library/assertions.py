@@ -15,7 +15,7 @@ from ..core.dispatch import as_tensor, state
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.failures import FailedAssertion
 from ..core.op import ops
-from ..core.spec import dtype_name, shape_text
+from ..core.spec import as_dtype, dtype_name, shape_text
 from ..core.tensor import Tensor
 from ..frontend.reductions import reduce_all, reduce_any
 from ..ops.arithmetic import matched
@@ -231,7 +231,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
     """Fail with a TypeError unless the elements are of this dtype."""
-    x, wanted = as_tensor(tensor), np.dtype(tf_type)
+    x, wanted = as_tensor(tensor), as_dtype(tf_type)
     if x.dtype != wanted:
         _refuse(DtypeError, message, f"a tensor of {dtype_name(wanted)} is wanted, got {x.spec}")
 

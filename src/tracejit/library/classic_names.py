@@ -13,6 +13,7 @@ import numpy as np
 from ..core.dispatch import as_tensor, interpreting
 from ..core.errors import at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..frontend import looping, reductions
 from ..frontend.structure import flatten
@@ -56,7 +57,7 @@ def argmax(
 ) -> Tensor:
     """Positions of the largest elements along an axis, the first unless another is given."""
     found = _argmax(input, _first(axis, dimension))
-    return ops.cast(found, dtype=np.dtype(output_type))
+    return ops.cast(found, dtype=as_dtype(output_type))
 
 
 def argmin(
@@ -64,7 +65,7 @@ def argmin(
 ) -> Tensor:
     """Positions of the smallest elements along an axis, the first unless another is given."""
     found = _argmin(input, _first(axis, dimension))
-    return ops.cast(found, dtype=np.dtype(output_type))
+    return ops.cast(found, dtype=as_dtype(output_type))
 
 
 def _first(axis: Any, dimension: Any) -> int:
@@ -105,7 +106,7 @@ def assign_sub(ref: Variable, value: Any, use_locking: bool | None = None) -> An
 
 def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: Any = np.int64) -> Tensor:
     """Numbers of classes drawn with probabilities ``softmax(logits)``: shape (rows, num_samples)."""
-    return ops.cast(random.categorical(logits, num_samples, seed=seed), dtype=np.dtype(output_dtype))
+    return ops.cast(random.categorical(logits, num_samples, seed=seed), dtype=as_dtype(output_dtype))
 
 
 def while_loop(
@@ -181,7 +182,7 @@ def get_variable(
                 f"get_variable({name!r}) needs a shape, or a tensor as initializer{at(user_location())}"
             )
         else:
-            first = as_tensor((initializer or initializers.GlorotUniform())(sizes_of(shape), np.dtype(dtype)))
+            first = as_tensor((initializer or initializers.GlorotUniform())(sizes_of(shape), as_dtype(dtype)))
         return Variable(first, trainable=trainable, name=_scope.get() + name)
 
 

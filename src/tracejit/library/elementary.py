@@ -14,11 +14,12 @@ import numpy as np
 from ..core.dispatch import as_tensor
 from ..core.errors import at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..frontend.choices import associative_scan
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.reductions import reduce_all, reduce_mean, reduce_sum
-from ..ops.arithmetic import matched
+from ..ops.arithmetic import matched, quotients
 from ..ops.indexing import get
 from ..ops.reduce import one_axis
 
@@ -68,8 +69,9 @@ def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``(x - y)**2``."""
-    return ops.square(ops.subtract(x, y))
+    """``(x - y)**2``; of complex numbers the square of the distance, as a complex number."""
+    difference: Any = ops.subtract(x, y)
+    return difference * ops.conj(difference) if difference.dtype.kind == "c" else ops.square(difference)
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -81,14 +83,14 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     >>> print(tf.math.divide_no_nan([1.0, 1.0], [0.0, 2.0]))
     tf.Tensor([0.  0.5], shape=(2,), dtype=float32)
     """
-    y = as_tensor(y)
+    x, y = quotients((x, y), {})[0]
     zero = ops.equal(y, 0)
     return ops.where(zero, 0.0, ops.divide(x, ops.where(zero, 1.0, y)))
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x * log(y)``, and 0 where `x` is 0."""
-    x = as_tensor(x)
+    x, y = matched((x, y), {})[0]
     zero = ops.equal(x, 0)
     return ops.where(zero, 0.0, x * ops.log(ops.where(zero, 1.0, y)))
 
@@ -102,14 +104,14 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     >>> print(tf.math.xdivy([0.0, 1.0], [0.0, 2.0]))
     tf.Tensor([0.  0.5], shape=(2,), dtype=float32)
     """
-    x = as_tensor(x)
+    x, y = quotients((x, y), {})[0]
     zero = ops.equal(x, 0)
     return ops.where(zero, 0.0, ops.divide(x, ops.where(zero, 1.0, y)))
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x * log(1 + y)``, and 0 where `x` is 0."""
-    x = as_tensor(x)
+    x, y = matched((x, y), {})[0]
     zero = ops.equal(x, 0)
     return ops.where(zero, 0.0, x * ops.log1p(ops.where(zero, 0.0, y)))
 
@@ -131,6 +133,19 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """``1 / x``, and 0 where `x` is 0."""
     return divide_no_nan(1.0, x)
+
+
+def round(x: Any, name: str | None = None) -> Tensor:
+    """The nearest whole number, halves to even; integers stay as they are. No gradient flows through it.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.round([0.5, 1.5, 2.7]), tf.round([1, 2]))
+    tf.Tensor([0. 2. 3.], shape=(3,), dtype=float32) tf.Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    x = as_tensor(x)
+    return ops.identity(x) if x.dtype.kind in "iu" else ops.round(x)
 
 
 def rint(x: Any, name: str | None = None) -> Tensor:
@@ -215,7 +230,7 @@ def count_nonzero(
     """
     x = as_tensor(input)
     found = as_tensor(x.array != b"") if x.dtype.kind == "O" else ops.not_equal(x, 0)
-    return reduce_sum(ops.cast(found, dtype=np.dtype(dtype)), axis, keepdims)
+    return reduce_sum(ops.cast(found, dtype=as_dtype(dtype)), axis, keepdims)
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
@@ -227,7 +242,10 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The square root of the sum of squares over the axes in `axis` (None: all).
+    """The square root of the sum of squares over the axes in `axis` (None: all), of the dtype of its argument.
+
+    As in TensorFlow, integers are squared and added up in their dtype and the root is rounded towards 0, and the norm
+    of complex numbers is complex.
 
     Examples
     --------
@@ -235,7 +253,40 @@ def reduce_euclidean_norm(
     >>> float(tf.math.reduce_euclidean_norm([3.0, 4.0]))
     5.0
     """
-    return ops.sqrt(reduce_sum(ops.square(ops.abs(as_tensor(input_tensor))), axis, keepdims))
+    x = as_tensor(input_tensor)
+    total: Any = reduce_sum(ops.square(ops.abs(x)), axis, keepdims)
+    if x.dtype.kind in "iu":
+        total = ops.cast(total, dtype=np.dtype(np.float64))
+    return ops.cast(ops.sqrt(total), dtype=x.dtype)
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`value` as another dtype, numbers that it does not hold taken as its nearest.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.saturate_cast([300.0, -5.0, 7.5], tf.uint8))
+    tf.Tensor([255   0   7], shape=(3,), dtype=uint8)
+    """
+    x, wanted = as_tensor(value), as_dtype(dtype)
+    if wanted.kind not in "iuf" or x.dtype.kind not in "iuf" or np.can_cast(x.dtype, wanted):
+        return ops.cast(x, dtype=wanted)
+    low, high = _bounds(x.dtype, wanted)
+    return ops.cast(ops.minimum(ops.maximum(x, low), high), dtype=wanted)
+
+
+def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
+    """The extreme numbers of one dtype that both hold."""
+    of = np.iinfo if wanted.kind in "iu" else np.finfo
+    low, high = of(wanted).min, of(wanted).max  # type: ignore[operator]
+    if given.kind in "iu":
+        own = np.iinfo(given)
+        return max(int(own.min), int(low)), min(int(own.max), int(high))
+    ends = [np.asarray(end, given) for end in (low, high)]
+    outside = [abs(int(end)) > abs(int(v)) for end, v in zip(ends, (low, high), strict=True)]
+    first, last = (np.nextafter(e, given.type(0)) if o else e for e, o in zip(ends, outside, strict=True))
+    return float(first), float(last)
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
@@ -285,7 +336,7 @@ def argmax(input: Any, axis: int | None = 0, output_type: Any = None, name: str 
     2
     """
     found = ops.argmax(input, axis=0 if axis is None else int(axis))
-    return found if output_type is None else ops.cast(found, dtype=np.dtype(output_type))
+    return found if output_type is None else ops.cast(found, dtype=as_dtype(output_type))
 
 
 accumulate_n = add_n

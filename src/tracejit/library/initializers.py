@@ -17,6 +17,7 @@ import numpy as np
 from ..core.dispatch import interpreting
 from ..core.errors import at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..frontend import creation
 from ..frontend.conversion import constant
@@ -88,7 +89,7 @@ class _Random(Initializer):
     seed: int | None
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        shape, dtype = sizes_of(shape), np.dtype(dtype or default_float())
+        shape, dtype = sizes_of(shape), as_dtype(dtype or default_float())
         if self.seed is None:
             return self._drawn(get_global_generator(), shape, dtype)
         with interpreting(None):  # always the same values: a constant, also inside of a trace

@@ -30,7 +30,7 @@ _DOTS = "\N{GREEK CAPITAL LETTER ALPHA}"
 def norm(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The norm of vectors along an axis, or of all elements.
+    """The norm of vectors along an axis, or of all elements, in the dtype of `tensor`, also where that is complex.
 
     Parameters
     ----------
@@ -55,7 +55,11 @@ def norm(
     tf.Tensor([ 5. 10.], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(tensor)
-    ord = {"inf": np.inf, "fro": "euclidean"}.get(ord, ord)
+    found = _norm(x, {"inf": np.inf, "fro": "euclidean"}.get(ord, ord), axis, keepdims)
+    return ops.cast(found, dtype=x.dtype) if x.dtype.kind == "c" else found
+
+
+def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
     if isinstance(axis, (tuple, list)) and len(axis) == 2:
         return matrix_norm(x, ord, axis, keepdims)
     if ord != "euclidean" and not (isinstance(ord, (int, float, np.integer, np.floating)) and ord > 0):

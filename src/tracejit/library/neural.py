@@ -30,7 +30,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 def moments(
     x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over `axes`; `shift` and `name` are accepted and ignored.
+    """Mean and variance over `axes`, of integers both rounded towards 0; `shift` and `name` are accepted and ignored.
 
     Examples
     --------
@@ -38,7 +38,11 @@ def moments(
     >>> [float(m) for m in tf.nn.moments([1.0, 3.0], axes=[0])]
     [2.0, 1.0]
     """
-    return reduce_mean(x, axes, keepdims), reduce_variance(x, axes, keepdims)
+    x: Any = as_tensor(x)
+    mean = reduce_mean(x, axes, keepdims)
+    if x.dtype.kind in "iu":
+        return mean, reduce_mean(ops.square(x - reduce_mean(x, axes, keepdims=True)), axes, keepdims)
+    return mean, ops.cast(reduce_variance(x, axes, keepdims), dtype=x.dtype)
 
 
 def batch_normalization(

@@ -15,6 +15,7 @@ from ..core.dim import Size
 from ..core.dispatch import as_tensor, interpreting
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..frontend.control import while_loop
 from ..frontend.creation import default_float
@@ -223,7 +224,7 @@ def _fresh(seed: int | None) -> np.ndarray:
 
 
 def _supported(dtype: Any, kinds: str) -> np.dtype:
-    found = default_float() if dtype is None else np.dtype(dtype)
+    found = default_float() if dtype is None else as_dtype(dtype)
     if found.kind not in kinds or (found.kind == "f" and found.itemsize < 4):
         raise DtypeError(
             f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {found.name}"
@@ -368,7 +369,7 @@ def _drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: A
     unit = generator.uniform((rows, int(num_samples), classes), dtype=_DOUBLE)
     noise = ops.negative(ops.log(ops.negative(ops.log(ops.maximum(unit, np.finfo(_DOUBLE).tiny)))))
     scores = ops.reshape(ops.cast(x, dtype=_DOUBLE), shape=(rows, 1, classes)) + noise
-    return ops.cast(ops.argmax(scores, axis=2), dtype=np.dtype(dtype))
+    return ops.cast(ops.argmax(scores, axis=2), dtype=as_dtype(dtype))
 
 
 # ---- numbers that follow from a seed alone --------------------------------------------------------------

@@ -13,9 +13,11 @@ from ..core.dim import Dim, same
 from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import known
+from ..ops.division import truncatediv
 from ..ops.indexing import get
 from .slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
 
@@ -131,8 +133,11 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The mean of each segment, see :func:`segment_sum`."""
-    return unsorted_segment_mean(data, segment_ids, _count_of_sorted(segment_ids))
+    """The mean of each segment, see :func:`segment_sum`; of integers one of their dtype, rounded towards 0."""
+    x, count = convert_to_tensor(data), _count_of_sorted(segment_ids)
+    if x.dtype.kind not in "iu":
+        return unsorted_segment_mean(x, segment_ids, count)
+    return truncatediv(unsorted_segment_sum(x, segment_ids, count), _shares(x, segment_ids, count))
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -193,7 +198,7 @@ def bincount(
     size = int(minlength) if fixed else _bins(known(arr), minlength, maxlength)
     flat = ops.reshape(x, shape=(x.spec.size,))
     if weights is None:
-        counted = ops.fill(shape=flat.shape, value=1, dtype=np.dtype(dtype))
+        counted = ops.fill(shape=flat.shape, value=1, dtype=as_dtype(dtype))
     else:
         counted = ops.reshape(as_tensor(weights), shape=flat.shape)
     kept = ops.where(ops.less(flat, size), ops.cast(flat, dtype=_INT64), -1)
@@ -243,7 +248,7 @@ def confusion_matrix(
     if num_classes is None:
         num_classes = max(int(known(v).max(initial=-1)) + 1 for v in (labels, predictions))
     size = int(known(num_classes))
-    wanted = np.dtype(dtype)
+    wanted = as_dtype(dtype)
     counted = (
         ops.fill(shape=real.shape, value=1, dtype=wanted) if weights is None else as_tensor(weights, wanted)
     )

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..frontend.creation import known
 from ..frontend.reductions import reduce_sum
@@ -140,7 +141,7 @@ def top_k(
     if not 0 <= k <= size:
         raise ValueError(f"the {k} largest of {size} elements of {x.spec}{at(user_location())}")
     found = get(order(x, -1, True), (Ellipsis, slice(0, k)))
-    return TopKV2(take_along(x, found), ops.cast(found, dtype=np.dtype(index_type)))
+    return TopKV2(take_along(x, found), ops.cast(found, dtype=as_dtype(index_type)))
 
 
 def in_top_k(targets: Any, predictions: Any, k: int, name: str | None = None) -> Tensor:
@@ -218,7 +219,7 @@ def searchsorted(
         there = ops.minimum(low + (step - 1), max(size - 1, 0))
         further = ops.logical_and(low + step <= size, before(take_along(x, there)))
         low, step = ops.where(further, low + step, low), step // 2
-    return ops.cast(low, dtype=np.dtype(out_type))
+    return ops.cast(low, dtype=as_dtype(out_type))
 
 
 def _before(wanted: Any, side: str) -> Callable[[Any], Any]:
@@ -281,5 +282,5 @@ def _unique(x: Any, out_idx: Any) -> tuple[Tensor, Tensor, Tensor]:
     first, place, count = np.unique(values, return_index=True, return_inverse=True, return_counts=True)[1:]
     rank = np.argsort(first)
     numbers = (np.argsort(rank)[place], count[rank])
-    idx, often = (as_tensor(v.astype(np.dtype(out_idx))) for v in numbers)
+    idx, often = (as_tensor(v.astype(as_dtype(out_idx))) for v in numbers)
     return ops.gather(x, first[rank], axis=0), idx, often

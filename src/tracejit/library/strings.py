@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.dispatch import as_tensor, tell
 from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..ops.prints import array_summary
 from ..ops.reduce import axes_of
@@ -280,7 +281,7 @@ def _shown(value: Any, precision: int) -> str:
 
 def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -> Tensor:
     """Text as numbers; ValueError for text that is none."""
-    wanted = np.dtype(out_type)
+    wanted = as_dtype(out_type)
 
     def number(text: bytes) -> Any:
         try:

@@ -11,7 +11,7 @@ from ..core.dispatch import as_tensor, promote
 from ..core.errors import DtypeError
 from ..core.op import defop, numeric, ops, ordered, sample
 from ..core.op import real as floats
-from ..core.spec import TensorSpec, broadcast_shapes
+from ..core.spec import TensorSpec, as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
 from .lowering import Compose, Scalar
 
@@ -69,6 +69,20 @@ def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return inputs, attrs
 
 
+def quotient_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of quotients: of integers of 8 and 16 bits float32, which holds them, of wider ones float64."""
+    if dtype.kind in "fc":
+        return dtype
+    return np.dtype("float32" if dtype.kind in "iu" and dtype.itemsize <= 2 else "float64")
+
+
+def quotients(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Prepare: one dtype for two, integers and bools turned into floats as TensorFlow divides them."""
+    x, y = matched_beyond(inputs, float)
+    dtype = quotient_dtype(x.dtype)
+    return (converted(x, dtype), converted(y, dtype)), attrs
+
+
 def broadcast(*specs: TensorSpec) -> TensorSpec:
     """Shape rule: all inputs broadcast together and share a dtype."""
     first = specs[0]
@@ -99,8 +113,8 @@ def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple:
 
 def cast_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     if len(inputs) == 2:
-        return inputs[:1], {"dtype": np.dtype(inputs[1])}
-    return inputs, {"dtype": np.dtype(attrs["dtype"])}
+        return inputs[:1], {"dtype": as_dtype(inputs[1])}
+    return inputs, {"dtype": as_dtype(attrs["dtype"])}
 
 
 def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
@@ -177,12 +191,12 @@ def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     kernel=np.divide,
     partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
     lower=Scalar("div"),
-    prepare=as_floats,
+    prepare=quotients,
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0),
 )
 def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
-    """``x / y``, element by element; integers are divided as float64."""
+    """``x / y``, element by element; integers are divided as float64, those of 8 and 16 bits as float32."""
     return broadcast(x, y)
 
 
@@ -196,51 +210,6 @@ def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 def negative(x: TensorSpec) -> TensorSpec:
     """``-x``, element by element."""
     return numeric(x)
-
-
-def _power_partial(y: Any, a: Any, b: Any) -> Any:
-    """``b * a ** (b - 1)``, which is 0 for ``0 ** 0``; a product also where `b` is 0, as it changes with `b`."""
-    apart = ops.where(ops.equal(a, 0.0), 1.0, a)
-    return b * pow(ops.where(ops.equal(b, 0.0), apart, a), b - 1.0)
-
-
-def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
-    """``y * log(a)``, the logarithm taken as 0 where there is none: NaN and infinite powers give NaN nonetheless."""
-    valid = ops.not_equal(a, 0.0) if a.dtype.kind == "c" else ops.less(0.0, a)
-    return y * ops.where(valid, ops.log(ops.where(valid, a, 1.0)), 0.0)
-
-
-def _root(a: np.ndarray, rank: int) -> np.ndarray:
-    """``a ** 0.5``: for one exponent NumPy takes the square root, which differs at -inf and -0.0."""
-    root = np.sqrt(a)
-    if not (a > 0).all():
-        root = np.where(a == -np.inf, a.dtype.type(np.inf), root + a.dtype.type(0))
-    return root if rank <= a.ndim else root.reshape((1,) * (rank - a.ndim) + a.shape)
-
-
-def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    if b.size == 1 and a.dtype.kind == "f" and b.item() == 0.5:
-        return _root(a, b.ndim)
-    if a.dtype.kind in "fc" or not np.any(b < 0):
-        return np.power(a, b)
-    unit = np.where((a == 1) | (a == -1), np.power(a, b & 1), 0)
-    return np.where(b < 0, unit, np.power(a, np.maximum(b, 0)))
-
-
-@defop(
-    kernel=_pow_kernel,
-    partial=(_power_partial, _exponent_partial),
-    lower=Scalar("pow"),
-    prepare=matched,
-    traits=ELEMENTARY,
-    samples=pairs(0.5, 2.0),
-)
-def pow(x: TensorSpec, y: TensorSpec) -> TensorSpec:
-    """``x ** y``, element by element, with NumPy's special values.
-
-    Integers to a negative power give the reciprocal, truncated: 0, and ``x`` or 1 where ``x`` is 1 or -1.
-    """
-    return numbers(x, y)
 
 
 def _zero(like: Any) -> Any:

@@ -73,7 +73,12 @@ def from_face(name: str) -> Any:
 
 
 def _meanings(name: str) -> Iterator[Callable[..., Any] | None]:
-    """What a ufunc may mean, the op first: ops refuse integers where NumPy makes them floats."""
+    """What a ufunc may mean, the op first: ops refuse integers where NumPy makes them floats.
+
+    Division is the face's: the op gives small integers a float of another width than NumPy.
+    """
+    if name == "divide":
+        yield from_face(name)
     yield linalg.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
     yield from_face(name)
 

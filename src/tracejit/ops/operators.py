@@ -17,7 +17,7 @@ from ..core.errors import DtypeError, SymbolicValue, at, user_location
 from ..core.op import OPS, Op, ops
 from ..core.tensor import Tensor, no_value
 from ..core.transaction import warn
-from . import arithmetic, bits, compare, linalg, printing, reduce
+from . import arithmetic, bits, compare, linalg, power, printing, reduce
 from .at import At
 from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
@@ -83,7 +83,7 @@ def _pow(self: Any, other: Any) -> Any:
             if self.__class__ is Tensor
             else arithmetic.square(self)
         )
-    return arithmetic.pow(self, other)
+    return power.pow(self, other)
 
 
 def _logic_or_bits(logic: Callable[..., Any], of_bits: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +108,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "truediv": arithmetic.divide,
         "floordiv": arithmetic.floordiv,
         "mod": arithmetic.mod,
-        "pow": arithmetic.pow,
+        "pow": power.pow,
         "matmul": linalg.dot,
         "and": _logic_or_bits(compare.logical_and, bits.bitwise_and),
         "or": _logic_or_bits(compare.logical_or, bits.bitwise_or),

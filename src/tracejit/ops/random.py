@@ -18,7 +18,7 @@ from ..core.dim import Size, product
 from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import Sample, defop, ops, sample
-from ..core.spec import TensorSpec
+from ..core.spec import TensorSpec, as_dtype
 from .lowering import Nests
 from .shape import sizes_of
 
@@ -168,7 +168,7 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 def _prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     found = {"shape": sizes_of(attrs["shape"])}
     if "dtype" in attrs:
-        found["dtype"] = np.dtype(attrs["dtype"])
+        found["dtype"] = as_dtype(attrs["dtype"])
     return (as_tensor(inputs[0]),), found
 
 
@@ -224,7 +224,7 @@ def random_normal(state: Any, shape: Any, dtype: Any) -> Any:
     shape = sizes_of(shape)
     n = product(shape)
     half = (n + 1) // 2
-    u = random_uniform(state, shape=(2, half), dtype=np.dtype(dtype))
+    u = random_uniform(state, shape=(2, half), dtype=as_dtype(dtype))
     rows = (ops.slice(u, slices=((row, 1, 1), (0, half, 1))) for row in (0, 1))
     first, second = (ops.reshape(row, shape=(half,)) for row in rows)
     radius = ops.sqrt(-2.0 * ops.log(1.0 - first))  # 1 - u is in (0, 1]

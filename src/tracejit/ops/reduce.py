@@ -163,7 +163,7 @@ def reduce_min(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
 
 
 def reduce_mean(x: Any, axis: Any = None) -> Any:
-    """Mean over the axes in `axis` (None: all), which are dropped.
+    """Mean over the axes in `axis` (None: all), which are dropped; of integers and bools in float64.
 
     Examples
     --------
@@ -172,6 +172,8 @@ def reduce_mean(x: Any, axis: Any = None) -> Any:
     2.0
     """
     x = as_tensor(x)
+    if x.dtype.kind not in "fc":
+        x = ops.cast(x, dtype=np.dtype(np.float64))
     axes = axes_of(axis, len(x.shape))
     count = product(x.shape[a] for a in axes)
     return ops.reduce_sum(x, axis=axes) / (

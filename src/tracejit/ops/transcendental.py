@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.op import defop, floating, ops, real, sample
+from ..core.op import defop, floating, numeric, ops, ordered, real, sample
 from ..core.spec import TensorSpec
 from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unary
 from .lowering import Compose, Scalar
@@ -202,7 +202,7 @@ def softplus(x: TensorSpec) -> TensorSpec:
     kernel=lambda x: np.maximum(x, 0).astype(x.dtype),
     vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
     jvp=lambda record, ts: [ops.where(ops.less(0.0, record.outputs[0]), ts[0], 0.0)],
-    lower=Compose(lambda x: ops.maximum(x, 0.0)),
+    lower=Compose(lambda x: ops.maximum(x, 0)),
     traits=ELEMENTWISE,
     samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
 )
@@ -213,7 +213,7 @@ def relu(features: TensorSpec) -> TensorSpec:
     tape gives None for the second derivative where nothing else depends on `features`. Zeros would have to be carried
     back through all that lies before.
     """
-    return real(features)
+    return ordered(numeric(features))
 
 
 def _erf_kernel(x: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from ...core.dispatch import as_tensor, is_tracing
 from ...core.errors import TracejitError, at, user_location
 from ...core.op import ops
+from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...ops import operators
 from ...ops.held_sizes import counting
@@ -312,6 +313,6 @@ def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(start, limit, delta, dtype, name)
         first, stop = (0, start) if limit is None else (start, limit)
         found = dtype or next(as_tensor(x).dtype for x in (start, limit, delta) if traced(x))
-        return TensorRange(first, stop, delta, np.dtype(found))
+        return TensorRange(first, stop, delta, as_dtype(found))
 
     return range_in_a_loop

@@ -15,7 +15,7 @@ from ...core.dim import Dim, Size, same
 from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ...core.op import ops
-from ...core.spec import TensorSpec
+from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
 from ...ops.held_sizes import held_sizes, size_of
 from ...ops.indexing import get
@@ -95,7 +95,7 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ):
-        self.dtype = np.dtype(dtype)
+        self.dtype = as_dtype(dtype)
         self.dynamic_size = bool(dynamic_size)
         self.home = tracer()
         shape = None if element_shape is None else getattr(element_shape, "dims", element_shape)

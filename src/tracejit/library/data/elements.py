@@ -13,7 +13,7 @@ import numpy as np
 from ...core.dispatch import as_tensor, holds_tensors, interpreting, pausing, tell
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
-from ...core.spec import TensorSpec
+from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
 from ...frontend.conversion import convert_to_tensor
 from ...frontend.signature import admits
@@ -77,7 +77,7 @@ def like(wanted: Any, element: Any) -> Any:
     if isinstance(wanted, (tuple, list)):
         return tuple(like(part, x) for part, x in zip(wanted, element, strict=True))
     if not isinstance(wanted, TensorSpec):
-        return as_element(as_tensor(element, np.dtype(wanted)))
+        return as_element(as_tensor(element, as_dtype(wanted)))
     found = as_tensor(element, wanted.dtype)
     if found.dtype != wanted.dtype or not admits(wanted.shape, found.shape):
         raise ShapeError(f"a generator promised {wanted} and gave {found.spec}{at(user_location())}")

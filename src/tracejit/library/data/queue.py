@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...frontend.conversion import constant
 from ...frontend.variable import tracer
@@ -60,7 +61,7 @@ class FIFOQueue:
             raise ValueError(f"capacity is positive, got {capacity}{at(user_location())}")
         several = isinstance(dtypes, (list, tuple))
         self.capacity, self.name = capacity, name
-        self.dtypes = [np.dtype(d) for d in (dtypes if several else [dtypes])]
+        self.dtypes = [as_dtype(d) for d in (dtypes if several else [dtypes])]
         self.names = None if isinstance(names, str) or names is None else list(names)
         self.shapes = _shapes(shapes, len(self.dtypes), several)
         self._elements: deque[tuple[Any, Any]] = deque()

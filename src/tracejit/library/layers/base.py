@@ -17,6 +17,7 @@ import numpy as np
 
 from ...core.dispatch import as_tensor
 from ...core.errors import ShapeError, at, user_location
+from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...frontend.autograph.calls import callee
 from ...frontend.creation import default_float
@@ -82,7 +83,7 @@ class Layer(Module):
     ):
         super().__init__(name or _numbered(snake_case(type(self).__name__)))
         self.trainable = trainable
-        self.dtype = np.dtype(dtype or default_float())
+        self.dtype = as_dtype(dtype or default_float())
         self.built = False
         self.input_shape = None if input_shape is None else tuple(input_shape)
 
@@ -137,7 +138,7 @@ class Layer(Module):
         if name is not None and not isinstance(name, str):  # add_weight(shape, ...)
             name, shape = None, name
         made = self.__dict__.setdefault("_made", [])
-        first, dtype = initializers.get(initializer), np.dtype(dtype or self.dtype)
+        first, dtype = initializers.get(initializer), as_dtype(dtype or self.dtype)
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
         variable = Variable(lambda: first(sizes_of(shape), dtype), trainable, dtype=dtype, name=whole)
         made.append(variable)

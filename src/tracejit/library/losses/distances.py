@@ -11,6 +11,7 @@ from typing import Any
 from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...frontend.creation import default_float
 from ...frontend.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
 from ...ops.shape import expand_dims, squeeze
 from .. import neural
@@ -34,8 +35,10 @@ def _ranked(a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def mean(x: Any, axis: int = -1) -> Tensor:
-    """The mean over an axis; of a scalar, itself."""
+def mean(x: Any, axis: int | None = -1) -> Tensor:
+    """The mean over an axis (None: all); of a scalar, itself. Of integers, as a float."""
+    if x.dtype.kind in "iu":
+        x = ops.cast(x, dtype=default_float())
     return reduce_mean(x, axis) if x.shape else x
 
 

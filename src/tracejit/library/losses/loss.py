@@ -8,10 +8,10 @@ from ...core.dispatch import as_tensor
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...frontend.reductions import reduce_mean, reduce_sum
+from ...frontend.reductions import reduce_sum
 from ..elementary import divide_no_nan
 from ..module import snake_case
-from .distances import pair
+from .distances import mean, pair
 
 _MEANS = ("sum_over_batch_size", "mean", "auto")
 _WEIGHTED = "mean_with_sample_weight"
@@ -69,7 +69,7 @@ class Loss:
             weight, losses = pair(sample_weight, losses)
             losses = losses * weight
         if self.reduction in _MEANS or (self.reduction == _WEIGHTED and weight is None):
-            return reduce_mean(losses)
+            return mean(losses, None)
         if self.reduction == _WEIGHTED:
             return divide_no_nan(reduce_sum(losses), reduce_sum(ops.broadcast_to(weight, shape=losses.shape)))
         return reduce_sum(losses) if self.reduction == "sum" else losses

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.dispatch import as_tensor, interpreting, pausing
 from ...core.op import ops
+from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...frontend.creation import default_float
 from ...frontend.reductions import reduce_mean
@@ -56,7 +57,7 @@ class Metric(Module):
         if isinstance(dtype, str) and name is None and dtype not in np.sctypeDict:
             dtype, name = None, dtype  # a single text may be meant as the name
         super().__init__(name or snake_case(type(self).__name__))
-        self.dtype = np.dtype(dtype or default_float())
+        self.dtype = as_dtype(dtype or default_float())
         self._first: list[Tensor] = []
 
     def add_weight(
@@ -66,7 +67,7 @@ class Metric(Module):
         if isinstance(shape, str):  # add_weight(name, shape, ...), as it once was
             shape, name = (), shape
         with interpreting(None):
-            first = initializers.get(initializer)(sizes_of(shape), np.dtype(dtype or self.dtype))
+            first = initializers.get(initializer)(sizes_of(shape), as_dtype(dtype or self.dtype))
             variable = Variable(first, trainable=False, name=name)
         self.__dict__.setdefault("_made", []).append(variable)
         self._first.append(first)

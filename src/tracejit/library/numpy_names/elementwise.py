@@ -10,7 +10,7 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import matched
+from ...ops.arithmetic import as_floats, matched
 from ...ops.shape import stack
 from .. import elementary
 from .conversion import array, arrays, floats, values_of
@@ -82,6 +82,11 @@ def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
     return ops.cast(elementary.hypot(x1, x2), dtype=x1.dtype)
 
 
+def _quotient(x1: Any, x2: Any) -> Tensor:
+    """Integers of any size are divided as float64."""
+    return ops.divide(*as_floats((x1, x2), {})[0])
+
+
 def truth(x: Any) -> Tensor:
     """True where `x` is not 0."""
     x = array(x)
@@ -132,7 +137,7 @@ rint = _of_floats("rint", ops.round)
 add = _of_two("add", ops.add)
 subtract = _of_two("subtract", ops.subtract)
 multiply = _of_two("multiply", ops.multiply)
-divide = _of_two("divide", ops.divide)
+divide = _of_two("divide", _quotient)
 floor_divide = _of_two("floor_divide", ops.floordiv)
 remainder = _of_two("remainder", ops.mod)
 power = _of_two("power", ops.pow)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...ops import division
 from ...ops.arithmetic import matched
 from .. import elementary
 from .conversion import array, arrays, floats
@@ -48,10 +49,7 @@ def angle(z: Any, deg: bool = False) -> Tensor:
 
 def signbit(x: Any) -> Tensor:
     """Is the sign that of a negative number? It is for -0.0; of NaN the sign is not told."""
-    x = array(x)
-    if x.dtype.kind != "f":
-        return ops.less(x, 0)
-    return ops.logical_or(ops.less(x, 0), ops.less(ops.divide(1.0, x), 0))
+    return division.signbit(array(x))
 
 
 def copysign(x1: Any, x2: Any) -> Tensor:
@@ -86,12 +84,7 @@ def _missing(x: Any) -> Any:
 
 def fmod(x1: Any, x2: Any) -> Tensor:
     """The remainder of division with the sign of `x1`, as C has it."""
-    a, b = matched(arrays(x1, x2), {})[0]
-    if a.dtype.kind == "u":
-        return ops.mod(a, b)
-    below = signbit(a)
-    rest = ops.mod(ops.where(below, ops.negative(a), a), ops.abs(b))
-    return ops.where(below, ops.negative(rest), rest)
+    return division.truncatemod(*arrays(x1, x2))
 
 
 def heaviside(x1: Any, x2: Any) -> Tensor:

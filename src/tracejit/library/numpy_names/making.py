@@ -19,12 +19,12 @@ from .elementwise import two_floats
 
 def zeros(shape: Any, dtype: Any = float) -> Tensor:
     """Zeros, float64 unless told."""
-    return creation.zeros(shape, dtype)
+    return creation.zeros(shape, np.dtype(dtype))
 
 
 def ones(shape: Any, dtype: Any = float) -> Tensor:
     """Ones, float64 unless told."""
-    return creation.ones(shape, dtype)
+    return creation.ones(shape, np.dtype(dtype))
 
 
 empty = zeros
@@ -68,7 +68,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     """``start, start + step, ...`` up to but not including `stop`; with one argument from 0."""
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
-    return creation.range_(first, last, bounds[-1], dtype)
+    return creation.range_(first, last, bounds[-1], None if dtype is None else np.dtype(dtype))
 
 
 def linspace(

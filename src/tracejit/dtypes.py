@@ -1,0 +1,24 @@
+"""dtypes by name and conversions between them: ``tracejit.dtypes``. Names only."""
+
+from . import (
+    bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .core.spec import as_dtype
+from .library.elementary import saturate_cast
+from .ops.arithmetic import cast, complex
