@@ -52,21 +52,19 @@ def _mul(b: Any, x: Pair, y: Pair) -> Pair:
 
 
 def _div(b: Any, x: Pair, y: Pair) -> Pair:
-    """Smith: divide by the larger part of the denominator first."""
+    """Smith: divide by the larger part of the denominator first; operation by operation as NumPy's kernel does."""
     c = b.compute
     wide = c("ge", c("abs", y.re), c("abs", y.im))
     big, small = c("select", wide, y.re, y.im), c("select", wide, y.im, y.re)
-    ratio = c(
-        "select",
-        c("eq", small, b.constant(0.0, small.dtype)),
-        b.constant(0.0, small.dtype),
-        c("div", small, big),
-    )
-    scale = c("add", big, c("mul", small, ratio))
+    zero, one = b.constant(0.0, big.dtype), b.constant(1.0, big.dtype)
+    none = c("and", c("eq", big, zero), c("eq", small, zero))
+    big = c("select", none, zero, big)  # the sign of a zero does not count
+    ratio = c("div", small, big)
+    scale = c("div", one, c("select", none, zero, c("add", big, c("mul", small, ratio))))
     p, q = c("select", wide, x.re, x.im), c("select", wide, x.im, x.re)
-    real = c("div", c("add", p, c("mul", q, ratio)), scale)
-    upper = c("div", c("sub", q, c("mul", p, ratio)), scale)
-    return Pair(real, c("select", wide, upper, c("neg", upper)))
+    along, across = (c("select", none, zero, c("mul", v, ratio)) for v in (q, p))
+    turned = c("select", wide, c("sub", q, across), c("sub", across, q))
+    return Pair(c("mul", c("add", p, along), scale), c("mul", turned, scale))
 
 
 def _neg(b: Any, x: Pair) -> Pair:
@@ -86,10 +84,16 @@ def _hypot(b: Any, x: Pair) -> Val:
 
 
 def _exp(b: Any, x: Pair) -> Pair:
+    """Of an infinite real part the size is known without an angle: inf or 0, as C has it."""
     c = b.compute
-    size = c("exp", x.re)
-    flat = c("eq", x.im, b.constant(0.0, x.im.dtype))
-    return Pair(c("mul", size, c("cos", x.im)), c("select", flat, x.im, c("mul", size, c("sin", x.im))))
+    size, cosine = c("exp", x.re), c("cos", x.im)
+    zero, inf = b.constant(0.0, x.im.dtype), b.constant(np.inf, x.im.dtype)
+    flat = c("eq", x.im, zero)
+    lost = c("and", c("isnan", cosine), c("eq", c("abs", x.re), inf))
+    none = c("and", lost, c("lt", x.re, zero))
+    signed = c("select", c("lt", x.im, zero), b.constant(-0.0, x.im.dtype), zero)
+    turned = c("select", none, signed, c("mul", size, c("sin", x.im)))
+    return Pair(c("select", lost, size, c("mul", size, cosine)), c("select", flat, x.im, turned))
 
 
 def _log(b: Any, x: Pair) -> Pair:
@@ -115,8 +119,17 @@ def _below_zero(b: Any, x: Val) -> Val:
 
 
 def _sqrt(b: Any, x: Pair) -> Pair:
-    c = b.compute
+    """Parts are scaled by powers of 4 first where their sum would overflow or their halves vanish."""
+    c, limits = b.compute, np.finfo(x.re.dtype)
     half, zero, one, inf = (b.constant(v, x.re.dtype) for v in (0.5, 0.0, 1.0, np.inf))
+    big = c("max", c("abs", x.re), c("abs", x.im))
+    huge = c("lt", b.constant(float(limits.max) / 4, big.dtype), big)
+    tiny = c("lt", big, b.constant(float(limits.tiny) * 4, big.dtype))
+    by, back = (
+        c("select", huge, b.constant(4.0**-k, big.dtype), c("select", tiny, b.constant(4.0**n, big.dtype), one))
+        for k, n in ((1, 30), (-0.5, -15))
+    )
+    x = Pair(c("mul", x.re, by), c("mul", x.im, by))
     size, along = _hypot(b, x), c("abs", x.re)
     large = c("lt", one, size)  # where the sum may overflow; elsewhere the halves may vanish
     halves = c("add", c("mul", half, size), c("mul", half, along))
@@ -125,35 +138,45 @@ def _sqrt(b: Any, x: Pair) -> Pair:
     other = c("select", still, zero, c("div", c("mul", half, c("abs", x.im)), c("select", still, half, main)))
     right = c("ge", x.re, zero)
     endless = c("eq", c("abs", x.im), inf)
-    re = c("select", endless, inf, c("select", right, main, other))
-    im = c("select", endless, inf, c("select", right, other, main))
+    re = c("select", endless, inf, c("mul", back, c("select", right, main, other)))
+    im = c("select", endless, inf, c("mul", back, c("select", right, other, main)))
     return Pair(re, c("select", _below_zero(b, x.im), c("neg", im), im))
 
 
-def _times(b: Any, s: Val, h: Val) -> Val:
-    """``s * h``, and 0 where `s` is 0, also for an infinite `h`."""
+def _times(b: Any, part: Val, size: Val) -> Val:
+    """A sine or cosine times a hyperbolic function: 0 where either is 0, whatever the other."""
     c = b.compute
-    one = b.constant(1.0, s.dtype)
-    sign = c("max", c("min", h, one), c("neg", one))
-    return c("mul", s, c("select", c("eq", s, b.constant(0.0, s.dtype)), sign, h))
+    zero, one = b.constant(0.0, part.dtype), b.constant(1.0, part.dtype)
+
+    def sign(v: Val) -> Val:
+        return c("select", c("isnan", v), one, c("max", c("min", v, one), c("neg", one)))
+
+    product = c("select", c("eq", size, zero), c("mul", size, sign(part)), c("mul", part, size))
+    return c("select", c("eq", part, zero), c("mul", part, sign(size)), product)
+
+
+def _with_cosine(b: Any, angle: Val, function: str, x: Val) -> Val:
+    """A cosine times a hyperbolic function; infinite for an infinite `x` and an angle that has no cosine, as C has it."""
+    c = b.compute
+    cosine, inf = c("cos", angle), b.constant(np.inf, x.dtype)
+    lost = c("and", c("isnan", cosine), c("eq", c("abs", x), inf))
+    return c("select", lost, inf, _times(b, cosine, c(function, x)))
 
 
 def _sin(b: Any, x: Pair) -> Pair:
     c = b.compute
-    return Pair(_times(b, c("sin", x.re), c("cosh", x.im)), _times(b, c("sinh", x.im), c("cos", x.re)))
+    return Pair(_times(b, c("sin", x.re), c("cosh", x.im)), _with_cosine(b, x.re, "sinh", x.im))
 
 
 def _cos(b: Any, x: Pair) -> Pair:
     c = b.compute
-    return Pair(
-        c("mul", c("cos", x.re), c("cosh", x.im)), c("neg", _times(b, c("sin", x.re), c("sinh", x.im)))
-    )
+    turned = _times(b, c("sin", x.re), c("sinh", x.im))
+    return Pair(_with_cosine(b, x.re, "cosh", x.im), c("neg", turned))
 
 
 def _sinh(b: Any, x: Pair) -> Pair:
-    """``-i sin(ix)``"""
-    turned = _sin(b, Pair(b.compute("neg", x.im), x.re))
-    return Pair(turned.im, b.compute("neg", turned.re))
+    c = b.compute
+    return Pair(_with_cosine(b, x.im, "sinh", x.re), _times(b, c("sin", x.im), c("cosh", x.re)))
 
 
 def _cosh(b: Any, x: Pair) -> Pair:
@@ -174,9 +197,12 @@ def _tanh(b: Any, x: Pair) -> Pair:
     t, u = c("tanh", x.re), c("tan", x.im)
     tt, uu = c("mul", t, t), c("mul", u, u)
     scale = c("add", one, c("mul", tt, uu))
-    return Pair(
-        c("div", c("mul", t, c("add", one, uu)), scale), c("div", c("mul", u, c("sub", one, tt)), scale)
-    )
+    zero, inf = b.constant(0.0, one.dtype), b.constant(np.inf, one.dtype)
+    known = c("or", c("eq", c("abs", x.re), inf), c("eq", t, zero))  # whatever the angle
+    endless = c("and", c("eq", c("abs", x.re), inf), c("isnan", u))
+    re = c("select", known, t, c("div", c("mul", t, c("add", one, uu)), scale))
+    im = c("select", endless, zero, c("div", c("mul", u, c("sub", one, tt)), scale))
+    return Pair(re, c("select", c("eq", u, zero), u, im))
 
 
 def _sigmoid(b: Any, x: Pair) -> Pair:
@@ -185,7 +211,7 @@ def _sigmoid(b: Any, x: Pair) -> Pair:
 
 
 def _pow(b: Any, x: Pair, y: Pair) -> Pair:
-    """exp(y log x), and 0 ** y as NumPy has it: 0 for Re y > 0, 1 for y = 0, else NaN."""
+    """exp(y log x); as NumPy has it products for y = 1, 2, -1, and 0 ** y is 0 for Re y > 0, 1 for y = 0, else NaN."""
     c = b.compute
     power = _exp(b, _mul(b, y, _log(b, x)))
     zero, one = b.constant(0.0, x.re.dtype), b.constant(1.0, x.re.dtype)
@@ -193,7 +219,13 @@ def _pow(b: Any, x: Pair, y: Pair) -> Pair:
     flat = c("and", c("eq", y.re, zero), c("eq", y.im, zero))
     of_none = c("select", c("lt", zero, y.re), zero, b.constant(np.nan, x.re.dtype))
     re = c("select", flat, one, c("select", none, of_none, power.re))
-    return Pair(re, c("select", flat, zero, c("select", none, of_none, power.im)))
+    found = Pair(re, c("select", flat, zero, c("select", none, of_none, power.im)))
+    for exponent, product in ((1.0, x), (2.0, _mul(b, x, x)), (-1.0, _div(b, lifted(b, one), x))):
+        exact = c("and", c("eq", y.re, b.constant(exponent, one.dtype)), c("eq", y.im, zero))
+        if exponent < 0:
+            exact = c("and", exact, c("not", none))
+        found = Pair(*(c("select", exact, p, f) for p, f in zip(product, found, strict=True)))
+    return found
 
 
 def _eq(b: Any, x: Pair, y: Pair) -> Val:

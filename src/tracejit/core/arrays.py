@@ -22,6 +22,10 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
             f"{x!r} has a fraction, or may have one, and {np.dtype(dtype).name} has none: write integers, or "
             f"tracejit.cast(x, tracejit.{np.dtype(dtype).name}) to round towards zero{at(user_location())}"
         )
+    elif np.dtype(dtype).kind != "O" and _begins_with_text(x):
+        raise DtypeError(
+            f"{x!r} is text and no {np.dtype(dtype).name}: tracejit.strings.to_number reads numbers{at(user_location())}"
+        )
     try:
         array = np.array(x, dtype=dtype, order="C") if chosen else _filled(x, dtype)
     except (ValueError, TypeError, OverflowError) as error:
@@ -71,6 +75,12 @@ def _text(x: Any, array: np.ndarray) -> np.ndarray:
             )
         found[place] = value.encode() if isinstance(value, str) else bytes(value)
     return found
+
+
+def _begins_with_text(x: Any) -> bool:
+    while isinstance(x, (list, tuple)) and x:
+        x = x[0]
+    return isinstance(x, (str, bytes)) or (isinstance(x, np.ndarray) and x.dtype.kind in "SU")
 
 
 def _only_text(x: Any) -> bool:

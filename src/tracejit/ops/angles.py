@@ -13,7 +13,7 @@ from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unar
 from .lowering import Compose, Scalar
 
 _LN2 = math.log(2.0)
-_LARGE = 1e8  # beyond it ``1 + x**2`` is ``x**2``, in double precision too
+_LARGE = {2: 100.0, 4: 1e8, 8: 1e8}  # by width: beyond it ``1 + x**2`` is ``x**2``, which does not overflow before
 
 
 @defop(
@@ -126,7 +126,7 @@ def atan2(y: TensorSpec, x: TensorSpec) -> TensorSpec:
 
 def _asinh(x: Any) -> Any:
     a = ops.abs(x)
-    large = ops.less(_LARGE, a)
+    large = ops.less(_LARGE[x.dtype.itemsize], a)
     s = ops.where(large, 1.0, a)
     near = ops.log1p(s + s * (s / (1.0 + ops.sqrt(s * s + 1.0))))
     y = ops.where(large, ops.log(a) + _LN2, near)
@@ -146,7 +146,7 @@ def asinh(x: TensorSpec) -> TensorSpec:
 
 
 def _acosh(x: Any) -> Any:
-    large = ops.less(_LARGE, x)
+    large = ops.less(_LARGE[x.dtype.itemsize], x)
     t = ops.where(large, 1.0, x - 1.0)
     return ops.where(large, ops.log(x) + _LN2, ops.log1p(t + ops.sqrt(t) * ops.sqrt(t + 2.0)))
 

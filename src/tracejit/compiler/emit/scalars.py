@@ -141,11 +141,12 @@ def splat_of(k: Kernel, number: float, dtype: np.dtype, lanes: int) -> Value:
 
 
 def extreme(relation: str) -> Callable[[Kernel, Args, np.dtype, np.dtype], Value]:
-    """min or max of floats: the second of equals, and NaN if either is one."""
+    """min or max of floats: as in NumPy the second of equals, of float16 the first, and NaN if either is one."""
 
     def write(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
         a, b = args
-        ordered = select(k, compare(k, f"fcmp {relation}", a, b), a, b)
+        chosen = relation.replace("t", "e") if argtype.itemsize == 2 else relation
+        ordered = select(k, compare(k, f"fcmp {chosen}", a, b), a, b)
         return select(k, compare(k, "fcmp uno", a, a), a, ordered)
 
     return write
