@@ -385,13 +385,19 @@ class Builder:
         init: Any,
         element: Callable[[Sequence[Any]], Any],
     ) -> View:
-        """Fold ``element(positions)`` over the axes `axis` of `shape` with a Combine rule into a fresh buffer."""
+        """Fold ``element(positions)`` over the axes `axis` of `shape` with a Combine rule into a fresh buffer.
+
+        As in NumPy, float16 is added up in float32.
+        """
         view = self.empty(out)
         axes, ix = self.axes(shape, ["reduce" if k in axis else "parallel" for k in range(len(shape))])
         with self.writing([]) as body:
-            accs, folded = self._combined(element(ix), rule, init)
+            value = element(ix)
+            narrow = rule == "add" and value.dtype == FLOAT16
+            accs, folded = self._combined(self._cast(value, FLOAT32) if narrow else value, rule, init)
         with self.writing([]) as tail:
-            self.store(view, [p for k, p in enumerate(ix) if k not in axis], folded)
+            total = self._cast(folded, out.dtype) if folded.dtype == FLOAT32 else folded
+            self.store(view, [p for k, p in enumerate(ix) if k not in axis], total)
         self.block.append(Nest(axes, body, accs, tail))
         return view
 

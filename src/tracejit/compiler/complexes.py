@@ -126,7 +126,12 @@ def _sqrt(b: Any, x: Pair) -> Pair:
     huge = c("lt", b.constant(float(limits.max) / 4, big.dtype), big)
     tiny = c("lt", big, b.constant(float(limits.tiny) * 4, big.dtype))
     by, back = (
-        c("select", huge, b.constant(4.0**-k, big.dtype), c("select", tiny, b.constant(4.0**n, big.dtype), one))
+        c(
+            "select",
+            huge,
+            b.constant(4.0**-k, big.dtype),
+            c("select", tiny, b.constant(4.0**n, big.dtype), one),
+        )
         for k, n in ((1, 30), (-0.5, -15))
     )
     x = Pair(c("mul", x.re, by), c("mul", x.im, by))
@@ -156,7 +161,7 @@ def _times(b: Any, part: Val, size: Val) -> Val:
 
 
 def _with_cosine(b: Any, angle: Val, function: str, x: Val) -> Val:
-    """A cosine times a hyperbolic function; infinite for an infinite `x` and an angle that has no cosine, as C has it."""
+    """A cosine times a hyperbolic function; as C has it infinite for an infinite `x`, whatever the angle."""
     c = b.compute
     cosine, inf = c("cos", angle), b.constant(np.inf, x.dtype)
     lost = c("and", c("isnan", cosine), c("eq", c("abs", x), inf))

@@ -17,7 +17,7 @@ from ..core.graph import Graph, Node, Value
 from ..core.spec import TensorSpec
 from ..core.trace import resize, trace
 from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
-from .builder import Builder, real_dtype
+from .builder import FLOAT16, FLOAT32, Builder, real_dtype
 from .liveness import Liveness
 from .loops import Allocate, Buffer, Call, Move, Nest, Store, While
 from .loops import View as Operand
@@ -313,7 +313,10 @@ def _matmul_nest(b: Builder, out: TensorSpec, a: View, c: View, k: Size) -> View
     right = c.transposed((*range(len(lead)), len(lead) + 1, len(lead))).with_axis(rank - 3, m)
 
     def product_at(ix: Sequence[Any]) -> Any:
-        return b.compute("mul", b.load(left, ix), b.load(right, ix))
+        x, y = b.load(left, ix), b.load(right, ix)
+        if out.dtype == FLOAT16:  # its products are added up in float32, as those of NumPy
+            x, y = (b.compute("cast", v, dtype=FLOAT32) for v in (x, y))
+        return b.compute("mul", x, y)
 
     return b.fold(out, (*lead, m, n, k), (rank - 1,), "add", 0, product_at)
 

@@ -24,7 +24,8 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
         )
     elif np.dtype(dtype).kind != "O" and _begins_with_text(x):
         raise DtypeError(
-            f"{x!r} is text and no {np.dtype(dtype).name}: tracejit.strings.to_number reads numbers{at(user_location())}"
+            f"{x!r} is text and no {np.dtype(dtype).name}: tracejit.strings.to_number reads numbers"
+            f"{at(user_location())}"
         )
     try:
         array = np.array(x, dtype=dtype, order="C") if chosen else _filled(x, dtype)

@@ -13,7 +13,11 @@ from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unar
 from .lowering import Compose, Scalar
 
 _LN2 = math.log(2.0)
-_LARGE = {2: 100.0, 4: 1e8, 8: 1e8}  # by width: beyond it ``1 + x**2`` is ``x**2``, which does not overflow before
+_LARGE = {
+    2: 100.0,
+    4: 1e8,
+    8: 1e8,
+}  # by width: beyond it ``1 + x**2`` is ``x**2``, which does not overflow before
 
 
 @defop(

@@ -120,7 +120,9 @@ def cast_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dic
 def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    if x.dtype.kind == "f" and dtype.kind == "u" and dtype.itemsize == 4:  # here NumPy's vectors and scalars differ
+    if (
+        x.dtype.kind == "f" and dtype.kind == "u" and dtype.itemsize == 4
+    ):  # here NumPy's vectors and scalars differ
         x = x.astype(np.int64)
     return x.astype(dtype)
 

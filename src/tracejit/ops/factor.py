@@ -16,7 +16,7 @@ from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
 from ..core.trace import trace
 from .batch import by_lanes
-from .linalg import swapped
+from .linalg import SINGULAR, swapped
 from .lowering import Expand
 from .regions import INDEX
 from .shape import expand_dims
@@ -92,18 +92,40 @@ def _cofactors(a: Any) -> Any:
 
 
 def _det_vjp(g: Any, y: Any, a: Any) -> Any:
+    """The determinant times the cofactors; refused where it is 0, as rounding decides if `solve` finds that out."""
+    ops.check(
+        ops.cast(ops.not_equal(y, 0), dtype=np.dtype(np.float32)), message=SINGULAR, error="RuntimeError"
+    )
     return ops.multiply(ops.multiply(g, ops.conj(y) if y.dtype.kind == "c" else y), _cofactors(a))
 
 
+def _undetermined(a: np.ndarray, y: Any) -> bool:
+    """Is there a NaN, or an infinite element in what looks singular? LAPACK calls some of these matrices singular."""
+    return not np.isfinite(a).all() and bool(np.isnan(a).any() or y == 0)
+
+
+def _det_kernel(a: np.ndarray) -> np.ndarray:
+    y = np.linalg.det(a)
+    return np.asarray(_nan_of(a) if _undetermined(a, y) else y, a.dtype)
+
+
+def _nan_of(a: np.ndarray) -> complex:
+    return complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan
+
+
 @defop(
-    kernel=lambda a: np.asarray(np.linalg.det(a), a.dtype),
+    kernel=_det_kernel,
     vjp=(_det_vjp,),
     lower=Expand(lambda a: [_product(*_triangle(a))] if a.shape[0] != 0 else [_one(a)]),
     batch=by_lanes("det"),
     traits=("expensive", "polls"),
 )
 def det(a: TensorSpec) -> TensorSpec:
-    """Determinant of a square matrix; its derivative is known where the matrix is not singular."""
+    """Determinant of a square matrix, NaN where an element is; its derivative is known where it is not singular.
+
+    Compiled it is the product of the pivots, eagerly the exponential of the sum of their logarithms: the product may
+    overflow, or vanish, on its way to a number that float64 holds.
+    """
     return square(floating(a))
 
 
@@ -113,6 +135,9 @@ def _one(a: Any) -> Any:
 
 def _slogdet_kernel(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sign, size = np.linalg.slogdet(a)
+    if _undetermined(a, sign):
+        size = np.nan
+    sign = np.nan if np.isnan(size) else sign
     return np.asarray(sign, a.dtype), np.asarray(size, a.dtype)
 
 
@@ -124,7 +149,8 @@ def _slogdet(a: Tensor) -> list[Tensor]:
     if a.shape[0] == 0:
         return [_one(a), ops.fill(shape=(), value=0, dtype=a.dtype)]
     diagonal, sign = _triangle(a)
-    return [_product(ops.sign(diagonal), sign), ops.reduce_sum(ops.log(ops.abs(diagonal)), axis=(0,))]
+    size = ops.reduce_sum(ops.log(ops.abs(diagonal)), axis=(0,))
+    return [ops.where(ops.is_nan(size), np.nan, _product(ops.sign(diagonal), sign)), size]
 
 
 @defop(
@@ -135,7 +161,7 @@ def _slogdet(a: Tensor) -> list[Tensor]:
     traits=("expensive", "multiple", "polls"),
 )
 def slogdet(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
-    """Sign of the determinant of a real square matrix, and the logarithm of its size."""
+    """Sign of the determinant of a real square matrix, and the logarithm of its size; NaN where an element is."""
     return (square(floats(a)),) * 2
 
 
@@ -143,7 +169,7 @@ def slogdet(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
 
 
 def _cholesky_kernel(a: np.ndarray) -> np.ndarray:
-    if np.isnan(a).any():
+    if not np.isfinite(np.tril(a)).all():
         return np.tril(np.full(a.shape, np.nan, a.dtype))
     try:
         return np.linalg.cholesky(a)
@@ -168,13 +194,13 @@ def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
     return ops.multiply(ops.add(whole, swapped(whole)), 0.5)
 
 
-def _factored(k: Tensor, y: Tensor, a: Tensor) -> list[Tensor]:
-    """Column `k` of the factor, from those before."""
+def _factored(k: Tensor, y: Tensor, a: Tensor, lost: Tensor) -> list[Tensor]:
+    """Column `k` of the factor, from those before; nothing is refused where all is `lost` to a NaN."""
     number = ops.iota(size=a.shape[0], dtype=INDEX.dtype)
     known = ops.reduce_sum(ops.multiply(y, expand_dims(ops.gather(y, k, axis=0), 0)), axis=(1,))
     rest = ops.subtract(ops.gather(a, k, axis=1), known)
     diagonal = ops.gather(rest, k, axis=0)
-    bad = ops.less_equal(diagonal, 0.0)
+    bad = ops.logical_and(ops.less_equal(diagonal, 0.0), ops.logical_not(lost))
     ops.check(
         ops.cast(ops.logical_not(bad), dtype=np.dtype(float)), message=NOT_POSITIVE, error="RuntimeError"
     )
@@ -185,7 +211,13 @@ def _factored(k: Tensor, y: Tensor, a: Tensor) -> list[Tensor]:
 def _cholesky(a: Tensor) -> list[Tensor]:
     if a.shape[0] == 0:
         return [a]
-    return [*_for_each_column(_factored, [ops.fill(shape=a.shape, value=0.0, dtype=a.dtype)], [a])]
+    number = ops.iota(size=a.shape[0], dtype=INDEX.dtype)
+    lower = ops.less_equal(number, expand_dims(number, 1))
+    finite = ops.less(ops.abs(ops.where(lower, a, 0.0)), np.inf)
+    lost = ops.logical_not(ops.reduce_min(finite))
+    start = ops.fill(shape=a.shape, value=0.0, dtype=a.dtype)
+    (y,) = _for_each_column(_factored, [start], [a, lost])
+    return [ops.where(ops.logical_and(lost, lower), np.nan, ops.where(lost, 0.0, y))]
 
 
 @defop(
@@ -198,8 +230,8 @@ def _cholesky(a: Tensor) -> list[Tensor]:
 def cholesky(a: TensorSpec) -> TensorSpec:
     """The lower triangular L with ``L @ L.T = a``, for a symmetric positive definite matrix.
 
-    What is above the diagonal is not read. The gradient is that along symmetric changes of `a`. RuntimeError where `a`
-    is not positive definite.
+    What is above the diagonal is not read; NaN if there is a NaN or an infinity in the rest. The gradient is that
+    along symmetric changes of `a`. RuntimeError where `a` is not positive definite.
     """
     square(floats(a))
     return a

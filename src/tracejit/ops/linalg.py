@@ -144,12 +144,14 @@ def _eliminated(a: Tensor, b: Tensor) -> Tensor:
     if n == 0:
         return b
     rows = [(0, n, 1)]
-    whole = _for_each_row(_eliminate, [ops.concat(a, b, axis=1)], [], n)
+    lost = ops.reduce_max(ops.is_nan(a))
+    whole = _for_each_row(_eliminate, [ops.concat(a, b, axis=1)], [lost], n)
     left = ops.slice(whole, slices=(*rows, (0, n, 1)))
     right = ops.slice(whole, slices=(*rows, (n, b.shape[1], 1)))
-    return _for_each_row(
+    found = _for_each_row(
         _substitute, [ops.fill(shape=b.shape, value=0.0, dtype=b.dtype)], [left, right], n, True
     )
+    return ops.where(lost, np.nan, found)
 
 
 def _for_each_row(
@@ -162,8 +164,8 @@ def _for_each_row(
     return apply(ops.loop, (*carry, *held), {**attrs, "body": body})[0]
 
 
-def _eliminate(k: Tensor, whole: Tensor) -> Tensor:
-    """Bring the largest element of column `k` to the diagonal and clear what is below."""
+def _eliminate(k: Tensor, whole: Tensor, lost: Tensor) -> Tensor:
+    """Bring the largest element of column `k` to the diagonal and clear what is below; all is `lost` to a NaN."""
     below = ops.greater(ops.iota(size=whole.shape[0], dtype=INDEX.dtype), k)
     size = ops.abs(ops.gather(whole, k, axis=1))
     available = ops.logical_or(below, ops.equal(ops.iota(size=whole.shape[0], dtype=INDEX.dtype), k))
@@ -172,7 +174,8 @@ def _eliminate(k: Tensor, whole: Tensor) -> Tensor:
     whole = ops.dynamic_update_slice(whole, expand_dims(other, 0), (best, 0))
     whole = ops.dynamic_update_slice(whole, expand_dims(pivot, 0), (k, 0))
     on_diagonal = ops.gather(pivot, k, axis=0)
-    ops.check(_as_float(ops.not_equal(on_diagonal, 0)), message=SINGULAR, error="RuntimeError")
+    regular = ops.logical_or(ops.not_equal(on_diagonal, 0), lost)
+    ops.check(_as_float(regular), message=SINGULAR, error="RuntimeError")
     factor = ops.divide(ops.gather(whole, k, axis=1), on_diagonal)
     cleared = ops.subtract(whole, ops.multiply(expand_dims(factor, 1), expand_dims(pivot, 0)))
     return ops.where(expand_dims(below, 1), cleared, whole)
@@ -201,7 +204,7 @@ def _as_float(flag: Tensor) -> Tensor:
     traits=("expensive", "may_fail", "polls"),
 )
 def solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """The matrix x with ``a @ x = b``; RuntimeError where the square matrix `a` is singular."""
+    """The matrix x with ``a @ x = b``, NaN if `a` has one; RuntimeError where the square matrix `a` is singular."""
     floating(a)
     square = len(a.shape) == 2 and same(a.shape[0], a.shape[1])
     require(square, f"takes a square matrix, got {shape_text(a.shape)}")
