@@ -187,5 +187,9 @@ def _plan(
         return None
     if len(graph.inputs) > len(specs) or any(n.op.slow or n.op.multiple for n in graph.nodes):
         return None
+    if any(
+        "effect" in n.op.traits for n in graph.nodes
+    ):  # a check: nothing reads it, and it must not be lost
+        return None
     units = {s: g for s, g in seeds.items() if g is _ones.get(g.dtype)}
     return straight_line(graph, records, slots, seeds, sources, connected, units)

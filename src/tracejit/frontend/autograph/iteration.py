@@ -313,6 +313,8 @@ def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(start, limit, delta, dtype, name)
         first, stop = (0, start) if limit is None else (start, limit)
         found = dtype or next(as_tensor(x).dtype for x in (start, limit, delta) if traced(x))
+        if as_dtype(found).kind not in "iu":  # floats may still be constants of the trace
+            return original(start, limit, delta, dtype, name)
         return TensorRange(first, stop, delta, as_dtype(found))
 
     return range_in_a_loop
