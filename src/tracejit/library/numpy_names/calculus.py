@@ -41,6 +41,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     tf.Tensor([3 5], shape=(2,), dtype=int64)
     """
     x: Any = array(a)
+    if n == 0:  # before anything is joined to it, as in NumPy
+        return x
     if n < 0 or not x.shape:
         raise ShapeError(
             f"diff takes an axis, and n of at least 0, got {x.spec} and {n}{at(user_location())}"

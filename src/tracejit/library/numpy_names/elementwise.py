@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import as_floats, matched
+from ...ops.arithmetic import as_floats, matched, matched_beyond
 from ...ops.shape import stack
 from .. import elementary
-from .conversion import array, arrays, floats, values_of
+from .conversion import array, arrays, floats, is_number, values_of
 
 Function = Callable[..., Any]
 
@@ -24,11 +25,14 @@ def _named(function: Function, name: str, text: str) -> Function:
     return function
 
 
-def _of_floats(name: str, function: Function) -> Function:
-    """A function that turns integers into floats first."""
-    return _named(
-        lambda x: function(floats(x)), name, f"``numpy.{name}`` of a tensor; integers are made floats."
-    )
+def _of_floats(name: str, function: Function, of_complex: Function | None = None) -> Function:
+    """A function that turns integers into floats first; of complex numbers another one, if there is one."""
+
+    def of_floats(x: Any) -> Tensor:
+        x = floats(x)
+        return (of_complex if of_complex is not None and x.dtype.kind == "c" else function)(x)
+
+    return _named(of_floats, name, f"``numpy.{name}`` of a tensor; integers are made floats.")
 
 
 def _of_one(name: str, function: Function, of_bools: Function | None = None) -> Function:
@@ -68,9 +72,11 @@ def _of_two_floats(name: str, function: Function) -> Function:
 
 
 def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
-    """Two operands of the one dtype of floats that NumPy makes of theirs."""
-    pair, _ = matched(arrays(x1, x2), {})
-    return tuple([floats(x) for x in pair])
+    """Two operands of the one dtype of floats that NumPy makes of theirs: tensors become floats each by itself."""
+    pair = arrays(x1, x2)
+    if any(map(is_number, pair)):
+        return tuple([floats(x) for x in matched_beyond(pair, float)])
+    return tuple(matched([floats(x) for x in pair], {})[0])
 
 
 def _of_truth(name: str, function: Function) -> Function:
@@ -87,6 +93,31 @@ def _quotient(x1: Any, x2: Any) -> Tensor:
     return ops.divide(*as_floats((x1, x2), {})[0])
 
 
+def _as_int8(x: Tensor) -> Tensor:
+    """Bools as NumPy's arithmetic takes them."""
+    return ops.cast(x, dtype=np.dtype(np.int8))
+
+
+def _of_numbers(function: Function) -> Function:
+    """Of two operands that are bools, as of int8."""
+
+    def of_numbers(x1: Any, x2: Any) -> Tensor:
+        a, b = matched((x1, x2), {})[0] if not (is_number(x1) or is_number(x2)) else (x1, x2)
+        kinds = [type(x) is bool or getattr(getattr(x, "dtype", None), "kind", "") == "b" for x in (a, b)]
+        return function(_as_int8(array(a)), _as_int8(array(b))) if kinds == [True, True] else function(x1, x2)
+
+    return of_numbers
+
+
+def _sign(x: Any) -> Tensor:
+    """Of complex numbers the number of size 1 in their direction."""
+    if x.dtype.kind != "c":
+        return ops.sign(x)
+    size = ops.abs(x)
+    none = ops.equal(size, 0)
+    return ops.where(none, x, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
+
+
 def truth(x: Any) -> Tensor:
     """True where `x` is not 0."""
     x = array(x)
@@ -94,11 +125,11 @@ def truth(x: Any) -> Tensor:
 
 
 exp = _of_floats("exp", ops.exp)
-exp2 = _of_floats("exp2", ops.exp2)
+exp2 = _of_floats("exp2", ops.exp2, lambda x: ops.exp(x * math.log(2.0)))
 expm1 = _of_floats("expm1", ops.expm1)
 log = _of_floats("log", ops.log)
-log2 = _of_floats("log2", ops.log2)
-log10 = _of_floats("log10", ops.log10)
+log2 = _of_floats("log2", ops.log2, lambda x: ops.log(x) * (1.0 / math.log(2.0)))
+log10 = _of_floats("log10", ops.log10, lambda x: ops.log(x) * (1.0 / math.log(10.0)))
 log1p = _of_floats("log1p", ops.log1p)
 sqrt = _of_floats("sqrt", ops.sqrt)
 sin = _of_floats("sin", ops.sin)
@@ -118,9 +149,9 @@ acos, acosh, asin, asinh, atan, atanh = arccos, arccosh, arcsin, arcsinh, arctan
 
 negative = _of_one("negative", ops.negative)
 absolute = _of_one("absolute", ops.abs, ops.identity)
-sign = _of_one("sign", ops.sign)
-square = _of_one("square", ops.square, lambda x: ops.cast(x, dtype=np.dtype(np.int8)))
-conjugate = _of_one("conjugate", ops.conj)
+sign = _of_one("sign", _sign)
+square = _of_one("square", ops.square, _as_int8)
+conjugate = _of_one("conjugate", ops.conj, _as_int8)
 real = _of_one("real", ops.real)
 imag = _of_one("imag", ops.imag)
 positive = _of_one("positive", ops.identity)
@@ -132,15 +163,15 @@ abs, conj = absolute, conjugate
 floor = _of_whole("floor", ops.floor)
 ceil = _of_whole("ceil", elementary.ceil)
 trunc = _of_whole("trunc", ops.trunc)
-rint = _of_floats("rint", ops.round)
+rint = _of_floats("rint", ops.round, lambda x: ops.complex(ops.round(ops.real(x)), ops.round(ops.imag(x))))
 
 add = _of_two("add", ops.add)
 subtract = _of_two("subtract", ops.subtract)
 multiply = _of_two("multiply", ops.multiply)
 divide = _of_two("divide", _quotient)
-floor_divide = _of_two("floor_divide", ops.floordiv)
-remainder = _of_two("remainder", ops.mod)
-power = _of_two("power", ops.pow)
+floor_divide = _of_two("floor_divide", _of_numbers(ops.floordiv))
+remainder = _of_two("remainder", _of_numbers(ops.mod))
+power = _of_two("power", _of_numbers(ops.pow))
 maximum = _of_two("maximum", ops.maximum)
 minimum = _of_two("minimum", ops.minimum)
 equal = _of_two("equal", ops.equal)

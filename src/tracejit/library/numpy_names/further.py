@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops import division
@@ -14,28 +15,40 @@ from ...ops.arithmetic import matched
 from .. import elementary
 from .conversion import array, arrays, floats
 from .elementwise import two_floats
+from .reductions import wide_floats
 
 _LOG_2 = math.log(2.0)
 
 
 def reciprocal(x: Any) -> Tensor:
-    """``1 / x`` of floats or complex numbers."""
+    """``1 / x``; of integers rounded towards 0, and 0 of 0."""
+    x = array(x)
+    if x.dtype.kind in "iu":
+        return ops.where(ops.equal(ops.abs(x), 1), x, 0)
     return ops.divide(1.0, floats(x))
+
+
+def _real(x: Any) -> Tensor:
+    """A tensor of floats; DtypeError for complex numbers."""
+    x = floats(x)
+    if x.dtype.kind == "c":
+        raise DtypeError(f"takes real numbers, got {x.spec}{at(user_location())}")
+    return x
 
 
 def fabs(x: Any) -> Tensor:
     """Absolute value as a float."""
-    return ops.abs(floats(x))
+    return ops.abs(_real(x))
 
 
 def radians(x: Any) -> Tensor:
     """Degrees as radians."""
-    return ops.multiply(floats(x), np.pi / 180)
+    return ops.multiply(_real(x), np.pi / 180)
 
 
 def degrees(x: Any) -> Tensor:
     """Radians as degrees."""
-    return ops.multiply(floats(x), 180 / np.pi)
+    return ops.multiply(_real(x), 180 / np.pi)
 
 
 deg2rad, rad2deg = radians, degrees
@@ -43,7 +56,8 @@ deg2rad, rad2deg = radians, degrees
 
 def angle(z: Any, deg: bool = False) -> Tensor:
     """The angle of complex numbers with the positive real axis, in radians or degrees."""
-    found = elementary.angle(floats(z))
+    z = array(z)
+    found = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
     return degrees(found) if deg else found
 
 
@@ -109,7 +123,7 @@ def sinc(x: Any) -> Tensor:
     >>> print(tnp.sinc([0.0, 0.5]))
     tf.Tensor([1.         0.63661977], shape=(2,), dtype=float64)
     """
-    t = ops.multiply(floats(x), np.pi)
+    t = ops.multiply(wide_floats(x), np.pi)
     near = ops.less(ops.abs(t), 0.5)
     square, series = ops.square(ops.where(near, t, 0.0)), 0.0
     for k in range(8, 0, -1):
@@ -143,7 +157,7 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
 def fix(x: Any) -> Tensor:
     """The whole number next to `x` on the side of 0."""
     x = array(x)
-    return ops.trunc(x) if x.dtype.kind == "f" else x
+    return x if x.dtype.kind in "biu" else ops.trunc(_real(x))
 
 
 # ---- questions ------------------------------------------------------------------------------------------
@@ -151,12 +165,12 @@ def fix(x: Any) -> Tensor:
 
 def isposinf(x: Any) -> Tensor:
     """True where `x` is positively infinite."""
-    return ops.equal(array(x), np.inf)
+    return ops.equal(_real(x), np.inf)
 
 
 def isneginf(x: Any) -> Tensor:
     """True where `x` is negatively infinite."""
-    return ops.equal(array(x), -np.inf)
+    return ops.equal(_real(x), -np.inf)
 
 
 def isreal(x: Any) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import known
-from ...core.errors import ShapeError, at, user_location
+from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops import shape as shapes
@@ -32,7 +32,14 @@ def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = No
     >>> print(tnp.concatenate([[1, 2], [3]]))
     tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
-    parts = [array(x, dtype) if axis is not None else ravel(array(x, dtype)) for x in arrays_]
+    given = [array(x) for x in arrays_]
+    wrong = [x for x in given if dtype is not None and not np.can_cast(x.dtype, dtype, "same_kind")]
+    if wrong:
+        raise DtypeError(
+            f"{wrong[0].spec} would lose more than precision as {np.dtype(dtype).name}: cast it first"
+            f"{at(user_location())}"
+        )
+    parts = [array(x, dtype) if axis is not None else ravel(array(x, dtype)) for x in given]
     return ops.concat(*parts, axis=axis or 0)
 
 
@@ -113,7 +120,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     rank = len(x.shape)
     given = ops.cast(array(values), dtype=x.dtype)
     given = ops.reshape(given, shape=(*(1,) * (rank - len(given.shape)), *given.shape))
-    if np.ndim(obj) == 0:
+    if np.ndim(obj) == 0 and not isinstance(obj, slice):
         given = moveaxis(given, 0, along)  # one value in each row
     size = known(x.shape[along])
     places = np.insert(np.arange(size), obj, 0).size - size
@@ -160,8 +167,15 @@ def _cut(x: Tensor, ends: list[Any], axis: int) -> list[Tensor]:
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Cut along the first axis."""
-    return split(ary, indices_or_sections, 0)
+    """Cut along the first of two axes or more."""
+    return split(_of_rank(ary, 2), indices_or_sections, 0)
+
+
+def _of_rank(a: Any, least: int) -> Tensor:
+    x = array(a)
+    if len(x.shape) < least:
+        raise ShapeError(f"takes {least} axes or more, got {x.spec}{at(user_location())}")
+    return x
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
@@ -172,7 +186,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     """Cut along the third axis."""
-    return split(ary, indices_or_sections, 2)
+    return split(_of_rank(ary, 3), indices_or_sections, 2)
 
 
 # ---- repeating ------------------------------------------------------------------------------------------
@@ -224,10 +238,23 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
 # ---- taking ---------------------------------------------------------------------------------------------
 
 
-def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
-    """Elements by number along an axis, or of all elements."""
-    x = array(a)
-    return ops.gather(ravel(x) if axis is None else x, array(indices), axis=axis or 0)
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
+    """Elements by number along an axis, or of all elements.
+
+    What numbers beyond the end mean is the `mode`: "raise", "wrap", by which they begin again, or "clip" to the ends.
+    """
+    x, along = lined_up(a, axis)
+    number = array(indices, np.int64 if np.size(indices) == 0 else None)
+    if number.dtype.kind == "b":
+        number = array(number, np.int64)
+    size = size_tensor(x.shape[along])
+    if mode == "wrap":
+        number = ops.mod(number, size)
+    elif mode == "clip":
+        number = ops.minimum(ops.maximum(number, 0), ops.subtract(size, 1))
+    elif mode != "raise":
+        raise ValueError(f"mode is raise, wrap or clip, got {mode!r}{at(user_location())}")
+    return ops.gather(x, number, axis=along)
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:

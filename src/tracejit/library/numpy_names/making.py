@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import as_tensor
+from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend import creation
 from ...ops import shape as shapes
+from ...ops.arithmetic import matched
 from ...ops.indexing import get
+from ...ops.reduce import one_axis
 from .. import arrays as cutting
-from .conversion import array, is_number
+from .conversion import array, arrays, is_number
 from .elementwise import two_floats
+from .reductions import wide_floats
+from .shapes import moveaxis
 
 
 def zeros(shape: Any, dtype: Any = float) -> Tensor:
@@ -68,6 +73,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     """``start, start + step, ...`` up to but not including `stop`; with one argument from 0."""
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
+    if dtype is None and not any(hasattr(b, "spec") for b in bounds):
+        dtype = np.arange(first, first, bounds[-1]).dtype if bounds[-1] else None
+        dtype = None if dtype is None else np.result_type(dtype, np.asarray(last).dtype)
     return creation.range_(first, last, bounds[-1], None if dtype is None else np.dtype(dtype))
 
 
@@ -90,12 +98,15 @@ def linspace(
     >>> print(tnp.linspace(0, 1, 3))
     tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
     """
-    first, last = two_floats(start, stop)
+    first, last = (wide_floats(x) for x in matched(arrays(start, stop), {})[0])
     count = int(num)
     gaps = count - 1 if endpoint else count
-    step = ops.divide(ops.subtract(last, first), gaps) if gaps > 0 else array(np.nan)
+    whole_step = ops.subtract(last, first)
+    step = ops.divide(whole_step, gaps) if gaps > 0 else array(np.nan)
     if count == 0:
-        found = ops.fill(shape=(0, *step.shape), value=0.0, dtype=first.dtype)
+        place = one_axis(axis, len(whole_step.shape) + 1)
+        shape = (*whole_step.shape[:place], 0, *whole_step.shape[place:])
+        found = ops.fill(shape=shape, value=0.0, dtype=first.dtype)
     else:
         spaced = creation.linspace(first, last, gaps + 1, axis=axis)
         whole = (slice(None),) * (axis % len(spaced.shape))
@@ -128,11 +139,24 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
-    """`num` numbers from `start` to `stop`, each the same multiple of the one before; NaN unless of one sign."""
-    first, last = two_floats(start, stop)
-    first = ops.where(ops.less(0, ops.multiply(ops.sign(first), ops.sign(last))), first, np.nan)
-    spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint, axis=axis)
-    return _as_dtype(ops.multiply(ops.sign(first), ops.exp(spaced)), dtype)
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    What lies between numbers of different signs is NaN. ValueError where one is 0.
+    """
+    first, last = matched(two_floats(start, stop), {})[0]
+    shape = np.broadcast_shapes(first.shape, last.shape)
+    first, last = (ops.broadcast_to(v, shape=shape) for v in (first, last))
+    for v in (first, last):
+        if not v.is_symbolic and not v.array.all():
+            raise ValueError(f"a geometric sequence does not reach 0{at(user_location())}")
+    sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
+    spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
+    found = ops.multiply(sign, ops.exp(spaced))
+    ends = [shapes.expand_dims(v, 0) for v in (first, last)]
+    if num > 0:  # as they are given, without the rounding of the logarithm
+        inner = get(found, slice(1, -1 if endpoint and num > 1 else None))
+        found = ops.concat(ends[0], inner, *(ends[1:] if endpoint and num > 1 else ()), axis=0)
+    return _as_dtype(moveaxis(found, 0, axis), dtype)
 
 
 def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Tensor]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
+
+import numpy as np
 
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
@@ -16,6 +21,20 @@ from .conversion import array, arrays, summable
 from .shapes import moveaxis
 
 
+def _also_of_bools(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Of bools a product is "and" and a sum "or"."""
+
+    @functools.wraps(product)
+    def of_all(x1: Any, x2: Any, *args: Any, **kwargs: Any) -> Tensor:
+        a, b = arrays(x1, x2)
+        if getattr(a, "dtype", None) != np.bool_ or getattr(b, "dtype", None) != np.bool_:
+            return product(x1, x2, *args, **kwargs)
+        return ops.not_equal(product(array(a, np.int64), array(b, np.int64), *args, **kwargs), 0)
+
+    return of_all
+
+
+@_also_of_bools
 def matmul(x1: Any, x2: Any) -> Tensor:
     """``x1 @ x2``: vectors count as rows on the left and columns on the right.
 
@@ -28,6 +47,7 @@ def matmul(x1: Any, x2: Any) -> Tensor:
     return matrix_product(*arrays(x1, x2))
 
 
+@_also_of_bools
 def dot(a: Any, b: Any) -> Tensor:
     """Products summed over the last axis of `a` and the last but one of `b`; numbers just multiply."""
     x, y = array(a), array(b)
@@ -38,15 +58,41 @@ def dot(a: Any, b: Any) -> Tensor:
     return matrix_product(x, y)
 
 
+@_also_of_bools
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     """Sum of products over some axes of `a` and as many of `b`."""
     a, b = arrays(a, b)
     return linear.tensordot(a, b, axes)
 
 
-def einsum(subscripts: str, *operands: Any) -> Tensor:
-    """Sums of products, with axes named by letters."""
-    return linear.einsum(subscripts, *map(array, operands))
+def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
+    """Sums of products, with axes named by letters, or by lists of numbers behind each operand and for the result.
+
+    `optimize` is accepted: products are taken from left to right.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]), tnp.einsum([[1, 2], [3, 4]], [0, 1], [1]))
+    tf.Tensor([3 7], shape=(2,), dtype=int64) tf.Tensor([4 6], shape=(2,), dtype=int64)
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _with_letters((subscripts, *operands))
+    tensors = [array(x) for x in operands]
+    if all(x.dtype.kind == "b" for x in tensors):
+        return ops.not_equal(linear.einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
+    return linear.einsum(subscripts, *tensors)
+
+
+def _with_letters(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """Operands, each followed by the numbers of its axes, and maybe those of the result, as an equation."""
+    operands, lists = given[: len(given) // 2 * 2 : 2], given[1::2]
+
+    def letters(axes: Sequence[Any]) -> str:
+        return "".join("..." if k is Ellipsis else (ascii_uppercase + ascii_lowercase)[k] for k in axes)
+
+    result = f"->{letters(given[-1])}" if len(given) % 2 else ""
+    return ",".join(map(letters, lists)) + result, tuple(operands)
 
 
 def outer(a: Any, b: Any) -> Tensor:
@@ -56,18 +102,21 @@ def outer(a: Any, b: Any) -> Tensor:
     return ops.multiply(column, row)
 
 
+@_also_of_bools
 def inner(a: Any, b: Any) -> Tensor:
     """Products summed over the last axes of both; numbers just multiply."""
     x, y = array(a), array(b)
     return linear.tensordot(x, y, (-1, -1)) if x.shape and y.shape else ops.multiply(x, y)
 
 
+@_also_of_bools
 def vdot(a: Any, b: Any) -> Tensor:
     """The inner product of all elements in a row, those of `a` conjugated."""
     x, y = (ops.reshape(v, shape=(v.spec.size,)) for v in (array(a), array(b)))
     return matrix_product(ops.conj(x) if x.dtype.kind == "c" else x, y)
 
 
+@_also_of_bools
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     """Inner products along an axis, the elements of `x1` conjugated."""
     a, b = matched(arrays(x1, x2), {})[0]
@@ -75,12 +124,14 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     return ops.reduce_sum(product, axis=(one_axis(axis, len(product.shape)),))
 
 
+@_also_of_bools
 def matvec(x1: Any, x2: Any) -> Tensor:
     """Matrices times vectors; leading axes broadcast."""
     a, b = arrays(x1, x2)
     return squeeze(ops.matmul(a, expand_dims(b, -1)), -1)
 
 
+@_also_of_bools
 def vecmat(x1: Any, x2: Any) -> Tensor:
     """Vectors, conjugated, times matrices; leading axes broadcast."""
     a, b = arrays(x1, x2)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import product
-from ...core.errors import ShapeError, at, user_location
+from ...core.dispatch import as_tensor
+from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend import reductions
@@ -35,8 +36,11 @@ def sum(
     >>> print(tnp.sum([[1.0, 2.0], [3.0, 4.0]], axis=0))
     tf.Tensor([4. 6.], shape=(2,), dtype=float64)
     """
+    if dtype is not None and np.dtype(dtype).kind == "b":  # of bools a sum is "or", a product "and"
+        found = any(a, axis, keepdims=keepdims, where=where)
+        return found if initial is None else ops.logical_or(found, truth(initial))
     total = reductions.reduce_sum(_chosen(summable(a, dtype), where, 0), axis, keepdims)
-    return total if initial is None else ops.add(total, initial)
+    return total if initial is None else ops.add(total, _initial(initial, total.dtype))
 
 
 def prod(
@@ -49,17 +53,22 @@ def prod(
     where: Any = None,
 ) -> Tensor:
     """Product over axes, of what `where` holds for; small integers and bools are multiplied as int64."""
+    if dtype is not None and np.dtype(dtype).kind == "b":
+        found = all(a, axis, keepdims=keepdims, where=where)
+        return found if initial is None else ops.logical_and(found, truth(initial))
     total = reductions.reduce_prod(_chosen(summable(a, dtype), where, 1), axis, keepdims)
-    return total if initial is None else ops.multiply(total, initial)
+    return total if initial is None else ops.multiply(total, _initial(initial, total.dtype))
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
-    """Mean over axes, of what `where` holds for; integers as float64."""
+    """Mean over axes, of what `where` holds for; integers as float64. In an integer `dtype` it is rounded towards 0."""
     x = wide_floats(a, dtype)
     if where is None:
-        return reductions.reduce_mean(x, axis, keepdims)
-    total = sum(x, axis, keepdims=keepdims, where=where)
-    return ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
+        found = reductions.reduce_mean(x, axis, keepdims)
+    else:
+        total = sum(x, axis, keepdims=keepdims, where=where)
+        found = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
+    return found if dtype is None else array(found, dtype)
 
 
 def var(
@@ -75,8 +84,17 @@ def var(
 ) -> Tensor:
     """Mean squared distance from the mean over axes, divided by their size less `ddof` (or `correction`).
 
-    `mean` is the mean with its axes kept, if it is known already.
+    `mean` is the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions.
     """
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise DtypeError(
+            f"a variance has a fraction, and {np.dtype(dtype).name} has none: leave dtype out, or give a float"
+            f"{at(user_location())}"
+        )
+    if dtype is not None and np.dtype(dtype).kind == "f" and array(a).dtype.kind == "c":
+        raise DtypeError(
+            f"complex numbers, {array(a).spec}, do not vary along reals: leave dtype out{at(user_location())}"
+        )
     x: Any = wide_floats(a, dtype)
     center = _mean(x, axis, keepdims=True, where=where) if mean is None else array(mean)
     offset = ops.subtract(x, center)
@@ -84,7 +102,8 @@ def var(
     total: Any = sum(squares, axis, keepdims=keepdims, where=where)
     less = ddof if correction is None else correction
     count = ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype)
-    return total / (ops.maximum(count - less, 0) if less else count)
+    found = total / (ops.maximum(count - less, 0) if less else count)
+    return found if dtype is None or array(a).dtype.kind == "c" else array(found, dtype)
 
 
 _mean = mean
@@ -101,10 +120,11 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Tensor:
-    """Square root of :func:`var`."""
-    return ops.sqrt(
-        var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
-    )
+    """Square root of :func:`var`; of one element it is always 0, and so is its derivative."""
+    found = var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
+    x = array(a)
+    alone = where is None and mean is None and product(x.shape[k] for k in axes_of(axis, len(x.shape))) == 1
+    return found if alone else ops.sqrt(found)
 
 
 def wide_floats(a: Any, dtype: Any = None) -> Tensor:
@@ -116,6 +136,11 @@ def wide_floats(a: Any, dtype: Any = None) -> Tensor:
 def _chosen(x: Any, where: Any, neutral: Any) -> Any:
     """`neutral` in place of the elements for which `where` does not hold."""
     return x if where is None else ops.where(truth(where), x, neutral)
+
+
+def _initial(initial: Any, dtype: np.dtype) -> Tensor:
+    """What a reduction begins with, in its dtype, which must hold an integer."""
+    return as_tensor(initial, dtype) if initial.__class__ is int else array(initial, dtype)
 
 
 def _count(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
@@ -139,7 +164,7 @@ def _extreme(of_two: Callable[..., Any], reduce: Callable[..., Any], neutral: Ca
                 f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
             )
         found = reduce(_chosen(x, where, None if where is None else neutral(x.dtype)), axis, keepdims)
-        return found if initial is None else of_two(*arrays(found, initial))
+        return found if initial is None else of_two(found, _initial(initial, found.dtype))
 
     return extreme
 
@@ -150,11 +175,11 @@ def any_is_zero(sizes: Any) -> bool:
 
 
 def _least(dtype: np.dtype) -> Any:
-    return {"f": -np.inf, "b": False}.get(dtype.kind) if dtype.kind in "fb" else np.iinfo(dtype).min
+    return np.iinfo(dtype).min if dtype.kind in "iu" else {"b": False}.get(dtype.kind, -np.inf)
 
 
 def _greatest(dtype: np.dtype) -> Any:
-    return {"f": np.inf, "b": True}.get(dtype.kind) if dtype.kind in "fb" else np.iinfo(dtype).max
+    return np.iinfo(dtype).max if dtype.kind in "iu" else {"b": True}.get(dtype.kind, np.inf)
 
 
 _largest = _extreme(ops.maximum, reductions.reduce_max, _least)

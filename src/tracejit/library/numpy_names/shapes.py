@@ -188,6 +188,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
     count = max(len(axes), len(shifts))
     axes, shifts = (v * count if len(v) == 1 else v for v in (axes, shifts))
+    if not axes:
+        return x
     return cutting.roll(x, shifts, axes)
 
 

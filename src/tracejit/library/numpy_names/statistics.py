@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import product
-from ...core.errors import ShapeError, at, user_location
+from ...core.errors import DtypeError, ShapeError, at, user_location
+from ...core.failures import FAILURES
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.arithmetic import matched
 from ...ops.indexing import get
-from ...ops.reduce import axes_of, kept, size_tensor
+from ...ops.reduce import axes_of, kept, one_axis, size_tensor
 from ...ops.shape import expand_dims
 from .. import segments, sorting
 from . import reductions
@@ -37,11 +38,15 @@ def average(
     x, weight = two_floats(wide_floats(a), weights)
     axes = axes_of(axis, len(x.shape))
     if weight.shape != x.shape:
-        expected = tuple([x.shape[k] for k in axes])
+        given = [one_axis(k, len(x.shape)) for k in axis] if isinstance(axis, (tuple, list)) else axes
+        expected = tuple([x.shape[k] for k in given])
         if weight.shape != expected:
             raise ShapeError(
-                f"weights {weight.spec} for {x.spec}: over {axes} {expected} is needed{at(user_location())}"
+                f"weights {weight.spec} for {x.spec}: over {axis} {expected} is needed{at(user_location())}"
             )
+        weight = ops.transpose(
+            weight, perm=tuple(np.argsort(given).tolist())
+        )  # they are in the order of `axis`
         weight = ops.reshape(weight, shape=tuple([d if k in axes else 1 for k, d in enumerate(x.shape)]))
     total = reductions.sum(ops.broadcast_to(weight, shape=x.shape), axis, keepdims=keepdims)
     found = ops.divide(reductions.sum(ops.multiply(x, weight), axis, keepdims=keepdims), total)
@@ -54,7 +59,8 @@ def average(
 def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
     """The values below which so much of the elements over the axes lies, `q` from 0 to 1.
 
-    `method` is "linear", "lower", "higher", "midpoint" or "nearest". NaN where an element is. ValueError for a `q`
+    `method` is "linear", "lower", "higher", "midpoint" or "nearest"; "lower", "higher" and "nearest" keep the dtype.
+    NaN where an element is. ValueError for a `q`
     that is not from 0 to 1; IndexError where that shows only when a compiled function runs.
 
     Examples
@@ -79,7 +85,12 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     lead = len(found.shape) - 1
     found = ops.transpose(found, perm=(lead, *range(lead)))
     shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
-    return ops.reshape(found, shape=(*part.shape, *shape))
+    found = ops.reshape(found, shape=(*part.shape, *shape))
+    whole = array(a).dtype
+    return ops.cast(found, dtype=whole) if whole.kind in "iuf" and method in _OF_ELEMENTS else found
+
+
+_OF_ELEMENTS = ("lower", "higher", "nearest")
 
 
 def _require_parts(part: Any) -> None:
@@ -126,7 +137,10 @@ def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
 
 
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element over the axes, or the mean of the two in the middle. NaN where an element is."""
+    """The middle element over the axes, or the mean of the two in the middle. NaN where an element is, or none is."""
+    x = wide_floats(a)
+    if reductions.any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
+        return reductions.mean(x, axis, keepdims=keepdims)
     return quantile(a, 0.5, axis, keepdims=keepdims)
 
 
@@ -158,15 +172,26 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`mean` of what is not NaN; NaN where nothing is."""
+    """:func:`mean` of what is not NaN; NaN where nothing is. DtypeError for floats in a `dtype` without fractions."""
     known, x = _numbers(a, 0)
+    _require_fractions(x, dtype)
     return reductions.mean(x, axis, dtype, keepdims=keepdims, where=known)
 
 
+def _require_fractions(x: Any, dtype: Any) -> None:
+    if dtype is not None and x.dtype.kind in "fc" and np.dtype(dtype).kind not in "fc":
+        raise DtypeError(
+            f"{x.dtype.name} has fractions and {np.dtype(dtype).name} has none: give a float dtype{at(user_location())}"
+        )
+
+
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """:func:`var` of what is not NaN; NaN where nothing is."""
+    """:func:`var` of what is not NaN; NaN where there are no more such elements than `ddof`."""
     known, x = _numbers(a, 0)
-    return reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
+    found = reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
+    if known is None:
+        return found
+    return ops.where(ops.less(ddof, reductions.sum(known, axis, keepdims=keepdims)), found, np.nan)
 
 
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
@@ -193,20 +218,33 @@ def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
 
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`argmax` of what is not NaN; 0 where nothing is."""
-    return reductions.argmax(_numbers(a, -np.inf)[1], axis, keepdims=keepdims)
+    """:func:`argmax` of what is not NaN; ValueError where nothing is, now or when a compiled function runs."""
+    return reductions.argmax(_with_a_number(a, -np.inf, axis), axis, keepdims=keepdims)
 
 
 def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`argmin` of what is not NaN; 0 where nothing is."""
-    return reductions.argmin(_numbers(a, np.inf)[1], axis, keepdims=keepdims)
+    """:func:`argmin` of what is not NaN; ValueError where nothing is, now or when a compiled function runs."""
+    return reductions.argmin(_with_a_number(a, np.inf, axis), axis, keepdims=keepdims)
+
+
+def _with_a_number(a: Any, neutral: float, axis: int | None) -> Tensor:
+    """The elements with `neutral` in place of NaN, which not all may be along the axis."""
+    known, x = _numbers(a, neutral)
+    if known is None or reductions.any_is_zero(x.shape):
+        return x
+    sure, message = ops.reduce_min(reductions.any(known, axis)), "all elements along the axis are NaN"
+    if sure.is_symbolic:
+        ops.check(ops.cast(sure, dtype=np.dtype("float32")), message=message, error="ValueError")
+    elif not sure.array:
+        raise FAILURES["ValueError"](f"{message}{at(user_location())}")
+    return x
 
 
 # ---- covariances ----------------------------------------------------------------------------------------
 
 
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> Tensor:
-    """Covariances of variables: the rows of `m` (its columns unless `rowvar`), and of `y`."""
+    """Covariances of variables: the rows of `m` (its columns unless `rowvar`), and of `y`, in float64 or complex128."""
     rows = _variables(m, rowvar)
     if y is not None:
         rows = ops.concat(rows, _variables(y, rowvar), axis=0)
@@ -222,6 +260,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: fl
 
 def _variables(m: Any, rowvar: bool) -> Any:
     x = wide_floats(m)
+    x = array(x, np.result_type(x.dtype, np.float64))
     if len(x.shape) > 2:
         raise ShapeError(f"takes a vector or a matrix of observations, got {x.spec}{at(user_location())}")
     if len(x.shape) < 2:
@@ -238,7 +277,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
     flat = ops.reshape(found, shape=(size * size,))
     deviation = ops.sqrt(get(flat, slice(None, None, size + 1)))
     found = ops.divide(ops.divide(found, ops.reshape(deviation, shape=(size, 1))), deviation)
-    return ops.minimum(ops.maximum(found, -1.0), 1.0) if found.dtype.kind == "f" else found
+    within = lambda x: ops.minimum(ops.maximum(x, -1.0), 1.0)
+    return (
+        within(found)
+        if found.dtype.kind == "f"
+        else ops.complex(*map(within, (ops.real(found), ops.imag(found))))
+    )
 
 
 # ---- counting -------------------------------------------------------------------------------------------
@@ -251,15 +295,23 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     numbers that it computes.
     """
     if length is None:
-        found = values_of(x)
-        length = max(int(found.max(initial=-1)) + 1, int(minlength))
-    weight = None if weights is None else wide_floats(weights)
-    return segments.bincount(array(x), weight, length, length, dtype=np.int64)
+        length = max(int(values_of(x).astype(np.int64).max(initial=-1)) + 1, int(minlength))
+    weight = None if weights is None else array(weights, np.float64)
+    return segments.bincount(array(x, np.int64), weight, length, length, dtype=np.int64)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
-    """The number of the bin each element lies in: how many of the ascending `bins` are not above it."""
-    return searchsorted(bins, x, side="left" if right else "right")
+    """The number of the bin each element lies in: how many of the ascending `bins` are not above it.
+
+    Of descending bins, how many are above it, or with `right` not below.
+    """
+    edges = array(bins)
+    if edges.shape == (0,):
+        return searchsorted(edges, x)
+    falling = ops.less(get(edges, -1), get(edges, 0))
+    rising = ops.where(falling, get(edges, slice(None, None, -1)), edges)
+    found = searchsorted(rising, x, "left" if right else "right")
+    return ops.where(falling, ops.subtract(size_tensor(edges.shape[0]), found), found)
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
@@ -278,12 +330,19 @@ def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
 
 
 def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
 ) -> Any:
     """The different elements in ascending order, which are known when this is called; gradients reach the first ones.
 
     Also, as asked, the positions of the first ones, for each place the position among the results, and counts.
+    `axis` is None: all elements in a row.
     """
+    if axis is not None:
+        raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")
     x, known = array(ar), values_of(ar)
     flat = ops.reshape(x, shape=(x.spec.size,))
     first, inverse, counts = np.unique(known, return_index=True, return_inverse=True, return_counts=True)[1:]
