@@ -273,8 +273,14 @@ def _matrices_transposed(self: Any) -> Any:
     return linalg.turned(self)
 
 
-def _reduction(reduce: Callable[..., Any]) -> Callable[..., Any]:
+#: What NumPy adds up small integers and bools in.
+_WIDEST = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
+
+
+def _reduction(reduce: Callable[..., Any], added_up: bool = False) -> Callable[..., Any]:
     def method(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if added_up and self.dtype.kind in "biu":
+            self = arithmetic.cast(self, dtype=_WIDEST[self.dtype.kind])
         y = reduce(self, axis=axis)
         return ops.reshape(y, shape=kept(self.shape, axes_of(axis, len(self.shape)))) if keepdims else y
 
@@ -321,7 +327,7 @@ PROTOCOLS: dict[str, Any] = {
     "item": _item,
     "reshape": _reshape,
     "transpose": _transposed,
-    "sum": _reduction(reduce.reduce_sum),
+    "sum": _reduction(reduce.reduce_sum, added_up=True),
     "mean": _reduction(reduce.reduce_mean),
     "max": _reduction(reduce.reduce_max),
     "min": _reduction(reduce.reduce_min),
