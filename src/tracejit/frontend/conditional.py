@@ -15,6 +15,7 @@ from ..core.dispatch import apply, as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from .autograph.reachable import attempt_with
+from .carried_numbers import takes
 from .regions import Region, assigned_in, share_captures
 from .structure import flatten, text, unflatten
 from .variable import Variable, tracer
@@ -52,18 +53,26 @@ def cond(
     tensors = [as_tensor(x) for x in leaves]
     specs, of = [t.spec for t in tensors], object()
 
+    dtypes: list[Any] | None = None
+
     def branches(carried: Sequence[Variable]) -> list[Region]:
         return [
-            Region(f, structure, specs, name, carried, given=False, of=of)
+            Region(f, structure, specs, name, carried, given=False, of=of, dtypes=dtypes)
             for f, name in ((true_fn, "then"), (false_fn, "orelse"))
         ]
 
-    with attempt_with(true_fn, false_fn) as attempt:
-        both = branches(())
-        _check_branches(*both)
-        variables = assigned_in(*both)
-        if variables:
-            attempt.rollback()
+    for _ in range(2):
+        with attempt_with(true_fn, false_fn) as attempt:
+            both = branches(())
+            agreed = _agreed(*both) if dtypes is None else None
+            if agreed is None:
+                _check_branches(*both)
+            variables = assigned_in(*both)
+            if agreed or variables:
+                attempt.rollback()
+        if agreed is None:
+            break
+        dtypes = agreed
     if variables:
         both = branches(variables)
     captured = share_captures(*both)
@@ -75,6 +84,19 @@ def cond(
     for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
         v.store(value)
     return unflatten(both[0].structure, list(found))
+
+
+def _agreed(then: Region, orelse: Region) -> list[Any] | None:
+    """The dtypes of Python numbers that one branch returns where the other has another dtype; None if they agree."""
+    if then.structure != orelse.structure or then.outputs == orelse.outputs:
+        return None
+    found: list[Any] = [None] * len(then.outputs)
+    for i, (a, b) in enumerate(zip(then.outputs, orelse.outputs, strict=True)):
+        p, q = then.numbers[i], orelse.numbers[i]
+        if a.dtype != b.dtype and (takes(p, b.dtype) or takes(q, a.dtype)):
+            wider = max(a.dtype, b.dtype, key=lambda d: "biufc".index(d.kind))  # of two numbers
+            found[i] = wider if p and q else b.dtype if p else a.dtype
+    return found if any(d is not None for d in found) else None
 
 
 def _check_branches(then: Region, orelse: Region) -> None:

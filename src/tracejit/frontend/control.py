@@ -21,7 +21,7 @@ from ..ops.indexing import get
 from ..ops.shape import stack
 from ..runtime import watch
 from .adding_loops import INDEX, add_loop
-from .autograph.reachable import attempt_with
+from .carried_numbers import after_first, alike_numbers, first_state, settled
 from .memory import in_force
 from .regions import Region, assigned_in, check_carry
 from .structure import LEAF, Nest, Structure, flatten, text, unflatten
@@ -58,9 +58,10 @@ def while_loop(
         return tuple(new) if several and new.__class__ in (list, tuple) else (new,)
 
     if tracer() is None:
-        found = _eager_while(cond, step, structure, tensors, maximum_iterations, free_shapes)
+        first = first_state(body, leaves, tensors)
+        found = _eager_while(cond, step, structure, leaves, first, tensors, maximum_iterations, free_shapes)
     else:
-        found = _traced_while(cond, step, structure, tensors, maximum_iterations, policy)
+        found = _traced_while(cond, step, structure, leaves, tensors, maximum_iterations, policy)
     result = unflatten(structure, found)
     return loop_vars.__class__(result) if several else result[0]
 
@@ -69,16 +70,21 @@ def _eager_while(
     cond: Callable[..., Any],
     step: Callable[..., Any],
     structure: Structure,
+    leaves: list[Any],
+    first: list[Any],
     tensors: list[Tensor],
     limit: Any,
     free_shapes: bool,
 ) -> list[Tensor]:
-    done = 0
+    done, state = 0, first
     limit = None if limit is None else int(limit)
     watched = watch.eager(user_location()) if limit is None else None
-    while (limit is None or done < limit) and bool(cond(*unflatten(structure, tensors))):
-        new = step(*unflatten(structure, tensors))
-        tensors = _checked_step("the body of while_loop", new, structure, tensors, free_shapes)
+    while (limit is None or done < limit) and bool(cond(*unflatten(structure, state))):
+        new = step(*unflatten(structure, state))
+        numbers = None if done else (leaves, first)
+        state = tensors = _checked_step(
+            "the body of while_loop", new, structure, tensors, free_shapes, numbers
+        )
         done += 1
         if watched is not None:
             watched(done)
@@ -86,18 +92,27 @@ def _eager_while(
 
 
 def _checked_step(
-    what: str, new: Any, structure: Structure, before: list[Tensor], free_shapes: bool = False
+    what: str,
+    new: Any,
+    structure: Structure,
+    before: list[Tensor],
+    free_shapes: bool = False,
+    numbers: tuple[list[Any], list[Any]] | None = None,
 ) -> list[Tensor]:
+    """What an eager iteration gave, which is like what it got; `numbers` are leaves and what the first one got."""
     leaves, found = flatten(new)
     tensors = [as_tensor(y) for y in leaves]
+    specs = [t.spec for t in before]
+    if numbers is not None and found == structure:
+        specs = after_first(numbers[0], before, numbers[1], tensors)
     if (
         free_shapes
         and found == structure
-        and all(a.dtype == b.dtype for a, b in zip(before, tensors, strict=True))
+        and all(a.dtype == b.dtype for a, b in zip(specs, tensors, strict=True))
     ):
         return tensors
-    if found != structure or any(a.spec is not b.spec for a, b in zip(before, tensors, strict=True)):
-        check_carry(what, structure, [t.spec for t in before], found, [t.spec for t in tensors])
+    if found != structure or any(a is not b.spec for a, b in zip(specs, tensors, strict=True)):
+        check_carry(what, structure, specs, found, [t.spec for t in tensors])
     return tensors
 
 
@@ -105,16 +120,16 @@ def _traced_while(
     cond: Callable[..., Any],
     step: Callable[..., Any],
     structure: Structure,
+    leaves: list[Any],
     tensors: list[Tensor],
     limit: Any,
     memory: dict[str, Any],
 ) -> list[Tensor]:
     count = len(tensors)
-    specs = [t.spec for t in tensors]
     if limit is not None:
         end = ops.cast(as_tensor(limit), dtype=INDEX.dtype)
         structure = Nest(tuple, (), (*_children(structure), LEAF))
-        tensors, specs = [*tensors, as_tensor(np.int64(0))], [*specs, INDEX]
+        leaves, tensors = [*leaves, None], [*tensors, as_tensor(np.int64(0))]
         cond, step = _counting(cond, step, end)
 
     of = object()
@@ -122,21 +137,22 @@ def _traced_while(
     def holds(*state: Any) -> Tensor:
         return as_tensor(cond(*state))
 
-    def trace_body(carried: Sequence[Variable]) -> Region:
+    tests: list[Region] = []
+
+    def trace_body(specs: Sequence[TensorSpec], carried: Sequence[Variable]) -> Region:
+        tests[:] = [Region(holds, structure, specs, "cond", carried, of=of)]
+        if not carried:
+            _require_bool("while_loop", tests[0])
         return Region(
             lambda i, state: step(*state), _indexed(structure), [INDEX, *specs], "body", carried, of=of
         )
 
-    with attempt_with(cond, step) as attempt:
-        test = Region(holds, structure, specs, "cond", of=of)
-        _require_bool("while_loop", test)
-        body = trace_body(())
+    def check(body: Region, specs: Sequence[TensorSpec]) -> None:
         check_carry("the body of while_loop", structure, specs, body.structure, body.outputs)
-        carried = assigned_in(body)
-        if carried:
-            attempt.rollback()
+
+    body, tensors, carried = settled((cond, step), leaves, tensors, trace_body, check)
+    (test,) = tests
     if carried:
-        body, test = trace_body(carried), Region(holds, structure, specs, "cond", carried, of=of)
         del test.graph.outputs[1:]
     attrs = {"length": None, "counted": False, "reverse": False, **memory}
     found = add_loop([], tensors, [], carried, body, test, attrs)
@@ -210,9 +226,11 @@ def fori_loop(
     carry = [as_tensor(x) for x in leaves]
     what = "the body of fori_loop"
     if tracer() is None:
+        state = first = first_state(body, leaves, carry)
         for i in range(int(lower), int(upper)):
-            new = body(as_tensor(np.int64(i)), unflatten(structure, carry))
-            carry = _checked_step(what, new, structure, carry)
+            new = body(as_tensor(np.int64(i)), unflatten(structure, state))
+            numbers = (leaves, first) if state is first else None
+            state = carry = _checked_step(what, new, structure, carry, numbers=numbers)
         return unflatten(structure, carry)
     start = (
         as_tensor(np.int64(lower))
@@ -224,16 +242,15 @@ def fori_loop(
     def step(i: Tensor, value: Any) -> Any:
         return body(i if plain else ops.add(i, start), value)
 
-    specs = [t.spec for t in carry]
     of = object()
-    with attempt_with(body) as attempt:
-        region = Region(step, _indexed(structure), [INDEX, *specs], "body", of=of)
+
+    def trace_body(specs: Sequence[TensorSpec], carried: Sequence[Variable]) -> Region:
+        return Region(step, _indexed(structure), [INDEX, *specs], "body", carried, of=of)
+
+    def check(region: Region, specs: Sequence[TensorSpec]) -> None:
         check_carry(what, structure, specs, region.structure, region.outputs)
-        variables = assigned_in(region)
-        if variables:
-            attempt.rollback()
-    if variables:
-        region = Region(step, _indexed(structure), [INDEX, *specs], "body", variables, of=of)
+
+    region, carry, variables = settled((body,), leaves, carry, trace_body, check)
     count, length = _trips(lower, upper, start)
     attrs = {"length": length, "counted": bool(count), "reverse": False, **policy}
     return unflatten(
@@ -281,9 +298,9 @@ def scan(
     rows = [as_tensor(x) for x in row_leaves]
     size = _scan_length(rows, length)
     if tracer() is None and size:
-        return _eager_scan(f, structure, carry, row_structure, rows, known(size), reverse)
+        return _eager_scan(f, structure, leaves, carry, row_structure, rows, known(size), reverse)
     attrs = {"length": size, "counted": False, "reverse": reverse, **policy}
-    return _traced_scan(f, structure, carry, row_structure, rows, attrs)
+    return _traced_scan(f, structure, leaves, carry, row_structure, rows, attrs)
 
 
 def _scan_length(rows: list[Tensor], length: Any) -> Size:
@@ -310,17 +327,20 @@ def _pair(result: Any) -> tuple[Any, Any]:
 def _eager_scan(
     f: Callable[..., Any],
     structure: Structure,
+    leaves_: list[Any],
     carry: list[Tensor],
     row_structure: Structure,
     rows: list[Tensor],
     size: int,
     reverse: bool,
 ) -> tuple[Any, Any]:
+    state = first = first_state(f, leaves_, carry, rows)
     collected: list[list[Any]] = []
     y_structure: Structure | None = None
     for i in range(size - 1, -1, -1) if reverse else range(size):
-        new, y = _pair(f(unflatten(structure, carry), unflatten(row_structure, [get(r, i) for r in rows])))
-        carry = _checked_step("the function given to scan", new, structure, carry)
+        new, y = _pair(f(unflatten(structure, state), unflatten(row_structure, [get(r, i) for r in rows])))
+        numbers = (leaves_, first) if state is first else None
+        state = carry = _checked_step("the function given to scan", new, structure, carry, numbers=numbers)
         leaves, found = flatten(y)
         if y_structure is not None and found != y_structure:
             raise ShapeError(
@@ -330,37 +350,34 @@ def _eager_scan(
         collected.append(leaves)
     collected = collected[::-1] if reverse else collected
     assert y_structure is not None
-    stacks = [stack([as_tensor(y) for y in column]) for column in zip(*collected, strict=True)]
+    stacks = [stack(alike_numbers(column)) for column in zip(*collected, strict=True)]
     return unflatten(structure, carry), unflatten(y_structure, stacks)
 
 
 def _traced_scan(
     f: Callable[..., Any],
     structure: Structure,
+    leaves: list[Any],
     carry: list[Tensor],
     row_structure: Structure,
     rows: list[Tensor],
     attrs: dict[str, Any],
 ) -> tuple[Any, Any]:
-    specs = [t.spec for t in carry]
     row_specs = [TensorSpec(r.shape[1:], r.dtype) for r in rows]
     whole, of = _indexed(Nest(tuple, (), (structure, row_structure))), object()
 
     def step(i: Tensor, pair: tuple[Any, Any]) -> tuple[Any, Any]:
         return _pair(f(*pair))
 
-    def trace_body(carried: Sequence[Variable]) -> Region:
+    def trace_body(specs: Sequence[TensorSpec], carried: Sequence[Variable]) -> Region:
         return Region(step, whole, [INDEX, *specs, *row_specs], "body", carried, of=of)
 
-    with attempt_with(f) as attempt:
-        body = trace_body(())
-        new, y_structure = _children(body.structure)
+    def check(body: Region, specs: Sequence[TensorSpec]) -> None:
+        new = _children(body.structure)[0]
         check_carry("the function given to scan", structure, specs, new, body.outputs[: len(carry)])
-        variables = assigned_in(body)
-        if variables:
-            attempt.rollback()
-    if variables:
-        body = trace_body(variables)
+
+    body, carry, variables = settled((f,), leaves, carry, trace_body, check)
+    y_structure = _children(body.structure)[1]
     found = add_loop([], carry, rows, variables, body, None, attrs)
     n = len(carry)
     return unflatten(structure, found[:n]), unflatten(y_structure, found[n + 1 :])

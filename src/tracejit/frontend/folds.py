@@ -171,7 +171,7 @@ def _start(elems: Any, initializer: Any, reverse: bool, what: str) -> tuple[Any,
         if not row.shape:
             raise ShapeError(f"{what} goes along the first axis; {row.spec} has none{at(user_location())}")
     if initializer is not None:
-        return map_structure(as_tensor, initializer), unflatten(structure, rows)
+        return initializer, unflatten(structure, rows)
     first, rest = (-1, slice(None, -1)) if reverse else (0, slice(1, None))
     return unflatten(structure, [get(r, first) for r in rows]), unflatten(
         structure, [get(r, rest) for r in rows]

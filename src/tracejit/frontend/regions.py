@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..core.arrays import python_kind
 from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.graph import Graph, Value
@@ -31,6 +34,8 @@ class Region:
         Of what the function returned.
     outputs : list of TensorSpec
         Of what it returned, Variables apart.
+    numbers : list of type or None
+        Of which Python type each leaf of that is, None where it is none.
     assigned : list of Variable
         Which it assigned.
     """
@@ -44,12 +49,14 @@ class Region:
         carried: Sequence[Variable] = (),
         given: bool = True,
         of: object = None,
+        dtypes: Sequence[np.dtype | None] | None = None,
     ):
         """Trace ``f(*arguments)``, where `structure` is that of the tuple of arguments.
 
         `carried` Variables are read and written as values that go round: their values at entry are the last
         arguments when `given`, else captured; their new values are the last outputs. `of` is the statement or call
-        that it belongs to: of one, each part is traced once, or in attempts that are taken back.
+        that it belongs to: of one, each part is traced once, or in attempts that are taken back. Of `dtypes` are the
+        Python numbers that `f` returns, one per leaf.
         """
         if of is not None:
             tracing_body(of, name)
@@ -63,7 +70,9 @@ class Region:
             for (v, entry, _), value in zip(outer, values, strict=True):
                 now.held[id(v)] = Held(v, entry, value, assigned=True)
             leaves, self.structure = flatten(f(*unflatten(structure, own)))
-            results = [as_tensor(y) for y in leaves]
+            self.numbers = [python_kind(y) for y in leaves]
+            wanted = dtypes if dtypes is not None and len(dtypes) == len(leaves) else [None] * len(leaves)
+            results = [in_dtype(y, d) for y, d in zip(leaves, wanted, strict=True)]
             self.outputs = [y.spec for y in results]
             return [*results, *(now.held.pop(id(v)).now for v, _, _ in outer)]
 
@@ -72,6 +81,13 @@ class Region:
         self.graph: Graph = traced.graph
         self.assigned: list[Variable] = [h.owner for h in traced.held if h.assigned]
         self.captures = _captures(traced, len(specs) + len(extra))
+
+
+def in_dtype(y: Any, dtype: np.dtype | None) -> Tensor:
+    """A tensor of `y`, of a Python number in that dtype."""
+    if dtype is None:
+        return as_tensor(y)
+    return y.as_dtype(dtype) if hasattr(y, "weak_kind") else as_tensor(y, dtype)
 
 
 def _captures(traced: Traced, own: int) -> list[tuple[Any, Value]]:

@@ -122,7 +122,8 @@ def _read(entry: Any) -> Any:
     if entry is None or entry is Ellipsis or isinstance(entry, (slice, int, np.integer)):
         return entry
     if isinstance(entry, (list, tuple, np.ndarray, range)):
-        entry = np.asarray(entry) if np.size(entry) or np.ndim(entry) > 1 else np.zeros(0, np.int64)
+        entry = np.asarray(entry)
+        entry = np.zeros(0, np.int64) if entry.shape == (0,) else entry
     elif not isinstance(entry, Tensor):
         entry = as_tensor(entry)
     kind = entry.dtype.kind
