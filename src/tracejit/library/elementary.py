@@ -279,7 +279,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
     """The extreme numbers of one dtype that both hold."""
     of = np.iinfo if wanted.kind in "iu" else np.finfo
-    low, high = of(wanted).min, of(wanted).max  # type: ignore[operator]
+    low, high = of(wanted).min, of(wanted).max
     if given.kind in "iu":
         own = np.iinfo(given)
         return max(int(own.min), int(low)), min(int(own.max), int(high))

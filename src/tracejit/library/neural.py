@@ -38,7 +38,7 @@ def moments(
     >>> [float(m) for m in tf.nn.moments([1.0, 3.0], axes=[0])]
     [2.0, 1.0]
     """
-    x: Any = as_tensor(x)
+    x = as_tensor(x)
     mean = reduce_mean(x, axes, keepdims)
     if x.dtype.kind in "iu":
         return mean, reduce_mean(ops.square(x - reduce_mean(x, axes, keepdims=True)), axes, keepdims)

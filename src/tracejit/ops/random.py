@@ -166,7 +166,7 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 
 
 def _prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    found = {"shape": sizes_of(attrs["shape"])}
+    found: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
     if "dtype" in attrs:
         found["dtype"] = as_dtype(attrs["dtype"])
     return (as_tensor(inputs[0]),), found

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import as_tensor
+from ...core.errors import at, user_location
+from ...core.failures import FAILURES
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend.conversion import convert_to_tensor
@@ -58,6 +60,15 @@ def arrays(*inputs: Any) -> tuple[Any, ...]:
     """All as tensors, but numbers beside tensors as they are: those take the others' dtype."""
     strong = any(not is_number(x) for x in inputs)
     return tuple([x if strong and is_number(x) else array(x) for x in inputs])
+
+
+def require(holds: Tensor, message: str) -> None:
+    """ValueError unless all of `holds`, now or, for what a traced function computes, when it runs."""
+    sure = ops.reduce_min(holds)
+    if sure.is_symbolic:
+        ops.check(ops.cast(sure, dtype=np.dtype("float32")), message=message, error="ValueError")
+    elif not sure.array:
+        raise FAILURES["ValueError"](f"{message}{at(user_location())}")
 
 
 def floats(x: Any) -> Tensor:

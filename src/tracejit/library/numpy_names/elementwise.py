@@ -11,7 +11,7 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import as_floats, matched, matched_beyond
+from ...ops.arithmetic import as_floats, matched
 from ...ops.shape import stack
 from .. import elementary
 from .conversion import array, arrays, floats, is_number, values_of
@@ -74,9 +74,10 @@ def _of_two_floats(name: str, function: Function) -> Function:
 def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
     """Two operands of the one dtype of floats that NumPy makes of theirs: tensors become floats each by itself."""
     pair = arrays(x1, x2)
-    if any(map(is_number, pair)):
-        return tuple([floats(x) for x in matched_beyond(pair, float)])
-    return tuple(matched([floats(x) for x in pair], {})[0])
+    kinds = {x.__class__ if is_number(x) else x.dtype.kind for x in pair}
+    if any(map(is_number, pair)) and not (int in kinds and kinds & {"i", "u"}):
+        return tuple([floats(x) for x in matched(pair, {})[0]])
+    return tuple(matched([x if is_number(x) else floats(x) for x in pair], {})[0])
 
 
 def _of_truth(name: str, function: Function) -> Function:

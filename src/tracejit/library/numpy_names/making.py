@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import as_tensor
-from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend import creation
@@ -16,7 +15,7 @@ from ...ops.arithmetic import matched
 from ...ops.indexing import get
 from ...ops.reduce import one_axis
 from .. import arrays as cutting
-from .conversion import array, arrays, is_number
+from .conversion import array, arrays, is_number, require
 from .elementwise import two_floats
 from .reductions import wide_floats
 from .shapes import moveaxis
@@ -74,8 +73,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
     if dtype is None and not any(hasattr(b, "spec") for b in bounds):
-        dtype = np.arange(first, first, bounds[-1]).dtype if bounds[-1] else None
-        dtype = None if dtype is None else np.result_type(dtype, np.asarray(last).dtype)
+        dtype = np.result_type(*map(np.asarray, (first, last, bounds[-1])))
     return creation.range_(first, last, bounds[-1], None if dtype is None else np.dtype(dtype))
 
 
@@ -141,14 +139,13 @@ def geomspace(
 ) -> Tensor:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before.
 
-    What lies between numbers of different signs is NaN. ValueError where one is 0.
+    What lies between numbers of different signs is NaN. ValueError where one is 0, now or when the program runs.
     """
     first, last = matched(two_floats(start, stop), {})[0]
     shape = np.broadcast_shapes(first.shape, last.shape)
     first, last = (ops.broadcast_to(v, shape=shape) for v in (first, last))
     for v in (first, last):
-        if not v.is_symbolic and not v.array.all():
-            raise ValueError(f"a geometric sequence does not reach 0{at(user_location())}")
+        require(ops.not_equal(v, 0), "a geometric sequence does not reach 0")
     sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
     spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
     found = ops.multiply(sign, ops.exp(spaced))

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...core.dim import product
 from ...core.errors import DtypeError, ShapeError, at, user_location
-from ...core.failures import FAILURES
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.arithmetic import matched
@@ -18,7 +17,7 @@ from ...ops.reduce import axes_of, kept, one_axis, size_tensor
 from ...ops.shape import expand_dims
 from .. import segments, sorting
 from . import reductions
-from .conversion import array, is_number, values_of
+from .conversion import array, is_number, require, values_of
 from .elementwise import two_floats
 from .making import linspace
 from .reductions import wide_floats
@@ -232,11 +231,7 @@ def _with_a_number(a: Any, neutral: float, axis: int | None) -> Tensor:
     known, x = _numbers(a, neutral)
     if known is None or reductions.any_is_zero(x.shape):
         return x
-    sure, message = ops.reduce_min(reductions.any(known, axis)), "all elements along the axis are NaN"
-    if sure.is_symbolic:
-        ops.check(ops.cast(sure, dtype=np.dtype("float32")), message=message, error="ValueError")
-    elif not sure.array:
-        raise FAILURES["ValueError"](f"{message}{at(user_location())}")
+    require(reductions.any(known, axis), "all elements along the axis are NaN")
     return x
 
 
