@@ -3,7 +3,8 @@
 Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
 positions, which have no derivative, are NumPy's own. Not here: singular values, eigenvalues and what needs them
 (``svd``, ``eigh``, ``qr``, ``pinv``, ``lstsq``, ``matrix_rank``, ``cond``), ``fft``, ``random`` (``tracejit.random``),
-``out=`` arguments, and functions that change an array (``put``, ``fill_diagonal``: see ``Tensor.at``).
+``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see ``Tensor.at``), an order of complex
+numbers (``max``, ``sort``, ``<`` …) and their inverse functions but ``log`` and ``sqrt``.
 """
 
 from math import e, inf, nan, pi
