@@ -31,7 +31,7 @@ from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_en
 from .signature_text import outline, signature_text
 from .structure import LEAF, Structure, kind_of, unflatten
 from .unrolled import warn_if_slow
-from .variable import Variable, changing, tracer
+from .variable import Variable, changing, commit_all, tracer
 
 
 def converted(y: Any, f: Any = None) -> Tensor:
@@ -166,8 +166,7 @@ class Specialization:
     ) -> Any:
         if self._in_rows is not None:
             return self._finished_in_rows(outputs, arrays, variables)
-        for variable, output in self._updates:
-            variables[variable].commit(outputs[output])
+        commit_all([variables[v] for v, _ in self._updates], [outputs[y] for _, y in self._updates])
         if self._single:
             return Tensor(outputs[0])
         return unflatten(self.structure, [Tensor(y) for y in outputs[: self._results]])
@@ -185,8 +184,7 @@ class Specialization:
         for entry, places in rows:
             for indices, values in places:
                 variables[entry - self._first].add_rows(outputs[indices], outputs[values])
-        for entry, output in graph.state:
-            variables[entry - self._first].commit(outputs[output])
+        commit_all([variables[v - self._first] for v, _ in graph.state], [outputs[y] for _, y in graph.state])
         return unflatten(self.structure, [Tensor(y) for y in outputs[: self._results]])
 
     def memory_report(self, arrays: Sequence[np.ndarray]) -> list[LoopMemory]:
