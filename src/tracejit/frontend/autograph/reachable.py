@@ -168,7 +168,8 @@ class Reachable:
             now = contents_of(container)
             if where is not None and not same_contents(now, before):
                 if any(_counts(*pair) for pair in _other_items(now, before)):
-                    yield Change(where(), container.__class__ is list and len(now) > len(before))
+                    grows = container.__class__ in (list, Stacked) and len(now) > len(before)
+                    yield Change(where(), grows)
 
     def foreign(self) -> Any:
         """A set, array or the like, neither list nor dict, that was changed; None where none was."""
