@@ -72,6 +72,12 @@ def times_zeros(x):
     return tf.reduce_sum(tf.sin(x) * np.zeros(2, np.float32))  # here
 
 
+@zero("multiply", "other factor is 0")
+def elements_and_the_whole(x):
+    y = tf.sin(x[0]) * tf.reduce_sum(x) + x[1]
+    return y * 0.0  # here
+
+
 @zero("matmul", "other factor is 0")
 def by_a_matrix_of_zeros(x):
     return tf.reduce_sum(tf.matmul(x[None], tf.zeros((2, 3))))  # here
