@@ -122,9 +122,10 @@ def _jvp(f: Any, names: dict[str, Any], x: Any, s: Any, n: Any) -> Any:
 DRIVERS: dict[str, Callable[..., Any]] = {
     "plain": _plain,
     "signature": _plain,
-    "outer": _twice,
+    "relaxed": _plain,
     "twice": _twice,
     "tape": _tape,
+    "memory": _tape,
     "grad": _grad,
     "jvp": _jvp,
 }
@@ -140,7 +141,8 @@ def _function(names: dict[str, Any]) -> Any:
         inner = tf.function(names["f"])
         names["DRIVER"] = "plain"
         return tf.function(lambda x, s, n: (inner(x, s, n), inner(x * 0.5, s, n)))
-    return tf.function(names["f"])
+    memory = "recompute" if driver == "memory" else None
+    return tf.function(names["f"], reduce_retracing=driver == "relaxed", memory=memory)
 
 
 # ---- runs -----------------------------------------------------------------------------------------------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import time
 from collections.abc import Callable
 
 from ..outcome import Outcome
 
-#: Lines without which it is no program: what results, how it is called.
-_KEPT = ("    return a", "DRIVER", "CALLS", "import")
+#: Lines without which it is no program, or one that never ends: what results, how it is called, what counts.
+_KEPT = re.compile(r"    return a|DRIVER|CALLS|import|\s+i\d+ \+= 1")
 
 
 def _indent(line: str) -> int:
@@ -21,7 +22,7 @@ def blocks(lines: list[str]) -> list[tuple[int, int]]:
     """Spans of lines that can be left out: each line with what is indented below it, long ones first."""
     spans = set()
     for k, line in enumerate(lines):
-        if not line.strip() or line.startswith(_KEPT):
+        if not line.strip() or _KEPT.match(line):
             continue
         end = k + 1
         while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > _indent(line)):
@@ -48,24 +49,27 @@ def cause(outcome: Outcome) -> str:
 
 def shrunk(outcome: Outcome, check: Callable[[str], Outcome], seconds: float = 20.0) -> Outcome:
     """The smallest program found that is wrong in the same way."""
+
+    def check_complete(text: str) -> Outcome:
+        return _tried(text, check)
+
     end = time.monotonic() + seconds
     kind = cause(outcome).split()[:1]
     best = outcome
     progress = True
-    while progress and time.monotonic() < end:
-        progress = False
-        lines = best.program.splitlines()
-        for start, stop in blocks(lines):
-            if time.monotonic() > end:
+    while progress:
+        progress, k = False, 0
+        while time.monotonic() < end:
+            lines = best.program.splitlines()
+            spans = blocks(lines)
+            if k >= len(spans):
                 break
-            for smaller in _without(lines, start, stop):
-                text = "\n".join(smaller) + "\n"
-                found = _tried(text, check)
-                if found.kind == "wrong" and cause(found).split()[:1] == kind:
-                    best, progress = found, True
-                    break
-            if progress:
-                break
+            texts = ["\n".join(smaller) + "\n" for smaller in _without(lines, *spans[k])]
+            found = next((o for o in map(check_complete, texts) if cause(o).split()[:1] == kind), None)
+            if found is None:
+                k += 1
+            else:
+                best, progress = found, True
     return best
 
 

@@ -14,7 +14,7 @@ from .definitions import mentioned
 from .expressions import Expressions
 
 SCALARS = ("a", "b", "c")
-DRIVERS = ("plain",) * 8 + ("tape",) * 4 + ("grad", "outer", "jvp", "signature", "twice")
+DRIVERS = ("plain",) * 8 + ("tape",) * 4 + ("grad", "outer", "jvp", "signature", "twice", "memory", "relaxed")
 
 
 @dataclass(frozen=True)
