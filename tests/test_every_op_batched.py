@@ -169,4 +169,6 @@ def test_an_op_that_may_refuse_values_says_so(op: Op):
         graph = trace(case, case.specs).graph
         program = pipeline.lower_graph(graph)
         may_fail = any(isinstance(s, Fail) for s in walk(program.body))
-        assert is_total(graph) != (may_fail or "effect" in op.traits)
+        assert not (may_fail and is_total(graph))
+        # a program that fails is in tests/compiler/test_object_keys.py for each op that says so, with unknown sizes too
+        assert is_total(graph) == op.traits.isdisjoint(("effect", "may_fail"))

@@ -198,12 +198,17 @@ def grid(dtypes: Sequence[np.dtype]) -> Arrays:
     return [np.ascontiguousarray(a.reshape(-1)) for a in found]
 
 
-def in_domain(op: Op, a: np.ndarray, case: Case) -> np.ndarray:
-    """Which values have one right result: what floats out of range are as integers is left to the machine."""
-    target = case.sample.attrs.get("dtype")
-    if op.name != "cast" or target.kind not in "iu" or a.dtype.kind != "f":
-        return np.ones(a.shape, bool)
-    return np.abs(a) < 1e9  # NaN is not
+def in_domain(op: Op, arrays: list[np.ndarray], case: Case) -> list[np.ndarray]:
+    """The values that have one right result: what floats out of range are as integers is left to the machine.
+
+    Integers to negative integer powers are refused.
+    """
+    target, (first, *rest) = case.sample.attrs.get("dtype"), arrays
+    if op.name == "cast" and target.kind in "iu" and first.dtype.kind == "f":
+        return [first[np.abs(first) < 1e9]]  # NaN is not
+    if op.name == "pow" and first.dtype.kind in "iu":
+        return [a[rest[0] >= 0] for a in arrays]
+    return arrays
 
 
 def rows(dtype: np.dtype) -> np.ndarray:

@@ -46,6 +46,7 @@ EXAMPLES: dict[str, Callable] = {
     "slice_whole": lambda x: ops.slice(x, slices=((0, x.shape[0], 1),)),
     "identity": lambda x: tf.identity(x),
     "stop_gradient": lambda x: tf.stop_gradient(x),
+    "number": lambda x: ops.number(x),
     "read": lambda x, y: ops.read(x, y),
 }
 

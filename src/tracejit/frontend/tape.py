@@ -395,7 +395,9 @@ def _given(g: Any, source: Any) -> Any:
 def looks_spoiled(g: Any) -> bool:
     """Is it all zero, or does it begin with NaN? What costs no more than a look at most gradients."""
     if g.__class__ is not Tensor:
-        parts = () if g is None else (*(piece[-1] for piece in g.pieces), *(() if g.base is None else (g.base,)))
+        parts = (
+            () if g is None else (*(piece[-1] for piece in g.pieces), *(() if g.base is None else (g.base,)))
+        )
         return bool(parts) and all(map(looks_spoiled, parts))
     array = g._payload
     if array.__class__ is not np.ndarray or not array.size:

@@ -465,3 +465,48 @@ def test_a_variable_or_a_tensor_is_read_and_not_assigned():
 
     with pytest.raises(tf.errors.TracejitError, match=r"assign in the branch\n.*test_attempts\.py:\d+"):
         assigned(tf.constant(1.0))
+
+
+def grown_in_nested_loops(x, s, n):
+    ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    ta = ta.write(0, x)
+    for i in tf.range(n):
+        for _ in s:
+            V.assign_add(1.0)
+            ta = ta.write(ta.size(), x + tf.cast(i, tf.float32))
+    return ta.stack()
+
+
+def grown_in_nested_loops_under_a_condition(x, s, n):
+    ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    ta = ta.write(0, x)
+    for i in tf.range(n):
+        if x < 3.0:
+            for _ in s:
+                V.assign_add(1.0)
+                ta = ta.write(ta.size(), x + tf.cast(i, tf.float32))
+    return ta.stack()
+
+
+@MODES
+@pytest.mark.parametrize("f", [grown_in_nested_loops, grown_in_nested_loops_under_a_condition])
+def test_array_that_grows_in_nested_loops(run, f):
+    found = run(f)(tf.constant(0.5), tf.constant([1.0, 2.0]), three())
+    np.testing.assert_array_equal(found, [0.5, 0.5, 0.5, 1.5, 1.5, 2.5, 2.5])
+    assert float(V) == 6.0
+
+
+@MODES
+def test_list_that_loops_have_built_grows_by_a_helper(run):
+    def push(items, z):
+        items.append(z)
+
+    def f(x, n):
+        items = [x]
+        for _ in range(n):
+            items.append(x * 2.0)
+        for _ in tf.range(n):
+            push(items, x * 3.0)
+        return tf.stack(items)
+
+    np.testing.assert_array_equal(run(f)(tf.constant(1.0), tf.constant(2)), [1.0, 2.0, 2.0, 3.0, 3.0])

@@ -28,6 +28,7 @@ from .reachable import Change
 from .recursion import ending
 from .state import Places
 from .surroundings import Surroundings, until_all_is_known
+from .tensor_array import TensorArray
 from .values import Irregular, escaping, traced
 
 _MAX_ATTEMPTS = 8
@@ -82,12 +83,18 @@ def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
                 more = places.unknown([p for p in known if p.get() is irregular.origin])
                 pairs = [*zip(places.names, places.get(), strict=True), *((p.name, p.get()) for p in more)]
                 found = [n for n, v in pairs if v is irregular.origin and n not in filled]
-                if not found:
+                if not found or _made_further_out(irregular.origin):
                     raise
                 attempt.rollback()
                 irregular.places.clear()
         places.extend(more)
         filled += found
+
+
+def _made_further_out(x: Any) -> bool:
+    """Is it a TensorArray of a trace around this one? Then a loop there makes it longer, too."""
+    now = tracer()
+    return isinstance(x, TensorArray) and x.home is not now and now is not None and now.parent is not None
 
 
 def _complete(steps: Steps, places: Places, lists: Sequence[str]) -> None:

@@ -255,8 +255,10 @@ class LoopVariable:
         if self.flagged:
             last, is_set = (value.value, value.is_set) if value.__class__ is SetInLoop else (value, True)
             return [coerced(_read(last), self.given()[0]), as_tensor(is_set)]
-        if is_undefined(value) or not self.given():
+        if not self.given():
             return []
+        if is_undefined(value):
+            raise Unsettled(value.error())
         leaves = flatten(value)[0]
         return [coerced(_read(x), k) for x, k in zip(leaves, self.kinds, strict=True) if k is not None]
 
