@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Hashable
 from functools import partial
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 from .dim import GuardMark
 from .dispatch import state
@@ -103,7 +103,7 @@ class Attempt:
         self.unwinding: Unwinding | None = None
         self.around: Attempt | Whole | None = None
 
-    def __enter__(self) -> Attempt:
+    def __enter__(self) -> Self:
         self.around = _open.innermost
         _open.innermost = self
         return self

@@ -63,6 +63,7 @@ def settled(
             dtypes = _changed(leaves, specs, body.outputs) if left else None
             if dtypes is None:
                 check(body, specs)
+                attempt.refuse_changes("the body of a loop")
             variables = assigned_in(body)
             if dtypes or variables:
                 attempt.rollback()

@@ -67,6 +67,7 @@ def cond(
             agreed = _agreed(*both) if dtypes is None else None
             if agreed is None:
                 _check_branches(*both)
+                attempt.refuse_changes("a branch of cond")
             variables = assigned_in(*both)
             if agreed or variables:
                 attempt.rollback()

@@ -97,7 +97,7 @@ def _branch(
     last: bool,
 ) -> None:
     kept = scratch.get()
-    around = Surroundings(places, kept, last)
+    around = Surroundings(places, scratch, last)
     before, objects = around.before, around.contents.containers
     bound = [True] * len(before)
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]

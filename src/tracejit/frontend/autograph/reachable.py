@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import is_internal
+from ...core.errors import TracejitError, at, is_internal, user_location
 from ...core.tensor import Tensor
 from ...core.transaction import Attempt
 from ..structure import flatten
@@ -55,7 +55,6 @@ class Reachable:
     Parameters
     ----------
     functions : iterable of functions or None
-        Whose own local names are not looked at, but what those stand for is.
     more : sequence
         Other values to look into.
     """
@@ -68,7 +67,6 @@ class Reachable:
         self.others: list[tuple[Any, Any]] = []
         self._bytes = 0
         self._seen: dict[Any, Any] = {}  # by identity, and kept alive so that it is nobody else's
-        self._own = {id(c) for f in bodies for c in f.__closure__ or ()}
         waiting = [*((x, None) for x in more), *(found for f in bodies for found in self._of_function(f))]
         while waiting and len(self._seen) < LIMIT:
             waiting += self._looked_into(*waiting.pop())
@@ -120,8 +118,7 @@ class Reachable:
                 found.append(GlobalName(name, names))
         for place in found:
             value = place.get()
-            if not (isinstance(place, Cell) and id(place.cell) in self._own):
-                self.slots.append((place, value))
+            self.slots.append((place, value))
             yield value, functools.partial(_itself, place)
         yield from ((x, None) for x in f.__defaults__ or ())
 
@@ -190,11 +187,34 @@ class Reachable:
                 _put_items(x, before)
 
 
-def attempt_with(*functions: Any) -> Attempt:
+class BodyAttempt(Attempt):
     """An attempt that also takes back what functions do to the objects that they can reach."""
-    made, reachable = Attempt(), Reachable((), functions)
-    made.undo[reachable] = reachable.restore
-    return made
+
+    __slots__ = ("reachable",)
+
+    def __init__(self, *functions: Any):
+        super().__init__()
+        self.reachable = Reachable((), functions)
+        self.undo[self.reachable] = self.reachable.restore
+
+    def refuse_changes(self, what: str) -> None:
+        """Raise where numbers were put somewhere by what may not run, or run several times."""
+        for place, _ in self.reachable.changes():
+            if any(not _is_over(x) for x in _leaves(place.get())):
+                raise TracejitError(
+                    f"{what} changes {place.name!r}, and how often it runs is known only when the compiled function "
+                    f"does: return the new value, or write `if`, `for` or `while`{at(user_location())}"
+                )
+
+
+def attempt_with(*functions: Any) -> BodyAttempt:
+    """An attempt at tracing these functions."""
+    return BodyAttempt(*functions)
+
+
+def _is_over(x: Any) -> bool:
+    """Is it a tensor of a trace that is over, which says so when it is used?"""
+    return x.__class__ is Tensor and x.is_symbolic and x.value.graph.finished
 
 
 def _names_in(code: CodeType) -> Iterator[str]:

@@ -54,18 +54,22 @@ class Surroundings:
     ----------
     places : Places
         The variables that are handed on.
-    more : sequence
-        Other values whose lists and dicts are given back what they hold.
+    scratch : Places, optional
+        Variables that are not handed on; their lists and dicts are given back what they hold.
     last : bool
         Changes of what is not handed on are no reason any more to trace again.
     certain : bool
         The body runs once, here and now.
     """
 
-    def __init__(self, places: Places, more: Sequence[Any] = (), last: bool = False, certain: bool = False):
+    def __init__(
+        self, places: Places, scratch: Places | None = None, last: bool = False, certain: bool = False
+    ):
         self.places, self.last, self.certain = places, last, certain
+        self.own = list(places.places)  # more may be handed on later
         self.before = places.get()
-        self.contents = Contents([*self.before, *more])
+        self.scratch = Places((), (), ()) if scratch is None else scratch
+        self.contents = Contents([*self.before, *self.scratch.get()])
         self.reachable = Reachable(places.functions)
         self.log = Mutations()
         remember(self, lambda: self.rollback)
@@ -89,7 +93,8 @@ class Surroundings:
         """Give variables and what was announced what they were: the next body or iteration starts from there."""
         self.log.restore()
         self.contents.restore()
-        self.places.set(self.before)
+        for place, value in zip(self.own, self.before, strict=True):
+            place.set(value)
 
     def rollback(self) -> None:
         """Make everything as it was: what Python did besides, too, which else stands, and stands once."""
@@ -101,7 +106,8 @@ class Surroundings:
         found = [*self.reachable.changes(), *self.log.changes()]
         by_key = {c.place.key: c for c in found}
         by_key.update((c.place.key, c) for c in found if c.grows)
-        return [by_key[p.key] for p in self.places.unknown(c.place for c in found)]
+        more = self.scratch.unknown(c.place for c in found)
+        return [by_key[p.key] for p in self.places.unknown(more)]
 
     def check(self, what: str) -> None:
         """Raise where the body of `what` has changed something that must be handed on, or cannot be."""
