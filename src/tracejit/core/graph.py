@@ -283,12 +283,13 @@ def restricted(graph: Graph, inputs: Iterable[int], outputs: Iterable[int]) -> G
 
 def verify(graph: Graph) -> Graph:
     """Check single assignment, order, ownership, specs by shape rule, canonical attributes; returns it."""
-    stack = [graph]
-    while stack:
-        current = stack.pop()
+    graphs = [graph]
+    for current in graphs:  # which grows
         _verify_one(current)
+        graphs += [region for node in current.nodes for region in regions(node.attrs)]
+    for current in graphs:
         for node in current.nodes:
-            stack.extend(regions(node.attrs))
+            _verify_specs(current, node)
     return graph
 
 
@@ -309,7 +310,6 @@ def _verify_one(graph: Graph) -> None:
                 raise InvalidGraph(
                     f"{graph.name}: {node.op} has the attribute {key}={attr!r}, which is not data"
                 )
-        _verify_specs(graph, node)
     for value in graph.outputs:
         if value not in known:
             raise InvalidGraph(f"{graph.name} returns a value that is not defined in it")
