@@ -7,7 +7,7 @@ only at the same index. Each scalar is computed once per nest; stores nobody rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -321,8 +321,7 @@ def accesses(statement: Statement) -> tuple[set, set]:
     for s in walk([statement]):
         match s:
             case Load(out, buffer, index):
-                reads.add(buffer)
-                reads.update(n for n, _ in index.terms)
+                reads.update((buffer, *_read_by(index)))
                 defined.add(out)
             case Compute(out, _, args):
                 reads.update(a for a in args if a.__class__ is str)
@@ -334,7 +333,7 @@ def accesses(statement: Statement) -> tuple[set, set]:
                 writes.add(buffer)
                 if add or guard is not None:
                     reads.add(buffer)
-                reads.update(n for n, _ in index.terms)
+                reads.update(_read_by(index))
                 reads.update(v for v in (value, guard) if v.__class__ is str)
             case Combine(_, _, values):
                 reads.update(v for v in values if v.__class__ is str)
@@ -354,7 +353,7 @@ def accesses(statement: Statement) -> tuple[set, set]:
             case If(test):
                 reads.update(x for x in (test,) if x.__class__ is str)
             case Call(_, views, sizes) | HostCall(_, views, sizes):
-                reads.update(x for v in views for x in (v.buffer, *(n for n, _ in v.index.terms)))
+                reads.update(x for v in views for x in (v.buffer, *_read_by(v.index)))
                 reads.update(("size", n) for size in sizes for n in _atoms(size))
                 writes.add(views[-1].buffer if isinstance(s, Call) else "what host functions do")
             case Allocate(buffer, elements):
@@ -365,8 +364,7 @@ def accesses(statement: Statement) -> tuple[set, set]:
                     reads.update(("size", n) for n in _atoms(elements))
             case Grow(buffer, index):
                 writes.add(buffer)
-                reads.add(buffer)
-                reads.update(n for n, _ in index.terms)
+                reads.update((buffer, *_read_by(index)))
             case Free(buffer):
                 writes.add(buffer)
             case Fail(test, _, details):
@@ -374,6 +372,14 @@ def accesses(statement: Statement) -> tuple[set, set]:
     if isinstance(statement, (Load, Compute, Size_)):
         writes.add(statement.out)
     return reads - defined, writes
+
+
+def _read_by(index: Index) -> Iterator[Any]:
+    """The scalars and sizes that an offset is worked out from."""
+    for name, factor in index.terms:
+        yield name
+        yield from (("size", n) for n in _atoms(factor))
+    yield from (("size", n) for n in _atoms(index.const))
 
 
 def _atoms(size: Any) -> Iterable[str]:

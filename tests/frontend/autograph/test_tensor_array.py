@@ -288,3 +288,26 @@ def test_numbers_start_at_zero(use, grows):
         with pytest.raises(IndexError):
             run(tf.constant(-1))
         assert np.ravel(run(tf.constant(1)))[-1] in (1.0, 2.0)
+
+
+def test_derivative_of_a_part_at_a_size_that_a_loop_tells():
+    """The part is read behind the loop that tells where it begins, whatever is fused with whatever."""
+    v, w = tf.Variable(0.5), tf.Variable(-0.25)
+
+    @tf.function
+    def f(x, n):
+        ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+        for i in range(n):
+            ta = ta.write(tf.minimum(i, n), tf.sin(tf.cast(i, tf.float32)))
+        v.assign_add(0.25)
+        c = x * v
+        ta = ta.write(ta.size(), w * 0.25 - v * 0.5)
+        return c, ta.stack()
+
+    x = tf.constant(0.5)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        c, rows = f(x, tf.constant(3))
+        loss = c + tf.reduce_sum(rows)
+    found = tape.gradient(loss, [x, v, w])
+    assert [float(g) for g in found] == [0.75, 0.0, 0.25]
