@@ -15,7 +15,7 @@ import pytest
 import tracejit
 
 TESTS = Path(__file__).resolve().parents[1]
-MANY = int(os.environ.get("TRACEJIT_INTERRUPTS", "15"))
+MANY = int(os.environ.get("TRACEJIT_INTERRUPTS", "5"))
 
 
 @pytest.mark.slow
