@@ -10,7 +10,9 @@ import pytest
 from checks.detours import NUMPY, SCIPY, row
 
 #: Every fourth of 170; all of them with TRACEJIT_DETOURS=1.
-CALLS = [line for line in (NUMPY + SCIPY).splitlines() if line][:: int(os.environ.get("TRACEJIT_DETOURS", "4"))]
+CALLS = [line for line in (NUMPY + SCIPY).splitlines() if line][
+    :: int(os.environ.get("TRACEJIT_DETOURS", "4"))
+]
 
 
 @pytest.mark.slow

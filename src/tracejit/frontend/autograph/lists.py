@@ -82,6 +82,10 @@ class Growing:
         raise self._refused()
 
 
+class ListRefused(TracejitError, AttributeError):
+    """A list cannot do here what Python's lists can."""
+
+
 class Stacked:
     """A list that a compiled loop has built: items that were there before, then one per row of a tensor.
 
@@ -132,3 +136,20 @@ class Stacked:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+    def _refused(self) -> ListRefused:
+        return ListRefused(
+            "a list that a compiled loop has built can be read, indexed and appended to, and no more: take "
+            f"tracejit.stack of it{at(user_location())}"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._refused()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise self._refused()
+
+    def __delitem__(self, index: Any) -> None:
+        raise self._refused()
