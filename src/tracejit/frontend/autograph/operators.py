@@ -10,7 +10,8 @@ import builtins
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import as_tensor, is_tracing
+from ...core.errors import TracejitError
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.transaction import Attempt, Unwinding
@@ -35,7 +37,7 @@ from .peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
 from .properties import attribute_of, set_attribute, update_attribute
 from .state import AttributePlace, Places
 from .surroundings import Surroundings
-from .values import SetInLoop, is_undefined, traced
+from .values import Escaping, SetInLoop, is_undefined, traced
 
 attribute = AttributePlace
 slice = builtins.slice
@@ -101,11 +103,21 @@ def if_stmt(
     if traced(test):
         both = (then, orelse)
         places = Places(both, names, attributes)
-        branch(test, then, orelse, places, Places(both, scratch, ()), unread=unread)
+        with _refusing():
+            branch(test, then, orelse, places, Places(both, scratch, ()), unread=unread)
     elif test:
         then()
     elif orelse is not None:
         orelse()
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """What a traced branch or loop refuses passes the handlers of the program, which are about its own errors."""
+    try:
+        yield
+    except TracejitError as error:
+        raise Escaping(error) from error
 
 
 def while_stmt(
@@ -129,7 +141,8 @@ def while_stmt(
             return
         body()
         going = test()
-    compile_loop(loop, carried)
+    with _refusing():
+        compile_loop(loop, carried)
 
 
 _COMPILED = object()
@@ -175,7 +188,8 @@ def for_stmt(
     if over is None:
         _python_for(iterable, body, going, carried)
     elif not is_size(over.length) or over.length > 0:
-        compile_loop(ForLoop(over, body, going), carried)
+        with _refusing():
+            compile_loop(ForLoop(over, body, going), carried)
 
 
 def _python_for(

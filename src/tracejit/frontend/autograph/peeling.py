@@ -20,7 +20,7 @@ from .iteration import Looped, is_size, row_at
 from .loops import Steps, Unsettled, run_loop
 from .state import Places
 from .surroundings import Surroundings
-from .values import traced
+from .values import Escaping, traced
 
 _WRITTEN_OUT = 2  # iterations at most
 
@@ -147,7 +147,9 @@ def _settle(loop: Loop, carried: Carried, left: int) -> None:
         try:
             _write_out(loop, carried, left - 1)
             return
-        except (Unsettled, TracejitError):
+        except (Unsettled, TracejitError, Escaping) as error:
+            if isinstance(error, Escaping) and type(error) is not Escaping:
+                raise
             attempt.rollback()
     raise whole.again()  # what was wrong with the whole loop says more
 
