@@ -231,6 +231,9 @@ def _frames(error: BaseException) -> list[Any]:
 def run(kind: str, first: int, last: int) -> collections.Counter[str]:
     """Use the files with these seeds, a line for each outrage, and count what came of them."""
     configure(cache=False)
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background processes begin without it
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     hostcall.host_entry = _forbidden

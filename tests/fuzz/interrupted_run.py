@@ -190,6 +190,9 @@ def slope_of(program: Program) -> np.ndarray:
 def run(first: int, last: int) -> collections.Counter[str]:
     """Take the program of each seed, and count what came of the presses."""
     configure(cache=False)
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background processes begin without it
     presser = Presser()
     LONG[...] = Program(0.5)()[3]
     start = time.perf_counter()

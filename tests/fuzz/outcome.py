@@ -12,9 +12,10 @@ class Outcome:
 
     Attributes
     ----------
-    kind : {"agree", "refused", "wrong"}
+    kind : {"agree", "edge", "refused", "wrong"}
         ``refused``: a documented error of ours with the user's line where the eager program runs; ``wrong``:
-        anything else that differs, errors from inside of the package included.
+        anything else that differs, errors from inside of the package included; ``edge``: differs where the last digits
+        of the arguments make as much of a difference, or numbers overflow.
     reason : str
         For what is refused the message without names and numbers, so that reasons can be counted; for what is
         wrong both results.
@@ -22,6 +23,6 @@ class Outcome:
         Source that shows it when it is run by hand.
     """
 
-    kind: Literal["agree", "refused", "wrong"]
+    kind: Literal["agree", "edge", "refused", "wrong"]
     reason: str = ""
     program: str = ""

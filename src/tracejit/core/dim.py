@@ -15,6 +15,8 @@ from functools import lru_cache
 from math import prod
 from typing import Union
 
+from .errors import Untraceable, at, user_location
+
 Size = Union[int, "Dim"]
 
 
@@ -268,7 +270,7 @@ class Assumptions:
 _assumptions: ContextVar[Assumptions | None] = ContextVar("tracejit_assumptions", default=None)
 
 
-class UnknownSize(ValueError):
+class UnknownSize(Untraceable, ValueError):
     """A size was needed that is known only when the function runs."""
 
 
@@ -294,6 +296,7 @@ def hint(size: Size) -> int:
     except KeyError as missing:
         raise UnknownSize(
             f"the size {size} depends on {missing.args[0]}, which is known only when the function runs"
+            f"{at(user_location())}"
         ) from None
 
 

@@ -41,7 +41,11 @@ class GradientError(TracejitError, ValueError):
     """A gradient rule returned something that cannot be the gradient."""
 
 
-class SymbolicValue(TracejitError, TypeError):
+class Untraceable(TracejitError):
+    """What cannot be compiled, though it runs eagerly; handlers of the traced program are not about it."""
+
+
+class SymbolicValue(Untraceable, TypeError):
     """A concrete value was asked of a tensor that has none while tracing."""
 
 

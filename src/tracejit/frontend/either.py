@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.dispatch import as_tensor, pausing
-from ..core.errors import TracejitError, at, user_location
+from ..core.errors import Untraceable, at, user_location
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -18,33 +18,41 @@ from ..ops import operators
 from .variable import Variable
 
 
-class UnknownVariable(TracejitError, AttributeError):
+class UnknownVariable(Untraceable, AttributeError):
     """Something was asked of one of several Variables that only one of them can answer."""
 
 
 class Either:
-    """The Variable or tensor `left` where `chooses` holds, else `right`; both of one shape and dtype.
+    """One of several Variables, or a number, all of one shape and dtype.
 
     Attributes
     ----------
-    chooses : Tensor
-        A bool.
-    left, right : Variable, Either or Tensor
+    which : Tensor
+        Its position among the Variables, the number behind them; of rank 0, int32.
+    among : tuple of Variable
+        Those it may stand for, each once.
+    number : Tensor, optional
+        What it is where it is no Variable.
     """
 
-    __slots__ = ("chooses", "left", "right", "spec")
+    __slots__ = ("which", "among", "number", "spec")
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]  # == is element-wise
     is_symbolic = True
 
-    def __init__(self, chooses: Tensor, left: Any, right: Any):
-        self.chooses, self.left, self.right = chooses, left, right
-        self.spec: TensorSpec = left.spec
+    def __init__(self, which: Tensor, among: tuple[Variable, ...], number: Any = None):
+        self.which, self.among, self.number = which, among, number
+        self.spec: TensorSpec = among[0].spec
 
     def __tensor__(self) -> Tensor:
         """Read: the value now of the one that is chosen."""
-        a, b = (x if isinstance(x, Tensor) else x.__tensor__() for x in (self.left, self.right))
-        return ops.where(self.chooses, a, b)
+        values = [v.__tensor__() for v in self.among]
+        if self.number is not None:
+            values.append(as_tensor(self.number))
+        found = values.pop()
+        for k, value in reversed(list(enumerate(values))):
+            found = ops.where(ops.equal(self.which, k), value, found)
+        return found
 
     def read_value(self) -> Tensor:
         """The value as a Tensor."""
@@ -88,32 +96,21 @@ class Either:
         self._changed(change)
 
     def _changed(self, change: Callable[[Variable], Any]) -> Either:
-        for v in self.variables():
+        for k, v in enumerate(self.variables()):
             before = v.current()
             change(v)
             with pausing():
-                v.store(ops.where(self.stands_for(v), v.current(), before))
+                v.store(ops.where(ops.equal(self.which, k), v.current(), before))
         return self
 
-    def variables(self) -> list[Variable]:
-        """Those it may stand for, each once; TracejitError where it may stand for a tensor."""
-        found: list[Variable] = []
-        for x in (self.left, self.right):
-            if isinstance(x, Tensor):
-                raise TracejitError(
-                    f"a Variable in one branch and a tensor of {x.spec} in the other is assigned, and which it is, is "
-                    f"known only when the compiled function runs: assign in the branch{at(user_location())}"
-                )
-            more = x.variables() if isinstance(x, Either) else [x]
-            found += [v for v in more if not any(v is w for w in found)]
-        return found
-
-    def stands_for(self, v: Variable) -> Tensor:
-        """Is it this Variable? A bool."""
-        left, right = (
-            x.stands_for(v) if isinstance(x, Either) else as_tensor(x is v) for x in (self.left, self.right)
-        )
-        return ops.where(self.chooses, left, right)
+    def variables(self) -> tuple[Variable, ...]:
+        """Those it may stand for, each once; Untraceable where it may stand for a number."""
+        if self.number is not None:
+            raise Untraceable(
+                f"a Variable in one branch and a tensor of {self.spec} in the other is assigned, and which it is, is "
+                f"known only when the compiled function runs: assign in the branch{at(user_location())}"
+            )
+        return self.among
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

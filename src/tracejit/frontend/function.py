@@ -21,7 +21,7 @@ from ..core.backprop import gradient_graph
 from ..core.depth import too_deep
 from ..core.dim import Assumptions
 from ..core.dispatch import as_tensor, state
-from ..core.errors import SymbolicValue, TracejitError, at, user_location
+from ..core.errors import TracejitError, Untraceable, at, user_location
 from ..core.graph import Graph
 from ..core.op import ops
 from ..core.spec import TensorSpec
@@ -263,7 +263,7 @@ class Function:
         try:
             with under(self.memory):
                 return autograph.callee(f)(*args, **kwargs)
-        except SymbolicValue as error:
+        except Untraceable as error:
             explained(f, error)
             raise
 

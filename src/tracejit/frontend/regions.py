@@ -6,6 +6,7 @@ outside. Variables it assigns leave it as further outputs. Knows nothing of any 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -103,10 +104,12 @@ def share_captures(*regions: Region) -> list[Tensor]:
     slots: list[dict[tuple[int, int], Value]] = []
     for region in regions:
         used: dict[tuple[int, int], Value] = {}
+        times: Counter[int] = Counter()  # that a tensor was captured
         for source, value in region.captures:
             if isinstance(source, Variable):
                 source = reads.setdefault(id(source), source.__tensor__())
-            key = (source.serial, sum(serial == source.serial for serial, _ in used))
+            key = (source.serial, times[source.serial])
+            times[source.serial] += 1
             shared.setdefault(key, source)
             used[key] = value
         slots.append(used)

@@ -41,7 +41,7 @@ def converted(y: Any, f: Any = None) -> Tensor:
     try:
         return as_tensor(y)
     except DtypeError as error:
-        if isinstance(y, (np.ndarray, np.generic, Tensor)):
+        if isinstance(y, (np.ndarray, np.generic, Tensor, int)):
             raise
         code = getattr(f, "__code__", None)
         where = "" if code is None else f"\n  in {f.__qualname__}, {code.co_filename}:{code.co_firstlineno}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import to_array
-from ..core.dim import known
+from ..core.dim import known, unknown
 from ..core.dispatch import NO_ATTRS, apply, as_tensor, state, tell
 from ..core.errors import DtypeError, SymbolicValue, at, user_location
 from ..core.op import OPS, Op, ops
@@ -196,6 +196,12 @@ def _len(self: Any) -> int:
 def _iter(self: Any) -> Iterator[Any]:
     if not self.shape:
         raise TypeError(f"cannot iterate over a tensor of rank 0{at(user_location())}")
+    if unknown(self.shape[0]):
+        raise SymbolicValue(
+            f"how many rows {self.spec} has, is known only when the function runs, and this loop is not converted: "
+            "no generator, no jump out of `finally` and no code of a library is, nor what has no source text; use "
+            f"tracejit.scan or a converted function{at(user_location())}"
+        )
     rows = known(self.shape[0])
     if self.is_symbolic and rows > _MANY_ROWS:
         warn(

@@ -1,6 +1,7 @@
 """Bodies that are traced again: every effect happens once, compiled as eagerly."""
 
 import logging
+import math
 import sys
 import warnings
 
@@ -510,3 +511,98 @@ def test_list_that_loops_have_built_grows_by_a_helper(run):
         return tf.stack(items)
 
     np.testing.assert_array_equal(run(f)(tf.constant(1.0), tf.constant(2)), [1.0, 2.0, 2.0, 3.0, 3.0])
+
+
+class Slots:
+    """Changes itself in ways that are announced, and in others."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __add__(self, z):
+        self.a = self.a * 0.5 + z
+
+    def __call__(self, z):
+        self.a = z
+
+
+@MODES
+@pytest.mark.parametrize("n", [2, 4])
+def test_an_attribute_changed_by_an_operator_then_by_a_method(run, n):
+    def f(x, n):
+        q = Slots(x)
+        if n > 2:
+            q + x
+            q(x)
+        else:
+            x = x + q.a
+        return q.a + x
+
+    assert float(run(f)(tf.constant(0.75), tf.constant(n))) == (1.5 if n > 2 else 2.25)
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        lambda x: float(np.asarray(x[0])),
+        lambda x: range(x.shape[0])[x[0].__int__()],
+        lambda x: [1.0, 2.0][x[0]],
+        lambda x: math.floor(x[0]),
+    ],
+)
+def test_a_handler_is_not_about_what_tracing_cannot_know(asks):
+    """Eagerly the first line works; compiled code that took the handler's way would be wrong without a word."""
+
+    @tf.function
+    def f(x):
+        try:
+            return x * asks(x)
+        except (TypeError, ValueError):
+            return x * 100.0
+
+    @tf.function
+    def in_code_that_is_not_converted(x):
+        try:
+            pass
+        finally:
+            for _ in range(2):
+                try:
+                    y = x * asks(x)
+                except Exception:
+                    y = x * 100.0
+                finally:
+                    return y  # noqa: B012
+
+    for g in (f, in_code_that_is_not_converted):
+        with pytest.raises(tf.TracejitError, match=r"traced|known only"):
+            g(tf.constant([1, 0]))
+
+
+@MODES
+def test_loops_in_finally_are_converted(run):
+    def f(x, n):
+        try:
+            x = x * 2.0
+        finally:
+            for i in tf.range(n):
+                if i > 1:
+                    break
+                x = x + 1.0
+        return x
+
+    assert float(run(f)(tf.constant(1.0), tf.constant(5))) == 4.0
+
+
+def test_a_loop_over_rows_whose_number_nobody_knows_is_refused_where_it_is_not_converted():
+    @tf.function
+    def f(n):
+        total = 0.0
+        for _ in tf.range(n):
+            try:
+                total = total + 1.0
+            finally:
+                break  # noqa: B012
+        return total
+
+    with pytest.raises(tf.TracejitError, match="jump out of `finally`"):
+        f(tf.constant(3))

@@ -657,11 +657,11 @@ def test_a_list_that_a_loop_built_grows_in_a_branch():
         values = []
         for _ in range(n):
             values.append(x)
-        if x > 0.0:
+        if x > 0.0:  # HERE
             values.append(x)
-        return tf.stack(values)  # HERE
+        return tf.stack(values)
 
-    fails_at(f, X, tf.constant(3), kind=NameError, says="'values' is a list that a loop has built")
+    fails_at(f, X, tf.constant(3), kind=ValueError, says="the list 'values' grows in one branch only")
 
 
 def _sorting(x):

@@ -277,7 +277,7 @@ def _best(w: Any, depth: int) -> None:
 
 
 def _weak(w: Any, depth: int) -> None:
-    w.add(depth, w.pick("k = k + 0.5", "k += 1", "k = k * 2 + 1", f"k = {w.value()}"))
+    w.add(depth, w.pick("k = k + 0.5", "k += 1", "k = (k * 2 + 1) % 1000", f"k = {w.value()}"))
 
 
 def _set_late(w: Any, depth: int) -> None:
@@ -352,13 +352,14 @@ def _early_return(w: Any, depth: int) -> None:
 
 def _fail(w: Any, depth: int) -> None:
     x = w.scalar()
+    used = f"\n{'    ' * depth}tf.print('used', a, b)"  # what nobody uses need not fail
     forms = [
         f"tf.debugging.assert_less({x}, 1.5)",
         "tf.debugging.assert_less(n, 4)",
-        f"b = b + tf.linalg.cholesky(tf.reshape(1.25 + {x}, (1, 1)))[0, 0]",
-        f"b = b + tf.linalg.cholesky([[2.0 - {x}, 0.0], [0.0, 1.0]])[0, 0]",
-        "a = a + s[n]",
-        "a = a + tf.gather(s, n - 1)",
+        f"b = b + tf.linalg.cholesky(tf.reshape(1.25 + {x}, (1, 1)))[0, 0]{used}",
+        f"b = b + tf.linalg.cholesky([[2.0 - {x}, 0.0], [0.0, 1.0]])[0, 0]{used}",
+        f"a = a + s[n]{used}",
+        f"a = a + tf.gather(s, n - 1){used}",
         f"assert {w.test()}",
         "tf.Assert(n < 5, [n])",
         f"if {w.test()}:\n{'    ' * (depth + 1)}raise ValueError('stop')",

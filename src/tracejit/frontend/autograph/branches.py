@@ -18,14 +18,17 @@ from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.trace import constant
+from ...ops.reduce import size_tensor
 from ..either import Either
 from ..regions import Region, assigned_in, share_captures
 from ..structure import Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
+from .aliases import INDEX, is_alias, kind_of, number_of, position, variables_of
 from .contents import copied, identities, written_into
 from .iteration import TensorRange
-from .lists import Growing, Stacked
+from .lists import Growing
 from .recursion import ending
+from .stacked import Stacked
 from .state import Places
 from .surroundings import Surroundings, until_all_is_known
 from .values import (
@@ -52,6 +55,8 @@ BOOL = TensorSpec((), np.dtype(bool))
 
 def truth(x: Any) -> Tensor:
     """The truth value of a traced number, as a scalar bool tensor."""
+    if x.__class__ is Stacked:
+        return ops.greater(size_tensor(x.__tensor__().shape[0]), 0)
     t = as_tensor(x)
     if any(d != 1 for d in t.shape):
         raise ValueError(
@@ -259,13 +264,15 @@ def _cast(graph: Graph, value: Value, spec: TensorSpec) -> Value:
 def leaves_of(value: Any) -> list[Any]:
     """The leaves of a value, and what those are made of; a list that grows shows its new items."""
     leaves = flatten(value.items if value.__class__ is Growing else value)[0]
-    if not any(x.__class__ is Either for x in leaves):
+    if not any(x.__class__ in (Either, Stacked) for x in leaves):
         return leaves
     return [part for x in leaves for part in _parts(x)]
 
 
-def _parts(x: Any) -> list[Any]:
-    return [x, *_parts(x.chooses), *_parts(x.left), *_parts(x.right)] if x.__class__ is Either else [x]
+def _parts(x: Any) -> Sequence[Any]:
+    if x.__class__ is Stacked:
+        return x.parts
+    return (x.which, x.number) if x.__class__ is Either else (x,)
 
 
 class _Plan:
@@ -293,6 +300,8 @@ class _Plan:
         if b is None and a is not None and name in self.uses.set_by_loop:
             self.missing.append(name)
             return self._placeholder(a, left=False)
+        if a.__class__ is Stacked and b.__class__ is Stacked and not a.same(b):
+            return self._stacked(name, a, b, what)
         grows = a.__class__ is Growing and b.__class__ is Growing
         left, structure = flatten(a.items if grows else a)
         right, other = flatten(b.items if grows else b)
@@ -307,6 +316,15 @@ class _Plan:
         if grows:
             return lambda: _grown(a, unflatten(structure, [m() for m in makers]))
         return lambda: unflatten(structure, [m() for m in makers])
+
+    def _stacked(self, name: str, a: Stacked, b: Stacked, what: str) -> Callable[[], Any]:
+        """A list that a loop has built, and that grows in the branches."""
+        if [p.spec for p in a.parts] != [p.spec for p in b.parts]:
+            raise Irregular(
+                name, f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+            )
+        makers = [self._leaf(name, x, y, what) for x, y in zip(a.parts, b.parts, strict=True)]
+        return lambda: Stacked.of(m() for m in makers)
 
     def _unlike(self, name: str, a: Structure, b: Structure, what: str) -> str:
         if _both_lists(a, b):
@@ -328,7 +346,7 @@ class _Plan:
                     f"{error}; make them agree in shape and dtype{at(user_location())}"
                 ) from None
             return self.placed(x, y, kind)
-        if isinstance(x, (Variable, Either)) or isinstance(y, (Variable, Either)):
+        if is_alias(x) or is_alias(y):
             return self._either(name, x, y, what)
         reason = (
             f"is {_shown(x)} in one branch and {_shown(y)} in the other, and the condition is known only when the "
@@ -338,7 +356,7 @@ class _Plan:
 
     def _either(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
         """Variables, or a Variable and a number: which one the name stands for is asked when it is used."""
-        a, b = _kind(x), _kind(y)
+        a, b = kind_of(x), kind_of(y)
         message = (
             f"{different(name, 'the ' + what)} is {_shown(x)} in one branch and {_shown(y)} in the other"
         )
@@ -348,18 +366,18 @@ class _Plan:
             kind = joined(a, b, message)
         except (ShapeError, TypeError) as error:
             raise type(error)(f"{error}; make them agree in shape and dtype{at(user_location())}") from None
-        left, right = self._part(x, kind, True), self._part(y, kind, False)
-        return lambda: Either(self.condition, left(), right())
+        among, number = variables_of(x, y), None
+        if number_of(x) is not None or number_of(y) is not None:
+            number = self.placed(number_of(x), number_of(y), kind)
+        left, right = self._position(x, among, True), self._position(y, among, False)
+        return lambda: Either(ops.where(self.condition, left(), right()), among, number and number())
 
-    def _part(self, x: Any, kind: Kind, left: bool) -> Callable[[], Any]:
-        """One of what a name may stand for, as it is after the branch."""
-        if isinstance(x, Variable):
-            return lambda: x
-        if not isinstance(x, Either):
-            return self.placed(x, None, kind) if left else self.placed(None, x, kind)
-        chooses = self._part(x.chooses, Kind(BOOL, False), left)
-        parts = [self._part(p, kind, left) for p in (x.left, x.right)]
-        return lambda: Either(chooses(), *(p() for p in parts))
+    def _position(self, x: Any, among: tuple[Variable, ...], left: bool) -> Callable[[], Tensor]:
+        """Where what a name stands for on one side is among all Variables, once the branch has run."""
+        if x.__class__ is not Either:
+            return lambda: position(x, among)
+        which = self.placed(x.which, None, INDEX) if left else self.placed(None, x.which, INDEX)
+        return lambda: position(x, among, which())
 
     def placed(self, x: Any, y: Any, kind: Kind) -> Callable[[], Any]:
         """Add an output: one leaf per side, of one type; None for any value."""
@@ -386,13 +404,6 @@ class _Plan:
 
 def _both_lists(a: Structure, b: Structure) -> bool:
     return all(isinstance(s, Nest) and s.kind is list for s in (a, b))
-
-
-def _kind(x: Any) -> Kind | None:
-    """The type of a number or a Variable; None for anything else."""
-    if isinstance(x, (Variable, Either)):
-        return Kind(x.spec, False)
-    return number_kind(x) if is_number(x) else None
 
 
 def _constantly(x: Any) -> Callable[[], Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...core.dispatch import as_tensor
-from ...core.errors import SymbolicValue, TracejitError, at, user_location
+from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.op import ops
 from ...ops.compare import greater, less, logical_and, logical_or, where
 from ...ops.reduce import reduce_max, reduce_min, reduce_sum
@@ -19,7 +19,7 @@ from .. import creation
 from . import outside
 from .branches import truth
 from .iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
-from .lists import Stacked
+from .stacked import Stacked
 from .values import traced
 from .weak import WIDE, Weak
 
@@ -79,7 +79,7 @@ def _sorted(*args: Any, **kwargs: Any) -> list[Any]:
     """``sorted``, which cannot put traced numbers into order."""
     try:
         return sorted(*args, **kwargs)
-    except SymbolicValue:
+    except Untraceable:
         raise _unknown("sorted", "choose with tracejit.minimum and tracejit.maximum") from None
 
 
@@ -87,12 +87,12 @@ def _filter(keep: Any, items: Iterable[Any]) -> Iterator[Any]:
     """``filter``, which cannot tell how many traced numbers to keep."""
     try:
         yield from filter(keep, items)
-    except SymbolicValue:
+    except Untraceable:
         raise _unknown("filter", "write a list comprehension over a tensor, or use tracejit.where") from None
 
 
-def _unknown(name: str, instead: str) -> TracejitError:
-    return TracejitError(
+def _unknown(name: str, instead: str) -> Untraceable:
+    return Untraceable(
         f"{name}() asks for numbers that are known only when the compiled function runs: {instead}"
         f"{at(user_location())}"
     )
@@ -103,6 +103,11 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
     if iterable.__class__ is not Stacked:
         return sum(iterable, start)
     return start + reduce_sum(iterable.__tensor__(), axis=0)
+
+
+def _list(*args: Any) -> Any:
+    """``list``, also of a list that a compiled loop has built."""
+    return args[0].copy() if len(args) == 1 and args[0].__class__ is Stacked else list(*args)
 
 
 def _joined(join: Callable[..., Any], items: list[Any], default: bool) -> Any:
@@ -149,6 +154,7 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.zip: zip_of,
     builtins.reversed: reversed_of,
     builtins.len: length_of,
+    builtins.list: _list,
     builtins.int: _number(int),
     builtins.float: _number(float),
     builtins.bool: _number(bool),

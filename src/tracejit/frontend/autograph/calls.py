@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ...core.errors import PACKAGE, SymbolicValue, is_internal
+from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.op import Op
 from .builtins import REPLACED
 from .expressions import asks, is_literal
@@ -203,11 +203,34 @@ def _converted(f: FunctionType, eager: bool) -> Conversion:
         names = (code.co_freevars, _class_name(f))
         made = eagerly_rewritten(node, *names) if eager else rewritten(node, *names, modules)
         return _compiled(made, f, eager)
-    except (MissingSource, Unsupported) as error:
+    except MissingSource as error:
         return Conversion(None, None, str(error))
+    except Unsupported as error:
+        return _without_flow(f, str(error))
 
 
-_FLOW = (ast.If, ast.While, ast.For, ast.Match, ast.BoolOp, ast.IfExp, ast.Assert, ast.Not, ast.ListComp)
+def _without_flow(f: FunctionType, reason: str) -> Conversion:
+    """What only calls and handlers are rewritten of."""
+    plain = eagerly_rewritten(definition(f), f.__code__.co_freevars, _class_name(f), "callee")
+    made = _compiled(plain, f, False)
+    made.reason = reason
+    if made.code is not None:
+        _remember(made.code, Conversion(None, None, reason), False)
+    return made
+
+
+_FLOW = (
+    ast.If,
+    ast.While,
+    ast.For,
+    ast.Match,
+    ast.BoolOp,
+    ast.IfExp,
+    ast.Assert,
+    ast.Not,
+    ast.ListComp,
+    ast.Try,
+)
 
 
 def _is_flow(node: ast.AST, modules: Collection[str]) -> bool:
@@ -251,7 +274,8 @@ def _is_module_call(node: ast.Call, names: dict[str, Any], eager: bool) -> bool:
     for attribute in reversed(path):
         called = getattr(called, attribute, None)
     passed = any(isinstance(a, ast.Name) and a.id in names for a in node.args)  # it may be a function
-    return not passed and not _asks_for_functions(called)
+    replaced = called.__class__ is FunctionType and called in REPLACED
+    return not (passed or replaced or _asks_for_functions(called))
 
 
 def _asks_for_functions(f: Any) -> bool:
@@ -335,7 +359,7 @@ def converted_source(f: Callable[..., Any]) -> str:
 
 def explained(f: Callable[..., Any], error: Exception) -> None:
     """Add to an error that a value was asked of a traced tensor why the code that asked was not converted."""
-    if not isinstance(error, SymbolicValue):
+    if not isinstance(error, Untraceable):
         return
     reason = _unconverted(_asking(error)) or _reason(getattr(f, "__code__", None))
     if reason:

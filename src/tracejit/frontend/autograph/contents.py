@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .lists import Growing, Stacked
+from .lists import Growing
+from .stacked import Stacked
 from .values import Undefined, is_undefined
 
 KINDS = (list, dict, Growing, Stacked)

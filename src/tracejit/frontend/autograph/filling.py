@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core.dispatch import as_tensor
-from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.errors import ShapeError, Untraceable, at, user_location
 from ...core.graph import Graph, regions
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -20,8 +20,8 @@ from ..regions import Region
 from ..structure import LEAF, Nest, Structure, flatten, unflatten
 from ..variable import tracer
 from .contents import abandon
-from .lists import Stacked
 from .mutations import changing
+from .stacked import Stacked
 from .state import Places
 from .values import Kind, coerced, is_number, joined, number_kind
 from .weak import KINDS
@@ -82,7 +82,7 @@ class Filled:
         """The leaves of an item, which must be like the others."""
         leaves, structure = flatten(item)
         if not all(map(is_number, leaves)) or self.structure not in (None, structure):
-            raise TracejitError(
+            raise Untraceable(
                 f"items of a list that is built in a compiled loop must be numbers of one structure, not {item!r}"
                 f"{at(user_location())}"
             )
@@ -112,8 +112,8 @@ class Filled:
         raise _refused()
 
 
-def _refused() -> TracejitError:
-    return TracejitError(
+def _refused() -> Untraceable:
+    return Untraceable(
         "how long this list is, is known only when the compiled function runs: inside of the loop it can only be "
         f"appended to; keep what the next iteration reads in a variable of its own{at(user_location())}"
     )
@@ -186,10 +186,12 @@ def _check_counts(counted: dict[str, Filled], filled: dict[str, Filled]) -> None
         ops.check(ops.cast(equal, dtype=as_tensor(0.0, "float32").dtype), message=message)
 
 
-def _built(before: list[Any], filled: Filled) -> Any:
+def _built(before: list[Any] | Stacked, filled: Filled) -> Any:
     """What the list is after the loop."""
     if filled.structure is None:
         return before
+    if before.__class__ is Stacked and filled.structure is LEAF:
+        return Stacked(before, filled.state[1])
     leaves = [flatten(item)[0] for item in before]
     if any(len(x) != len(filled.kinds) for x in leaves):
         raise ShapeError(f"items of a list differ in structure{at(user_location())}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import as_tensor, is_tracing
-from ...core.errors import TracejitError, at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
@@ -19,7 +19,7 @@ from ...ops.held_sizes import counting
 from ...ops.indexing import get
 from ..creation import STEP_OF_ZERO, check_step
 from ..variable import Variable
-from .lists import Stacked
+from .stacked import Stacked
 from .values import traced
 from .weak import WIDE, Weak
 
@@ -111,7 +111,7 @@ class Range(Looped):
 
     def __iter__(self) -> Iterator[Any]:
         if not is_size(self.length):
-            raise TracejitError(
+            raise Untraceable(
                 "how many items a range has is known only when the compiled function runs: only `for` loops and "
                 f"list comprehensions go over it{at(user_location())}"
             )

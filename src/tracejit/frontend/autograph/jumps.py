@@ -139,7 +139,9 @@ class _Lowering:
         return [s]
 
     def attempt(self, s: ast.Try) -> ast.stmt:
-        if any(isinstance(n, _JUMPS) for part in s.finalbody for n in own_nodes(part)):
+        returns = any(isinstance(n, ast.Return) for part in s.finalbody for n in own_nodes(part))
+        leaves = (n for part in s.finalbody for n in _outside_loops(part))
+        if returns or any(isinstance(n, (ast.Break, ast.Continue)) for n in leaves):
             raise Unsupported("a jump out of `finally`")
         flags = sorted({f for part in s.body for f in self.flags(part)})
         s.body = self.block(s.body)

@@ -1,17 +1,11 @@
-"""Lists that are built in compiled loops: regular ones become tensors, one row per item."""
+"""Lists to which the body of a compiled loop appends: regular ones become tensors, one row per item."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.dim import known
-from ...core.dispatch import as_tensor
-from ...core.errors import TracejitError, at, user_location
-from ...core.op import ops
-from ...core.tensor import Tensor
-from ...ops.indexing import get
-from ...ops.shape import stack
+from ...core.errors import Untraceable, at, user_location
 
 
 class Growing:
@@ -64,8 +58,8 @@ class Growing:
             return self.last
         raise self._refused()
 
-    def _refused(self) -> TracejitError:
-        return TracejitError(
+    def _refused(self) -> Untraceable:
+        return Untraceable(
             "a list that a compiled loop appends to can only be appended to inside of the loop; "
             f"keep what the next iteration reads in a variable of its own{at(user_location())}"
         )
@@ -79,77 +73,4 @@ class Growing:
         raise self._refused()
 
     def __iter__(self) -> Iterator[Any]:
-        raise self._refused()
-
-
-class ListRefused(TracejitError, AttributeError):
-    """A list cannot do here what Python's lists can."""
-
-
-class Stacked:
-    """A list that a compiled loop has built: items that were there before, then one per row of a tensor.
-
-    Behaves as the tensor of all items wherever one is wanted.
-    """
-
-    __slots__ = ("parts",)
-
-    def __init__(self, before: list[Any] | Stacked, rows: Tensor):
-        if isinstance(before, Stacked):
-            self.parts: list[Tensor] = [*before.parts, rows]
-        else:
-            self.parts = [*([stack(before)] if before else []), rows]
-
-    def copy(self) -> Stacked:
-        """The same list, to be changed apart from this one."""
-        made = Stacked([], self.parts[0])
-        made.parts = list(self.parts)
-        return made
-
-    def same(self, other: Any) -> bool:
-        """Is it the same list, perhaps a copy?"""
-        return (
-            other.__class__ is Stacked
-            and len(other.parts) == len(self.parts)
-            and all(a is b for a, b in zip(self.parts, other.parts, strict=True))
-        )
-
-    @property
-    def is_symbolic(self) -> bool:
-        """It has no value while tracing."""
-        return self.parts[0].is_symbolic
-
-    def __tensor__(self) -> Tensor:
-        if len(self.parts) > 1:
-            self.parts = [ops.concat(*self.parts, axis=0)]
-        return as_tensor(self.parts[0])
-
-    def append(self, item: Any) -> None:
-        """Add an item."""
-        self.parts.append(stack([item]))
-
-    def __getitem__(self, index: Any) -> Any:
-        return get(self.__tensor__(), index)
-
-    def __len__(self) -> int:
-        return known(self.__tensor__().shape[0])
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
-
-    def _refused(self) -> ListRefused:
-        return ListRefused(
-            "a list that a compiled loop has built can be read, indexed and appended to, and no more: take "
-            f"tracejit.stack of it{at(user_location())}"
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise self._refused()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise self._refused()
-
-    def __delitem__(self, index: Any) -> None:
         raise self._refused()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.dispatch import as_tensor
-from ...core.errors import TracejitError, at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.transaction import Attempt
@@ -159,7 +159,7 @@ class _Tracing:
         inside = now.trips.since(self.sizes)
         found = [n.learn(v, self.steps.surely_runs, inside) for n, v in zip(self.names, values, strict=True)]
         if begun.changed(identities(values).union(*(n.kept for n in self.names))):
-            raise TracejitError(
+            raise Untraceable(
                 f"a list or dict is changed in the {self.steps.what} under one name and appended to, or replaced, "
                 f"under another: use one name{at(user_location())}"
             )
@@ -199,7 +199,7 @@ class _Tracing:
                     attempt.rollback()
             if not self.changed:
                 return region
-        raise TracejitError(
+        raise Untraceable(
             f"the types of the variables of a {self.steps.what} do not settle{at(user_location())}"
         )
 
@@ -253,7 +253,7 @@ class _Tracing:
         structure = Nest(tuple, (), (LEAF,) * len(specs))
         found = Region(self.holds, structure, specs, "cond", carried, of=self.of)
         if not carried and found.assigned:
-            raise TracejitError(
+            raise Untraceable(
                 f"the condition of a {self.steps.what} assigns {found.assigned[0].name!r}; do it in the body"
                 f"{at(user_location())}"
             )

@@ -7,12 +7,13 @@ whether the body must be traced again.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ...core.dispatch import as_tensor
-from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
 from ...core.graph import mentions
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -22,9 +23,11 @@ from ...ops.shape import stack
 from ..either import Either
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable
+from .aliases import Alias, is_alias, kind_of, number_of, refuse_aliases, variables_of
 from .contents import abandon, identities, written_into
 from .iteration import TensorRange
-from .lists import Growing, Stacked
+from .lists import Growing
+from .stacked import Stacked
 from .values import (
     GENERATED,
     UNSET,
@@ -73,10 +76,11 @@ class LoopVariable:
         self.placeholder = False
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
-        self.kinds: list[Kind | None] = [number_kind(x) if is_number(x) else None for x in self.leaves]
+        self.kinds: list[Kind | Alias | None] = [_first_kind(x) for x in self.leaves]
+        self.surely: list[Any] = []  # the leaves that it surely has after the loop
         self.fixed = [False] * len(self.leaves)
         self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
-        self.flagged = before.__class__ is SetInLoop
+        self.flagged = before.__class__ is SetInLoop  # its one leaf is a number then
         self.refused = not name.isidentifier() or name.startswith(GENERATED)  # it never goes round flagged
         if self.flagged:
             self.placeholder = True
@@ -101,7 +105,10 @@ class LoopVariable:
             (kind, _), (last, is_set) = self.given(), carried
             return SetInLoop(self.name, self._reason(), held(last, kind), is_set)
         take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
-        leaves = [next(take) if k is not None else x for x, k in zip(self.leaves, self.kinds, strict=True)]
+        leaves = [
+            x if k is None else k.value(take) if isinstance(k, Alias) else next(take)
+            for x, k in zip(self.leaves, self.kinds, strict=True)
+        ]
         if self.before.__class__ in (Growing, Stacked):
             return self.before
         return written_into(self.before, unflatten(self.structure, leaves), self.kept)
@@ -111,20 +118,31 @@ class LoopVariable:
         if self.before.__class__ is not Stacked and not self.before:
             return None
         if not self.kinds:
-            return self.before[-1]
-        return unflatten(flatten(self.before[-1])[1], [held(t, k) for t, k in zip(carried, self.given())])
+            return _last(self.before)
+        return unflatten(flatten(_last(self.before))[1], [held(t, k) for t, k in zip(carried, self.given())])
 
     def given(self) -> list[Kind]:
         """The types of the leaves that go round, and of the flag."""
-        return [*(k for k in self.kinds if k is not None), *([_FLAG] if self.flagged else [])]
+        found = (k.kinds() if isinstance(k, Alias) else [k] for k in self.kinds if k is not None)
+        return [*chain.from_iterable(found), *([_FLAG] if self.flagged else [])]
 
     def initial(self) -> list[Tensor]:
         """The values that go round first."""
         if self.before.__class__ is SetInLoop and self.flagged:
             return [coerced(self.before.value, self.given()[0]), self.before.is_set]
+        if self.grows and self.kinds:
+            self.leaves = flatten(_last(self.before))[0]  # here, and not in the body
         if self.unset:
             return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in self.given()]
-        return [coerced(x, k) for x, k in zip(self.leaves, self.kinds, strict=True) if k is not None]
+        return self._spread(self.leaves)
+
+    def _spread(self, leaves: Sequence[Any]) -> list[Tensor]:
+        """What goes round for these leaves."""
+        found: list[Tensor] = []
+        for x, k in zip(leaves, self.kinds, strict=True):
+            if k is not None:
+                found += k.spread(x) if isinstance(k, Alias) else [coerced(_read(x), k)]
+        return found
 
     # ---- after the body ---------------------------------------------------------------------------------
 
@@ -179,7 +197,7 @@ class LoopVariable:
         if self.unset and not self.placeholder:
             self.placeholder = True
             self.leaves, self.structure = leaves, structure
-            self.kinds = [number_kind(x) if is_number(x) else None for x in leaves]
+            self.kinds = [_first_kind(x) for x in leaves]
             return True
         if not alike(structure, self.structure):
             raise Unsettled(
@@ -188,15 +206,20 @@ class LoopVariable:
                     f"{text(structure)} in an iteration: keep its structure{at(user_location())}"
                 )
             )
+        self.surely = leaves if surely_runs else []
         found = [self._learn_leaf(k, x, surely_runs) for k, x in enumerate(leaves)]
         return any(found)
 
     def _learn_leaf(self, k: int, x: Any, surely_runs: bool) -> bool:
         known = self.kinds[k]
+        if isinstance(known, Alias) or (is_alias(x) and not same_object(x, self.leaves[k])):
+            return self._learn_alias(k, x)
+        if known is None and is_alias(self.leaves[k]) and is_number(x):
+            return self._learn_alias(k, x)
         if known is None:
             if not same_object(x, self.leaves[k]):
                 raise Unsettled(
-                    TracejitError(
+                    Untraceable(
                         f"{different(self.name, 'the ' + self.what)} changes from {self.leaves[k]!r} to {x!r}; "
                         f"what a compiled loop changes must be numbers and tensors{at(user_location())}"
                     )
@@ -206,7 +229,7 @@ class LoopVariable:
             x = _read(x)
         if not is_number(x):
             raise Unsettled(
-                TracejitError(
+                Untraceable(
                     f"{different(self.name, 'the ' + self.what)} changes from {known} to {x!r}{at(user_location())}"
                 )
             )
@@ -227,9 +250,29 @@ class LoopVariable:
         self.kinds[k] = new
         return new != known
 
+    def _learn_alias(self, k: int, x: Any) -> bool:
+        """Learn of a leaf that stands for a Variable before the loop, or after an iteration."""
+        known, message = self.kinds[k], f"{different(self.name, 'the ' + self.what)} changes in an iteration"
+        before = known if isinstance(known, Alias) else self.leaves[k]
+        kinds = [
+            Kind(before.among[0].spec, False) if isinstance(before, Alias) else kind_of(before),
+            kind_of(x),
+        ]
+        if kinds[0] is None or kinds[1] is None:
+            raise Unsettled(Untraceable(f"{message} from {self.leaves[k]!r} to {x!r}{at(user_location())}"))
+        try:
+            kind = joined(kinds[0], kinds[1], message)
+        except (ShapeError, DtypeError) as error:
+            raise Unsettled(type(error)(f"{error}: keep its shape and dtype{at(user_location())}")) from None
+        numbered = before.kind if isinstance(before, Alias) else number_of(before)
+        among = variables_of(before, x)
+        new = Alias(among, kind if numbered is not None or number_of(x) is not None else None)
+        self.kinds[k] = new
+        return not new.same(known)
+
     def _learn_list(self, value: Any) -> bool:
         if value.__class__ is not Growing:
-            raise TracejitError(
+            raise Untraceable(
                 f"the list {self.name!r} is assigned in a loop that appends to it{at(user_location())}"
             )
         self.row_structures = [flatten(item)[1] for item in value.items]
@@ -238,9 +281,9 @@ class LoopVariable:
         if not value.reads or self.kinds:
             return False
         if not value.items:
-            raise TracejitError(f"the list {self.name!r} is read but not appended to{at(user_location())}")
+            raise Untraceable(f"the list {self.name!r} is read but not appended to{at(user_location())}")
         leaves, structure = flatten(value.items[-1])
-        first, before = flatten(self.before[-1])
+        first, before = flatten(_last(self.before))
         if structure != before or not all(is_number(x) for x in (*leaves, *first)):
             return False
         self.leaves = first
@@ -259,14 +302,15 @@ class LoopVariable:
             return []
         if is_undefined(value):
             raise Unsettled(value.error())
-        leaves = flatten(value)[0]
-        return [coerced(_read(x), k) for x, k in zip(leaves, self.kinds, strict=True) if k is not None]
+        return self._spread(flatten(value)[0])
 
     def appended(self, value: Any) -> list[Tensor]:
         """The rows that this iteration adds to a list."""
         if not self.grows:
             return []
-        columns = list(zip(*(flatten(item)[0] for item in value.items), strict=True))
+        leaves = [flatten(item)[0] for item in value.items]
+        refuse_aliases(chain.from_iterable(leaves))
+        columns = list(zip(*leaves, strict=True))
         return [as_tensor(c[0]) if len(c) == 1 else stack(list(c)) for c in columns]
 
     # ---- after the loop ---------------------------------------------------------------------------------
@@ -279,7 +323,14 @@ class LoopVariable:
             if self.before is UNSET and self.name.startswith(GENERATED):
                 return UNSET
             return Undefined(self.name, self._reason())
-        return self.value(final)
+        value = self.value(final)
+        if not any(isinstance(k, Alias) for k in self.kinds) or not self.surely:
+            return value
+        leaves = [
+            last if isinstance(last, Variable) else x
+            for x, last in zip(flatten(value)[0], self.surely, strict=True)
+        ]
+        return written_into(self.before, unflatten(self.structure, leaves), self.kept)
 
     def _reason(self) -> str:
         return (
@@ -303,5 +354,17 @@ class LoopVariable:
         return made
 
 
+def _last(before: Any) -> Any:
+    """The last item of a list that a loop appends to, before the loop."""
+    return before.surely_last() if before.__class__ is Stacked else before[-1]
+
+
 def _read(x: Any) -> Any:
-    return x.__tensor__() if isinstance(x, (Variable, Either, TensorRange)) else x
+    return x.__tensor__() if x.__class__ is TensorRange else x
+
+
+def _first_kind(x: Any) -> Kind | Alias | None:
+    """The type of a leaf before the loop, or where it is first set."""
+    if x.__class__ is Either:
+        return Alias(x.among, None if x.number is None else Kind(x.spec, False))
+    return number_kind(x) if is_number(x) else None

@@ -10,7 +10,7 @@ from ...core.dispatch import as_tensor
 from ...ops.compare import equal, logical_or
 from ..reductions import reduce_any
 from .branches import truth
-from .lists import Stacked
+from .stacked import Stacked
 from .values import traced
 
 

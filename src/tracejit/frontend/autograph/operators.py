@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dispatch import as_tensor, is_tracing
-from ...core.errors import TracejitError
+from ...core.errors import LeakedTensor, TracejitError, Untraceable
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.transaction import Attempt, Unwinding
@@ -54,6 +54,7 @@ __all__ = [
     "defined",
     "eager_callee",
     "for_stmt",
+    "handling",
     "if_exp",
     "if_stmt",
     "item_of",
@@ -117,6 +118,13 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except TracejitError as error:
+        raise Escaping(error) from error
+
+
+def handling() -> None:
+    """At the start of a handler: what the program itself would not raise passes it."""
+    error = sys.exception()
+    if isinstance(error, Untraceable | LeakedTensor) and is_tracing():
         raise Escaping(error) from error
 
 

@@ -12,7 +12,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...core.errors import TracejitError, at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.transaction import is_attempting, warn, when_kept
 from .surroundings import uncertain
 
@@ -81,7 +81,7 @@ def _tells(x: Any) -> bool:
 
 def _refuse(what: str, instead: str) -> None:
     if uncertain() is not None:
-        raise TracejitError(
+        raise Untraceable(
             f"{what} in a branch or loop of a compiled function happens when it is traced, not when it runs: "
             f"{instead}{at(user_location())}"
         )

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import TracejitError, at, is_internal, user_location
+from ...core.errors import Untraceable, at, is_internal, user_location
 from ...core.tensor import Tensor
 from ...core.transaction import Attempt
 from ..structure import flatten
 from ..variable import Variable
 from .contents import KINDS, contents_of, put_contents, same_contents
-from .lists import Growing, Stacked
+from .lists import Growing
 from .origins import is_users_class
+from .stacked import Stacked
 from .state import AttributePlace, Cell, GlobalName, Place
 from .values import UNSET, is_undefined, traced
 from .weak import Weak
@@ -201,7 +202,7 @@ class BodyAttempt(Attempt):
         """Raise where numbers were put somewhere by what may not run, or run several times."""
         for place, _ in self.reachable.changes():
             if any(not _is_over(x) for x in _leaves(place.get())):
-                raise TracejitError(
+                raise Untraceable(
                     f"{what} changes {place.name!r}, and how often it runs is known only when the compiled function "
                     f"does: return the new value, or write `if`, `for` or `while`{at(user_location())}"
                 )

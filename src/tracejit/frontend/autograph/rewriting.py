@@ -147,9 +147,11 @@ class Rewriter(ast.NodeTransformer):
         return at_line_of(ast.Expr(call), s)  # type: ignore[return-value]
 
 
-def eagerly_rewritten(node: Definition, free: Collection[str], class_name: str | None) -> Definition:
+def eagerly_rewritten(
+    node: Definition, free: Collection[str], class_name: str | None, converter: str = "eager_callee"
+) -> Definition:
     """The definition as it is to run eagerly: control flow stays as it is."""
-    made: Definition = _EagerRewriter(set(free), class_name).visit(node)
+    made: Definition = _EagerRewriter(set(free), class_name, converter).visit(node)
     if isinstance(made, ast.FunctionDef):
         made.decorator_list, made.returns = [], None
     without_values(made.args)
@@ -159,10 +161,9 @@ def eagerly_rewritten(node: Definition, free: Collection[str], class_name: str |
 class _EagerRewriter(Rewriter):
     """Calls and assignments to parts, in a function and those defined inside."""
 
-    converter = "eager_callee"
-
-    def __init__(self, free: set[str], class_name: str | None):
+    def __init__(self, free: set[str], class_name: str | None, converter: str):
         super().__init__()
+        self.converter = converter
         self.free = free
         self.class_name = class_name
         self.scopes: list[set[str]] = []
@@ -190,7 +191,18 @@ class _EagerRewriter(Rewriter):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         return node
 
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
+        self.generic_visit(node)
+        return guarded(node)
+
     visit_AsyncFunctionDef = visit_ClassDef  # type: ignore[assignment]
+
+
+def guarded(handler: ast.ExceptHandler) -> ast.ExceptHandler:
+    """``_ag.handling()`` stands first in each handler: some errors are not the program's own."""
+    first = at_line_of(ast.Expr(operator("handling")), handler)
+    handler.body = [first, *handler.body]  # type: ignore[list-item]
+    return handler
 
 
 def _has_part(target: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...core.errors import TracejitError, at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.transaction import Attempt, Unwinding, remember
 from .contents import Contents
 from .mutations import Mutations
@@ -91,7 +91,9 @@ class Surroundings:
 
     def restore(self) -> None:
         """Give variables and what was announced what they were: the next body or iteration starts from there."""
-        self.log.restore()
+        if self.log.found:
+            self.log.restore()
+            self.reachable.restore()  # what was announced may have been changed before, by what announces nothing
         self.contents.restore()
         for place, value in zip(self.own, self.before, strict=True):
             place.set(value)
@@ -119,12 +121,12 @@ class Surroundings:
             raise Revealed(more)
 
 
-def change_of(x: Any, what: str) -> TracejitError:
+def change_of(x: Any, what: str) -> Untraceable:
     """The error for changing in place what no branch or loop can hand on."""
     instead = "use a list of numbers"
     if isinstance(x, np.ndarray):
         instead = "make it a tensor, as with x = tracejit.constant(x)"
-    return TracejitError(
+    return Untraceable(
         f"{what} changes {'an' if isinstance(x, np.ndarray) else 'a'} {type(x).__name__} in place, and how often it "
         f"runs is known only when the compiled function does: {instead}{at(user_location())}"
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.dim import Dim, Size, same
 from ...core.dispatch import as_tensor
-from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.errors import DtypeError, ShapeError, Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
@@ -31,7 +31,7 @@ class Begun(Escaping):
 
     def __init__(self, array: TensorArray, spec: TensorSpec):
         super().__init__(
-            TracejitError(
+            Untraceable(
                 "a TensorArray is written to in a function that was not told of it: pass it through the variables of "
                 f"a while_loop, or write to it in a Python `for`, `while` or `if`{at(user_location())}"
             )
@@ -349,7 +349,7 @@ class GrowingArray(Filled):
         return ops.cast(self.state[0], dtype=np.dtype(np.int32))
 
     def _whole(self, *args: Any, **kwargs: Any) -> Any:
-        raise TracejitError(
+        raise Untraceable(
             "how long this TensorArray gets is known only when the compiled function runs: inside of the loop it can "
             "only be written to; give its size, or keep what the next iteration reads in a variable"
             f"{at(user_location())}"

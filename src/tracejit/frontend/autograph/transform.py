@@ -16,7 +16,7 @@ from .expressions import Expressions
 from .jumps import Unsupported, lower_jumps
 from .liveness import Liveness
 from .matching import lower_matches
-from .rewriting import operator, without_values
+from .rewriting import guarded, operator, without_values
 from .syntax import (
     Definition,
     assign,
@@ -183,6 +183,18 @@ class _Transformer(Expressions):
     def _written(self, effects: Effects) -> set[str]:
         unit = self.units[-1]
         return (effects.writes | (unit.remote if effects.calls else set())) & unit.assignable
+
+    def visit_With(self, s: ast.With) -> ast.With:
+        s.items, s.body = [self.visit(item) for item in s.items], self.block(s.body)
+        return s
+
+    def visit_Try(self, s: ast.Try) -> ast.Try:
+        s.body, s.orelse, s.finalbody = self.block(s.body), self.block(s.orelse), self.block(s.finalbody)
+        for h in s.handlers:
+            h.type = self.visit(h.type) if h.type is not None else None
+            h.body = self.block(h.body)
+            guarded(h)
+        return s
 
     def visit_If(self, s: ast.If) -> list[ast.stmt]:
         if always_python(s.test):

@@ -11,21 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.dispatch import as_tensor
-from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.transaction import Unwinding
 from ...ops import operators
 from ..structure import Structure, flatten
-from .lists import Stacked
+from .stacked import Stacked
 from .weak import KINDS, WIDE, Weak, wide
 
 GENERATED = "_ag_"
 _ORDER = (bool, int, float, complex)
 
 
-class UndefinedVariable(TracejitError, NameError):
+class UndefinedVariable(Untraceable, NameError):
     """A variable was used that may not have been set."""
 
 

@@ -1,0 +1,193 @@
+"""Lists that compiled loops have built do what Python's lists do, or are refused at the line, past all handlers."""
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+X, N = 0.5, 3
+
+
+def both(f, *args):
+    """What a function gives eagerly and compiled."""
+    found = []
+    for eager in (True, False):
+        with tf.settings(eager=eager):
+            found.append(tf.nest.flatten(tf.function(f)(*map(tf.constant, args))))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def after_a_loop(use):
+    """A function that builds a list in a loop and uses it."""
+
+    def f(x, n):
+        items = [x, x * 2.0]
+        for i in range(n):
+            items.append(tf.cast(i, tf.float32))
+        return use(items, x)
+
+    return f
+
+
+def _added_in_place(items, x):
+    items += [x]
+    return tf.stack(items)
+
+
+def _extended(items, x):
+    items.extend([x, x])
+    return tf.stack(items)
+
+
+def _inserted(items, x):
+    items.insert(0, x)
+    return tf.stack(items)
+
+
+def _replaced(items, x):
+    items[1] = x * 5.0
+    return tf.stack(items)
+
+
+def _popped(items, x):
+    return items.pop(), tf.stack(items)
+
+
+def _cleared(items, x):
+    items.clear()
+    items.append(x)
+    return tf.stack(items)
+
+
+def _reversed(items, x):
+    items.reverse()
+    return tf.stack(items)
+
+
+def _grown_in_both_branches(items, x):
+    if x > 0.0:
+        items.append(x)
+    else:
+        items.append(-x)
+    return items[-1], tf.stack(items)
+
+
+USES = [
+    _added_in_place,
+    _extended,
+    _inserted,
+    _replaced,
+    _popped,
+    _cleared,
+    _reversed,
+    _grown_in_both_branches,
+    lambda items, x: tf.stack(items + [x]),
+    lambda items, x: tf.stack([x] + items),
+    lambda items, x: tf.stack(items + items),
+    lambda items, x: tf.stack(2 * items),
+    lambda items, x: tf.stack(list(items)),
+    lambda items, x: tf.stack(items.copy()),
+    lambda items, x: tf.stack([y * 2.0 for y in items]),
+    lambda items, x: x if items else -x,
+    lambda items, x: sum(items),
+    lambda items, x: items[-1] + items[0],
+    lambda items, x: len(items),
+]
+
+
+@pytest.mark.parametrize("n", [0, N])
+@pytest.mark.parametrize("use", USES)
+def test_a_built_list_is_a_list(use, n):
+    both(after_a_loop(use), X, n)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda items, x: tf.stack(items[1:]),
+        lambda items, x: tf.stack(sorted(items)),
+        lambda items, x: tf.stack([*items, x]),
+        lambda items, x: items.insert(1, x),
+        lambda items, x: items.remove(x),
+        lambda items, x: items.append(tf.stack([x, x])),
+        lambda items, x: items.__delitem__(0),
+    ],
+)
+@pytest.mark.parametrize("handled", [False, True])
+def test_what_it_cannot_do_is_refused_past_handlers(use, handled):
+    def careful(items, x):
+        try:
+            return use(items, x)
+        except Exception:
+            return x + 100.0
+
+    f = tf.function(after_a_loop(careful if handled else use))
+    with pytest.raises(tf.TracejitError, match="known only when"):
+        f(tf.constant(X), tf.constant(N))
+
+
+def _push(items, z):
+    items.append(z)
+
+
+def _always(items, i, x):
+    _push(items, x * 10.0)
+
+
+def _sometimes(items, i, x):
+    if i % 2 == 0:
+        _push(items, x * 10.0)
+
+
+def _once_or_twice(items, i, x):
+    if i % 2 == 0:
+        _push(items, tf.cast(i, tf.float32))
+    _push(items, x * 10.0)
+
+
+def _from_the_last(items, i, x):
+    items.append(items[-1] * 0.5 + x)
+
+
+@pytest.mark.parametrize("n", [0, N])
+@pytest.mark.parametrize("body", [_always, _sometimes, _once_or_twice, _from_the_last])
+def test_a_second_loop_goes_on_with_it(body, n):
+    def f(x, n):
+        items = [x, x * 2.0]
+        for i in tf.range(n):
+            items.append(tf.cast(i, tf.float32) * 0.5)
+        i = tf.constant(0)
+        while i < n:
+            i += 1
+            body(items, i, x)
+        return items[-1], tf.stack(items)
+
+    both(f, X, n)
+
+
+def test_loops_in_a_row_read_the_last_item():
+    def f(x, n):
+        items = [x]
+        for _ in range(2):
+            for _ in tf.range(n):
+                for _ in range(2):
+                    items.append(items[-1] * 0.5 + x)
+        return tf.stack(items)
+
+    both(f, X, N)
+
+
+def test_a_variable_itself_is_not_put_into_it():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def f(n):
+        items = [w + 0.0]
+        for _ in tf.range(n):
+            items.append(w)
+            w.assign_add(1.0)
+        return tf.stack(items)
+
+    with pytest.raises(tf.TracejitError, match="append its value now"):
+        f(tf.constant(3))
