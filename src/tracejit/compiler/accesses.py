@@ -28,11 +28,7 @@ from .loops import (
     Store,
     walk,
 )
-
-ELEMENTARY = frozenset(
-    "exp log sin cos tan tanh sinh cosh expm1 log1p erf sigmoid softplus"
-    " atan asin acos atan2 exp2 log2 log10 pow floordiv mod".split()
-)
+from .scalars import ELEMENTARY
 
 
 class Facts:

@@ -36,6 +36,7 @@ from .loops import (
     Store,
 )
 from .loops import View as Operand
+from .scalars import SCALAR_OPS
 from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
@@ -131,7 +132,7 @@ class Builder:
     # ---- scalars inside of a nest ------------------------------------------------------------------------
 
     def compute(self, op: str, *args: Any, dtype: np.dtype | None = None) -> Any:
-        """Apply a scalar operation; complex arguments go by the rules of ``complexes``."""
+        """Apply a scalar operation; complex arguments go by the rules in its record."""
         if any(isinstance(a, Pair) for a in args):
             return self._complex(op, args, dtype)
         if op in ("conj", "real"):
@@ -148,7 +149,7 @@ class Builder:
         if argtype == FLOAT16 and op in math.NAMES:  # elementary functions are written for wider floats
             return self._cast(self.compute(op, *[self._cast(a, FLOAT32) for a in args]), argtype)
         if dtype is None:
-            dtype = BOOL if op in ("lt", "le", "gt", "ge", "eq", "ne", "isnan") else argtype
+            dtype = BOOL if SCALAR_OPS[op].result == "bool" else argtype
         name = self.fresh("v")
         self.block.append(Compute(name, op, tuple(a.operand for a in args), dtype, argtype))
         return Val(name, dtype)
@@ -159,7 +160,8 @@ class Builder:
         if op == "select":
             x, y = lifted(self, args[1]), lifted(self, args[2])
             return Pair(*(self.compute("select", args[0], p, q) for p, q in zip(x, y, strict=True)))
-        return complexes.RULES[op](self, *(lifted(self, a) for a in args))
+        rule: Any = complexes.PARTS.get(op) or SCALAR_OPS[op].complex_rule
+        return rule(self, *(lifted(self, a) for a in args))
 
     def _cast(self, x: Any, dtype: np.dtype | None) -> Any:
         assert dtype is not None
@@ -168,7 +170,7 @@ class Builder:
         if isinstance(x, Pair):
             if dtype.kind == "b":
                 zero = self.constant(0.0, x.dtype)
-                return complexes.RULES["ne"](self, x, zero)
+                return complexes.ne(self, x, zero)
             x = x.re
         if x.dtype == dtype:
             return x

@@ -35,15 +35,15 @@ def lifted(b: Any, x: Any) -> Pair:
     return x if isinstance(x, Pair) else Pair(x, b.constant(0.0, x.dtype))
 
 
-def _add(b: Any, x: Pair, y: Pair) -> Pair:
+def add(b: Any, x: Pair, y: Pair) -> Pair:
     return Pair(b.compute("add", x.re, y.re), b.compute("add", x.im, y.im))
 
 
-def _sub(b: Any, x: Pair, y: Pair) -> Pair:
+def sub(b: Any, x: Pair, y: Pair) -> Pair:
     return Pair(b.compute("sub", x.re, y.re), b.compute("sub", x.im, y.im))
 
 
-def _mul(b: Any, x: Pair, y: Pair) -> Pair:
+def mul(b: Any, x: Pair, y: Pair) -> Pair:
     c = b.compute
     return Pair(
         c("sub", c("mul", x.re, y.re), c("mul", x.im, y.im)),
@@ -51,7 +51,7 @@ def _mul(b: Any, x: Pair, y: Pair) -> Pair:
     )
 
 
-def _div(b: Any, x: Pair, y: Pair) -> Pair:
+def div(b: Any, x: Pair, y: Pair) -> Pair:
     """Smith: divide by the larger part of the denominator first; operation by operation as NumPy's kernel does."""
     c = b.compute
     wide = c("ge", c("abs", y.re), c("abs", y.im))
@@ -67,11 +67,11 @@ def _div(b: Any, x: Pair, y: Pair) -> Pair:
     return Pair(c("mul", c("add", p, along), scale), c("mul", turned, scale))
 
 
-def _neg(b: Any, x: Pair) -> Pair:
+def neg(b: Any, x: Pair) -> Pair:
     return Pair(b.compute("neg", x.re), b.compute("neg", x.im))
 
 
-def _hypot(b: Any, x: Pair) -> Val:
+def hypot(b: Any, x: Pair) -> Val:
     c = b.compute
     a, d = c("abs", x.re), c("abs", x.im)
     big, small = c("max", a, d), c("min", a, d)
@@ -83,7 +83,7 @@ def _hypot(b: Any, x: Pair) -> Val:
     return c("select", endless, inf, c("select", special, big, size))
 
 
-def _exp(b: Any, x: Pair) -> Pair:
+def exp(b: Any, x: Pair) -> Pair:
     """Of an infinite real part the size is known without an angle: inf or 0, as C has it."""
     c = b.compute
     size, cosine = c("exp", x.re), c("cos", x.im)
@@ -96,7 +96,7 @@ def _exp(b: Any, x: Pair) -> Pair:
     return Pair(c("select", lost, size, c("mul", size, cosine)), c("select", flat, x.im, turned))
 
 
-def _log(b: Any, x: Pair) -> Pair:
+def log(b: Any, x: Pair) -> Pair:
     """log |x| = log m + log1p((n / m)^2) / 2 with parts m >= n; for m near 1 log1p((m - 1)(m + 1) + n^2) / 2."""
     c = b.compute
     a, d = c("abs", x.re), c("abs", x.im)
@@ -118,7 +118,7 @@ def _below_zero(b: Any, x: Val) -> Val:
     return b.compute("or", b.compute("lt", x, zero), b.compute("lt", b.compute("div", one, x), zero))
 
 
-def _sqrt(b: Any, x: Pair) -> Pair:
+def sqrt(b: Any, x: Pair) -> Pair:
     """Parts are scaled by powers of 4 first where their sum would overflow or their halves vanish."""
     c, limits = b.compute, np.finfo(x.re.dtype)
     half, zero, one, inf = (b.constant(v, x.re.dtype) for v in (0.5, 0.0, 1.0, np.inf))
@@ -135,7 +135,7 @@ def _sqrt(b: Any, x: Pair) -> Pair:
         for k, n in ((1, 30), (-0.5, -15))
     )
     x = Pair(c("mul", x.re, by), c("mul", x.im, by))
-    size, along = _hypot(b, x), c("abs", x.re)
+    size, along = hypot(b, x), c("abs", x.re)
     large = c("lt", one, size)  # where the sum may overflow; elsewhere the halves may vanish
     halves = c("add", c("mul", half, size), c("mul", half, along))
     main = c("sqrt", c("select", large, halves, c("mul", half, c("add", size, along))))
@@ -168,34 +168,34 @@ def _with_cosine(b: Any, angle: Val, function: str, x: Val) -> Val:
     return c("select", lost, inf, _times(b, cosine, c(function, x)))
 
 
-def _sin(b: Any, x: Pair) -> Pair:
+def sin(b: Any, x: Pair) -> Pair:
     c = b.compute
     return Pair(_times(b, c("sin", x.re), c("cosh", x.im)), _with_cosine(b, x.re, "sinh", x.im))
 
 
-def _cos(b: Any, x: Pair) -> Pair:
+def cos(b: Any, x: Pair) -> Pair:
     c = b.compute
     turned = _times(b, c("sin", x.re), c("sinh", x.im))
     return Pair(_with_cosine(b, x.re, "cosh", x.im), c("neg", turned))
 
 
-def _sinh(b: Any, x: Pair) -> Pair:
+def sinh(b: Any, x: Pair) -> Pair:
     c = b.compute
     return Pair(_with_cosine(b, x.im, "sinh", x.re), _times(b, c("sin", x.im), c("cosh", x.re)))
 
 
-def _cosh(b: Any, x: Pair) -> Pair:
+def cosh(b: Any, x: Pair) -> Pair:
     """``cos(ix)``"""
-    return _cos(b, Pair(b.compute("neg", x.im), x.re))
+    return cos(b, Pair(b.compute("neg", x.im), x.re))
 
 
-def _tan(b: Any, x: Pair) -> Pair:
+def tan(b: Any, x: Pair) -> Pair:
     """``-i tanh(ix)``"""
-    turned = _tanh(b, Pair(b.compute("neg", x.im), x.re))
+    turned = tanh(b, Pair(b.compute("neg", x.im), x.re))
     return Pair(turned.im, b.compute("neg", turned.re))
 
 
-def _tanh(b: Any, x: Pair) -> Pair:
+def tanh(b: Any, x: Pair) -> Pair:
     """tanh(x + iy) = (t (1 + u^2) + i u (1 - t^2)) / (1 + t^2 u^2), t = tanh x, u = tan y."""
     c = b.compute
     one = b.constant(1.0, x.re.dtype)
@@ -210,22 +210,22 @@ def _tanh(b: Any, x: Pair) -> Pair:
     return Pair(re, c("select", c("eq", u, zero), u, im))
 
 
-def _sigmoid(b: Any, x: Pair) -> Pair:
+def sigmoid(b: Any, x: Pair) -> Pair:
     one = lifted(b, b.constant(1.0, x.re.dtype))
-    return _div(b, one, _add(b, one, _exp(b, _neg(b, x))))
+    return div(b, one, add(b, one, exp(b, neg(b, x))))
 
 
-def _pow(b: Any, x: Pair, y: Pair) -> Pair:
+def power(b: Any, x: Pair, y: Pair) -> Pair:
     """exp(y log x); as NumPy has it products for y = 1, 2, -1, and 0 ** y is 0 for Re y > 0, 1 for y = 0, else NaN."""
     c = b.compute
-    power = _exp(b, _mul(b, y, _log(b, x)))
+    general = exp(b, mul(b, y, log(b, x)))
     zero, one = b.constant(0.0, x.re.dtype), b.constant(1.0, x.re.dtype)
     none = c("and", c("eq", x.re, zero), c("eq", x.im, zero))
     flat = c("and", c("eq", y.re, zero), c("eq", y.im, zero))
     of_none = c("select", c("lt", zero, y.re), zero, b.constant(np.nan, x.re.dtype))
-    re = c("select", flat, one, c("select", none, of_none, power.re))
-    found = Pair(re, c("select", flat, zero, c("select", none, of_none, power.im)))
-    for exponent, product in ((1.0, x), (2.0, _mul(b, x, x)), (-1.0, _div(b, lifted(b, one), x))):
+    re = c("select", flat, one, c("select", none, of_none, general.re))
+    found = Pair(re, c("select", flat, zero, c("select", none, of_none, general.im)))
+    for exponent, product in ((1.0, x), (2.0, mul(b, x, x)), (-1.0, div(b, lifted(b, one), x))):
         exact = c("and", c("eq", y.re, b.constant(exponent, one.dtype)), c("eq", y.im, zero))
         if exponent < 0:
             exact = c("and", exact, c("not", none))
@@ -233,37 +233,21 @@ def _pow(b: Any, x: Pair, y: Pair) -> Pair:
     return found
 
 
-def _eq(b: Any, x: Pair, y: Pair) -> Val:
+def eq(b: Any, x: Pair, y: Pair) -> Val:
     return b.compute("and", b.compute("eq", x.re, y.re), b.compute("eq", x.im, y.im))
 
 
-def _ne(b: Any, x: Pair, y: Pair) -> Val:
+def ne(b: Any, x: Pair, y: Pair) -> Val:
     return b.compute("or", b.compute("ne", x.re, y.re), b.compute("ne", x.im, y.im))
 
 
-#: Scalar operation to its rule on pairs.
-RULES: dict[str, Callable[..., Any]] = {
-    "add": _add,
-    "sub": _sub,
-    "mul": _mul,
-    "div": _div,
-    "neg": _neg,
-    "abs": _hypot,
-    "exp": _exp,
-    "log": _log,
-    "sqrt": _sqrt,
-    "sin": _sin,
-    "cos": _cos,
-    "tan": _tan,
-    "sinh": _sinh,
-    "cosh": _cosh,
-    "tanh": _tanh,
-    "sigmoid": _sigmoid,
-    "pow": _pow,
-    "eq": _eq,
-    "ne": _ne,
+def isnan(b: Any, x: Pair) -> Val:
+    return b.compute("or", b.compute("isnan", x.re), b.compute("isnan", x.im))
+
+
+#: What takes a pair apart.
+PARTS: dict[str, Callable[..., Any]] = {
     "conj": lambda b, x: Pair(x.re, b.compute("neg", x.im)),
     "real": lambda b, x: x.re,
     "imag": lambda b, x: x.im,
-    "isnan": lambda b, x: b.compute("or", b.compute("isnan", x.re), b.compute("isnan", x.im)),
 }

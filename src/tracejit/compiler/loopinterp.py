@@ -8,7 +8,6 @@ and temps that have an offset share one workspace, so that unwritten reads and o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -41,83 +40,18 @@ from .loops import (
     View,
     While,
 )
+from .scalars import SCALAR_OPS
 
 Values = tuple[np.ndarray, ...]
 
 # ---- scalar operations ----------------------------------------------------------------------------------
 
 
-def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of integers, a negative exponent gives the reciprocal truncated to an integer, and 0 for x = 0."""
-    if x.dtype.kind == "f":
-        return np.power(x, y)
-    unit = np.where((x == 1) | (x == -1), np.power(x, y & 1), 0)
-    return np.where(y < 0, unit, np.power(x, np.maximum(y, 0)))
-
-
-def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """High half of the unsigned product, schoolbook on half words."""
-    word = np.dtype(f"u{x.itemsize}")
-    half = word.type(4 * x.itemsize)
-    mask = (word.type(1) << half) - word.type(1)
-    a, b = x.view(word), y.view(word)
-    middle = (a >> half) * (b & mask) + ((a & mask) * (b & mask) >> half)
-    carry = (a & mask) * (b >> half) + (middle & mask)
-    return ((a >> half) * (b >> half) + (middle >> half) + (carry >> half)).view(x.dtype)
-
-
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
-
-
-_NAMED_AS_IN_NUMPY = (
-    "add abs sign sqrt floor ceil trunc isnan exp log expm1 log1p exp2 log2 log10",
-    "sin cos tan tanh sinh cosh asin acos atan atan2",
-)
-
-#: Name to function, for every op of ``SCALAR_OPS`` but bitcast. The result is then converted to the dtype
-#: asked for: all that cast and index do. Integers wrap around; their x // 0 and x % 0 are 0; shifts of
-#: unsigned ones are logical. round goes half to even; and, or, xor, not are bitwise; min, max propagate NaN.
-SCALAR: Mapping[str, Callable[..., np.ndarray]] = {
-    **{name: getattr(np, name) for line in _NAMED_AS_IN_NUMPY for name in line.split()},
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": _power,
-    "mulhi": _mulhi,
-    "min": np.minimum,
-    "max": np.maximum,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "select": np.where,
-    "cast": lambda x: x,
-    "index": lambda x: x,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "not": np.invert,
-    "shl": np.left_shift,
-    "shr": np.right_shift,
-    "neg": np.negative,
-    "round": np.rint,
-    "erf": np.vectorize(math.erf, otypes=[np.float64]),
-    "sigmoid": _sigmoid,
-    "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
-}
-
-
 def compute(op: str, args: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
     """The scalar operation `op` on every element of `args`, as `dtype`."""
     if op == "bitcast":
         return args[0].view(dtype)
-    return np.asarray(SCALAR[op](*args)).astype(dtype, copy=False)
+    return np.asarray(SCALAR_OPS[op].meaning(*args)).astype(dtype, copy=False)
 
 
 # ---- combining ------------------------------------------------------------------------------------------
@@ -126,7 +60,7 @@ def compute(op: str, args: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
 def combine(rule: str, state: Values, values: Values) -> Values:
     """One step of a Combine. Every rule is associative, so states may be combined in any grouping."""
     if rule not in ("argmax", "argmin"):
-        return (np.asarray(SCALAR[rule](state[0], values[0])),)
+        return (np.asarray(SCALAR_OPS[rule].meaning(state[0], values[0])),)
     (best, at), (value, position) = state, values
     earlier = position < at
     better = value > best if rule == "argmax" else value < best

@@ -7,7 +7,7 @@ scheduler and the emitter read this file and nothing else of the compiler above 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -100,7 +100,7 @@ class Load:
 class Compute:
     """``out = op(args)``: `dtype` of the result, `argtype` of the arguments (they share one, except select).
 
-    The ops are the keys of ``SCALAR_OPS``. ``select`` takes (bool, x, y) and `argtype` is that of x and y;
+    The ops are those of ``scalars.SCALAR_OPS``. ``select`` takes (bool, x, y) and `argtype` is that of x and y;
     ``cast`` converts argtype to dtype; ``index`` turns an axis or loop index into a scalar of `dtype`.
     """
 
@@ -333,21 +333,6 @@ class Program:
     contract: bool = True
     output_shapes: tuple[tuple[Size, ...], ...] = ()
     moves: list[Move] = field(default_factory=list)
-
-
-#: Scalar operations: name -> number of arguments. Elementary functions are those of ``compiler.math``.
-SCALAR_OPS: Mapping[str, int] = {
-    **dict.fromkeys(("add", "sub", "mul", "div", "min", "max", "pow", "atan2", "floordiv", "mod"), 2),
-    **dict.fromkeys(("lt", "le", "eq", "ne", "gt", "ge", "and", "or", "xor", "shl", "shr"), 2),
-    **dict.fromkeys(
-        ("neg", "abs", "sqrt", "sign", "floor", "ceil", "round", "trunc", "not", "cast", "index"), 1
-    ),
-    **dict.fromkeys(("exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh", "expm1", "log1p"), 1),
-    **dict.fromkeys(("exp2", "log2", "log10"), 1),
-    **dict.fromkeys(("erf", "sigmoid", "softplus", "atan", "asin", "acos", "isnan", "bitcast"), 1),
-    "select": 3,
-    "mulhi": 2,
-}
 
 
 _STRUCTURES = frozenset((Nest, While, If))

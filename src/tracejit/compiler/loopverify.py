@@ -17,7 +17,6 @@ import numpy as np
 from ..core.dim import Dim, Size
 from .loops import (
     KINDS,
-    SCALAR_OPS,
     Acc,
     Allocate,
     Buffer,
@@ -42,22 +41,12 @@ from .loops import (
     While,
     to_text,
 )
+from .scalars import SCALAR_OPS
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
 MAX_LOCAL = 32
 AXIS_KINDS = ("parallel", "reduce", "scan")
 
-_COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
-_CONVERSIONS = ("cast", "index", "bitcast")
-
-#: The kinds of argument (bool, signed, unsigned, float) each op takes: what is not named is an op of floats.
-_KINDS_OF_OP = {
-    **dict.fromkeys(SCALAR_OPS, "f"),
-    **dict.fromkeys(("add", "sub", "mul", "neg", "abs", "sign", "pow", "floordiv", "mod"), "iuf"),
-    **dict.fromkeys(("shl", "shr", "mulhi"), "iu"),
-    **dict.fromkeys(("and", "or", "xor", "not"), "biu"),
-    **dict.fromkeys(("min", "max", "select", *_COMPARISONS, *_CONVERSIONS), "biuf"),
-}
 _KINDS_OF_RULE = {
     **dict.fromkeys(("add", "mul"), "iuf"),
     **dict.fromkeys(("and", "or"), "biu"),
@@ -243,16 +232,17 @@ class _Checker:
 
     def check_Compute(self, s: Compute, scope: _Scope) -> None:
         self.require(s.op in SCALAR_OPS, "there is no op {}", s.op)
-        self.require(len(s.args) == SCALAR_OPS[s.op], "{} takes {} arguments", s.op, SCALAR_OPS[s.op])
-        self.require(s.argtype.kind in _KINDS_OF_OP[s.op], "{} does not take {}", s.op, s.argtype)
+        op = SCALAR_OPS[s.op]
+        self.require(len(s.args) == op.arity, "{} takes {} arguments", s.op, op.arity)
+        self.require(s.argtype.kind in op.kinds, "{} does not take {}", s.op, s.argtype)
         if s.op == "index":
             self.index(Index(0, ((str(s.args[0]), 1),)), scope)
         else:
             types = [BOOL, s.argtype, s.argtype] if s.op == "select" else [s.argtype] * len(s.args)
             for arg, dtype in zip(s.args, types, strict=True):
                 self.operand(arg, dtype, scope)
-        result = BOOL if s.op in _COMPARISONS or s.op == "isnan" else s.argtype
-        self.require(s.op in _CONVERSIONS or s.dtype == result, "the result is {}, not {}", result, s.dtype)
+        result = BOOL if op.result == "bool" else s.argtype
+        self.require(op.result == "asked" or s.dtype == result, "the result is {}, not {}", result, s.dtype)
         same_size = s.op != "bitcast" or s.dtype.itemsize == s.argtype.itemsize
         self.require(same_size, "{} and {} differ in size", s.argtype, s.dtype)
         self.define(s.out, _Symbol(s.dtype), scope)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...core.dim import Dim, Size, maximum
-from ..accesses import ELEMENTARY
 from ..loops import (
     Allocate,
     Buffer,
@@ -33,6 +32,7 @@ from ..loops import (
     While,
     walk,
 )
+from ..scalars import ELEMENTARY
 from ..schedule import Schedule
 from . import control, strips
 

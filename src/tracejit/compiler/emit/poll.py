@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...core.dim import Dim, Size, product
-from ..accesses import ELEMENTARY
 from ..loops import Call, Compute, If, Nest, Statement, While
+from ..scalars import ELEMENTARY
 from .context import INTERRUPTED, LOOPS, POLL, field, leave
 from .kernel import Kernel
 from .text import Value, integer

@@ -8,8 +8,8 @@ in registers meanwhile.
 
 from __future__ import annotations
 
-from ..accesses import ELEMENTARY
 from ..loops import Buffer, Compute, If, Nest, Statement, While, walk
+from ..scalars import ELEMENTARY
 from ..schedule import Schedule
 from .entry import Entry
 from .footprint import Footprint

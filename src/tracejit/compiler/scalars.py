@@ -1,0 +1,155 @@
+"""The scalar operations of the loop IR, one record each: what the verifier, the interpreter, costs and the lowering of
+complex numbers ask. Code generation has its own tables of instructions (``emit.scalars``) and functions (``math``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import complexes
+
+
+class ScalarOp(NamedTuple):
+    """One scalar operation.
+
+    Attributes
+    ----------
+    name : str
+    arity : int
+        Number of arguments. They share a dtype, but for the first of ``select``, which is a bool.
+    kinds : str
+        What the arguments may be, as NumPy's kinds: bool, int, unsigned, float.
+    meaning : callable
+        NumPy arrays in, array out, to be converted to the dtype of the result. Integers wrap around; their x // 0 and
+        x % 0 are 0; shifts of unsigned ones are logical. ``round`` goes half to even; ``and``, ``or``, ``xor``, ``not``
+        are bitwise; ``min`` and ``max`` propagate NaN.
+    cycles : float
+        About what one costs as a lane of a vector.
+    complex_rule : callable, optional
+        ``(builder, *pairs) -> pair or value``: what it is of complex numbers.
+    result : str
+        ``same`` (as the arguments), ``bool``, or ``asked`` (any dtype that the statement says).
+    elementary : bool
+        Many instructions: its code is a function.
+    """
+
+    name: str
+    arity: int
+    kinds: str
+    meaning: Callable[..., Any]
+    cycles: float = 0.5
+    complex_rule: Callable[..., Any] | None = None
+    result: str = "same"
+    elementary: bool = False
+
+
+def _function(
+    name: str,
+    meaning: Callable[..., Any],
+    cycles: float,
+    complex_rule: Callable[..., Any] | None = None,
+    arity: int = 1,
+    kinds: str = "f",
+) -> ScalarOp:
+    return ScalarOp(name, arity, kinds, meaning, cycles, complex_rule, elementary=True)
+
+
+def _same(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Of integers, a negative exponent gives the reciprocal truncated to an integer, and 0 for x = 0."""
+    if x.dtype.kind == "f":
+        return np.power(x, y)
+    unit = np.where((x == 1) | (x == -1), np.power(x, y & 1), 0)
+    return np.where(y < 0, unit, np.power(x, np.maximum(y, 0)))
+
+
+def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """High half of the unsigned product, schoolbook on half words."""
+    word = np.dtype(f"u{x.itemsize}")
+    half = word.type(4 * x.itemsize)
+    mask = (word.type(1) << half) - word.type(1)
+    a, b = x.view(word), y.view(word)
+    middle = (a >> half) * (b & mask) + ((a & mask) * (b & mask) >> half)
+    carry = (a & mask) * (b >> half) + (middle & mask)
+    return ((a >> half) * (b >> half) + (middle >> half) + (carry >> half)).view(x.dtype)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+_RECORDS = (
+    # arithmetic
+    ScalarOp("add", 2, "iuf", np.add, complex_rule=complexes.add),
+    ScalarOp("sub", 2, "iuf", np.subtract, complex_rule=complexes.sub),
+    ScalarOp("mul", 2, "iuf", np.multiply, complex_rule=complexes.mul),
+    ScalarOp("div", 2, "f", np.divide, 2.0, complexes.div),
+    ScalarOp("neg", 1, "iuf", np.negative, complex_rule=complexes.neg),
+    ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot),
+    ScalarOp("sign", 1, "iuf", np.sign),
+    ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt),
+    ScalarOp("min", 2, "biuf", np.minimum),
+    ScalarOp("max", 2, "biuf", np.maximum),
+    _function("floordiv", np.floor_divide, 0.5, arity=2, kinds="iuf"),
+    _function("mod", np.remainder, 0.5, arity=2, kinds="iuf"),
+    ScalarOp("floor", 1, "f", np.floor),
+    ScalarOp("ceil", 1, "f", np.ceil),
+    ScalarOp("round", 1, "f", np.rint),
+    ScalarOp("trunc", 1, "f", np.trunc),
+    # comparison and choice
+    ScalarOp("lt", 2, "biuf", np.less, result="bool"),
+    ScalarOp("le", 2, "biuf", np.less_equal, result="bool"),
+    ScalarOp("eq", 2, "biuf", np.equal, complex_rule=complexes.eq, result="bool"),
+    ScalarOp("ne", 2, "biuf", np.not_equal, complex_rule=complexes.ne, result="bool"),
+    ScalarOp("gt", 2, "biuf", np.greater, result="bool"),
+    ScalarOp("ge", 2, "biuf", np.greater_equal, result="bool"),
+    ScalarOp("isnan", 1, "f", np.isnan, complex_rule=complexes.isnan, result="bool"),
+    ScalarOp("select", 3, "biuf", np.where),
+    # bits
+    ScalarOp("and", 2, "biu", np.bitwise_and),
+    ScalarOp("or", 2, "biu", np.bitwise_or),
+    ScalarOp("xor", 2, "biu", np.bitwise_xor),
+    ScalarOp("not", 1, "biu", np.invert),
+    ScalarOp("shl", 2, "iu", np.left_shift),
+    ScalarOp("shr", 2, "iu", np.right_shift),
+    ScalarOp("mulhi", 2, "iu", _mulhi),
+    # conversion: to another dtype, of an axis or loop index, and of the bits, which are kept
+    ScalarOp("cast", 1, "biuf", _same, result="asked"),
+    ScalarOp("index", 1, "biuf", _same, result="asked"),
+    ScalarOp("bitcast", 1, "biuf", _same, result="asked"),
+    # elementary functions
+    _function("exp", np.exp, 4.0, complexes.exp),
+    _function("exp2", np.exp2, 6.0),
+    _function("expm1", np.expm1, 5.0),
+    _function("log", np.log, 5.0, complexes.log),
+    _function("log2", np.log2, 6.0),
+    _function("log10", np.log10, 6.0),
+    _function("log1p", np.log1p, 5.0),
+    _function("pow", _power, 12.0, complexes.power, arity=2, kinds="iuf"),
+    _function("sin", np.sin, 5.0, complexes.sin),
+    _function("cos", np.cos, 5.0, complexes.cos),
+    _function("tan", np.tan, 6.0, complexes.tan),
+    _function("asin", np.arcsin, 6.0),
+    _function("acos", np.arccos, 6.0),
+    _function("atan", np.arctan, 6.0),
+    _function("atan2", np.arctan2, 10.0, arity=2),
+    _function("sinh", np.sinh, 6.0, complexes.sinh),
+    _function("cosh", np.cosh, 6.0, complexes.cosh),
+    _function("tanh", np.tanh, 5.0, complexes.tanh),
+    _function("sigmoid", _sigmoid, 5.0, complexes.sigmoid),
+    _function("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), 10.0),
+    _function("erf", np.vectorize(math.erf, otypes=[np.float64]), 6.0),
+)
+
+#: Every scalar operation by name.
+SCALAR_OPS: Mapping[str, ScalarOp] = {op.name: op for op in _RECORDS}
+#: Those whose code is a function.
+ELEMENTARY = frozenset(op.name for op in _RECORDS if op.elementary)
