@@ -12,30 +12,17 @@ import numpy as np
 
 from ..core.dim import Dim, Size, evaluate
 from ..core.graph import Node, Value
+from ..core.op import Op
+from ..ops.lowering import Scalar
 from .mincut import FlowNetwork
+from .scalars import SCALAR_OPS
 
 #: Cycles to write a byte and read it again, with several kernels between.
 CYCLES_PER_BYTE = 0.25
+#: Cycles per element of most ops.
+CYCLES = 0.5
 #: Size assumed for an axis that is not known.
 USUAL_SIZE = 1000
-#: Cycles per element, where it is not 0.5.
-CYCLES = {
-    "divide": 2.0,
-    "sqrt": 2.0,
-    "exp": 4.0,
-    "log": 5.0,
-    "sin": 5.0,
-    "cos": 5.0,
-    "tanh": 5.0,
-    "sigmoid": 5.0,
-    "pow": 12.0,
-    "erf": 6.0,
-    "softplus": 10.0,
-    "log1p": 5.0,
-    "expm1": 5.0,
-    **dict.fromkeys(("tan", "sinh", "cosh", "asin", "acos", "atan", "log2", "log10", "exp2"), 6.0),
-    "atan2": 10.0,
-}
 
 
 def values_to_keep(
@@ -101,7 +88,13 @@ def repeat_cost(node: Node) -> float:
         return float("inf")
     if "free" in node.op.traits or node.op.name == "constant":
         return 0.0
-    return CYCLES.get(node.op.name, 0.5) * sum(map(elements, node.outputs))
+    return cycles(node.op) * sum(map(elements, node.outputs))
+
+
+def cycles(op: Op) -> float:
+    """About what an element costs: as the op's scalar operation, if it is one."""
+    scalar = SCALAR_OPS.get(op.lower.name) if isinstance(op.lower, Scalar) else None
+    return CYCLES if scalar is None else scalar.cycles
 
 
 def elements(v: Value) -> int:

@@ -13,8 +13,8 @@ from ..core.prune import prune
 from ..ops.regions import loop_parts
 from .builder import LOCAL_ELEMENTS
 from .keep import (
-    CYCLES,
     CYCLES_PER_BYTE,
+    cycles,
     elements,
     held_cost,
     keep_cost,
@@ -181,4 +181,4 @@ def _repeat_cost(node: Node) -> float:
     small = all(elements(v) <= LOCAL_ELEMENTS for v in (*node.inputs, *node.outputs))
     if node.op.runs_graphs or "effect" in node.op.traits or not small:
         return repeat_cost(node)
-    return CYCLES.get(node.op.name, 0.5) * sum(map(elements, node.inputs))
+    return cycles(node.op) * sum(map(elements, node.inputs))
