@@ -5,44 +5,17 @@ how text becomes machine code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from . import error_function, exponential, hyperbolic, inverse, logarithm, power, trigonometric
 from .builder import Builder
-from .definition import CALLED, INLINED, MathFunction, define
+from .definition import CALLED, INLINED, WRITERS, MathFunction, define
 
 __all__ = ["NAMES", "MathFunction", "function"]
 
-_UNARY: dict[str, Callable[[Builder, str], str]] = {
-    "acos": inverse.acos,
-    "asin": inverse.asin,
-    "atan": inverse.atan,
-    "cos": trigonometric.cos,
-    "cosh": hyperbolic.cosh,
-    "erf": error_function.erf,
-    "exp": exponential.exp,
-    "exp2": exponential.exp2,
-    "expm1": exponential.expm1,
-    "log": logarithm.log,
-    "log10": logarithm.log10,
-    "log1p": logarithm.log1p,
-    "log2": logarithm.log2,
-    "sigmoid": exponential.sigmoid,
-    "sin": trigonometric.sin,
-    "sinh": hyperbolic.sinh,
-    "softplus": logarithm.softplus,
-    "tan": trigonometric.tan,
-    "tanh": hyperbolic.tanh,
-}
-_BINARY: dict[str, Callable[[Builder, str, str], str]] = {
-    "atan2": inverse.atan2,
-    "pow": power.power,
-}
-
-NAMES: frozenset[str] = frozenset(_UNARY) | frozenset(_BINARY)
+NAMES: frozenset[str] = frozenset(WRITERS)
 """Names `function` accepts."""
 
 
@@ -101,11 +74,8 @@ def _function(name: str, kind: str, width: int, fma: bool, inline: bool, avx512:
     if name not in NAMES:
         raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
     b = Builder("double" if kind == "d" else "float", width, fma, avx512)
-    if name in _BINARY:
-        parameters: tuple[str, ...] = ("%a0", "%a1")
-        result = _BINARY[name](b, "%a0", "%a1")
-    else:
-        parameters = ("%a0",)
-        result = _UNARY[name](b, "%a0")
+    write = WRITERS[name]
+    parameters = tuple(f"%a{i}" for i in range(write.__code__.co_argcount - 1))
+    result = write(b, *parameters)
     symbol = f"@tj_{name}_{b.suffix}{b.variant}" + ("_inline" if inline else "")
     return define(b, symbol, parameters, result, INLINED if inline else CALLED)

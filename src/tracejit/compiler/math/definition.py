@@ -4,6 +4,7 @@ It knows how a definition is spelt, not what any function computes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .builder import Builder
@@ -13,6 +14,18 @@ INLINED = "alwaysinline nounwind willreturn memory(none)"
 COLD = "cold noinline nounwind willreturn memory(none)"
 SMALL = COLD.replace("noinline", "noinline optnone")
 """For what hardly ever runs: its compile time matters, its speed does not."""
+
+
+Writer = Callable[..., str]
+
+#: What writes each vector function, by the name of its scalar operation: ``(builder, *operands) -> result``.
+WRITERS: dict[str, Writer] = {}
+
+
+def vector_function(write: Writer) -> Writer:
+    """Declare a vector function: the decorated writer gives its name and its number of operands."""
+    WRITERS[write.__name__.rstrip("_")] = write
+    return write
 
 
 @dataclass(frozen=True)

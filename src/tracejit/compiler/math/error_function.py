@@ -9,11 +9,13 @@ from functools import cache
 from . import coefficients as table
 from . import erf_table
 from .builder import Builder
+from .definition import vector_function
 from .exponential import of_reduced, power_of_two, reduce
 
 _TABLE = "@tj_erf_table"
 
 
+@vector_function
 def erf(b: Builder, x: str) -> str:
     return _erf_double(b, x) if b.is_double else _erf_float(b, x)
 

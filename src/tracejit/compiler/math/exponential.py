@@ -10,6 +10,7 @@ import math
 from . import avx512
 from . import coefficients as table
 from .builder import Builder
+from .definition import vector_function
 
 LOG2E = 1.0 / math.log(2.0)
 
@@ -62,11 +63,13 @@ def of_reduced(b: Builder, r: str) -> str:
     return b.add(b.fma(b.mul(r, r), q, r), 1.0)
 
 
+@vector_function
 def exp(b: Builder, x: str) -> str:
     n, r = reduce(b, b.clamp(x, -746.0, 710.0) if b.is_double else b.clamp(x, -104.0, 89.0))
     return scale(b, of_reduced(b, r), n)
 
 
+@vector_function
 def exp2(b: Builder, x: str) -> str:
     """``2**n exp(r log(2))`` with ``x = n + r``, which is exact."""
     x = b.clamp(x, -1080.0, 1025.0) if b.is_double else b.clamp(x, -155.0, 129.0)
@@ -93,6 +96,7 @@ def quarter_expm1(b: Builder, x: str) -> str:
     return b.fma(t, quadratic_tail(b, r), head)
 
 
+@vector_function
 def expm1(b: Builder, x: str) -> str:
     limited = b.clamp(x, -60.0, 710.0) if b.is_double else b.clamp(x, -30.0, 89.0)
     y = b.mul(quarter_expm1(b, limited), 4.0)
@@ -100,6 +104,7 @@ def expm1(b: Builder, x: str) -> str:
     return b.select(b.compare("olt", b.abs(x), tiny), x, y)  # keeps -0.0 and denormals
 
 
+@vector_function
 def sigmoid(b: Builder, x: str) -> str:
     """``1 / (1 + exp(-x))``, from exp(-|x|) so that large negative arguments keep their denormal results."""
     e = of_negative(b, b.neg(b.abs(x)))

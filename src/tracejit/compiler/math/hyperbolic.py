@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from .builder import Builder
+from .definition import vector_function
 from .exponential import of_reduced, quarter_expm1, reduce, scale, shift
 
 
+@vector_function
 def tanh(b: Builder, x: str) -> str:
     """``u / (u + 2)`` with ``u = expm1(2|x|)``."""
     a = b.minimum(b.abs(x), 22.0 if b.is_double else 10.0)
@@ -15,6 +17,7 @@ def tanh(b: Builder, x: str) -> str:
     return b.copysign(y, x)
 
 
+@vector_function
 def sinh(b: Builder, x: str) -> str:
     """``h + h / (2h + 1)`` with ``h = expm1(|x|) / 2``; the second term is 1/2 long before h overflows."""
     a = b.minimum(b.abs(x), 710.5 if b.is_double else 89.5)
@@ -25,6 +28,7 @@ def sinh(b: Builder, x: str) -> str:
     return b.copysign(y, x)
 
 
+@vector_function
 def cosh(b: Builder, x: str) -> str:
     """``e + 1 / (4e)`` with ``e = exp(|x|) / 2``."""
     a = b.minimum(b.abs(x), 711.0 if b.is_double else 90.0)

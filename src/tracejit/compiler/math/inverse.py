@@ -8,6 +8,7 @@ import math
 
 from . import coefficients as table
 from .builder import Builder
+from .definition import vector_function
 
 TAN_PI_8 = math.sqrt(2.0) - 1.0
 
@@ -26,6 +27,7 @@ def _atan(b: Builder, t: str, quarters: str) -> str:
     return _odd(b, t, b.mul(t, t), table.ATAN_DOUBLE, table.ATAN_FLOAT, quarters)
 
 
+@vector_function
 def atan(b: Builder, x: str) -> str:
     """Arguments beyond tan(pi/8) become ``(a - 1)/(a + 1)``, those beyond tan(3 pi/8) ``-1/a``."""
     a = b.abs(x)
@@ -36,6 +38,7 @@ def atan(b: Builder, x: str) -> str:
     return b.copysign(_atan(b, b.div(numerator, denominator), quarters), x)
 
 
+@vector_function
 def atan2(b: Builder, y: str, x: str) -> str:
     """The angle of the point (x, y): one division of the smaller by the larger, then the octant."""
     ay, ax = b.abs(y), b.abs(x)
@@ -69,6 +72,7 @@ def _asin_reduction(b: Builder, x: str) -> tuple[str, str, str, str]:
     return large, a, b.mul(b.sqrt(z), 2.0), z
 
 
+@vector_function
 def asin(b: Builder, x: str) -> str:
     large, a, root, z = _asin_reduction(b, x)
     t = b.select(large, b.neg(root), a)
@@ -76,6 +80,7 @@ def asin(b: Builder, x: str) -> str:
     return b.copysign(_odd(b, t, z, table.ASIN_DOUBLE, table.ASIN_FLOAT, quarters), x)
 
 
+@vector_function
 def acos(b: Builder, x: str) -> str:
     large, _, root, z = _asin_reduction(b, x)
     t = b.select(large, b.copysign(root, x), b.neg(x))

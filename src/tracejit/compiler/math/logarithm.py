@@ -11,6 +11,7 @@ import math
 from . import avx512
 from . import coefficients as table
 from .builder import Builder
+from .definition import vector_function
 from .exponential import of_negative
 
 
@@ -97,6 +98,7 @@ def _assemble_by_table(b: Builder, f: str, high: str, low: str, relative: str | 
     return b.add(high, b.add(f, tail))
 
 
+@vector_function
 def log(b: Builder, x: str) -> str:
     if avx512.available(b):
         _, _, f, high, low = reduce_by_table(b, x)
@@ -105,6 +107,7 @@ def log(b: Builder, x: str) -> str:
     return with_limits(b, x, assemble(b, b.sub(m, 1.0), k))
 
 
+@vector_function
 def log2(b: Builder, x: str) -> str:
     """``k + log(m) / log(2)``: exact for powers of 2, where log(m) is 0."""
     k, m = decompose(b, x)
@@ -112,6 +115,7 @@ def log2(b: Builder, x: str) -> str:
     return with_limits(b, x, b.fma(part, 1.0 / math.log(2.0), k))
 
 
+@vector_function
 def log10(b: Builder, x: str) -> str:
     """``k log10(2) + log(m) / log(10)``; the first term in two parts, the larger of them exact."""
     k, m = decompose(b, x)
@@ -121,6 +125,7 @@ def log10(b: Builder, x: str) -> str:
     return with_limits(b, x, b.fma(k, high, tail))
 
 
+@vector_function
 def log1p(b: Builder, x: str) -> str:
     """``log(1 + x)``: the rounding error of ``1 + x`` is divided by it and added back."""
     u = b.add(x, 1.0)
@@ -151,6 +156,7 @@ def log1p_of_fraction(b: Builder, e: str) -> str:
     return assemble(b, f, b.select(halve, 1.0, 0.0))
 
 
+@vector_function
 def softplus(b: Builder, x: str) -> str:
     """``log(1 + exp(x))`` as ``max(x, 0) + log1p(exp(-|x|))``."""
     e = of_negative(b, b.neg(b.abs(x)))

@@ -9,13 +9,15 @@ import math
 from . import avx512
 from . import coefficients as table
 from .builder import Builder
+from .definition import vector_function
 from .exponential import multiple, of_reduced, power_of_two, reduce, remainder, scale
 from .logarithm import decompose, reduce_by_table, table_tail
 
 _TWO_THIRDS = (float.fromhex("0x1.5555555555555p-1"), float.fromhex("0x1.5555555555555p-55"))
 
 
-def power(b: Builder, x: str, y: str) -> str:
+@vector_function
+def pow_(b: Builder, x: str, y: str) -> str:
     """``x ** y``; whatever is not an ordinary result of a positive base is made anew in a branch."""
     magnitude = b.abs(x)
     if avx512.available(b):  # 0, inf and NaN come out as exponents that are not finite

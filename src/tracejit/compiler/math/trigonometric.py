@@ -11,21 +11,24 @@ from functools import cache
 
 from . import coefficients as table
 from .builder import Builder
-from .definition import COLD, MathFunction, define
+from .definition import COLD, MathFunction, define, vector_function
 from .reduction import replace_large
 
 FLOAT_LIMIT = 2.0**15
 """Up to here float angles are reduced in float."""
 
 
+@vector_function
 def sin(b: Builder, x: str) -> str:
     return _function(b, "sin", x)
 
 
+@vector_function
 def cos(b: Builder, x: str) -> str:
     return _function(b, "cos", x)
 
 
+@vector_function
 def tan(b: Builder, x: str) -> str:
     return _function(b, "tan", x)
 
