@@ -124,6 +124,8 @@ class Op:
         need none; other ops without one are run lane by lane.
     region_specs : mapping, optional
         For ops that hold graphs: by attribute, in order, ``(input specs, attrs) -> specs`` that the graph is run on.
+    trim : callable, optional
+        For ops that hold graphs: ``(node, live) -> node`` without the parts that no live value needs.
     options : tuple of str
         Keywords that `prepare` takes besides the attributes.
     traits : frozenset of str
@@ -151,6 +153,7 @@ class Op:
     recorded: Rule | None = None
     batch: Rule | None = None
     region_specs: Mapping[str, Rule] | None = None
+    trim: Rule | None = None
     options: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()
     samples: tuple[Sample, ...] = ()

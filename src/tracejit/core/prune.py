@@ -5,7 +5,7 @@ A loop keeps a carry only if its last value, a live row, or the condition depend
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .graph import (
@@ -36,7 +36,7 @@ def prune(graph: Graph) -> Graph:
             live.add(min(rows, key=lambda v: len(v.spec.shape)))  # a row must stay, for its number is a size
         if not any(v in live for v in node.outputs) and not has_effect(node):
             continue
-        trimmed = _TRIM.get(node.op.name, _as_it_is)(node, live)
+        trimmed = node if node.op.trim is None else node.op.trim(node, live)
         live.update(trimmed.inputs)
         if symbolic:
             note_node_sizes(trimmed, sizes)
@@ -58,17 +58,14 @@ def _settled(graph: Graph) -> Graph:
     while True:
         before = sum(len(node.inputs) for node in copy.nodes)
         for node in copy.nodes:
-            if node.op.name in _TRIM:
+            if node.op.trim is not None:
                 node.attrs = {k: settled(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()}
         if sum(len(node.inputs) for node in prune(copy).nodes) == before:
             return copy
 
 
-def _as_it_is(node: Node, live: set[Value]) -> Node:
-    return node
-
-
-def _trim_loop(node: Node, live: set[Value]) -> Node:
+def trim_loop(node: Node, live: set[Value]) -> Node:
+    """A loop with the carries, rows, captures and stacks that the live values depend on."""
     attrs, body = node.attrs, node.attrs["body"]
     c, m, counted = attrs["carries"], attrs["rows"], int(attrs["counted"])
     ys = [k for k in range(len(body.outputs) - c) if node.outputs[c + 1 + k] in live]
@@ -127,7 +124,8 @@ def _loop_of(node: Node, carries: list[int], rows: list[int], captured: list[int
     return Node(node.op, operands, new, outputs, node.location)
 
 
-def _trim_cond(node: Node, live: set[Value]) -> Node:
+def trim_cond(node: Node, live: set[Value]) -> Node:
+    """A branch with the results that are live and the captures these depend on."""
     then, orelse = node.attrs["then"], node.attrs["orelse"]
     outputs = [k for k, v in enumerate(node.outputs) if v in live]
     used = [needed_inputs(g, [g.outputs[k] for k in outputs]) for g in (then, orelse)]
@@ -142,6 +140,3 @@ def _trim_cond(node: Node, live: set[Value]) -> Node:
     }
     operands = (node.inputs[0], *(node.inputs[1 + k] for k in captured))
     return Node(node.op, operands, attrs, tuple(node.outputs[k] for k in outputs), node.location)
-
-
-_TRIM: dict[str, Callable[[Node, set[Value]], Node]] = {"loop": _trim_loop, "cond": _trim_cond}

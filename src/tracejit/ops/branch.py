@@ -12,6 +12,7 @@ from ..core.dispatch import Record, apply
 from ..core.errors import require
 from ..core.graph import Graph
 from ..core.op import Joint, defop, ops
+from ..core.prune import trim_cond
 from ..core.pushforward import jvp_graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -98,6 +99,7 @@ def _captured(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequenc
     batch=batch_cond,
     region_specs={"then": _captured, "orelse": _captured},
     traits=REGION,
+    trim=trim_cond,
 )
 def cond(pred: TensorSpec, *captured: TensorSpec, then: Graph, orelse: Graph) -> tuple[TensorSpec, ...]:
     """Run one of two graphs on the captured tensors, by a scalar bool."""

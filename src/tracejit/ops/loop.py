@@ -19,6 +19,7 @@ from ..core.dispatch import Record, apply
 from ..core.errors import require
 from ..core.graph import Graph
 from ..core.op import Joint, defop, ops
+from ..core.prune import trim_loop
 from ..core.pushforward import jvp_graph
 from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec, shape_text
@@ -383,6 +384,7 @@ def _split_dual(
     batch=batch_loop,
     region_specs={"body": inputs_of_body, "cond": inputs_of_test},
     traits=(*REGION, "ragged", "polls"),
+    trim=trim_loop,
 )
 def loop(
     *inputs: TensorSpec,
