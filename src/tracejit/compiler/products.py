@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.dim import Size, UnknownSize
 from ..core.graph import Graph, Node, Value
-from ..core.op import OPS
+from ..core.op import OPS, ops
 from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..ops.regions import loop_parts
@@ -153,7 +153,7 @@ class _Body:
 
 def _is_product(node: Node | None) -> bool:
     """A product of two matrices of floats that is not tiny?"""
-    if node is None or node.op.name != "matmul":
+    if node is None or node.op is not ops.matmul:
         return False
     a, b = (v.spec for v in node.inputs)
     if len(a.shape) != 2 or len(b.shape) != 2 or a.dtype not in (np.float32, np.float64):
@@ -257,7 +257,7 @@ class _SummedProducts(_Behind):
 
     def _is_zero(self, value: Value) -> bool:
         node = self.made.get(value)
-        return node is not None and node.op.name == "fill" and node.attrs["value"] == 0
+        return node is not None and node.op is ops.fill and node.attrs["value"] == 0
 
     def _total(
         self, product: Node, body: _Body, stacks: Mapping[Value, Value], views: Sequence[Node]
@@ -345,7 +345,7 @@ class _Sum:
 def _terms(value: Value, body: _Body) -> list[Value]:
     """The values whose sum this is, each of its shape."""
     node = body.made.get(value)
-    parts = node.inputs if node is not None and node.op.name == "add" and body.reads[value] == 1 else ()
+    parts = node.inputs if node is not None and node.op is ops.add and body.reads[value] == 1 else ()
     if not parts or any(p.spec != value.spec for p in parts):
         return [value]
     return [t for p in parts for t in _terms(p, body)]
@@ -370,6 +370,6 @@ def _adding(body: Graph, sums: Sequence[_Sum]) -> tuple[Graph, dict[Value, Value
     for s in sums:
         total = copy.inputs[1 + s.carry]
         for term in s.rest:
-            total = copy.add(OPS["add"], (total, env[term]), {}, (term.spec,))[0]
+            total = copy.add(ops.add, (total, env[term]), {}, (term.spec,))[0]
         copy.outputs[s.carry] = total
     return copy, env

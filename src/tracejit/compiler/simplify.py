@@ -15,7 +15,7 @@ import numpy as np
 from ..core import settings
 from ..core.dispatch import in_place_of, state
 from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
-from ..core.op import OPS, Op
+from ..core.op import OPS, Op, ops
 from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..core.trace import trace
@@ -140,13 +140,13 @@ class Rewriter:
     def literal_of(self, value: Value) -> Any:
         """The number every element of `value` is, or None."""
         node = self.made.get(value)
-        while node is not None and node.op.name in ("reshape", "broadcast_to"):
+        while node is not None and node.op in (ops.reshape, ops.broadcast_to):
             node = self.made.get(node.inputs[0])
         if node is None:
             return None
-        if node.op.name == "fill":
+        if node.op is ops.fill:
             return node.attrs["value"]
-        if node.op.name == "constant" and node.attrs["value"].array.size == 1:
+        if node.op.literal and node.attrs["value"].array.size == 1:
             return node.attrs["value"].array.reshape(())[()]
         return None
 
@@ -165,12 +165,12 @@ class Rewriter:
         return (
             (scalar,)
             if specs[0].shape == ()
-            else self.emit(OPS["broadcast_to"], (scalar,), {"shape": specs[0].shape}, specs)
+            else self.emit(ops.broadcast_to, (scalar,), {"shape": specs[0].shape}, specs)
         )
 
     def constant(self, array: np.ndarray) -> Value:
         held = Constant.of(array)
-        return self.emit(OPS["constant"], (), {"value": held}, (TensorSpec(array.shape, array.dtype),))[0]
+        return self.emit(ops.constant, (), {"value": held}, (TensorSpec(array.shape, array.dtype),))[0]
 
     # ---- loop invariants ---------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Rewriter:
                     tuple(v.spec for v in node.outputs),
                 )
                 outside.update(zip(node.outputs, found, strict=True))
-                if node.inputs and node.op.name not in ("fill", "constant"):
+                if node.inputs:  # a literal is made where it is used
                     moved.update(zip(node.outputs, found, strict=True))
         if not moved:
             return attrs, inputs

@@ -86,6 +86,12 @@ class Constant:
         return hash(self.key)
 
 
+def literal(value: Value) -> np.ndarray | None:
+    """The array of a value that is a constant of its graph; None of any other."""
+    node = value.node
+    return node.attrs["value"].array if node is not None and node.op.literal else None
+
+
 @dataclass(eq=False)
 class Graph:
     """Inputs, nodes in an order they can run in, outputs.

@@ -59,7 +59,7 @@ class Count(Eager):
         self.calls: Counter[str] = Counter()
 
     def seen(self, op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if op.name == "constant":
+        if op.literal:
             return outputs
         self.calls[op.name] += 1
         for out in outputs:
@@ -101,7 +101,7 @@ class Perturb(Eager):
         self.random = np.random.default_rng(seed)
 
     def seen(self, op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if "free" in op.traits or op.name == "constant":
+        if "free" in op.traits:
             return outputs
         return tuple(Tensor(self._moved(t.array, inputs)) for t in outputs)
 

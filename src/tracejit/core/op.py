@@ -136,7 +136,8 @@ class Op:
         ``window`` (touches a part of its first input only), ``may_fail`` (fails for some values or sizes),
         ``polls`` (its code may have loops, its own or of graphs written in its place, that say where they are),
         ``rowwise`` (a row of the result depends on the same rows of the inputs alone), ``ragged`` (its `batch`
-        rule takes rows whose number differs between lanes), ``prints`` (left out where a graph is run again).
+        rule takes rows whose number differs between lanes), ``prints`` (left out where a graph is run again),
+        ``literal`` (its attribute `value` is the result), ``cheap`` (never kept for later: as soon made again).
     samples : tuple of Sample
         Arguments the generated tests use.
     """
@@ -167,6 +168,7 @@ class Op:
         self.elementwise = "elementwise" in self.traits
         self.multiple = "multiple" in self.traits
         self.runs_graphs = "runs_graphs" in self.traits
+        self.literal = "literal" in self.traits
         self.names_line = not self.traits.isdisjoint(
             ("may_fail", "polls")
         )  # its code may name the user's line

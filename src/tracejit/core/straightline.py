@@ -14,6 +14,7 @@ import numpy as np
 
 from .dispatch import Record
 from .graph import Graph, Node, Value
+from .op import ops
 from .tensor import Tensor
 from .trace import constant
 
@@ -227,7 +228,7 @@ def _without_units(graph: Graph, units: set[Value]) -> dict[Value, Value]:
     """Products with a seed that is one, and the other factor, which they equal."""
     same: dict[Value, Value] = {}
     for node in graph.nodes:
-        if node.op.name == "multiply":
+        if node.op is ops.multiply:
             a, b = node.inputs
             for one, other in ((a, b), (b, a)):
                 if one in units and other.spec == node.outputs[0].spec:

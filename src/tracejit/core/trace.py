@@ -23,7 +23,10 @@ from .tensor import Tensor, no_value
 
 
 @defop(
-    kernel=lambda *, value: value.array if isinstance(value, Constant) else value, vjp=(), lower="constant"
+    vjp=(),
+    kernel=lambda *, value: value.array if isinstance(value, Constant) else value,
+    lower="constant",
+    traits=("literal", "free"),
 )
 def constant(*, value: Constant) -> TensorSpec:
     """A literal array."""

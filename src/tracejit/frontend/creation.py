@@ -10,6 +10,7 @@ from ..core import settings
 from ..core.arrays import to_array
 from ..core.dispatch import as_tensor, tell
 from ..core.errors import at, user_location
+from ..core.graph import literal
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
@@ -106,7 +107,7 @@ def range_(
 
 
 def _is_later(x: Any) -> bool:
-    return bool(getattr(x, "is_symbolic", False)) and _literal(as_tensor(x)) is None
+    return bool(getattr(x, "is_symbolic", False)) and literal(as_tensor(x).value) is None
 
 
 def _counted_range(start: Any, limit: Any, delta: Any, dtype: np.dtype) -> Tensor:
@@ -137,15 +138,10 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
     if not isinstance(x, Tensor) and not hasattr(x, "__tensor__"):
         return to_array(x, dtype)
     tensor = as_tensor(x)
-    literal = _literal(tensor) if tensor.is_symbolic else None
+    held = literal(tensor.value) if tensor.is_symbolic else None
     if tensor.dtype.kind in "fc":
         tell("value", tensor)
-    return tensor.array if literal is None else literal
-
-
-def _literal(x: Tensor) -> np.ndarray | None:
-    node = x.value.node
-    return node.attrs["value"].array if node is not None and node.op.name == "constant" else None
+    return tensor.array if held is None else held
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.dispatch import Record, as_tensor
 from ..core.errors import GradientError, at, user_location
-from ..core.op import OPS, Joint, Op
+from ..core.op import OPS, Joint, Op, ops
 from ..core.scattered import dense
 from ..core.tensor import Tensor
 
@@ -127,4 +127,4 @@ def _adapted(op: Op, rule: Rule | None) -> Callable[[Record, Sequence[Any], Sequ
 
 def _zeros(y: Tensor) -> Tensor:
     from_spec = y.spec
-    return OPS["fill"](shape=from_spec.shape, value=0.0, dtype=from_spec.dtype)
+    return ops.fill(shape=from_spec.shape, value=0.0, dtype=from_spec.dtype)

@@ -130,7 +130,7 @@ def _results(graph: Graph, names: Sequence[str]) -> list[str]:
 
 def panel(graph: Graph, inputs: Sequence[str], title: str, outputs: Sequence[str]) -> Panel:
     """Lay out a graph, its regions included; literals do not get boxes of their own."""
-    literals = {n.outputs[0]: _literal(n.attrs["value"]) for n in graph.nodes if n.op.name == "constant"}
+    literals = {n.outputs[0]: _literal(n.attrs["value"]) for n in graph.nodes if n.op.literal}
     boxes: list[Box] = []
     edges: list[tuple[int, int]] = []
     made: dict[Value, int] = {}
@@ -140,7 +140,7 @@ def panel(graph: Graph, inputs: Sequence[str], title: str, outputs: Sequence[str
             made[value] = len(boxes)
             boxes.append(Box("input", name, short(value.spec), f"{name}: {value.spec}"))
     for node in graph.nodes:
-        if node.op.name == "constant":
+        if node.op.literal:
             continue
         edges += [(made[v], len(boxes)) for v in node.inputs if v in made]
         made.update(dict.fromkeys(node.outputs, len(boxes)))

@@ -132,7 +132,7 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),),
     linear=True,
     lower=Scalar("cast"),
-    traits=ELEMENTWISE,
+    traits=(*ELEMENTWISE, "cheap"),
     prepare=cast_prepare,
     samples=(
         sample((2, 3), dtype=np.dtype("float64"), complex=True),

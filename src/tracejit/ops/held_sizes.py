@@ -150,7 +150,7 @@ def size_of(x: Tensor) -> Size:
     if held is not None:
         return held[0]
     node = x._payload.node
-    if node is not None and node.op.name == "multiply" and not any(v.spec.shape for v in node.inputs):
+    if node is not None and node.op is ops.multiply and not any(v.spec.shape for v in node.inputs):
         a, b = (size_of(Tensor(v, v.spec)) for v in node.inputs)
         return a * b
     (size,) = counting(x).shape
@@ -175,7 +175,7 @@ def _original(value: Value) -> Value:
     """The integer before it was captured or cast."""
     value = _outside(value)
     node = value.node
-    if node is None or node.op.name not in ("cast", "identity") or node.inputs[0].spec.dtype.kind not in "iu":
+    if node is None or node.op not in (ops.cast, ops.identity) or node.inputs[0].spec.dtype.kind not in "iu":
         return value
     return _original(node.inputs[0])
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.failures import FAILURES
+from ..core.graph import literal
 from ..core.op import defop, ops
 from ..core.spec import TensorSpec
 from .arithmetic import ELEMENTARY, matched, numbers, pairs
@@ -47,8 +48,7 @@ def _known(x: Any) -> np.ndarray | None:
     """The values of an eager tensor or of a constant of the trace."""
     if not x.is_symbolic:
         return x.array
-    node = x.value.node
-    return node.attrs["value"].array if node is not None and node.op.name == "constant" else None
+    return literal(x.value)
 
 
 def _integer_powers(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
