@@ -137,6 +137,7 @@ class Op:
         ``polls`` (its code may have loops, its own or of graphs written in its place, that say where they are),
         ``rowwise`` (a row of the result depends on the same rows of the inputs alone), ``ragged`` (its `batch`
         rule takes rows whose number differs between lanes), ``prints`` (left out where a graph is run again),
+        ``takes_out`` (gives a Python number: what depends on it is out of sight), ``internal`` (nobody calls it),
         ``literal`` (its attribute `value` is the result), ``cheap`` (never kept for later: as soon made again).
     samples : tuple of Sample
         Arguments the generated tests use.

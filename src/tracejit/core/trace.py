@@ -26,7 +26,7 @@ from .tensor import Tensor, no_value
     vjp=(),
     kernel=lambda *, value: value.array if isinstance(value, Constant) else value,
     lower="constant",
-    traits=("literal", "free"),
+    traits=("literal", "free", "internal"),
 )
 def constant(*, value: Constant) -> TensorSpec:
     """A literal array."""

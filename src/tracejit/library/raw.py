@@ -8,18 +8,10 @@ from typing import Any
 from ..core.op import OPS, Joint, Op
 from .image import adjust_contrast
 
-#: Ops that hold graphs or the state of a trace: nothing one can call.
-_INTERNAL = frozenset(
-    {
-        *("loop", "loop_gradient", "cond", "call", "custom", "custom_tangents", "own_value"),
-        *("read", "constant", "implicit", "blank"),
-    }
-)
-
 
 def type_names() -> list[str]:
     """The type names of the ops that can be called, sorted."""
-    return sorted(op.type_name for op in OPS.values() if op.name not in _INTERNAL)
+    return sorted(op.type_name for op in OPS.values() if "internal" not in op.traits)
 
 
 def by_type_name(name: str) -> Callable[..., Any]:
@@ -34,7 +26,7 @@ def by_type_name(name: str) -> Callable[..., Any]:
     if name == "AdjustContrastv2":
         return adjust_contrast  # the op itself is its last step
     for op in OPS.values():
-        if op.type_name == name and op.name not in _INTERNAL:
+        if op.type_name == name and "internal" not in op.traits:
             return op
     raise AttributeError(f"no op has the type name {name!r}")
 

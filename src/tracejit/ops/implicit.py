@@ -236,7 +236,7 @@ def _jvp(record: Record, ts: list) -> list:
     jvp=_jvp,
     lower=Expand(lambda *tensors, unknowns, **attrs: tensors[:unknowns]),
     region_specs={"residual": inputs_of_op},
-    traits=("multiple", "runs_graphs", "polls"),
+    traits=("multiple", "runs_graphs", "polls", "internal"),
 )
 def implicit(
     *inputs: TensorSpec,

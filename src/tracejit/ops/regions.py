@@ -17,7 +17,7 @@ from ..core.tensor import Tensor
 from ..core.trace import replay
 
 #: Traits of the ops that hold graphs.
-REGION = ("multiple", "runs_graphs", "expensive")
+REGION = ("multiple", "runs_graphs", "expensive", "internal")
 #: The spec of a loop's index and trip count.
 INDEX = TensorSpec((), np.dtype(np.int64))
 
