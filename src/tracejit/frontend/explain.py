@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 
 from ..core.errors import Location
 from ..core.graph import Graph
+from ..core.op import ops
 from ..core.tensor import Tensor
 from .losses import Flow, call_flows
 from .recording import carries
 from .trail import Event, Step
-
-#: Ops in which a part may be taken out of sight.
-GRAPHS = ("call", "cond", "loop", "custom", "number")
 
 REMEDIES = {
     "connected": "nothing is wrong",
@@ -208,10 +206,10 @@ def _blocked(step: Step, slopes: dict[int, Step | None]) -> Explanation:
         inner = _inside(step.attrs["graph"], entries)
         if inner is not None:
             return inner
-    if op.name == "number":
+    if "takes_out" in op.traits:
         text = "what depends on the source was converted to a Python number here"
         return Explanation("numpy", text, step.location, nearest)
-    if op.name == "stop_gradient":
+    if op is ops.stop_gradient:
         return Explanation("stop_gradient", "stop_gradient ends the way here", step.location, nearest)
     if op.vjp is None and op.partial is None:
         return Explanation(
@@ -312,7 +310,9 @@ def _behind(q: Question) -> tuple[set[int], set[int]]:
         seen.add(at)
         if at in made:
             step = made[at]
-            todo += step.inputs if step.op.name != "read" else step.inputs[1:]  # the handle, not what it held
+            todo += (
+                step.inputs if step.op is not ops.read else step.inputs[1:]
+            )  # the handle, not what it held
             if not step.inputs:
                 leaves.add(at)
         else:
@@ -340,7 +340,7 @@ def partly_lost(q: Question) -> Explanation | None:
             return Explanation("partly lost", text, event.location, _about(slopes[event.serial]))
     for step in q.steps:
         if (
-            step.op.name in GRAPHS
+            (step.op.runs_graphs or "takes_out" in step.op.traits)
             and any(s in slopes for s in step.inputs)
             and behind.intersection(step.outputs)
         ):

@@ -100,14 +100,14 @@ class Guard(Recording):
     def record(self, record: Record) -> None:
         """Listen to one call."""
         super().record(record)
-        if record.op.name == "number" or record.op.runs_graphs:
+        if record.op.runs_graphs or "takes_out" in record.op.traits:
             self._look_into(record)
         if self._left or self._suspect:
             self._judge(record)
 
     def _look_into(self, record: Record) -> None:
         """Does a compiled function or a loop take a value out of sight by itself?"""
-        if record.op.name != "number" and not any(map(takes_out, graphs_of(record.attrs))):
+        if "takes_out" not in record.op.traits and not any(map(takes_out, graphs_of(record.attrs))):
             return
         found = call_flows(record, [Flow(self.carries(t), None) for t in record.inputs])
         for t, flow in zip(record.outputs, found, strict=True):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import Location
 from ..core.graph import Graph, Node
+from ..core.op import ops
 from ..ops.regions import loop_parts
 from .recording import carries
 
@@ -35,7 +36,8 @@ def takes_out(graph: Graph) -> bool:
     graph = whole(graph)
     if "takes_out" not in graph.derived:
         graph.derived["takes_out"] = any(
-            node.op.name == "number" or any(map(takes_out, graphs_of(node.attrs))) for node in graph.nodes
+            "takes_out" in node.op.traits or any(map(takes_out, graphs_of(node.attrs)))
+            for node in graph.nodes
         )
     return graph.derived["takes_out"]
 
@@ -63,9 +65,9 @@ def flows(graph: Graph, inputs: Sequence[Flow]) -> list[Flow]:
 def call_flows(node: Node | Any, given: list[Flow]) -> list[Flow]:
     """The same for one call, a node or a record."""
     name, attrs, count = node.op.name, node.attrs, len(node.outputs)
-    if name == "number":
+    if "takes_out" in node.op.traits:
         return [Flow(False, node.location)] if given[0].carries else [Flow(False, given[0].lost)]
-    if name == "read":
+    if node.op is ops.read:
         value, handle = given  # reading starts a new history
         return [Flow(handle.carries, value.lost)]
     if name == "call":

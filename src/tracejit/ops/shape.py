@@ -363,7 +363,7 @@ def stop_gradient(input: TensorSpec) -> TensorSpec:
     vjp=(None,),
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.number(x),
-    traits=(*FREE, "rowwise"),
+    traits=(*FREE, "rowwise", "takes_out"),
     samples=(sample((2,), complex=True),),
 )
 def number(input: TensorSpec) -> TensorSpec:
