@@ -126,6 +126,8 @@ class Op:
         For ops that hold graphs: by attribute, in order, ``(input specs, attrs) -> specs`` that the graph is run on.
     trim : callable, optional
         For ops that hold graphs: ``(node, live) -> node`` without the parts that no live value needs.
+    size_rule : callable, optional
+        ``(node, sizes of each input) -> sizes``: the sizes in a result of integers; None where it holds no sizes.
     options : tuple of str
         Keywords that `prepare` takes besides the attributes.
     traits : frozenset of str
@@ -156,6 +158,7 @@ class Op:
     batch: Rule | None = None
     region_specs: Mapping[str, Rule] | None = None
     trim: Rule | None = None
+    size_rule: Rule | None = None
     options: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()
     samples: tuple[Sample, ...] = ()

@@ -27,6 +27,7 @@ from .tensor import Tensor, no_value
     kernel=lambda *, value: value.array if isinstance(value, Constant) else value,
     lower="constant",
     traits=("literal", "free", "internal"),
+    size_rule=lambda node, inputs: tuple(np.ravel(node.attrs["value"].array).tolist()),
 )
 def constant(*, value: Constant) -> TensorSpec:
     """A literal array."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.dim import maximum as larger_size
 from ..core.dispatch import as_tensor, promote
 from ..core.errors import DtypeError
 from ..core.op import defop, numeric, ops, ordered, sample
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
+from .held_sizes import each_size, same_sizes
 from .lowering import Compose, Scalar
 
 ELEMENTWISE = ("elementwise",)
@@ -141,6 +144,7 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
         sample((2,), dtype=np.dtype("float32")),
         sample((3,), dtype=np.dtype("bool"), complex=True),
     ),
+    size_rule=same_sizes,
 )
 def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
     """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part."""
@@ -159,6 +163,7 @@ def cast_back(g: Any, dtype: np.dtype) -> Any:
     prepare=matched,
     traits=ELEMENTWISE,
     samples=pairs(),
+    size_rule=each_size(operator.add),
 )
 def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x + y``, element by element."""
@@ -172,6 +177,7 @@ def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     prepare=matched,
     traits=ELEMENTWISE,
     samples=pairs(),
+    size_rule=each_size(operator.sub),
 )
 def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x - y``, element by element."""
@@ -185,6 +191,7 @@ def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     prepare=matched,
     traits=ELEMENTWISE,
     samples=pairs(),
+    size_rule=each_size(operator.mul),
 )
 def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x * y``, element by element."""
@@ -210,6 +217,7 @@ def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     lower=Scalar("neg"),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
+    size_rule=lambda node, inputs: tuple([-s for s in inputs[0]]),
 )
 def negative(x: TensorSpec) -> TensorSpec:
     """``-x``, element by element."""
@@ -289,7 +297,12 @@ def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
     }
 
 
-@defop(kernel=np.maximum, lower=Scalar("max"), **_first_wins(lambda a, b: ops.less_equal(b, a)))
+@defop(
+    kernel=np.maximum,
+    lower=Scalar("max"),
+    size_rule=each_size(larger_size),
+    **_first_wins(lambda a, b: ops.less_equal(b, a)),
+)
 def maximum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The larger of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
     return ordered(broadcast(x, y))
@@ -411,6 +424,7 @@ def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     prepare=matched,
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0, complex=False),
+    size_rule=each_size(operator.floordiv),
 )
 def floordiv(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x // y`` rounded down; integers divided by zero give 0. No gradient flows through it."""

@@ -7,7 +7,6 @@ counting: a loop that runs so often makes an axis as long. Knows of no op but ho
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -66,7 +65,7 @@ def _sources(value: Value) -> Sequence[Any]:
     if len(value.spec.shape) > 1:
         return ()
     if node is not None:
-        return node.inputs if node.op.name in _RULES else ()
+        return node.inputs if node.op.size_rule is not None else ()
     outside = _outside(value)
     return () if outside is value else (outside,)
 
@@ -79,7 +78,7 @@ def _passed_on(value: Value) -> Held | None:
         return None
     if node is None:
         return held[0]
-    rule = _RULES.get(node.op.name)
+    rule = node.op.size_rule
     return None if rule is None else rule(node, [h for h in held if h is not None])
 
 
@@ -93,48 +92,25 @@ def _outside(value: Any) -> Any:
     return value
 
 
-def _arithmetic(f: Callable[[Size, Size], Size]) -> Callable[[Node, Sequence[Held]], Held | None]:
-    def each(node: Node, inputs: Sequence[Held]) -> Held | None:
+# ---- how ops pass sizes on ------------------------------------------------------------------------------
+
+
+def each_size(f: Callable[[Size, Size], Size]) -> Callable[[Node, Sequence[Held]], Held | None]:
+    """The rule of arithmetic: `f` of one size of either input, element by element."""
+
+    def rule(node: Node, inputs: Sequence[Held]) -> Held | None:
         a, b = inputs
         n = max(len(a), len(b))
         if {len(a), len(b)} - {1, n}:
             return None
         return tuple(map(f, a * (n // len(a)), b * (n // len(b)))) if n else ()
 
-    return each
+    return rule
 
 
-def _floordiv(a: Size, b: Size) -> Size:
-    return a // b
-
-
-def _part(node: Node, inputs: Sequence[Held]) -> Held | None:
-    ((start, count, step),) = node.attrs["slices"]
-    if not all(isinstance(k, int) for k in (start, count, step)):
-        return None
-    return tuple(inputs[0][start + k * step] for k in range(count))
-
-
-def _integers(node: Node, inputs: Sequence[Held]) -> Held | None:
+def same_sizes(node: Node, inputs: Sequence[Held]) -> Held | None:
+    """The rule of what leaves integers as they are."""
     return inputs[0] if node.outputs[0].spec.dtype.kind in "iu" else None
-
-
-_RULES: dict[str, Callable[[Node, Sequence[Held]], Held | None]] = {
-    "add": _arithmetic(lambda a, b: a + b),
-    "cast": _integers,
-    "concat": lambda node, inputs: tuple(chain(*inputs)),
-    "constant": lambda node, inputs: tuple(np.ravel(node.attrs["value"].array).tolist()),
-    "floordiv": _arithmetic(_floordiv),
-    "identity": _integers,
-    "maximum": _arithmetic(maximum),
-    "negative": lambda node, inputs: tuple([-s for s in inputs[0]]),
-    "multiply": _arithmetic(lambda a, b: a * b),
-    "reshape": _integers,
-    "size_value": lambda node, inputs: (node.attrs["size"],),
-    "slice": _part,
-    "subtract": _arithmetic(lambda a, b: a - b),
-    "transpose": _integers,
-}
 
 
 # ---- sizes by counting ----------------------------------------------------------------------------------

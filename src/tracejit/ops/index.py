@@ -54,6 +54,13 @@ def sliced(x: TensorSpec, slices: Slices) -> TensorSpec:
 _INSIDE = ((1, 2, 1), (2, 3, -1))
 
 
+def _sizes_taken(node: Any, inputs: Sequence[tuple[Size, ...]]) -> tuple[Size, ...] | None:
+    ((start, count, step),) = node.attrs["slices"]
+    if not all(isinstance(k, int) for k in (start, count, step)):
+        return None
+    return tuple(inputs[0][start + k * step] for k in range(count))
+
+
 @defop(
     kernel=lambda x, *, slices: x[python_slices(slices)],
     vjp=(lambda g, y, x, *, slices: Scattered(x.spec, (("slice", slices, g),)),),
@@ -66,6 +73,7 @@ _INSIDE = ((1, 2, 1), (2, 3, -1))
         sample((4,), slices=((0, 2, 2),)),
         sample((4,), slices=((1, 0, 1),)),
     ),
+    size_rule=_sizes_taken,
 )
 def slice_(x: TensorSpec, *, slices: Slices) -> TensorSpec:
     """Static slices: ``(start, size, step)`` per axis, steps may be negative."""

@@ -193,6 +193,7 @@ def size_tensor(size: Size) -> Any:
     batch=batch_size_value,
     traits=("ragged",),
     samples=(sample(size=3),),
+    size_rule=lambda node, inputs: (node.attrs["size"],),
 )
 def size_value(*, size: Size) -> TensorSpec:
     """The value of a size."""

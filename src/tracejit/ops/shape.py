@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..core.scattered import dense
 from ..core.spec import TensorSpec, shape_text
 from .arithmetic import matched
 from .batch import batch_concat, batch_fill, batch_transpose
-from .held_sizes import size_of, sizes_in
+from .held_sizes import same_sizes, size_of, sizes_in
 from .lowering import Nests, Reindex
 from .reduce import axes_of, one_axis, whole
 
@@ -86,6 +87,7 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         sample((4,), shape=(2, 1, 2)),
         sample((), shape=(1,)),
     ),
+    size_rule=same_sizes,
 )
 def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """The same elements in another shape; one size may be -1."""
@@ -151,6 +153,7 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
     batch=batch_transpose,
     samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
+    size_rule=same_sizes,
 )
 def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     """Axes in another order; by default reversed."""
@@ -249,6 +252,7 @@ def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
     lower=Nests(_concat_nests),
     batch=batch_concat,
     samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
+    size_rule=lambda node, inputs: tuple(chain(*inputs)),
 )
 def concat(*values: TensorSpec, axis: int) -> TensorSpec:
     """Join tensors along an existing axis; takes a list or several arguments."""
@@ -339,6 +343,7 @@ def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
     batch=lambda batch, x: ops.identity(x),
     traits=(*FREE, "rowwise"),
     samples=(sample((2,), complex=True),),
+    size_rule=same_sizes,
 )
 def identity(input: TensorSpec) -> TensorSpec:
     """`input` itself, as a new tensor."""
