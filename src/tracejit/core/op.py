@@ -110,6 +110,9 @@ class Op:
         Otherwise: ``(g, y, *xs, **attrs) -> cotangent`` per input, None for an input that carries none.
     jvp : callable, optional
         ``(record, tangents) -> tangents of the outputs``; found from `partial`, linearity or `vjp` when absent.
+    vanishes_where : str or callable, optional
+        In words, under which condition nothing passes to an input: a text, or ``(record, position) -> text``. Values
+        stand in it as ``{this}``, the input at that position, and ``{other}``, of two inputs the other one.
     linear : bool
         Linear in each differentiable input separately: the jvp applies the op to tangents.
     lower : object
@@ -151,6 +154,7 @@ class Op:
     partial: tuple[Rule | None, ...] | None = None
     vjp: tuple[Rule | None, ...] | Joint | None = None
     jvp: Rule | None = None
+    vanishes_where: str | Callable[[Any, int], str] | None = None
     linear: bool = False
     lower: Any = None
     prepare: Rule | None = None

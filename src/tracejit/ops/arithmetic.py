@@ -184,6 +184,17 @@ def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     return numbers(x, y)
 
 
+def one_factor_is_zero(record: Any, i: int) -> str:
+    """Where the derivative of a product vanishes."""
+    if record.inputs[0].serial == record.inputs[1].serial:
+        return "its argument is 0"
+    if not record.inputs[1 - i].array.any():
+        return "the other factor is 0: {other}"
+    return (
+        "the other factor, {other}, is 0 where this argument matters, or the product too small for its dtype"
+    )
+
+
 @defop(
     kernel=np.multiply,
     partial=(lambda y, a, b: b, lambda y, a, b: a),
@@ -192,10 +203,19 @@ def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=pairs(),
     size_rule=each_size(operator.mul),
+    vanishes_where=one_factor_is_zero,
 )
 def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x * y``, element by element."""
     return broadcast(x, y)
+
+
+def _quotient_is_flat(record: Any, i: int) -> str:
+    if i == 0:
+        return "the divisor is infinite, or so large that the result is 0: {other}"
+    return (
+        "the divisor is very large: {this}" if record.inputs[0].array.any() else "the dividend is 0: {other}"
+    )
 
 
 @defop(
@@ -205,6 +225,7 @@ def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     prepare=quotients,
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0),
+    vanishes_where=_quotient_is_flat,
 )
 def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x / y``, element by element; integers are divided as float64, those of 8 and 16 bits as float32."""
@@ -235,6 +256,7 @@ def _zero(like: Any) -> Any:
     lower=Scalar("sign"),
     traits=ELEMENTWISE,
     samples=unary(0.5, 2.0),
+    vanishes_where="it is flat: its derivative is 0 everywhere, also at: {this}",
 )
 def sign(x: TensorSpec) -> TensorSpec:
     """-1, 0 or 1 by the sign of `x`, NaN for NaN; the derivative is 0, at the jump too."""
@@ -271,13 +293,14 @@ def _abs_vjp(g: Any, y: Any, x: Any) -> Any:
     lower=Scalar("abs"),
     traits=ELEMENTWISE,
     samples=unary(0.5, 2.0, complex=True),
+    vanishes_where="its argument is 0: {this}",
 )
 def abs(x: TensorSpec) -> TensorSpec:
     """Absolute value; the derivative at 0 is 0."""
     return TensorSpec(numeric(x).shape, {"c": f"float{x.dtype.itemsize * 4}"}.get(x.dtype.kind, x.dtype))
 
 
-def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
+def _first_wins(relation: str, larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
     def jvp(record: Any, ts: list) -> list:
         a, b = record.inputs
         ta, tb = (
@@ -291,6 +314,7 @@ def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
             lambda g, y, a, b: ops.where(larger(a, b), 0.0, g),
         ),
         "jvp": jvp,
+        "vanishes_where": f"the other argument, {{other}}, is {relation} than this one, {{this}}, everywhere",
         "prepare": matched,
         "traits": ELEMENTWISE,
         "samples": pairs(complex=False),
@@ -301,14 +325,14 @@ def _first_wins(larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
     kernel=np.maximum,
     lower=Scalar("max"),
     size_rule=each_size(larger_size),
-    **_first_wins(lambda a, b: ops.less_equal(b, a)),
+    **_first_wins("larger", lambda a, b: ops.less_equal(b, a)),
 )
 def maximum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The larger of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
     return ordered(broadcast(x, y))
 
 
-@defop(kernel=np.minimum, lower=Scalar("min"), **_first_wins(lambda a, b: ops.less_equal(a, b)))
+@defop(kernel=np.minimum, lower=Scalar("min"), **_first_wins("smaller", lambda a, b: ops.less_equal(a, b)))
 def minimum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The smaller of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
     return ordered(broadcast(x, y))
@@ -320,6 +344,7 @@ def minimum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     lower=Compose(lambda x: x * x),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
+    vanishes_where="its argument is 0: {this}",
 )
 def square(x: TensorSpec) -> TensorSpec:
     """``x * x``, element by element."""

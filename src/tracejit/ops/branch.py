@@ -100,6 +100,9 @@ def _captured(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequenc
     region_specs={"then": _captured, "orelse": _captured},
     traits=REGION,
     trim=trim_cond,
+    vanishes_where=lambda record, i: (
+        f"the branch taken, for {bool(record.inputs[0].array)}, does not depend on the source"
+    ),
 )
 def cond(pred: TensorSpec, *captured: TensorSpec, then: Graph, orelse: Graph) -> tuple[TensorSpec, ...]:
     """Run one of two graphs on the captured tensors, by a scalar bool."""

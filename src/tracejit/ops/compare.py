@@ -122,6 +122,13 @@ def _where_jvp(record: Any, ts: list) -> list:
     return [ops.where(record.inputs[0], *(0.0 if t is None else t for t in ts[1:]))]
 
 
+def _other_is_chosen(record: Any, i: int) -> str:
+    if i == 0:
+        return "its condition has no derivative"
+    which = "false" if i == 1 else "true"
+    return f"the condition is {which} everywhere that this argument would matter, so the other one is chosen"
+
+
 @defop(
     kernel=lambda c, a, b: np.where(c, a, b),
     vjp=(None, lambda g, y, c, a, b: ops.where(c, g, 0.0), lambda g, y, c, a, b: ops.where(c, 0.0, g)),
@@ -133,6 +140,7 @@ def _where_jvp(record: Any, ts: list) -> list:
         sample((2, 3), (2, 3), (2, 3), dtypes=("bool", "float", "float"), complex=True),
         sample((3,), (2, 1), (), dtypes=("bool", "float", "float"), complex=True),
     ),
+    vanishes_where=_other_is_chosen,
 )
 def where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """`x` where the condition holds, else `y`; the three broadcast together."""

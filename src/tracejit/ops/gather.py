@@ -135,6 +135,7 @@ def _batch_gather(batch: Batch, x: Tensor, indices: Tensor, *, axis: int, batch_
         sample((2, 4, 3), (2, 5), axis=1, batch_dims=1, dtypes=("float", "index:4"), complex=True),
         sample((2, 3, 4), (2,), axis=2, batch_dims=1, dtypes=("float", "index:4")),
     ),
+    vanishes_where="the indices name no element that depends on the source, in: {this}",
 )
 def gather(x: TensorSpec, indices: TensorSpec, *, axis: int, batch_dims: int = 0) -> TensorSpec:
     """Elements of `x` along `axis` at integer `indices` (negative ones count from the end)."""

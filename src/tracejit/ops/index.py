@@ -74,6 +74,7 @@ def _sizes_taken(node: Any, inputs: Sequence[tuple[Size, ...]]) -> tuple[Size, .
         sample((4,), slices=((1, 0, 1),)),
     ),
     size_rule=_sizes_taken,
+    vanishes_where="the elements taken do not depend on the source, in: {this}",
 )
 def slice_(x: TensorSpec, *, slices: Slices) -> TensorSpec:
     """Static slices: ``(start, size, step)`` per axis, steps may be negative."""
@@ -225,6 +226,7 @@ def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices)
     batch=batch_slice_set,
     traits=("window",),
     samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True), sample((4,), (), slices=((0, 2, 2),))),
+    vanishes_where="every element that depends on the source is overwritten, in: {this}",
 )
 def slice_set(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
     """`x` with static slices replaced by `v`."""
@@ -286,6 +288,7 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
         sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
         sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4")),
     ),
+    vanishes_where="the elements taken do not depend on the source, in: {this}",
 )
 def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...]) -> TensorSpec:
     """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out."""

@@ -16,7 +16,7 @@ from ..core.scattered import dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from ..core.tensor import Tensor
 from ..core.trace import trace
-from .arithmetic import matched
+from .arithmetic import matched, one_factor_is_zero
 from .batch import batch_matmul, batch_solve
 from .lowering import Expand, Structure
 from .regions import INDEX
@@ -75,6 +75,7 @@ def swapped(x: Any) -> Any:
         sample((2, 1, 2, 3), (4, 3, 1)),
         sample((1, 3), (3, 1), complex=True),
     ),
+    vanishes_where=one_factor_is_zero,
 )
 def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes."""

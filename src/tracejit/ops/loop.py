@@ -375,6 +375,11 @@ def _split_dual(
     return [*t_carry, None, *(next(take) if f else None for f in connected[c:])]
 
 
+def _no_iteration_passes(record: Record, i: int) -> str:
+    trips = record.outputs[record.attrs["carries"]].array
+    return "no iteration passes the gradient on" if trips else "it runs for no iteration"
+
+
 @defop(
     kernel=_loop_kernel,
     vjp=Joint(_loop_vjp),
@@ -385,6 +390,7 @@ def _split_dual(
     region_specs={"body": inputs_of_body, "cond": inputs_of_test},
     traits=(*REGION, "ragged", "polls"),
     trim=trim_loop,
+    vanishes_where=_no_iteration_passes,
 )
 def loop(
     *inputs: TensorSpec,

@@ -139,6 +139,7 @@ def _batch_scatter_set(
         sample((2, 3, 4), (2, 5), (2, 3, 5), axis=2, batch_dims=1, dtypes=("float", "index:4", "float")),
         sample((2, 4), (2,), (2,), axis=1, batch_dims=1, dtypes=("float", "index:4", "float")),
     ),
+    vanishes_where="every element that depends on the source is overwritten, in: {this}",
 )
 def scatter_set(
     x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int, batch_dims: int = 0

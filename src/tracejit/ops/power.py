@@ -65,6 +65,14 @@ def _integer_powers(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], 
     return (x, y), attrs
 
 
+def _power_is_flat(record: Any, i: int) -> str:
+    if i == 1:
+        return "the base is {other}, so that the exponent, {this}, does not matter"
+    if record.inputs[1].array.any():
+        return "the base is {this} with the exponent {other}"
+    return "the exponent is 0, and the result 1 whatever the base"
+
+
 @defop(
     kernel=_pow_kernel,
     partial=(_power_partial, _exponent_partial),
@@ -72,6 +80,7 @@ def _integer_powers(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], 
     prepare=_integer_powers,
     traits=ELEMENTARY,
     samples=pairs(0.5, 2.0),
+    vanishes_where=_power_is_flat,
 )
 def pow(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x ** y``, element by element, with NumPy's special values. ValueError for integers to a negative power."""

@@ -139,6 +139,7 @@ def _min_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
     prepare=_reduction,
     traits=("reduce", "expensive"),
     samples=_REAL_SHAPES,
+    vanishes_where="the maximum is at elements that do not depend on the source, in: {this}",
 )
 def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Largest element over the axes in `axis`; NaN wins; -inf when there is none. Ties share the gradient."""
@@ -155,6 +156,7 @@ def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     prepare=_reduction,
     traits=("reduce", "expensive"),
     samples=_REAL_SHAPES,
+    vanishes_where="the minimum is at elements that do not depend on the source, in: {this}",
 )
 def reduce_min(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Smallest element over the axes in `axis`; NaN wins; inf when there is none. Ties share the gradient."""

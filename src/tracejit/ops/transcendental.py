@@ -12,6 +12,9 @@ from ..core.spec import TensorSpec
 from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unary
 from .lowering import Compose, Scalar
 
+SATURATED = "its argument is so large that the result no longer changes: {this}"
+UNDERFLOWN = "its argument is so small that the result is 0: {this}"
+
 
 @defop(
     kernel=np.sqrt,
@@ -31,6 +34,7 @@ def sqrt(x: TensorSpec) -> TensorSpec:
     lower=Scalar("exp"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
+    vanishes_where=UNDERFLOWN,
 )
 def exp(x: TensorSpec) -> TensorSpec:
     """Exponential function."""
@@ -103,6 +107,7 @@ def sin(x: TensorSpec) -> TensorSpec:
     lower=Scalar("cos"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
+    vanishes_where="its argument is 0, where it is flat: {this}",
 )
 def cos(x: TensorSpec) -> TensorSpec:
     """Cosine of an angle in radians."""
@@ -115,6 +120,7 @@ def cos(x: TensorSpec) -> TensorSpec:
     lower=Scalar("tanh"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
+    vanishes_where=SATURATED,
 )
 def tanh(x: TensorSpec) -> TensorSpec:
     """Hyperbolic tangent."""
@@ -134,6 +140,7 @@ def _sigmoid_kernel(x: np.ndarray) -> np.ndarray:
     lower=Scalar("sigmoid"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
+    vanishes_where=SATURATED,
 )
 def sigmoid(x: TensorSpec) -> TensorSpec:
     """``1 / (1 + exp(-x))``, without overflow for real numbers."""
@@ -192,6 +199,7 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     lower=Scalar("softplus"),
     traits=ELEMENTARY,
     samples=unary(),
+    vanishes_where=UNDERFLOWN,
 )
 def softplus(x: TensorSpec) -> TensorSpec:
     """``log(1 + exp(x))``, without overflow."""
@@ -205,6 +213,7 @@ def softplus(x: TensorSpec) -> TensorSpec:
     lower=Compose(lambda x: ops.maximum(x, 0)),
     traits=ELEMENTWISE,
     samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
+    vanishes_where="no element of its argument is positive: {this}",
 )
 def relu(features: TensorSpec) -> TensorSpec:
     """``maximum(features, 0)``, with derivative 0 at 0.
@@ -230,6 +239,7 @@ _erf_of = np.frompyfunc(math.erf, 1, 1)
     lower=Scalar("erf"),
     traits=ELEMENTARY,
     samples=unary(),
+    vanishes_where=SATURATED,
 )
 def erf(x: TensorSpec) -> TensorSpec:
     """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
