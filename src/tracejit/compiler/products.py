@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.dim import Size, UnknownSize
 from ..core.graph import Graph, Node, Value
-from ..core.op import OPS, ops
+from ..core.op import Op, ops
 from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..ops.regions import loop_parts
@@ -31,13 +31,6 @@ SMALLEST = 512
 SHORTEST = 8
 #: Bytes that rows added for one product may take.
 LARGEST = 256 * 2**20
-
-#: Ops that only look at their operand: an array of rows is looked at in the same way.
-VIEWS: Mapping[str, Callable[[Size, Mapping[str, Any]], dict[str, Any]]] = {
-    "reshape": lambda rows, attrs: {"shape": (rows, *attrs["shape"])},
-    "transpose": lambda rows, attrs: {"perm": (0, *(p + 1 for p in attrs["perm"]))},
-    "slice": lambda rows, attrs: {"slices": ((0, rows, 1), *attrs["slices"])},
-}
 
 
 def multiply_rows(graph: Graph) -> Graph:
@@ -96,28 +89,29 @@ class _Rewriter(ABC):
         self.made.update(dict.fromkeys(found, self.new.nodes[-1]))
         return found
 
-    def make(self, op: str, *values: Value, **attrs: Any) -> Value:
-        specs = OPS[op].specs(tuple(v.spec for v in values), attrs)
-        return self.add(Node(OPS[op], values, attrs, tuple(Value(s, self.new) for s in specs), None))[0]
+    def make(self, op: Op, *values: Value, **attrs: Any) -> Value:
+        specs = op.specs(tuple(v.spec for v in values), attrs)
+        return self.add(Node(op, values, attrs, tuple(Value(s, self.new) for s in specs), None))[0]
 
     def viewed(self, stack: Value, views: Sequence[Node]) -> Value:
         """An array of rows, each looked at through the views."""
         for view in views:
-            stack = self.make(view.op.name, stack, **VIEWS[view.op.name](stack.spec.shape[0], view.attrs))
+            assert view.op.over_rows is not None
+            stack = self.make(view.op, stack, **view.op.over_rows(stack.spec.shape[0], view.attrs))
         return stack
 
     def reshaped(self, value: Value, *shape: Size) -> Value:
-        return value if value.spec.shape == shape else self.make("reshape", value, shape=shape)
+        return value if value.spec.shape == shape else self.make(ops.reshape, value, shape=shape)
 
     def turned(self, value: Value, *perm: int) -> Value:
-        return self.make("transpose", value, perm=perm)
+        return self.make(ops.transpose, value, perm=perm)
 
     def multiplied(self, stack: Value, matrix: Value, side: int) -> Value:
         """``stack[i] @ matrix`` (side 0) or ``matrix @ stack[i]`` (side 1) for every i."""
         if side:
             return self.across(self.multiplied(self.across(stack), self.turned(matrix, 1, 0), 0))
         count, m, k = stack.spec.shape
-        flat = self.make("matmul", self.reshaped(stack, count * m, k), matrix)
+        flat = self.make(ops.matmul, self.reshaped(stack, count * m, k), matrix)
         return self.reshaped(flat, count, m, matrix.spec.shape[1])
 
     def across(self, stack: Value) -> Value:
@@ -145,7 +139,7 @@ class _Body:
     def base(self, value: Value) -> tuple[Value, list[Node]]:
         """The value that `value` is a view of, and the views, first to last."""
         views: list[Node] = []
-        while (node := self.made.get(value)) is not None and node.op.name in VIEWS:
+        while (node := self.made.get(value)) is not None and node.op.over_rows is not None:
             views.append(node)
             value = node.inputs[0]
         return value, views[::-1]
@@ -198,7 +192,7 @@ class _RowProducts(_Rewriter):
             count = rows[row].spec.shape[0]
             if nbytes(node.outputs[0]) * usual(count) > LARGEST:
                 continue
-            looks = tuple((v.op.name, tuple(v.attrs.items())) for v in views)
+            looks = tuple((v.op, tuple(v.attrs.items())) for v in views)
             key = (side, rows[row], matrix, looks)
             if key not in self.known:
                 self.known[key] = self.multiplied(self.viewed(rows[row], views), matrix, side)
@@ -252,7 +246,7 @@ class _SummedProducts(_Behind):
             terms = [self._total(product, body, stacks, views) for product, views in s.products.items()]
             if s.rest or not self._is_zero(start):
                 terms.insert(0, found[s.carry])
-            found[s.carry] = reduce(partial(self.make, "add"), terms)
+            found[s.carry] = reduce(partial(self.make, ops.add), terms)
         return found
 
     def _is_zero(self, value: Value) -> bool:
@@ -271,9 +265,9 @@ class _SummedProducts(_Behind):
         right = self.viewed(stacks[b], b_views)
         (count, k, m), n = left.spec.shape, right.spec.shape[2]
         left, right = self.reshaped(left, count * k, m), self.reshaped(right, count * k, n)
-        total = self.make("matmul", self.turned(left, 1, 0), right)
+        total = self.make(ops.matmul, self.turned(left, 1, 0), right)
         for view in views:
-            total = self.make(view.op.name, total, **view.attrs)
+            total = self.make(view.op, total, **view.attrs)
         return total
 
 

@@ -129,6 +129,9 @@ class Op:
         For ops that hold graphs: by attribute, in order, ``(input specs, attrs) -> specs`` that the graph is run on.
     trim : callable, optional
         For ops that hold graphs: ``(node, live) -> node`` without the parts that no live value needs.
+    over_rows : callable, optional
+        For ops that only look at their input: ``(rows, attrs) -> attrs`` with which one looks in the same way at every
+        row of an array of so many rows.
     size_rule : callable, optional
         ``(node, sizes of each input) -> sizes``: the sizes in a result of integers; None where it holds no sizes.
     options : tuple of str
@@ -162,6 +165,7 @@ class Op:
     batch: Rule | None = None
     region_specs: Mapping[str, Rule] | None = None
     trim: Rule | None = None
+    over_rows: Rule | None = None
     size_rule: Rule | None = None
     options: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()

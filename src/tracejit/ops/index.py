@@ -75,6 +75,7 @@ def _sizes_taken(node: Any, inputs: Sequence[tuple[Size, ...]]) -> tuple[Size, .
     ),
     size_rule=_sizes_taken,
     vanishes_where="the elements taken do not depend on the source, in: {this}",
+    over_rows=lambda rows, attrs: {"slices": ((0, rows, 1), *attrs["slices"])},
 )
 def slice_(x: TensorSpec, *, slices: Slices) -> TensorSpec:
     """Static slices: ``(start, size, step)`` per axis, steps may be negative."""

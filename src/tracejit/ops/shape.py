@@ -88,6 +88,7 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         sample((), shape=(1,)),
     ),
     size_rule=same_sizes,
+    over_rows=lambda rows, attrs: {"shape": (rows, *attrs["shape"])},
 )
 def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """The same elements in another shape; one size may be -1."""
@@ -154,6 +155,7 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     batch=batch_transpose,
     samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
     size_rule=same_sizes,
+    over_rows=lambda rows, attrs: {"perm": (0, *(p + 1 for p in attrs["perm"]))},
 )
 def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     """Axes in another order; by default reversed."""
