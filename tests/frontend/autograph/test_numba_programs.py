@@ -77,6 +77,10 @@ def sine(x):
     return math.sin(x[0])
 
 
+def logarithm(x):
+    return math.log2(x[0])
+
+
 def of_list(i):
     return [1.0, 2.0][i]
 
@@ -87,9 +91,10 @@ def of_list(i):
         (filled, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.numpy"),
         (masked, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.constant"),
         (sine, np.ones(3), r"math\.sin takes numbers, .*write tracejit\.math\.sin"),
+        (logarithm, np.ones(3), r"math\.log2 takes numbers, .*write tracejit\.math\.log2"),
         (of_list, np.int64(1), r"a Python list has no element .*tracejit\.stack"),
     ],
-    ids=["filled", "masked", "sine", "list"],
+    ids=["filled", "masked", "sine", "logarithm", "list"],
 )
 def test_what_compiled_functions_cannot_do_says_what_to_write(f, argument, message):
     f(argument)

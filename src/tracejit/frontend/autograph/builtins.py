@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.dispatch import as_tensor
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
-from ...core.op import ops
+from ...core.op import OPS, ops
 from ...ops.compare import greater, less, logical_and, logical_or, where
 from ...ops.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.shape import stack
@@ -142,11 +142,16 @@ def _of_numbers(name: str) -> Callable[..., Any]:
     return converted
 
 
-_NAMES_OF_MATH = {"fabs": "abs", "isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}
-_MATH = (
-    "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf erfc exp expm1 fabs floor isfinite isinf isnan log log1p",
-    "pow sin sinh sqrt tan tanh",
-)
+#: Functions of the module math that go by another name, or are no op.
+_NAMES_OF_MATH = {
+    "fabs": "abs",
+    "isnan": "is_nan",
+    "isinf": "is_inf",
+    "isfinite": "is_finite",
+    "ceil": "ceil",
+    "erfc": "erfc",
+}
+_MATH = [name for name in dir(math) if name in OPS or name in _NAMES_OF_MATH]
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.range: range_of,
@@ -172,5 +177,5 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.all: _truth_of_all(logical_and, False),
     creation.range_: tensor_range(creation.range_),
     stack: _stack,
-    **{getattr(math, name): _of_numbers(name) for line in _MATH for name in line.split()},
+    **{getattr(math, name): _of_numbers(name) for name in _MATH},
 }
