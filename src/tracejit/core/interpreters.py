@@ -72,8 +72,8 @@ class Count(Eager):
 
 
 def _work(op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> int:
-    if op.name == "matmul":
-        return outputs[0].array.size * inputs[0].array.shape[-1]
+    if op.work is not None:
+        return op.work(inputs, outputs)
     if op.elementwise:
         return outputs[0].array.size * (ELEMENTARY if "elementary" in op.traits else 1)
     if "window" in op.traits:

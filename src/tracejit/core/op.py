@@ -134,6 +134,10 @@ class Op:
         row of an array of so many rows.
     size_rule : callable, optional
         ``(node, sizes of each input) -> sizes``: the sizes in a result of integers; None where it holds no sizes.
+    work : callable, optional
+        ``(inputs, outputs) -> int``: the element operations of a call, where neither traits nor sizes say.
+    sign : str
+        How pictures of graphs write it between two operands.
     options : tuple of str
         Keywords that `prepare` takes besides the attributes.
     traits : frozenset of str
@@ -167,6 +171,8 @@ class Op:
     trim: Rule | None = None
     over_rows: Rule | None = None
     size_rule: Rule | None = None
+    work: Rule | None = None
+    sign: str = ""
     options: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()
     samples: tuple[Sample, ...] = ()

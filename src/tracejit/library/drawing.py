@@ -34,19 +34,6 @@ COLOURS = {
     "state": ("#e0f7fa", "#00acc1"),
     "output": ("#cfd8dc", "#455a64"),
 }
-_SIGNS = {
-    "add": "+",
-    "subtract": "−",
-    "multiply": "×",
-    "divide": "÷",
-    "less": "<",
-    "less_equal": "≤",
-    "greater": ">",
-    "greater_equal": "≥",
-    "equal": "=",
-    "not_equal": "≠",
-    "matmul": "@",
-}
 _SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c"}
 _LETTER, _SMALL, _MARGIN, _TITLE = 7.3, 5.9, 14.0, 22.0
 
@@ -180,12 +167,12 @@ def _box(node: Node, literals: dict[Value, str]) -> Box:
 
 def _head(node: Node, literals: dict[Value, str]) -> str:
     """The op's name or sign, with literal operands in their places."""
-    name = node.op.name
+    name, sign = node.op.name, node.op.sign
     operands = [literals.get(v, "·") for v in node.inputs]
     if all(o == "·" for o in operands) or len(operands) > 4:
-        return f"{_SIGNS[name]}  {name}" if name in _SIGNS else name
-    if name in _SIGNS and len(operands) == 2:
-        return f"{operands[0]} {_SIGNS[name]} {operands[1]}"
+        return f"{sign}  {name}" if sign else name
+    if sign and len(operands) == 2:
+        return f"{operands[0]} {sign} {operands[1]}"
     return f"{name}({', '.join(operands)})"
 
 

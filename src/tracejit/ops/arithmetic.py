@@ -164,6 +164,7 @@ def cast_back(g: Any, dtype: np.dtype) -> Any:
     traits=ELEMENTWISE,
     samples=pairs(),
     size_rule=each_size(operator.add),
+    sign="+",
 )
 def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x + y``, element by element."""
@@ -178,6 +179,7 @@ def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     traits=ELEMENTWISE,
     samples=pairs(),
     size_rule=each_size(operator.sub),
+    sign="−",
 )
 def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x - y``, element by element."""
@@ -204,6 +206,7 @@ def one_factor_is_zero(record: Any, i: int) -> str:
     samples=pairs(),
     size_rule=each_size(operator.mul),
     vanishes_where=one_factor_is_zero,
+    sign="×",
 )
 def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x * y``, element by element."""
@@ -226,6 +229,7 @@ def _quotient_is_flat(record: Any, i: int) -> str:
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0),
     vanishes_where=_quotient_is_flat,
+    sign="÷",
 )
 def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x / y``, element by element; integers are divided as float64, those of 8 and 16 bits as float32."""

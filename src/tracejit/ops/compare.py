@@ -29,37 +29,37 @@ _EQUALITY = {**_NONE, "samples": pairs(complex=True)}
 _LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool", "bool"))}
 
 
-@defop(kernel=np.less, lower=Scalar("lt"), **_ORDER)
+@defop(kernel=np.less, lower=Scalar("lt"), sign="<", **_ORDER)
 def less(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x < y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.less_equal, lower=Scalar("le"), **_ORDER)
+@defop(kernel=np.less_equal, lower=Scalar("le"), sign="≤", **_ORDER)
 def less_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x <= y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.greater, lower=Scalar("gt"), **_ORDER)
+@defop(kernel=np.greater, lower=Scalar("gt"), sign=">", **_ORDER)
 def greater(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x > y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.greater_equal, lower=Scalar("ge"), **_ORDER)
+@defop(kernel=np.greater_equal, lower=Scalar("ge"), sign="≥", **_ORDER)
 def greater_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x >= y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.equal, lower=Scalar("eq"), **_EQUALITY)
+@defop(kernel=np.equal, lower=Scalar("eq"), sign="=", **_EQUALITY)
 def equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x == y``; false where either is NaN."""
     return broadcast(x, y).with_dtype(BOOL)
 
 
-@defop(kernel=np.not_equal, lower=Scalar("ne"), **_EQUALITY)
+@defop(kernel=np.not_equal, lower=Scalar("ne"), sign="≠", **_EQUALITY)
 def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x != y``; true where either is NaN."""
     return broadcast(x, y).with_dtype(BOOL)

@@ -76,6 +76,8 @@ def swapped(x: Any) -> Any:
         sample((1, 3), (3, 1), complex=True),
     ),
     vanishes_where=one_factor_is_zero,
+    work=lambda inputs, outputs: outputs[0].array.size * inputs[0].array.shape[-1],
+    sign="@",
 )
 def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes."""
