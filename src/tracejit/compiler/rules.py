@@ -11,17 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.op import OPS, Op, ops
+
 
 @dataclass(frozen=True)
 class Pattern:
     """An op applied to patterns: nested patterns, names that bind, or literal numbers."""
 
-    op: str
+    op: Op
     args: tuple[Any, ...]
 
 
 class _PatternOf:
-    def __init__(self, op: str):
+    def __init__(self, op: Op):
         self.op = op
 
     def __getitem__(self, args: Any) -> Pattern:
@@ -29,8 +31,8 @@ class _PatternOf:
 
 
 class _Patterns:
-    def __getattr__(self, op: str) -> _PatternOf:
-        return _PatternOf(op)
+    def __getattr__(self, name: str) -> _PatternOf:
+        return _PatternOf(OPS[name])
 
 
 p = _Patterns()
@@ -63,7 +65,7 @@ def _same_spec(make: Any, node: Any, x: Any, **others: Any) -> Any:
     return x if x.spec == node.outputs[0].spec else None
 
 
-def _if_float(op: str, *order: str) -> Callable[..., Any]:
+def _if_float(op: Op, *order: str) -> Callable[..., Any]:
     """Build `op` of the named values, for floats only."""
     return lambda make, node, **b: (
         make(op, *(b[n] for n in order), spec=node.outputs[0].spec)
@@ -74,13 +76,13 @@ def _if_float(op: str, *order: str) -> Callable[..., Any]:
 
 def _reshaped(make: Any, node: Any, x: Any) -> Any:
     spec = node.outputs[0].spec
-    return x if x.spec.shape == spec.shape else make("reshape", x, spec=spec, shape=spec.shape)
+    return x if x.spec.shape == spec.shape else make(ops.reshape, x, spec=spec, shape=spec.shape)
 
 
 def _joined_transpose(make: Any, node: Any, x: Any) -> Any:
     inner = make.producer(node.inputs[0]).attrs["perm"]
     perm = tuple(inner[k] for k in node.attrs["perm"])
-    return x if perm == tuple(range(len(perm))) else make("transpose", x, perm=perm)
+    return x if perm == tuple(range(len(perm))) else make(ops.transpose, x, perm=perm)
 
 
 def _identity_transpose(make: Any, node: Any, x: Any) -> Any:
@@ -93,7 +95,7 @@ def _known_choice(make: Any, node: Any, c: Any, a: Any, b: Any) -> Any:
     if condition is None:
         return None
     chosen, spec = (a if condition else b), node.outputs[0].spec
-    return chosen if chosen.spec == spec else make("broadcast_to", chosen, spec=spec, shape=spec.shape)
+    return chosen if chosen.spec == spec else make(ops.broadcast_to, chosen, spec=spec, shape=spec.shape)
 
 
 def _whole_slice(make: Any, node: Any, x: Any) -> Any:
@@ -111,9 +113,9 @@ def _power(exponent: float) -> Rule:
         if exponent == 1.0:
             return x
         if exponent == -1.0:
-            return make("divide", make.literal(1.0, x.spec.dtype), x)
-        square = make("multiply", x, x)
-        return square if exponent == 2.0 else make("multiply", square, x)
+            return make(ops.divide, make.literal(1.0, x.spec.dtype), x)
+        square = make(ops.multiply, x, x)
+        return square if exponent == 2.0 else make(ops.multiply, square, x)
 
     return Rule(f"pow_{exponent:g}", p.pow["x", exponent], replace)
 
@@ -127,11 +129,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "mul_minus_one",
         p.multiply["x", -1.0],
-        lambda make, node, x: make("negative", x) if x.spec == node.outputs[0].spec else None,
+        lambda make, node, x: make(ops.negative, x) if x.spec == node.outputs[0].spec else None,
     ),
-    Rule("add_neg", p.add["x", p.negative["y"]], _if_float("subtract", "x", "y")),
-    Rule("sub_neg", p.subtract["x", p.negative["y"]], _if_float("add", "x", "y")),
-    Rule("neg_times_neg", p.multiply[p.negative["x"], p.negative["y"]], _if_float("multiply", "x", "y")),
+    Rule("add_neg", p.add["x", p.negative["y"]], _if_float(ops.subtract, "x", "y")),
+    Rule("sub_neg", p.subtract["x", p.negative["y"]], _if_float(ops.add, "x", "y")),
+    Rule("neg_times_neg", p.multiply[p.negative["x"], p.negative["y"]], _if_float(ops.multiply, "x", "y")),
     _power(1.0),
     _power(2.0),
     _power(3.0),
@@ -161,9 +163,9 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def by_root(fast: bool, final: bool) -> dict[str, tuple[Rule, ...]]:
+def by_root(fast: bool, final: bool) -> dict[Op, tuple[Rule, ...]]:
     """The rules in force, by the op at their root."""
-    found: dict[str, tuple[Rule, ...]] = {}
+    found: dict[Op, tuple[Rule, ...]] = {}
     for rule in RULES:
         if (fast or not rule.fast) and (final or not rule.final):
             found[rule.pattern.op] = (*found.get(rule.pattern.op, ()), rule)

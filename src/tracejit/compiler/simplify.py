@@ -15,7 +15,7 @@ import numpy as np
 from ..core import settings
 from ..core.dispatch import in_place_of, state
 from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
-from ..core.op import OPS, Op, ops
+from ..core.op import Op, ops
 from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..core.trace import trace
@@ -42,7 +42,7 @@ class Rewriter:
         Nodes looked at and rules applied: tests assert that both grow linearly.
     """
 
-    def __init__(self, graph: Graph, rules: Mapping[str, tuple[Rule, ...]], final: bool = True):
+    def __init__(self, graph: Graph, rules: Mapping[Op, tuple[Rule, ...]], final: bool = True):
         self.old = graph
         self.final = final
         self.new = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
@@ -108,7 +108,7 @@ class Rewriter:
     def rewritten(
         self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]
     ) -> Sequence[Value] | None:
-        rules = self.rules.get(op.name)
+        rules = self.rules.get(op)
         if rules is None:
             return None
         node = Node(op, inputs, attrs, tuple(Value(s, self.new) for s in specs), self.location)
@@ -122,7 +122,7 @@ class Rewriter:
         return None
 
     def matches(self, pattern: Pattern, node: Node | None, bound: dict[str, Value]) -> bool:
-        if node is None or node.op.name != pattern.op or len(node.inputs) != len(pattern.args):
+        if node is None or node.op is not pattern.op or len(node.inputs) != len(pattern.args):
             return False
         for arg, value in zip(pattern.args, node.inputs, strict=True):
             if isinstance(arg, str):
@@ -264,10 +264,10 @@ class _Make:
     def __init__(self, rewriter: Rewriter):
         self.rewriter = rewriter
 
-    def __call__(self, op: str, *values: Value, spec: TensorSpec | None = None, **attrs: Any) -> Value:
+    def __call__(self, op: Op, *values: Value, spec: TensorSpec | None = None, **attrs: Any) -> Value:
         """One node; its `spec` is given where it is that of the node replaced: sizes agreed when that was traced."""
-        specs = OPS[op].specs(tuple(v.spec for v in values), attrs) if spec is None else (spec,)
-        return self.rewriter.emit(OPS[op], values, attrs, specs)[0]
+        specs = op.specs(tuple(v.spec for v in values), attrs) if spec is None else (spec,)
+        return self.rewriter.emit(op, values, attrs, specs)[0]
 
     def producer(self, value: Value) -> Node:
         return self.rewriter.made[value]
@@ -279,4 +279,4 @@ class _Make:
         return self.rewriter.constant(np.asarray(number, dtype))
 
     def filled(self, number: float, spec: TensorSpec) -> Value:
-        return self("fill", shape=spec.shape, value=number, dtype=spec.dtype)
+        return self(ops.fill, shape=spec.shape, value=number, dtype=spec.dtype)
