@@ -153,8 +153,6 @@ class Lowering:
                 return [result]
             case Compose(rule):
                 return self.inline(composed(node, rule), views, self.b.location)
-        if lower == "size":
-            return [self.b.map(out, lambda ix: self.b.size(attrs["size"]))]
         raise TracejitError(f"the op {node.op} has no lowering{at(node.location)}")
 
     def spec(self, spec: TensorSpec) -> TensorSpec:

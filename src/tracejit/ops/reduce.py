@@ -191,7 +191,7 @@ def size_tensor(size: Size) -> Any:
 @defop(
     kernel=lambda *, size: np.asarray(size, dtype=np.int64),
     vjp=(),
-    lower="size",
+    lower=Nests(lambda b, out, *, size: b.map(out, lambda ix: b.size(size))),
     batch=batch_size_value,
     traits=("ragged",),
     samples=(sample(size=3),),
