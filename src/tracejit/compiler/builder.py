@@ -41,7 +41,6 @@ from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
 FLOAT16, FLOAT32 = np.dtype(np.float16), np.dtype(np.float32)
-ON_BOOLS = {"add": "or", "mul": "and"}
 LOCAL_ELEMENTS = 32
 
 
@@ -145,7 +144,7 @@ class Builder:
             return self._cast(args[0], dtype)
         argtype = args[-1].dtype
         if argtype == BOOL:
-            op = ON_BOOLS.get(op, op)
+            op = SCALAR_OPS[op].on_bools or op
         if argtype == FLOAT16 and op in math.NAMES:  # elementary functions are written for wider floats
             return self._cast(self.compute(op, *[self._cast(a, FLOAT32) for a in args]), argtype)
         if dtype is None:

@@ -47,10 +47,10 @@ BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
 MAX_LOCAL = 32
 AXIS_KINDS = ("parallel", "reduce", "scan")
 
+#: What each rule of Combine takes: that of a scalar operation what this takes.
 _KINDS_OF_RULE = {
-    **dict.fromkeys(("add", "mul"), "iuf"),
-    **dict.fromkeys(("and", "or"), "biu"),
-    **dict.fromkeys(("min", "max", "argmax", "argmin"), "biuf"),
+    **{op.name: op.kinds for op in SCALAR_OPS.values() if "combines" in op.traits},
+    **dict.fromkeys(("argmax", "argmin"), "biuf"),
 }
 
 

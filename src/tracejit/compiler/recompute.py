@@ -34,9 +34,8 @@ from .loops import (
     blocks,
     walk,
 )
+from .scalars import CHEAP
 
-#: Arithmetic that costs about as much as a load that hits the nearest cache.
-CHEAP = frozenset("add sub mul neg abs min max select lt le gt ge eq ne and or not xor cast".split())
 MAX_COMPUTES = 4  # for one element
 MAX_WORK = 12  # computes for all reads of one element together
 SMALLEST = 256  # elements of a temporary worth it

@@ -33,8 +33,11 @@ class ScalarOp(NamedTuple):
         ``(builder, *pairs) -> pair or value``: what it is of complex numbers.
     result : str
         ``same`` (as the arguments), ``bool``, or ``asked`` (any dtype that the statement says).
-    elementary : bool
-        Many instructions: its code is a function.
+    on_bools : str
+        Of bools it is this operation.
+    traits : tuple of str
+        ``elementary`` (many instructions: its code is a function), ``cheap`` (about a load that hits the nearest
+        cache), ``combines`` (associative: a rule of `Combine` too).
     """
 
     name: str
@@ -44,7 +47,8 @@ class ScalarOp(NamedTuple):
     cycles: float = 0.5
     complex_rule: Callable[..., Any] | None = None
     result: str = "same"
-    elementary: bool = False
+    on_bools: str = ""
+    traits: tuple[str, ...] = ()
 
 
 def _function(
@@ -55,7 +59,7 @@ def _function(
     arity: int = 1,
     kinds: str = "f",
 ) -> ScalarOp:
-    return ScalarOp(name, arity, kinds, meaning, cycles, complex_rule, elementary=True)
+    return ScalarOp(name, arity, kinds, meaning, cycles, complex_rule, traits=("elementary",))
 
 
 def _same(x: np.ndarray) -> np.ndarray:
@@ -86,18 +90,19 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+_CHEAP, _CHEAP_RULE = ("cheap",), ("cheap", "combines")
 _RECORDS = (
     # arithmetic
-    ScalarOp("add", 2, "iuf", np.add, complex_rule=complexes.add),
-    ScalarOp("sub", 2, "iuf", np.subtract, complex_rule=complexes.sub),
-    ScalarOp("mul", 2, "iuf", np.multiply, complex_rule=complexes.mul),
+    ScalarOp("add", 2, "iuf", np.add, complex_rule=complexes.add, on_bools="or", traits=_CHEAP_RULE),
+    ScalarOp("sub", 2, "iuf", np.subtract, complex_rule=complexes.sub, traits=_CHEAP),
+    ScalarOp("mul", 2, "iuf", np.multiply, complex_rule=complexes.mul, on_bools="and", traits=_CHEAP_RULE),
     ScalarOp("div", 2, "f", np.divide, 2.0, complexes.div),
-    ScalarOp("neg", 1, "iuf", np.negative, complex_rule=complexes.neg),
-    ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot),
+    ScalarOp("neg", 1, "iuf", np.negative, complex_rule=complexes.neg, traits=_CHEAP),
+    ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot, traits=_CHEAP),
     ScalarOp("sign", 1, "iuf", np.sign),
     ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt),
-    ScalarOp("min", 2, "biuf", np.minimum),
-    ScalarOp("max", 2, "biuf", np.maximum),
+    ScalarOp("min", 2, "biuf", np.minimum, traits=_CHEAP_RULE),
+    ScalarOp("max", 2, "biuf", np.maximum, traits=_CHEAP_RULE),
     _function("floordiv", np.floor_divide, 0.5, arity=2, kinds="iuf"),
     _function("mod", np.remainder, 0.5, arity=2, kinds="iuf"),
     ScalarOp("floor", 1, "f", np.floor),
@@ -105,24 +110,24 @@ _RECORDS = (
     ScalarOp("round", 1, "f", np.rint),
     ScalarOp("trunc", 1, "f", np.trunc),
     # comparison and choice
-    ScalarOp("lt", 2, "biuf", np.less, result="bool"),
-    ScalarOp("le", 2, "biuf", np.less_equal, result="bool"),
-    ScalarOp("eq", 2, "biuf", np.equal, complex_rule=complexes.eq, result="bool"),
-    ScalarOp("ne", 2, "biuf", np.not_equal, complex_rule=complexes.ne, result="bool"),
-    ScalarOp("gt", 2, "biuf", np.greater, result="bool"),
-    ScalarOp("ge", 2, "biuf", np.greater_equal, result="bool"),
+    ScalarOp("lt", 2, "biuf", np.less, result="bool", traits=_CHEAP),
+    ScalarOp("le", 2, "biuf", np.less_equal, result="bool", traits=_CHEAP),
+    ScalarOp("eq", 2, "biuf", np.equal, complex_rule=complexes.eq, result="bool", traits=_CHEAP),
+    ScalarOp("ne", 2, "biuf", np.not_equal, complex_rule=complexes.ne, result="bool", traits=_CHEAP),
+    ScalarOp("gt", 2, "biuf", np.greater, result="bool", traits=_CHEAP),
+    ScalarOp("ge", 2, "biuf", np.greater_equal, result="bool", traits=_CHEAP),
     ScalarOp("isnan", 1, "f", np.isnan, complex_rule=complexes.isnan, result="bool"),
-    ScalarOp("select", 3, "biuf", np.where),
+    ScalarOp("select", 3, "biuf", np.where, traits=_CHEAP),
     # bits
-    ScalarOp("and", 2, "biu", np.bitwise_and),
-    ScalarOp("or", 2, "biu", np.bitwise_or),
-    ScalarOp("xor", 2, "biu", np.bitwise_xor),
-    ScalarOp("not", 1, "biu", np.invert),
+    ScalarOp("and", 2, "biu", np.bitwise_and, traits=_CHEAP_RULE),
+    ScalarOp("or", 2, "biu", np.bitwise_or, traits=_CHEAP_RULE),
+    ScalarOp("xor", 2, "biu", np.bitwise_xor, traits=_CHEAP),
+    ScalarOp("not", 1, "biu", np.invert, traits=_CHEAP),
     ScalarOp("shl", 2, "iu", np.left_shift),
     ScalarOp("shr", 2, "iu", np.right_shift),
     ScalarOp("mulhi", 2, "iu", _mulhi),
     # conversion: to another dtype, of an axis or loop index, and of the bits, which are kept
-    ScalarOp("cast", 1, "biuf", _same, result="asked"),
+    ScalarOp("cast", 1, "biuf", _same, result="asked", traits=_CHEAP),
     ScalarOp("index", 1, "biuf", _same, result="asked"),
     ScalarOp("bitcast", 1, "biuf", _same, result="asked"),
     # elementary functions
@@ -151,5 +156,7 @@ _RECORDS = (
 
 #: Every scalar operation by name.
 SCALAR_OPS: Mapping[str, ScalarOp] = {op.name: op for op in _RECORDS}
-#: Those whose code is a function.
-ELEMENTARY = frozenset(op.name for op in _RECORDS if op.elementary)
+#: Those whose code is a function, and those that cost about as much as a load.
+ELEMENTARY, CHEAP = (
+    frozenset(op.name for op in _RECORDS if trait in op.traits) for trait in ("elementary", "cheap")
+)
