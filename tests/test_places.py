@@ -1,0 +1,63 @@
+"""A fact about an operation stands on it: no scalar operation is known by name in more than three places."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from places import known_names, places
+from tracejit.compiler.scalars import SCALAR_OPS
+from tracejit.core.op import OPS
+from tracejit.ops.lowering import Scalar
+
+#: Its declaration, its record, its code.
+MOST = 3
+#: Names with a further meaning, with files that count for it.
+FURTHER = {
+    "add": ("compiler/builder.py", "compiler/schedule.py"),  # a rule of Combine
+    "min": ("compiler/nodes.py",),
+    "max": ("compiler/nodes.py", "core/dim.py"),  # so is this, and a recipe of sizes
+    "floordiv": ("core/dim.py",),
+    "cast": ("compiler/builder.py", "compiler/nodes.py"),  # forms of statements, which have a dtype or a test
+    "select": ("compiler/builder.py", "compiler/loopverify.py", "frontend/autograph/branches.py"),
+    "index": ("compiler/accesses.py", "compiler/loopverify.py", "ops/__init__.py", "ops/at.py"),
+    "bitcast": ("compiler/loopinterp.py", "compiler/loopverify.py"),
+    "and": ("frontend/tape.py", "ops/bits.py"),  # words; and two ops are one scalar operation
+    "or": ("ops/bits.py",),
+    "not": ("core/straightline.py", "frontend/autograph/values.py", "frontend/tape.py", "ops/bits.py"),
+}
+ELEMENT_WISE = [name for name, op in OPS.items() if isinstance(op.lower, Scalar)]
+
+
+@pytest.mark.parametrize("name", sorted({*SCALAR_OPS, *ELEMENT_WISE}))
+def test_a_scalar_operation_is_known_in_few_places(name: str):
+    found = {place: lines for place, lines in places(name).items() if place not in FURTHER.get(name, ())}
+    assert 0 < len(found) <= MOST, found
+
+
+def test_further_meanings_are_there():
+    assert all(file in places(name) for name, files in FURTHER.items() for file in files)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'T = {"sin": 5.0}',
+        'T = frozenset("exp log sin cos".split())',
+        'T = dict.fromkeys(("sin", "cos"), 1)',
+        'if op.name == "sin": pass',
+        'lower = RULES["sin"]',
+        '@defop(lower=Scalar("other"))\ndef sin(x): pass',
+        'match op.name:\n    case "sin": pass',
+    ],
+)
+def test_tables_and_comparisons_are_found(text: str):
+    assert "sin" in known_names(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text", ['y = c("mul", c("sin", x), z)', "y = ops.sin(x)", 'say = "mortal sin is one of seven"']
+)
+def test_formulas_and_prose_are_not(text: str):
+    assert "sin" not in known_names(ast.parse(text))
