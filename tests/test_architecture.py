@@ -12,6 +12,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -305,6 +306,80 @@ def test_third_party_imports():
         ],
         "core, ops, compiler and runtime know NumPy only; llvmlite is imported in compiler/llvm.py alone.",
     )
+
+
+#: Where an op's name is compared or looked up outside of ``ops``, and how often: by users' names, and for their eyes.
+NAMES_ASKED = {"core.interpreters": 1, "frontend.registering": 2, "library.drawing": 1, "library.raw": 1}
+#: The same for ops that hold graphs, which are told apart by name.
+NAMES_ASKED_OF_REGIONS = {
+    "compiler.matching": 2,
+    "compiler.products": 1,
+    "compiler.residuals": 3,
+    "compiler.simplify": 3,
+    "core.graph": 1,
+    "frontend.explain": 1,
+    "frontend.losses": 1,
+    "frontend.memory": 4,
+    "frontend.recording": 1,
+    "frontend.vanishing": 2,
+    "library.drawing": 1,
+}
+
+
+def is_op_name(node: ast.AST) -> bool:
+    """Is it ``op.name``, ``node.op.name``, ``record.op.type_name`` and the like?"""
+    if not isinstance(node, ast.Attribute) or node.attr not in ("name", "type_name"):
+        return False
+    return ast.unparse(node.value).split(".")[-1] == "op"
+
+
+def names_asked(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines where an op's name is compared, is looked up in a table, or is kept to do so."""
+    for node in ast.walk(tree):
+        parts: list[ast.AST] = []
+        match node:
+            case ast.Compare(left=left, comparators=rest):
+                sides = [left, *rest]
+                parts = [*sides, *(part for side in sides for part in ast.iter_child_nodes(side))]
+            case ast.Subscript(slice=index):
+                parts = [index]
+            case ast.Call(func=ast.Attribute(attr="get"), args=args):
+                parts = list(args)
+            case ast.Match(subject=subject):
+                parts = [subject]
+            case ast.Assign(value=ast.Tuple(elts=elts)):
+                parts = list(elts)
+            case ast.Assign(value=value):
+                parts = [value]
+        if any(map(is_op_name, parts)):
+            yield node.lineno
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if node.op.name == "f": pass',
+        'if op.name in ("f", "g"): pass',
+        "if name in (op.name, op.type_name): pass",
+        "cost = COSTS[op.name]",
+        "rule = RULES.get(record.op.name)",
+        "name, attrs = node.op.name, node.attrs",
+        'match op.name:\n    case "f": pass',
+    ],
+)
+def test_names_that_are_asked_are_found(text: str):
+    assert list(names_asked(ast.parse(text)))
+
+
+def test_facts_about_an_op_stand_on_the_op():
+    found = Counter(
+        module.name.removeprefix(f"{PACKAGE}.")
+        for module in MODULES.values()
+        if module.layer != "ops"
+        for _ in names_asked(module.tree)
+    )
+    assert found == Counter(NAMES_ASKED) + Counter(NAMES_ASKED_OF_REGIONS)
+    assert sum(NAMES_ASKED.values()) <= 10
 
 
 def test_files_are_short():
