@@ -77,7 +77,7 @@ def held_cost(v: Value) -> float:
 
 def keep_cost(node: Node, v: Value) -> float:
     """Views, literals and what is cheap are never kept: what they are made of is."""
-    if node.op.traits & {"free", "cheap"} or v.spec.dtype == np.dtype(bool):
+    if node.op.traits & {"view", "cheap"} or v.spec.dtype == np.dtype(bool):
         return float("inf") if "expensive" not in node.op.traits else nbytes(v) * CYCLES_PER_BYTE
     return nbytes(v) * CYCLES_PER_BYTE + 1.0
 
@@ -86,7 +86,7 @@ def repeat_cost(node: Node) -> float:
     """Matrix products, reductions, loops, calls and effects are never repeated; views always."""
     if node.op.runs_graphs or {"expensive", "effect"} & node.op.traits:
         return float("inf")
-    if "free" in node.op.traits:
+    if "view" in node.op.traits:
         return 0.0
     return cycles(node.op) * sum(map(elements, node.outputs))
 

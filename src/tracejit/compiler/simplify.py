@@ -99,7 +99,7 @@ class Rewriter:
             node = self.new.nodes[-1]
             for v in found:
                 self.made[v] = node
-        if not {"effect", "fresh"} & op.traits:
+        if not {"effect", "no_cse"} & op.traits:
             self.known[key] = tuple(found)
         return found
 

@@ -226,10 +226,10 @@ def _trips() -> Callable[[], set[str]]:
 
 
 def _check_canonical(op: Op, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> None:
-    """Is it a call as `prepare` leaves it? Shape rules do not look again at what that has seen to."""
-    if op.prepare is None or op.region_specs is not None:
+    """Is it a call as `canonicalize` leaves it? Shape rules do not look again at what that has seen to."""
+    if op.canonicalize is None or op.region_specs is not None:
         return
-    found, same = op.prepare(inputs, dict(attrs))
+    found, same = op.canonicalize(inputs, dict(attrs))
     kept = len(found) == len(inputs) and all(a is b for a, b in zip(found, inputs, strict=True))
     need(kept and {**attrs, **same} == attrs, f"{op} is not called as in a trace")
 

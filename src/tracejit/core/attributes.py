@@ -1,6 +1,6 @@
 """Attributes from elsewhere: are they what an op's declaration says, in the form in which traces hold them?
 
-In a trace `prepare` has made them canonical, and shape rules rely on that. Those in a file were written by anybody.
+In a trace they are canonical (`Op.canonicalize`), and shape rules rely on that. Those in a file anybody has written.
 """
 
 from __future__ import annotations

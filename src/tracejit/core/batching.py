@@ -184,7 +184,7 @@ class Batching:
             whole = {k: resize(v, room) for k, v in attrs.items()}
             return (Tensor(Lanes(batched_call(op, batch, behind, inputs, whole)), spec),)
         inside = any(isinstance(v, Graph) and mentions(v, self.ragged) for v in attrs.values())
-        if "ragged" in op.traits and op.batch is not None and self._only_leading(inputs) and not inside:
+        if "ragged_ok" in op.traits and op.batch is not None and self._only_leading(inputs) and not inside:
             found = op.batch(batch, *behind, **attrs)
             if found is not None:
                 return self._wrapped(found)
@@ -195,7 +195,7 @@ class Batching:
     ) -> bool:
         """Does every row of the result depend on the same rows of the inputs alone?"""
         different = {id(r.count) for r in rows if r is not None}
-        if len(different) != 1 or not (op.elementwise or "rowwise" in op.traits):
+        if len(different) != 1 or not (op.elementwise or "row_local" in op.traits):
             return False
         rank = max(len(x.shape) for x in inputs)
         fits = all(

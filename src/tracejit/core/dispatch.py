@@ -107,8 +107,8 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
     if mode.slow or op.slow:
         return _apply(mode, op, inputs, attrs)
     try:
-        if inputs and inputs[0].dtype.num not in op.admitted:
-            admit(op, inputs, attrs)
+        if inputs and inputs[0].dtype.num not in op.accepted_dtypes:
+            accept_dtype(op, inputs, attrs)
         if attrs:
             out = mode.quiet.run(op.kernel, *[t._payload for t in inputs], **attrs)
         elif not op.ufunc:
@@ -137,8 +137,8 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
 
 def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
     location = mode.location or mode.origin or user_location()
-    if mode.recorders and op.recorded is not None:
-        attrs = op.recorded(inputs, attrs)
+    if mode.recorders and op.with_residuals is not None:
+        attrs = op.with_residuals(inputs, attrs)
     interpreter = mode.interpreter
     if interpreter is None:
         outputs = run_kernel(op, inputs, attrs, location)
@@ -151,12 +151,12 @@ def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, A
     return outputs if op.multiple else outputs[0]
 
 
-def admit(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> None:
+def accept_dtype(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> None:
     """Ask the shape rule, once per dtype, whether it means the op: NumPy's kernels take more than the ops do."""
     if any(t.dtype.kind == "O" for t in inputs):
         raise DtypeError("takes numbers and bools, not strings; see tracejit.strings for what strings can do")
     op.specs(tuple([t.spec for t in inputs]), attrs)
-    op.admitted.add(inputs[0].dtype.num)
+    op.accepted_dtypes.add(inputs[0].dtype.num)
 
 
 def run_kernel(
@@ -165,8 +165,8 @@ def run_kernel(
     """Run the NumPy kernel, off the fast lane."""
     arrays = [t._payload for t in inputs]
     try:
-        if arrays and arrays[0].dtype.num not in op.admitted:
-            admit(op, inputs, attrs)
+        if arrays and arrays[0].dtype.num not in op.accepted_dtypes:
+            accept_dtype(op, inputs, attrs)
         if op.runs_graphs:
             outputs = wrap(op.kernel(*arrays, **attrs))
         else:
@@ -464,12 +464,12 @@ def _located(op: Op, error: TracejitError) -> TracejitError:
 
 
 def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
-    """The user's door of an op: prepare, make tensors, apply."""
+    """The user's door of an op: canonicalize, make tensors, apply."""
     if attrs and not attrs.keys() <= self.keywords:
         inputs, attrs = _understood(self, inputs, attrs)
-    if self.prepare is not None:
+    if self.canonicalize is not None:
         try:
-            inputs, attrs = self.prepare(inputs, attrs)
+            inputs, attrs = self.canonicalize(inputs, attrs)
         except TracejitError as error:
             raise _located(self, error) from None
     for x in inputs:

@@ -66,7 +66,7 @@ class Count(Eager):
             if out.array.base is None:
                 self.bytes += out.array.nbytes
                 self.allocations += 1
-        if "free" not in op.traits:
+        if "view" not in op.traits:
             self.elements += _work(op, inputs, outputs)
         return outputs
 
@@ -76,7 +76,7 @@ def _work(op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> in
         return op.work(inputs, outputs)
     if op.elementwise:
         return outputs[0].array.size * (ELEMENTARY if "elementary" in op.traits else 1)
-    if "window" in op.traits:
+    if "partial_access" in op.traits:
         return _part(inputs, outputs)
     return max([t.array.size for t in (*inputs, *outputs)], default=1)
 
@@ -101,7 +101,7 @@ class Perturb(Eager):
         self.random = np.random.default_rng(seed)
 
     def seen(self, op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if "free" in op.traits:
+        if "view" in op.traits:
             return outputs
         return tuple(Tensor(self._moved(t.array, inputs)) for t in outputs)
 

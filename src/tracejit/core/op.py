@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -101,8 +101,6 @@ class Op:
         Unique; what graphs print and public faces re-export.
     infer : callable
         ``(*specs, **attrs) -> TensorSpec`` or a tuple of them. Also the signature and the documentation.
-    kernel : callable
-        ``(*arrays, **attrs) -> ndarray`` or a tuple of them; never writes to its inputs.
     partial : tuple of callables, optional
         For element-wise ops: the derivative with respect to each input, ``(y, *xs, **attrs)``; None for an
         input that carries none.
@@ -110,16 +108,20 @@ class Op:
         Otherwise: ``(g, y, *xs, **attrs) -> cotangent`` per input, None for an input that carries none.
     jvp : callable, optional
         ``(record, tangents) -> tangents of the outputs``; found from `partial`, linearity or `vjp` when absent.
+    linear : bool
+        Linear in each differentiable input separately: the jvp applies the op to tangents.
     vanishes_where : str or callable, optional
         In words, under which condition nothing passes to an input: a text, or ``(record, position) -> text``. Values
         stand in it as ``{this}``, the input at that position, and ``{other}``, of two inputs the other one.
-    linear : bool
-        Linear in each differentiable input separately: the jvp applies the op to tangents.
+    kernel : callable
+        ``(*arrays, **attrs) -> ndarray`` or a tuple of them; never writes to its inputs.
     lower : object
-        How the compiler makes code of it (see ``compiler.lowering``).
-    prepare : callable, optional
+        How the compiler makes code of it (see ``ops.lowering``).
+    canonicalize : callable, optional
         ``(inputs, attrs) -> (inputs, attrs)``: turns what users may write into canonical inputs and attributes.
-    recorded : callable, optional
+    extra_keywords : tuple of str
+        Keywords that `canonicalize` takes besides the attributes.
+    with_residuals : callable, optional
         ``(inputs, attrs) -> attrs``: the form to run while something records, which keeps more for the backward.
     batch : callable, optional
         ``(batch, *inputs, **attrs) -> outputs``: the op for many lanes at once, where those inputs that `batch`
@@ -138,34 +140,33 @@ class Op:
         ``(inputs, outputs) -> int``: the element operations of a call, where neither traits nor sizes say.
     sign : str
         How pictures of graphs write it between two operands.
-    options : tuple of str
-        Keywords that `prepare` takes besides the attributes.
     traits : frozenset of str
-        ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element),
-        ``multiple`` (always returns a tuple), ``runs_graphs`` (its kernel calls other ops),
-        ``effect`` (never removed or merged), ``fresh`` (never merged: each call is memory of its own),
-        ``expensive`` (never recomputed), ``free`` (a view: always recomputed),
-        ``window`` (touches a part of its first input only), ``may_fail`` (fails for some values or sizes),
-        ``polls`` (its code may have loops, its own or of graphs written in its place, that say where they are),
-        ``rowwise`` (a row of the result depends on the same rows of the inputs alone), ``ragged`` (its `batch`
-        rule takes rows whose number differs between lanes), ``prints`` (left out where a graph is run again),
-        ``takes_out`` (gives a Python number: what depends on it is out of sight), ``internal`` (nobody calls it),
-        ``literal`` (its attribute `value` is the result), ``cheap`` (never kept for later: as soon made again).
+        What holds of it: ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element),
+        ``multiple`` (always returns a tuple), ``literal`` (its attribute `value` is the result);
+        ``view`` (of its first input, or as cheap: always recomputed), ``cheap`` (never kept for later), ``expensive``
+        (never recomputed), ``partial_access`` (touches a part of its first input only), ``adds_rows`` (to its first
+        input the third, at the indices in the second); ``effect`` (never removed or merged), ``no_cse`` (never merged:
+        each call is memory of its own), ``may_fail`` (for some values or sizes), ``polls`` (its code may have loops,
+        its own or of graphs written in its place, that say where they are), ``prints`` (left out where a graph is run
+        again), ``takes_out`` (gives a Python number: what depends on it is out of sight); ``runs_graphs`` (its kernel
+        calls other ops), ``internal`` (nobody calls it); ``row_local`` (a row of the result depends on the same rows
+        of the inputs alone), ``ragged_ok`` (its `batch` rule takes rows whose number differs between lanes).
     samples : tuple of Sample
         Arguments the generated tests use.
     """
 
     name: str
     infer: Callable[..., Any]
-    kernel: Callable[..., Any]
     partial: tuple[Rule | None, ...] | None = None
     vjp: tuple[Rule | None, ...] | Joint | None = None
     jvp: Rule | None = None
-    vanishes_where: str | Callable[[Any, int], str] | None = None
     linear: bool = False
+    vanishes_where: str | Callable[[Any, int], str] | None = None
+    kernel: Callable[..., Any] = field(kw_only=True)
     lower: Any = None
-    prepare: Rule | None = None
-    recorded: Rule | None = None
+    canonicalize: Rule | None = None
+    extra_keywords: tuple[str, ...] = ()
+    with_residuals: Rule | None = None
     batch: Rule | None = None
     region_specs: Mapping[str, Rule] | None = None
     trim: Rule | None = None
@@ -173,7 +174,6 @@ class Op:
     size_rule: Rule | None = None
     work: Rule | None = None
     sign: str = ""
-    options: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()
     samples: tuple[Sample, ...] = ()
     doc: str = ""
@@ -182,23 +182,24 @@ class Op:
         self.__name__ = self.name
         self.__doc__ = self.doc
         self.inferred: dict[tuple, Any] = {}
-        self.admitted: set[int] = set()  # numbers of the dtypes of a first input that the shape rule accepted
+        #: Numbers of the dtypes of a first input that the shape rule accepted.
+        self.accepted_dtypes: set[int] = set()
         self.elementwise = "elementwise" in self.traits
         self.multiple = "multiple" in self.traits
         self.runs_graphs = "runs_graphs" in self.traits
         self.literal = "literal" in self.traits
-        self.names_line = not self.traits.isdisjoint(
-            ("may_fail", "polls")
-        )  # its code may name the user's line
+        # its code may name the user's line
+        self.names_line = not self.traits.isdisjoint(("may_fail", "polls"))
         kernel = self.kernel
         self.ufunc = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
-        self.slow = self.runs_graphs or self.recorded is not None  # has no place in the fast lane of `apply`
+        # has no place in the fast lane of `apply`
+        self.slow = self.runs_graphs or self.with_residuals is not None
 
     @cached_property
     def keywords(self) -> frozenset[str]:
-        """What users may give by keyword: the attributes, and what `prepare` takes besides."""
+        """What users may give by keyword: the attributes, and what `canonicalize` takes besides."""
         parameters = inspect.signature(self.infer).parameters.values()
-        return frozenset([*self.options, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)])
+        return frozenset([*self.extra_keywords, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)])
 
     @cached_property
     def tensors(self) -> tuple[str, ...]:
@@ -254,11 +255,12 @@ def _find(name: str) -> Op:
 def defop(**parts: Any) -> Callable[[Callable[..., Any]], Op]:
     """Declare an op: the decorated shape rule gives its name, signature and documentation.
 
-    Keyword arguments are the fields of :class:`Op`; `traits` and `samples` may be any iterables.
+    Keyword arguments are the fields of :class:`Op`, in their order: the derivative comes first. `traits` and `samples`
+    may be any iterables.
 
     Examples
     --------
-    >>> @defop(kernel=np.negative, partial=(lambda y, x: -1.0,), lower=Scalar("neg"))  # doctest: +SKIP
+    >>> @defop(partial=(lambda y, x: -1.0,), kernel=np.negative, lower=Scalar("neg"))  # doctest: +SKIP
     ... def negative(x):
     ...     "The negative, element by element."
     ...     return x

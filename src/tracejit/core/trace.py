@@ -26,7 +26,7 @@ from .tensor import Tensor, no_value
     vjp=(),
     kernel=lambda *, value: value.array if isinstance(value, Constant) else value,
     lower="constant",
-    traits=("literal", "free", "internal"),
+    traits=("literal", "view", "internal"),
     size_rule=lambda node, inputs: tuple(np.ravel(node.attrs["value"].array).tolist()),
 )
 def constant(*, value: Constant) -> TensorSpec:

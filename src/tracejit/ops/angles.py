@@ -119,7 +119,7 @@ def _turn(y: Any, x: Any, along: Any) -> Any:
         lambda angle, y, x: _turn(y, x, lambda y, x: -y),
     ),
     lower=Scalar("atan2"),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTARY,
     samples=pairs(0.5, 2.0, complex=False) + pairs(-2.0, -0.5, complex=False),
 )

@@ -23,7 +23,7 @@ ELEMENTARY = ("elementwise", "elementary")
 
 
 def matched(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: bring all inputs to one dtype."""
+    """Canonicalize: bring all inputs to one dtype."""
     first = inputs[0]
     if first.__class__ is Tensor:
         dtype = first.dtype
@@ -65,7 +65,7 @@ def matched_beyond(inputs: Sequence[Any], number: Callable[[int], float]) -> tup
 
 
 def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: one dtype for two, integers and bools turned into float64 as NumPy does."""
+    """Canonicalize: one dtype for two, integers and bools turned into float64 as NumPy does."""
     inputs = matched_beyond(inputs, float)
     if inputs[0].dtype.kind in "iub":
         inputs = tuple(cast(x, dtype=np.dtype("float64")) for x in inputs)
@@ -80,7 +80,7 @@ def quotient_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def quotients(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: one dtype for two, integers and bools turned into floats as TensorFlow divides them."""
+    """Canonicalize: one dtype for two, integers and bools turned into floats as TensorFlow divides them."""
     x, y = matched_beyond(inputs, float)
     dtype = quotient_dtype(x.dtype)
     return (converted(x, dtype), converted(y, dtype)), attrs
@@ -114,7 +114,7 @@ def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple:
     )
 
 
-def cast_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def canonical_cast(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     if len(inputs) == 2:
         return inputs[:1], {"dtype": as_dtype(inputs[1])}
     return inputs, {"dtype": as_dtype(attrs["dtype"])}
@@ -136,7 +136,7 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     linear=True,
     lower=Scalar("cast"),
     traits=(*ELEMENTWISE, "cheap"),
-    prepare=cast_prepare,
+    canonicalize=canonical_cast,
     samples=(
         sample((2, 3), dtype=np.dtype("float64"), complex=True),
         sample((3,), dtype=np.dtype("int32")),
@@ -160,7 +160,7 @@ def cast_back(g: Any, dtype: np.dtype) -> Any:
     kernel=np.add,
     partial=(lambda y, a, b: 1.0, lambda y, a, b: 1.0),
     lower=Scalar("add"),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTWISE,
     samples=pairs(),
     size_rule=each_size(operator.add),
@@ -175,7 +175,7 @@ def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     kernel=np.subtract,
     partial=(lambda y, a, b: 1.0, lambda y, a, b: -1.0),
     lower=Scalar("sub"),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTWISE,
     samples=pairs(),
     size_rule=each_size(operator.sub),
@@ -201,7 +201,7 @@ def one_factor_is_zero(record: Any, i: int) -> str:
     kernel=np.multiply,
     partial=(lambda y, a, b: b, lambda y, a, b: a),
     lower=Scalar("mul"),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTWISE,
     samples=pairs(),
     size_rule=each_size(operator.mul),
@@ -225,7 +225,7 @@ def _quotient_is_flat(record: Any, i: int) -> str:
     kernel=np.divide,
     partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
     lower=Scalar("div"),
-    prepare=quotients,
+    canonicalize=quotients,
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0),
     vanishes_where=_quotient_is_flat,
@@ -319,7 +319,7 @@ def _first_wins(relation: str, larger: Callable[[Any, Any], Any]) -> dict[str, A
         ),
         "jvp": jvp,
         "vanishes_where": f"the other argument, {{other}}, is {relation} than this one, {{this}}, everywhere",
-        "prepare": matched,
+        "canonicalize": matched,
         "traits": ELEMENTWISE,
         "samples": pairs(complex=False),
     }
@@ -406,7 +406,7 @@ def imag(x: TensorSpec) -> TensorSpec:
 
 
 def _parts(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: two real tensors of a dtype that complex numbers have parts of, which float16 is not."""
+    """Canonicalize: two real tensors of a dtype that complex numbers have parts of, which float16 is not."""
     inputs, attrs = as_floats(inputs, attrs)
     narrow = inputs[0].dtype.itemsize < 4
     return tuple([cast(x, dtype=np.dtype("float32")) for x in inputs]) if narrow else inputs, attrs
@@ -430,7 +430,7 @@ def _complex_jvp(record: Any, ts: list) -> list:
     vjp=(lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)),
     jvp=_complex_jvp,
     lower=Scalar("complex"),
-    prepare=_parts,
+    canonicalize=_parts,
     traits=ELEMENTWISE,
     samples=pairs(complex=False),
 )
@@ -450,7 +450,7 @@ def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     kernel=_safe(np.floor_divide),
     vjp=(None, None),
     lower=Scalar("floordiv"),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0, complex=False),
     size_rule=each_size(operator.floordiv),
@@ -464,7 +464,7 @@ def floordiv(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     kernel=_safe(np.remainder),
     partial=(lambda y, a, b: 1.0, lambda y, a, b: -floordiv(a, b)),
     lower=Scalar("mod"),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0, complex=False),
 )

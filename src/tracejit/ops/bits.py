@@ -30,7 +30,7 @@ def integers(*specs: TensorSpec) -> TensorSpec:
     return _whole(broadcast(*specs), "iu")
 
 
-_TWO = {"vjp": (None, None), "prepare": matched, "traits": ELEMENTWISE}
+_TWO = {"vjp": (None, None), "canonicalize": matched, "traits": ELEMENTWISE}
 _INTEGERS = tuple(
     sample(*shapes, low=-100, high=100, dtypes=(dtype, dtype))
     for dtype, shapes in (("int64", ((2, 3), (2, 3))), ("int8", ((2, 1, 3), (4, 1))), ("int32", ((), (3,))))

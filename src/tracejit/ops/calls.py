@@ -86,7 +86,7 @@ def _call_jvp(record: Record, ts: list) -> list:
     kernel=_call_kernel,
     vjp=Joint(_call_vjp),
     jvp=_call_jvp,
-    recorded=_keeping_values,
+    with_residuals=_keeping_values,
     lower=Structure("call"),
     batch=batch_call,
     region_specs={"graph": inputs_of_op},

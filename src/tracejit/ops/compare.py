@@ -19,11 +19,11 @@ BOOL = np.dtype(bool)
 
 
 def _compared(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: one dtype. An integer that the dtype does not hold is larger, or smaller, than all that it holds."""
+    """Canonicalize: one dtype. An integer that it does not hold is larger, or smaller, than all that it holds."""
     return matched_beyond(inputs, lambda n: math.inf if n > 0 else -math.inf), attrs
 
 
-_NONE = {"vjp": (None, None), "prepare": _compared, "traits": ELEMENTWISE}
+_NONE = {"vjp": (None, None), "canonicalize": _compared, "traits": ELEMENTWISE}
 _ORDER = {**_NONE, "samples": pairs(complex=False)}
 _EQUALITY = {**_NONE, "samples": pairs(complex=True)}
 _LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool", "bool"))}
@@ -71,13 +71,13 @@ def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return tensors, attrs
 
 
-@defop(kernel=np.logical_and, vjp=(None, None), lower=Scalar("and"), prepare=_as_bools, **_LOGIC)
+@defop(kernel=np.logical_and, vjp=(None, None), lower=Scalar("and"), canonicalize=_as_bools, **_LOGIC)
 def logical_and(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Both hold."""
     return broadcast(x, y).with_dtype(BOOL)
 
 
-@defop(kernel=np.logical_or, vjp=(None, None), lower=Scalar("or"), prepare=_as_bools, **_LOGIC)
+@defop(kernel=np.logical_or, vjp=(None, None), lower=Scalar("or"), canonicalize=_as_bools, **_LOGIC)
 def logical_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Either holds."""
     return broadcast(x, y).with_dtype(BOOL)
@@ -87,7 +87,7 @@ def logical_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     kernel=np.logical_not,
     vjp=(None,),
     lower=Scalar("not"),
-    prepare=_as_bools,
+    canonicalize=_as_bools,
     traits=ELEMENTWISE,
     samples=(sample((2, 3), dtypes=("bool",)),),
 )
@@ -134,7 +134,7 @@ def _other_is_chosen(record: Any, i: int) -> str:
     vjp=(None, lambda g, y, c, a, b: ops.where(c, g, 0.0), lambda g, y, c, a, b: ops.where(c, 0.0, g)),
     jvp=_where_jvp,
     lower=Scalar("select"),
-    prepare=_selected,
+    canonicalize=_selected,
     traits=ELEMENTWISE,
     samples=(
         sample((2, 3), (2, 3), (2, 3), dtypes=("bool", "float", "float"), complex=True),

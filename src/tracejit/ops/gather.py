@@ -78,7 +78,7 @@ def canonical(x: Any, indices: Any, given: Mapping[str, Any]) -> tuple[Any, Any,
 # ---- read -----------------------------------------------------------------------------------------------
 
 
-def _gather_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_gather(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x, indices, attrs = canonical(
         inputs[0], inputs[1], {"axis": inputs[2], **attrs} if len(inputs) > 2 else attrs
     )
@@ -126,8 +126,8 @@ def _batch_gather(batch: Batch, x: Tensor, indices: Tensor, *, axis: int, batch_
     linear=True,
     lower=Nests(_gather_nests),
     batch=_batch_gather,
-    prepare=_gather_prepare,
-    traits=("window", "may_fail"),
+    canonicalize=_canonical_gather,
+    traits=("partial_access", "may_fail"),
     samples=(
         sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
         sample((2, 4), (2, 2), axis=1, dtypes=("float", "index:4")),
@@ -176,7 +176,7 @@ def _scatter_nests(
     return result
 
 
-def _scatter_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_scatter(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
     return (x, indices, converted(inputs[2], x.dtype)), attrs
 
@@ -209,10 +209,10 @@ def scatter_tangent(record: Any, ts: list, op: Any) -> list:
     kernel=_scatter_kernel,
     lower=Nests(_scatter_nests, updates=0),
     batch=_batch_scatter_add,
-    prepare=_scatter_prepare,
+    canonicalize=_canonical_scatter,
     vjp=(lambda g, y, x, i, v, **attrs: g, None, lambda g, y, x, i, v, **attrs: ops.gather(g, i, **attrs)),
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_add),
-    traits=("window", "may_fail", "adds_rows"),
+    traits=("partial_access", "may_fail", "adds_rows"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
         sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float")),

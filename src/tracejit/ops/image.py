@@ -5,14 +5,14 @@ from __future__ import annotations
 from ..core.op import defop, ops, real, sample
 from ..core.spec import TensorSpec
 from .lowering import Reindex
-from .shape import FREE, same_view
+from .shape import VIEW, same_view
 
 
 @defop(
     kernel=lambda adjusted: adjusted,
     lower=Reindex(same_view),
     batch=lambda batch, adjusted: ops.adjust_contrastv2(adjusted),
-    traits=(*FREE, "rowwise"),
+    traits=(*VIEW, "row_local"),
     samples=(sample((3, 4, 2)), sample((2, 3, 2, 1))),
 )
 def adjust_contrastv2(adjusted: TensorSpec) -> TensorSpec:

@@ -65,7 +65,7 @@ def _sizes_taken(node: Any, inputs: Sequence[tuple[Size, ...]]) -> tuple[Size, .
     kernel=lambda x, *, slices: x[python_slices(slices)],
     vjp=(lambda g, y, x, *, slices: Scattered(x.spec, (("slice", slices, g),)),),
     linear=True,
-    traits=("free",),
+    traits=("view",),
     lower=Reindex(lambda v, out, *, slices: v.sliced(slices)),
     batch=lambda batch, x, *, slices: ops.slice(x, slices=every(batch, slices)),
     samples=(
@@ -189,7 +189,7 @@ def _slice_add_nests(b: Any, out: TensorSpec, x: Any, *parts: Any, slices: tuple
     jvp=_slice_add_jvp,
     lower=Nests(_slice_add_nests, updates=0, parts=lambda *, slices: slices),
     batch=batch_slice_add,
-    traits=("window",),
+    traits=("partial_access",),
     samples=(
         sample((4, 5), (2, 3), slices=(_INSIDE,), complex=True),
         sample((4,), (), slices=(((0, 2, 2),),)),
@@ -225,7 +225,7 @@ def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices)
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_set)],
     lower=Nests(_slice_set_nests, updates=0, parts=lambda *, slices: (slices,)),
     batch=batch_slice_set,
-    traits=("window",),
+    traits=("partial_access",),
     samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True), sample((4,), (), slices=((0, 2, 2),))),
     vanishes_where="every element that depends on the source is overwritten, in: {this}",
 )
@@ -267,7 +267,7 @@ def _inside(x: TensorSpec, window: TensorSpec) -> TensorSpec:
     return window
 
 
-def _window_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_window(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     sizes = inputs[2] if len(inputs) > 2 else attrs["sizes"]
     return (as_tensor(inputs[0]), _starts(inputs[1])), {"sizes": tuple(sizes)}
 
@@ -283,8 +283,8 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
     linear=True,
     lower=Nests(_window_nests),
     batch=batch_dynamic_slice,
-    prepare=_window_prepare,
-    traits=("window", "may_fail"),
+    canonicalize=_canonical_window,
+    traits=("partial_access", "may_fail"),
     samples=(
         sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
         sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4")),
@@ -297,7 +297,7 @@ def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...])
     return _inside(x, x.with_shape(sizes))
 
 
-def _update_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_update(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     return (x, converted(inputs[1], x.dtype), _starts(inputs[2])), attrs
 
@@ -339,8 +339,8 @@ def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.dynamic_update_slice)],
     lower=_window_write(False),
     batch=batch_dynamic_update_slice,
-    prepare=_update_prepare,
-    traits=("window", "may_fail"),
+    canonicalize=_canonical_update,
+    traits=("partial_access", "may_fail"),
     samples=_WINDOWS,
 )
 def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
@@ -358,8 +358,8 @@ def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> Te
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.window_add)],
     lower=_window_write(True),
     batch=batch_window_add,
-    prepare=_update_prepare,
-    traits=("window", "may_fail"),
+    canonicalize=_canonical_update,
+    traits=("partial_access", "may_fail"),
     samples=_WINDOWS,
 )
 def window_add(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:

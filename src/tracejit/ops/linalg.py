@@ -63,8 +63,8 @@ def swapped(x: Any) -> Any:
 @defop(
     kernel=_matmul_kernel,
     linear=True,
-    prepare=_matrices,
-    options=_TURNS,
+    canonicalize=_matrices,
+    extra_keywords=_TURNS,
     lower=Structure("matmul"),
     batch=batch_matmul,
     traits=("expensive",),
@@ -199,7 +199,7 @@ def _as_float(flag: Tensor) -> Tensor:
 
 @defop(
     kernel=_solve_kernel,
-    prepare=_matrices,
+    canonicalize=_matrices,
     vjp=Joint(_solve_vjp),
     jvp=_solve_jvp,
     lower=Expand(lambda a, b: [_eliminated(a, b)]),

@@ -384,11 +384,11 @@ def _no_iteration_passes(record: Record, i: int) -> str:
     kernel=_loop_kernel,
     vjp=Joint(_loop_vjp),
     jvp=_loop_jvp,
-    recorded=_keeping_carries,
+    with_residuals=_keeping_carries,
     lower=Structure("loop"),
     batch=batch_loop,
     region_specs={"body": inputs_of_body, "cond": inputs_of_test},
-    traits=(*REGION, "ragged", "polls"),
+    traits=(*REGION, "ragged_ok", "polls"),
     trim=trim_loop,
     vanishes_where=_no_iteration_passes,
 )

@@ -34,7 +34,7 @@ def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., A
     def reflected(self: Any, other: Any) -> Any:
         return op(other, self)
 
-    if isinstance(op, Op) and op.prepare is arithmetic.matched:
+    if isinstance(op, Op) and op.canonicalize is arithmetic.matched:
         return _of_one_dtype(op), reflected
     return forward, reflected
 

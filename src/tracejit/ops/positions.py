@@ -39,8 +39,8 @@ def _position_nests(b: Any, out: TensorSpec, i: Any, *, size: Size) -> Any:
     vjp=(None,),
     lower=Nests(_position_nests),
     batch=lambda batch, i, *, size: ops.checked_position(i, size=size),
-    traits=("may_fail", "rowwise"),
-    prepare=lambda inputs, attrs: ((converted(as_tensor(inputs[0]), INT64),), attrs),
+    traits=("may_fail", "row_local"),
+    canonicalize=lambda inputs, attrs: ((converted(as_tensor(inputs[0]), INT64),), attrs),
     samples=(sample((5,), size=4, dtypes=("index:4",)), sample((), size=1, dtypes=("index:1",))),
 )
 def checked_position(i: TensorSpec, *, size: Size) -> TensorSpec:
@@ -104,7 +104,7 @@ def _values_cotangent(
     return ops.where(wins, found, ops.cast(0.0, dtype=g.dtype))
 
 
-def _scatter_set_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_scatter_set(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
     return (x, indices, converted(inputs[2], x.dtype)), attrs
 
@@ -121,8 +121,8 @@ def _batch_scatter_set(
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_set),
     lower=Nests(_scatter_set_nests, updates=0),
     batch=_batch_scatter_set,
-    prepare=_scatter_set_prepare,
-    traits=("window", "may_fail"),
+    canonicalize=_canonical_scatter_set,
+    traits=("partial_access", "may_fail"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
         sample((3, 4), (2, 2), (3, 2, 2), axis=1, dtypes=("float", "index:4", "float")),

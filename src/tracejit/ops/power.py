@@ -52,7 +52,7 @@ def _known(x: Any) -> np.ndarray | None:
 
 
 def _integer_powers(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    """Prepare: one dtype; integers to negative powers, which are no integers, raise, now or when the program runs."""
+    """Canonicalize: one dtype; integers to negative powers, which are no integers, raise, now or in the program."""
     x, y = matched(inputs, attrs)[0]
     if y.dtype.kind == "i" and y.spec.size != 0:
         message = "integers to negative integer powers are not integers: make the base a float, as in x * 1.0"
@@ -77,7 +77,7 @@ def _power_is_flat(record: Any, i: int) -> str:
     kernel=_pow_kernel,
     partial=(_power_partial, _exponent_partial),
     lower=Scalar("pow"),
-    prepare=_integer_powers,
+    canonicalize=_integer_powers,
     traits=ELEMENTARY,
     samples=pairs(0.5, 2.0),
     vanishes_where=_power_is_flat,

@@ -165,7 +165,7 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 # ---- ops ------------------------------------------------------------------------------------------------
 
 
-def _prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     found: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
     if "dtype" in attrs:
         found["dtype"] = as_dtype(attrs["dtype"])
@@ -187,7 +187,7 @@ def _seeded(*lead: int, **attrs: Any) -> Sample:
     vjp=(None,),
     lower=Nests(_nests),
     batch=lambda batch, state, *, shape: ops.random_bits(state, shape=shape),
-    prepare=_prepare,
+    canonicalize=_canonical,
     traits=("expensive",),
     samples=(_seeded(shape=(2, 5)), _seeded(shape=()), _seeded(3, shape=(5,))),
 )
@@ -201,7 +201,7 @@ def random_bits(state: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     vjp=(None,),
     lower=Nests(_nests),
     batch=lambda batch, state, *, shape, dtype: ops.random_uniform(state, shape=shape, dtype=dtype),
-    prepare=_prepare,
+    canonicalize=_canonical,
     traits=("expensive",),
     samples=(
         _seeded(shape=(3, 3), dtype=np.dtype("float32")),

@@ -90,7 +90,7 @@ def _sum_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
     linear=True,
     lower=Reduce("add", lambda dtype: 0),
     batch=lambda batch, x, *, axis: ops.reduce_sum(x, axis=inner(axis)),
-    prepare=_reduction,
+    canonicalize=_reduction,
     traits=("reduce", "expensive"),
     samples=_SHAPES,
 )
@@ -136,7 +136,7 @@ def _min_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
     jvp=_extreme_jvp,
     lower=Reduce("max", _lowest),
     batch=lambda batch, x, *, axis: ops.reduce_max(x, axis=inner(axis)),
-    prepare=_reduction,
+    canonicalize=_reduction,
     traits=("reduce", "expensive"),
     samples=_REAL_SHAPES,
     vanishes_where="the maximum is at elements that do not depend on the source, in: {this}",
@@ -153,7 +153,7 @@ def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     jvp=_extreme_jvp,
     lower=Reduce("min", _highest),
     batch=lambda batch, x, *, axis: ops.reduce_min(x, axis=inner(axis)),
-    prepare=_reduction,
+    canonicalize=_reduction,
     traits=("reduce", "expensive"),
     samples=_REAL_SHAPES,
     vanishes_where="the minimum is at elements that do not depend on the source, in: {this}",
@@ -193,7 +193,7 @@ def size_tensor(size: Size) -> Any:
     vjp=(),
     lower=Nests(lambda b, out, *, size: b.map(out, lambda ix: b.size(size))),
     batch=batch_size_value,
-    traits=("ragged",),
+    traits=("ragged_ok",),
     samples=(sample(size=3),),
     size_rule=lambda node, inputs: (node.attrs["size"],),
 )
@@ -213,7 +213,7 @@ def _argument(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     vjp=(None,),
     lower=Reduce("argmax", _lowest),
     batch=lambda batch, x, *, axis: ops.argmax(x, axis=inner(axis)),
-    prepare=_argument,
+    canonicalize=_argument,
     traits=("reduce", "expensive"),
     samples=(sample((2, 3), axis=1), sample((2, 3), axis=0), sample((5,), axis=0)),
 )
@@ -249,7 +249,7 @@ def _cumsum_nests(b: Any, out: TensorSpec, x: Any, *, axis: int, reverse: bool) 
     linear=True,
     lower=Nests(_cumsum_nests),
     batch=lambda batch, x, *, axis, reverse: ops.cumsum(x, axis=inner(axis), reverse=reverse),
-    prepare=_running,
+    canonicalize=_running,
     traits=("expensive",),
     samples=(
         sample((2, 3), axis=1, reverse=False, complex=True),

@@ -21,7 +21,7 @@ from .held_sizes import same_sizes, size_of, sizes_in
 from .lowering import Nests, Reindex
 from .reduce import axes_of, one_axis, whole
 
-FREE = ("free",)
+VIEW = ("view",)
 
 
 def sizes_of(shape: Any) -> tuple[Size, ...]:
@@ -45,7 +45,7 @@ def _size(s: Any) -> Size:
     return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
 
 
-def _reshape_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_reshape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     shape = sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])
     if -1 in [s for s in shape if s.__class__ is int]:
@@ -78,8 +78,8 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     kernel=lambda x, *, shape: np.reshape(x, shape),
     vjp=(lambda g, y, x, *, shape: ops.reshape(g, shape=x.shape),),
     linear=True,
-    prepare=_reshape_prepare,
-    traits=FREE,
+    canonicalize=_canonical_reshape,
+    traits=VIEW,
     lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
     batch=lambda batch, x, *, shape: ops.reshape(x, shape=(batch.size, *shape)),
     samples=(
@@ -118,7 +118,7 @@ def _with_sizes_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     kernel=_with_sizes_kernel,
     vjp=(lambda g, y, x, *, shape: ops.with_sizes(g, shape=x.shape),),
     linear=True,
-    traits=FREE,
+    traits=VIEW,
     lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
     batch=lambda batch, x, *, shape: ops.with_sizes(x, shape=(batch.size, *shape)),
     samples=(sample((2, 3), shape=(2, 3), complex=True),),
@@ -133,7 +133,7 @@ def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     return x.with_shape(shape)
 
 
-def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_transpose(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     rank = len(x.shape)
     perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
@@ -149,8 +149,8 @@ def _transpose_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any
     kernel=lambda x, *, perm: np.transpose(x, perm),
     vjp=(lambda g, y, x, *, perm: ops.transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
     linear=True,
-    prepare=_transpose_prepare,
-    traits=FREE,
+    canonicalize=_canonical_transpose,
+    traits=VIEW,
     lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
     batch=batch_transpose,
     samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
@@ -170,8 +170,8 @@ def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     kernel=lambda x, *, shape: np.broadcast_to(x, shape),
     vjp=(lambda g, y, x, *, shape: g,),
     linear=True,
-    prepare=_to_shape,
-    traits=FREE,
+    canonicalize=_to_shape,
+    traits=VIEW,
     lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
     batch=lambda batch, x, *, shape: ops.broadcast_to(aligned(x, len(shape)), shape=(batch.size, *shape)),
     samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
@@ -207,7 +207,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
 # ---- joining --------------------------------------------------------------------------------------------
 
 
-def _concat_prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_concat(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     if len(inputs) <= 2 and isinstance(inputs[0], (list, tuple)):
         axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
         inputs = inputs[0]
@@ -250,7 +250,7 @@ def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
     kernel=lambda *xs, axis: np.concatenate(xs, axis=axis),
     vjp=Joint(_concat_vjp),
     jvp=_concat_jvp,
-    prepare=_concat_prepare,
+    canonicalize=_canonical_concat,
     lower=Nests(_concat_nests),
     batch=batch_concat,
     samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
@@ -297,7 +297,7 @@ def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dt
     vjp=(),
     lower=Nests(_fill_nests),
     batch=batch_fill,
-    traits=FREE,
+    traits=VIEW,
     samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),),
 )
 def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
@@ -343,7 +343,7 @@ def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
     linear=True,
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.identity(x),
-    traits=(*FREE, "rowwise"),
+    traits=(*VIEW, "row_local"),
     samples=(sample((2,), complex=True),),
     size_rule=same_sizes,
 )
@@ -357,7 +357,7 @@ def identity(input: TensorSpec) -> TensorSpec:
     vjp=(None,),
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.stop_gradient(x),
-    traits=(*FREE, "rowwise"),
+    traits=(*VIEW, "row_local"),
     samples=(sample((2,), complex=True),),
 )
 def stop_gradient(input: TensorSpec) -> TensorSpec:
@@ -370,7 +370,7 @@ def stop_gradient(input: TensorSpec) -> TensorSpec:
     vjp=(None,),
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.number(x),
-    traits=(*FREE, "rowwise", "takes_out"),
+    traits=(*VIEW, "row_local", "takes_out"),
     samples=(sample((2,), complex=True),),
 )
 def number(input: TensorSpec) -> TensorSpec:

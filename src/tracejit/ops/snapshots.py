@@ -27,7 +27,7 @@ from .revolve import gap
     kernel=lambda *, shape, dtype: np.zeros(shape, dtype),
     vjp=(),
     lower=Nests(lambda b, out, *, shape, dtype: b.empty(out)),
-    traits=("free", "fresh", "internal"),
+    traits=("view", "no_cse", "internal"),
 )
 def blank(*, shape: tuple[Size, ...], dtype: np.dtype) -> TensorSpec:
     """A tensor to be written before it is read: memory of its own, which nobody fills."""

@@ -18,7 +18,7 @@ from .reduce import one_axis
 _INT64 = np.dtype(np.int64)
 
 
-def _prepare(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", -1)
     return (x,), {"axis": one_axis(axis, len(x.shape))}
@@ -49,7 +49,7 @@ def _argsort_nests(b: Any, out: TensorSpec, x: Any, *, axis: int) -> Any:
     vjp=(None,),
     lower=Nests(_argsort_nests),
     batch=lambda batch, x, *, axis: ops.argsort(x, axis=inner(axis)),
-    prepare=_prepare,
+    canonicalize=_canonical,
     traits=("expensive",),
     samples=(
         sample((2, 3), axis=1),

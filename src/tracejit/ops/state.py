@@ -28,7 +28,7 @@ def _jvp(record: Any, tangents: list[Any]) -> list[Any]:
     jvp=_jvp,
     lower=Compose(lambda value, handle: value),
     batch=lambda batch, *both: ops.read(*batch.all_spread(both)),
-    traits=("free", "rowwise", "internal"),
+    traits=("view", "row_local", "internal"),
     samples=(sample((2, 3), (2, 3), complex=True),),
 )
 def read(value: TensorSpec, handle: TensorSpec) -> TensorSpec:

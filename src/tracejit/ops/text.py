@@ -17,4 +17,4 @@ for _moves in (
     ops.stop_gradient,
     ops.where,
 ):
-    _moves.admitted.add(np.dtype(object).num)
+    _moves.accepted_dtypes.add(np.dtype(object).num)

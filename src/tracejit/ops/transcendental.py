@@ -180,7 +180,7 @@ def _logaddexp(a: Any, b: Any) -> Any:
     kernel=np.logaddexp,
     partial=(lambda y, a, b: ops.sigmoid(a - b), lambda y, a, b: ops.sigmoid(b - a)),
     lower=Compose(_logaddexp),
-    prepare=matched,
+    canonicalize=matched,
     traits=ELEMENTARY,
     samples=pairs(0.5, 2.0, complex=False),  # where it is 0 its own terms cancel
 )
