@@ -382,6 +382,27 @@ def test_facts_about_an_op_stand_on_the_op():
     assert sum(NAMES_ASKED.values()) <= 10
 
 
+def test_declarations_of_ops_begin_with_the_derivative():
+    fields = [f.target.id for f in class_named("Op", "core.op").body if isinstance(f, ast.AnnAssign)]
+    declared = [
+        (module.at(call.lineno, "defop"), [fields.index(k.arg) for k in call.keywords if k.arg])
+        for module, function in FUNCTIONS
+        for call in function.decorator_list
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "defop"
+    ]
+    assert fields.index("vjp") < fields.index("kernel") and len(declared) > 100
+    none(
+        [where for where, order in declared if order != sorted(order)],
+        f"Parts of an op are declared in one order, that of the fields: {', '.join(fields)}",
+    )
+
+
+def class_named(name: str, module: str) -> ast.ClassDef:
+    """Return the syntax of one class of the package."""
+    tree = MODULES[f"{PACKAGE}.{module}"].tree
+    return next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+
+
 def test_files_are_short():
     none(
         [

@@ -56,6 +56,11 @@ def test_an_op_is_documented(op: Op):
 
 
 @every_op
+def test_the_traits_of_an_op_are_explained(op: Op):
+    assert all(f"``{trait}``" in Op.__doc__ for trait in op.traits)
+
+
+@every_op
 def test_an_op_has_samples(op: Op):
     assert op.samples or op.name in BY_NAME
 

@@ -141,16 +141,18 @@ class Op:
     sign : str
         How pictures of graphs write it between two operands.
     traits : frozenset of str
-        What holds of it: ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element),
-        ``multiple`` (always returns a tuple), ``literal`` (its attribute `value` is the result);
-        ``view`` (of its first input, or as cheap: always recomputed), ``cheap`` (never kept for later), ``expensive``
-        (never recomputed), ``partial_access`` (touches a part of its first input only), ``adds_rows`` (to its first
-        input the third, at the indices in the second); ``effect`` (never removed or merged), ``no_cse`` (never merged:
-        each call is memory of its own), ``may_fail`` (for some values or sizes), ``polls`` (its code may have loops,
-        its own or of graphs written in its place, that say where they are), ``prints`` (left out where a graph is run
-        again), ``takes_out`` (gives a Python number: what depends on it is out of sight); ``runs_graphs`` (its kernel
-        calls other ops), ``internal`` (nobody calls it); ``row_local`` (a row of the result depends on the same rows
-        of the inputs alone), ``ragged_ok`` (its `batch` rule takes rows whose number differs between lanes).
+        What it is: ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element), ``reduce``
+        (folds axes of its input), ``multiple`` (always returns a tuple), ``runs_graphs`` (its kernel calls other
+        ops), ``literal`` (its attribute `value` is the result), ``internal`` (nobody calls it).
+        When to compute it: ``view`` (of its first input, or as cheap: always again), ``cheap`` (never kept),
+        ``expensive`` (never again).
+        What it touches: ``partial_access`` (a part of its first input only), ``adds_rows`` (to its first input the
+        third, at the indices in the second), ``row_local`` (a row of the result depends on the same rows of the
+        inputs alone), ``ragged_ok`` (its `batch` rule takes rows whose number differs between lanes).
+        What else happens: ``effect`` (never removed or merged), ``no_cse`` (never merged: each call is memory of its
+        own), ``may_fail`` (for some values or sizes), ``polls`` (its code may have loops, its own or of graphs written
+        in its place, that say where they are), ``prints`` (left out where a graph is run again), ``takes_out`` (gives
+        a Python number: what depends on it is out of sight).
     samples : tuple of Sample
         Arguments the generated tests use.
     """

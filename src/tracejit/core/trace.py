@@ -26,8 +26,8 @@ from .tensor import Tensor, no_value
     vjp=(),
     kernel=lambda *, value: value.array if isinstance(value, Constant) else value,
     lower="constant",
-    traits=("literal", "view", "internal"),
     size_rule=lambda node, inputs: tuple(np.ravel(node.attrs["value"].array).tolist()),
+    traits=("literal", "view", "internal"),
 )
 def constant(*, value: Constant) -> TensorSpec:
     """A literal array."""

@@ -21,8 +21,8 @@ _LARGE = {
 
 
 @defop(
-    kernel=np.tan,
     partial=(lambda y, x: 1.0 + y * y,),
+    kernel=np.tan,
     lower=Scalar("tan"),
     traits=ELEMENTARY,
     samples=unary(-1.2, 1.2, complex=True),
@@ -33,8 +33,8 @@ def tan(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.sinh,
     partial=(lambda y, x: ops.cosh(x),),
+    kernel=np.sinh,
     lower=Scalar("sinh"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
@@ -45,8 +45,8 @@ def sinh(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.cosh,
     partial=(lambda y, x: ops.sinh(x),),
+    kernel=np.cosh,
     lower=Scalar("cosh"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
@@ -57,8 +57,8 @@ def cosh(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=lambda x: (1.0 - x) * (1.0 + x),
     partial=(lambda y, x: -2.0 * x,),
+    kernel=lambda x: (1.0 - x) * (1.0 + x),
     lower=Compose(lambda x: (1.0 - x) * (1.0 + x)),
     traits=ELEMENTWISE,
     samples=unary(),
@@ -69,8 +69,8 @@ def one_minus_square(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.arcsin,
     partial=(lambda y, x: 1.0 / ops.sqrt(ops.one_minus_square(x)),),
+    kernel=np.arcsin,
     lower=Scalar("asin"),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),
@@ -81,8 +81,8 @@ def asin(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.arccos,
     partial=(lambda y, x: -1.0 / ops.sqrt(ops.one_minus_square(x)),),
+    kernel=np.arccos,
     lower=Scalar("acos"),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),
@@ -93,8 +93,8 @@ def acos(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.arctan,
     partial=(lambda y, x: 1.0 / (x * x + 1.0),),
+    kernel=np.arctan,
     lower=Scalar("atan"),
     traits=ELEMENTARY,
     samples=unary(),
@@ -113,11 +113,11 @@ def _turn(y: Any, x: Any, along: Any) -> Any:
 
 
 @defop(
-    kernel=np.arctan2,
     partial=(
         lambda angle, y, x: _turn(y, x, lambda y, x: x),
         lambda angle, y, x: _turn(y, x, lambda y, x: -y),
     ),
+    kernel=np.arctan2,
     lower=Scalar("atan2"),
     canonicalize=matched,
     traits=ELEMENTARY,
@@ -138,8 +138,8 @@ def _asinh(x: Any) -> Any:
 
 
 @defop(
-    kernel=np.arcsinh,
     partial=(lambda y, x: 1.0 / ops.abs(ops.complex(1.0, x)),),
+    kernel=np.arcsinh,
     lower=Compose(_asinh),
     traits=ELEMENTARY,
     samples=unary(),
@@ -156,8 +156,8 @@ def _acosh(x: Any) -> Any:
 
 
 @defop(
-    kernel=np.arccosh,
     partial=(lambda y, x: 1.0 / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0)),),
+    kernel=np.arccosh,
     lower=Compose(_acosh),
     traits=ELEMENTARY,
     samples=unary(1.5, 4.0),
@@ -168,8 +168,8 @@ def acosh(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.arctanh,
     partial=(lambda y, x: 1.0 / ops.one_minus_square(x),),
+    kernel=np.arctanh,
     lower=Compose(lambda x: 0.5 * (ops.log1p(x) - ops.log1p(-x))),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),

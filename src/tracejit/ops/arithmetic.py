@@ -131,12 +131,13 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
 
 
 @defop(
-    kernel=_cast_kernel,
     vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),),
     linear=True,
+    kernel=_cast_kernel,
     lower=Scalar("cast"),
-    traits=(*ELEMENTWISE, "cheap"),
     canonicalize=canonical_cast,
+    size_rule=same_sizes,
+    traits=(*ELEMENTWISE, "cheap"),
     samples=(
         sample((2, 3), dtype=np.dtype("float64"), complex=True),
         sample((3,), dtype=np.dtype("int32")),
@@ -144,7 +145,6 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
         sample((2,), dtype=np.dtype("float32")),
         sample((3,), dtype=np.dtype("bool"), complex=True),
     ),
-    size_rule=same_sizes,
 )
 def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
     """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part."""
@@ -157,14 +157,14 @@ def cast_back(g: Any, dtype: np.dtype) -> Any:
 
 
 @defop(
-    kernel=np.add,
     partial=(lambda y, a, b: 1.0, lambda y, a, b: 1.0),
+    kernel=np.add,
     lower=Scalar("add"),
     canonicalize=matched,
-    traits=ELEMENTWISE,
-    samples=pairs(),
     size_rule=each_size(operator.add),
     sign="+",
+    traits=ELEMENTWISE,
+    samples=pairs(),
 )
 def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x + y``, element by element."""
@@ -172,14 +172,14 @@ def add(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.subtract,
     partial=(lambda y, a, b: 1.0, lambda y, a, b: -1.0),
+    kernel=np.subtract,
     lower=Scalar("sub"),
     canonicalize=matched,
-    traits=ELEMENTWISE,
-    samples=pairs(),
     size_rule=each_size(operator.sub),
     sign="−",
+    traits=ELEMENTWISE,
+    samples=pairs(),
 )
 def subtract(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x - y``, element by element."""
@@ -198,15 +198,15 @@ def one_factor_is_zero(record: Any, i: int) -> str:
 
 
 @defop(
-    kernel=np.multiply,
     partial=(lambda y, a, b: b, lambda y, a, b: a),
+    vanishes_where=one_factor_is_zero,
+    kernel=np.multiply,
     lower=Scalar("mul"),
     canonicalize=matched,
+    size_rule=each_size(operator.mul),
+    sign="×",
     traits=ELEMENTWISE,
     samples=pairs(),
-    size_rule=each_size(operator.mul),
-    vanishes_where=one_factor_is_zero,
-    sign="×",
 )
 def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x * y``, element by element."""
@@ -222,14 +222,14 @@ def _quotient_is_flat(record: Any, i: int) -> str:
 
 
 @defop(
-    kernel=np.divide,
     partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
+    vanishes_where=_quotient_is_flat,
+    kernel=np.divide,
     lower=Scalar("div"),
     canonicalize=quotients,
+    sign="÷",
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0),
-    vanishes_where=_quotient_is_flat,
-    sign="÷",
 )
 def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x / y``, element by element; integers are divided as float64, those of 8 and 16 bits as float32."""
@@ -237,12 +237,12 @@ def divide(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.negative,
     partial=(lambda y, x: -1.0,),
+    kernel=np.negative,
     lower=Scalar("neg"),
+    size_rule=lambda node, inputs: tuple([-s for s in inputs[0]]),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
-    size_rule=lambda node, inputs: tuple([-s for s in inputs[0]]),
 )
 def negative(x: TensorSpec) -> TensorSpec:
     """``-x``, element by element."""
@@ -254,13 +254,13 @@ def _zero(like: Any) -> Any:
 
 
 @defop(
-    kernel=np.sign,
     vjp=(lambda g, y, x: _zero(g),),
     jvp=lambda record, ts: [_zero(ts[0])],
+    vanishes_where="it is flat: its derivative is 0 everywhere, also at: {this}",
+    kernel=np.sign,
     lower=Scalar("sign"),
     traits=ELEMENTWISE,
     samples=unary(0.5, 2.0),
-    vanishes_where="it is flat: its derivative is 0 everywhere, also at: {this}",
 )
 def sign(x: TensorSpec) -> TensorSpec:
     """-1, 0 or 1 by the sign of `x`, NaN for NaN; the derivative is 0, at the jump too."""
@@ -291,13 +291,13 @@ def _abs_vjp(g: Any, y: Any, x: Any) -> Any:
 
 
 @defop(
-    kernel=np.abs,
     vjp=(_abs_vjp,),
     jvp=_abs_jvp,
+    vanishes_where="its argument is 0: {this}",
+    kernel=np.abs,
     lower=Scalar("abs"),
     traits=ELEMENTWISE,
     samples=unary(0.5, 2.0, complex=True),
-    vanishes_where="its argument is 0: {this}",
 )
 def abs(x: TensorSpec) -> TensorSpec:
     """Absolute value; the derivative at 0 is 0."""
@@ -326,29 +326,29 @@ def _first_wins(relation: str, larger: Callable[[Any, Any], Any]) -> dict[str, A
 
 
 @defop(
+    **_first_wins("larger", lambda a, b: ops.less_equal(b, a)),
     kernel=np.maximum,
     lower=Scalar("max"),
     size_rule=each_size(larger_size),
-    **_first_wins("larger", lambda a, b: ops.less_equal(b, a)),
 )
 def maximum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The larger of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
     return ordered(broadcast(x, y))
 
 
-@defop(kernel=np.minimum, lower=Scalar("min"), **_first_wins("smaller", lambda a, b: ops.less_equal(a, b)))
+@defop(**_first_wins("smaller", lambda a, b: ops.less_equal(a, b)), kernel=np.minimum, lower=Scalar("min"))
 def minimum(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The smaller of `x` and `y`; NaN if either is. On ties the gradient goes to `x`."""
     return ordered(broadcast(x, y))
 
 
 @defop(
-    kernel=lambda x: np.square(x),
     partial=(lambda y, x: x + x,),
+    vanishes_where="its argument is 0: {this}",
+    kernel=lambda x: np.square(x),
     lower=Compose(lambda x: x * x),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
-    vanishes_where="its argument is 0: {this}",
 )
 def square(x: TensorSpec) -> TensorSpec:
     """``x * x``, element by element."""
@@ -359,9 +359,9 @@ def square(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.conj,
     vjp=(lambda g, y, x: ops.conj(g),),
     jvp=lambda record, ts: [ops.conj(ts[0])],
+    kernel=np.conj,
     lower=Scalar("conj"),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
@@ -380,9 +380,9 @@ def _lift(g: Any, x: Any) -> Any:
 
 
 @defop(
-    kernel=lambda x: np.array(x.real),
     vjp=(lambda g, y, x: _lift(g, x),),
     linear=True,
+    kernel=lambda x: np.array(x.real),
     lower=Scalar("real"),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
@@ -393,9 +393,9 @@ def real(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=lambda x: np.array(x.imag),
     vjp=(lambda g, y, x: ops.complex(0.0, g) if x.dtype.kind == "c" else None,),
     linear=True,
+    kernel=lambda x: np.array(x.imag),
     lower=Scalar("imag"),
     traits=ELEMENTWISE,
     samples=unary(complex=True),
@@ -426,9 +426,9 @@ def _complex_jvp(record: Any, ts: list) -> list:
 
 
 @defop(
-    kernel=_complex_kernel,
     vjp=(lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)),
     jvp=_complex_jvp,
+    kernel=_complex_kernel,
     lower=Scalar("complex"),
     canonicalize=_parts,
     traits=ELEMENTWISE,
@@ -447,13 +447,13 @@ def _safe(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 @defop(
-    kernel=_safe(np.floor_divide),
     vjp=(None, None),
+    kernel=_safe(np.floor_divide),
     lower=Scalar("floordiv"),
     canonicalize=matched,
+    size_rule=each_size(operator.floordiv),
     traits=ELEMENTWISE,
     samples=pairs(0.5, 2.0, complex=False),
-    size_rule=each_size(operator.floordiv),
 )
 def floordiv(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x // y`` rounded down; integers divided by zero give 0. No gradient flows through it."""
@@ -461,8 +461,8 @@ def floordiv(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=_safe(np.remainder),
     partial=(lambda y, a, b: 1.0, lambda y, a, b: -floordiv(a, b)),
+    kernel=_safe(np.remainder),
     lower=Scalar("mod"),
     canonicalize=matched,
     traits=ELEMENTWISE,
@@ -473,19 +473,19 @@ def mod(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     return ordered(numbers(x, y))
 
 
-@defop(kernel=np.floor, vjp=(None,), lower=Scalar("floor"), traits=ELEMENTWISE, samples=unary())
+@defop(vjp=(None,), kernel=np.floor, lower=Scalar("floor"), traits=ELEMENTWISE, samples=unary())
 def floor(x: TensorSpec) -> TensorSpec:
     """The largest whole number not above `x`; no gradient flows through it."""
     return floats(x)
 
 
-@defop(kernel=np.round, vjp=(None,), lower=Scalar("round"), traits=ELEMENTWISE, samples=unary())
+@defop(vjp=(None,), kernel=np.round, lower=Scalar("round"), traits=ELEMENTWISE, samples=unary())
 def round(x: TensorSpec) -> TensorSpec:
     """The nearest whole number, halves to even; no gradient flows through it."""
     return floats(x)
 
 
-@defop(kernel=np.trunc, vjp=(None,), lower=Scalar("trunc"), traits=ELEMENTWISE, samples=unary())
+@defop(vjp=(None,), kernel=np.trunc, lower=Scalar("trunc"), traits=ELEMENTWISE, samples=unary())
 def trunc(x: TensorSpec) -> TensorSpec:
     """The whole number next to `x` on the side of 0; no gradient flows through it."""
     return floats(x)

@@ -43,27 +43,27 @@ _COUNTS = tuple(
 )
 
 
-@defop(kernel=np.bitwise_and, lower=Scalar("and"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS), **_TWO)
+@defop(**_TWO, kernel=np.bitwise_and, lower=Scalar("and"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS))
 def bitwise_and(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Bit by bit, 1 where both have a 1; of bools, both hold."""
     return bits(x, y)
 
 
-@defop(kernel=np.bitwise_or, lower=Scalar("or"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS), **_TWO)
+@defop(**_TWO, kernel=np.bitwise_or, lower=Scalar("or"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS))
 def bitwise_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Bit by bit, 1 where either has a 1; of bools, either holds."""
     return bits(x, y)
 
 
-@defop(kernel=np.bitwise_xor, lower=Scalar("xor"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS), **_TWO)
+@defop(**_TWO, kernel=np.bitwise_xor, lower=Scalar("xor"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS))
 def bitwise_xor(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Bit by bit, 1 where the two differ; of bools, exactly one holds."""
     return bits(x, y)
 
 
 @defop(
-    kernel=np.invert,
     vjp=(None,),
+    kernel=np.invert,
     lower=Scalar("not"),
     traits=ELEMENTWISE,
     samples=(
@@ -77,13 +77,13 @@ def invert(x: TensorSpec) -> TensorSpec:
     return bits(x)
 
 
-@defop(kernel=np.left_shift, lower=Scalar("shl"), samples=_COUNTS, **_TWO)
+@defop(**_TWO, kernel=np.left_shift, lower=Scalar("shl"), samples=_COUNTS)
 def left_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The bits of `x` moved up by `y` places; 0 where `y` is negative or as large as the number of bits."""
     return integers(x, y)
 
 
-@defop(kernel=np.right_shift, lower=Scalar("shr"), samples=_COUNTS, **_TWO)
+@defop(**_TWO, kernel=np.right_shift, lower=Scalar("shr"), samples=_COUNTS)
 def right_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The bits of `x` moved down by `y` places, signed integers keeping their sign.
 

@@ -92,17 +92,17 @@ def _captured(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequenc
 
 
 @defop(
-    kernel=_cond_kernel,
     vjp=Joint(_cond_vjp),
     jvp=_cond_jvp,
-    lower=Structure("cond"),
-    batch=batch_cond,
-    region_specs={"then": _captured, "orelse": _captured},
-    traits=REGION,
-    trim=trim_cond,
     vanishes_where=lambda record, i: (
         f"the branch taken, for {bool(record.inputs[0].array)}, does not depend on the source"
     ),
+    kernel=_cond_kernel,
+    lower=Structure("cond"),
+    batch=batch_cond,
+    region_specs={"then": _captured, "orelse": _captured},
+    trim=trim_cond,
+    traits=REGION,
 )
 def cond(pred: TensorSpec, *captured: TensorSpec, then: Graph, orelse: Graph) -> tuple[TensorSpec, ...]:
     """Run one of two graphs on the captured tensors, by a scalar bool."""

@@ -83,11 +83,11 @@ def _call_jvp(record: Record, ts: list) -> list:
 
 
 @defop(
-    kernel=_call_kernel,
     vjp=Joint(_call_vjp),
     jvp=_call_jvp,
-    with_residuals=_keeping_values,
+    kernel=_call_kernel,
     lower=Structure("call"),
+    with_residuals=_keeping_values,
     batch=batch_call,
     region_specs={"graph": inputs_of_op},
     traits=REGION,
@@ -156,9 +156,9 @@ def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
 
 
 @defop(
-    kernel=_custom_kernel,
     vjp=Joint(_custom_vjp),
     jvp=_no_forward,
+    kernel=_custom_kernel,
     lower=Structure("custom"),
     batch=batch_custom,
     region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},

@@ -174,9 +174,9 @@ def _inputs_of_body(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
 
 
 @defop(
-    kernel=_kernel,
     vjp=Joint(_vjp),
     jvp=_jvp,
+    kernel=_kernel,
     lower=Expand(driver),
     region_specs={"body": _inputs_of_body},
     traits=(*REGION, "polls"),

@@ -27,8 +27,8 @@ def _nests(b: Any, out: TensorSpec, test: Any, *, message: str, error: str = "As
 
 
 @defop(
-    kernel=_kernel,
     vjp=(None,),
+    kernel=_kernel,
     lower=Nests(_nests),
     batch=batch_check,
     traits=("effect", "may_fail"),

@@ -29,37 +29,37 @@ _EQUALITY = {**_NONE, "samples": pairs(complex=True)}
 _LOGIC = {"traits": ELEMENTWISE, "samples": pairs(complex=False, dtypes=("bool", "bool"))}
 
 
-@defop(kernel=np.less, lower=Scalar("lt"), sign="<", **_ORDER)
+@defop(**_ORDER, kernel=np.less, lower=Scalar("lt"), sign="<")
 def less(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x < y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.less_equal, lower=Scalar("le"), sign="≤", **_ORDER)
+@defop(**_ORDER, kernel=np.less_equal, lower=Scalar("le"), sign="≤")
 def less_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x <= y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.greater, lower=Scalar("gt"), sign=">", **_ORDER)
+@defop(**_ORDER, kernel=np.greater, lower=Scalar("gt"), sign=">")
 def greater(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x > y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.greater_equal, lower=Scalar("ge"), sign="≥", **_ORDER)
+@defop(**_ORDER, kernel=np.greater_equal, lower=Scalar("ge"), sign="≥")
 def greater_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x >= y``; false where either is NaN."""
     return ordered(broadcast(x, y)).with_dtype(BOOL)
 
 
-@defop(kernel=np.equal, lower=Scalar("eq"), sign="=", **_EQUALITY)
+@defop(**_EQUALITY, kernel=np.equal, lower=Scalar("eq"), sign="=")
 def equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x == y``; false where either is NaN."""
     return broadcast(x, y).with_dtype(BOOL)
 
 
-@defop(kernel=np.not_equal, lower=Scalar("ne"), sign="≠", **_EQUALITY)
+@defop(**_EQUALITY, kernel=np.not_equal, lower=Scalar("ne"), sign="≠")
 def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x != y``; true where either is NaN."""
     return broadcast(x, y).with_dtype(BOOL)
@@ -71,21 +71,21 @@ def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return tensors, attrs
 
 
-@defop(kernel=np.logical_and, vjp=(None, None), lower=Scalar("and"), canonicalize=_as_bools, **_LOGIC)
+@defop(vjp=(None, None), kernel=np.logical_and, lower=Scalar("and"), canonicalize=_as_bools, **_LOGIC)
 def logical_and(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Both hold."""
     return broadcast(x, y).with_dtype(BOOL)
 
 
-@defop(kernel=np.logical_or, vjp=(None, None), lower=Scalar("or"), canonicalize=_as_bools, **_LOGIC)
+@defop(vjp=(None, None), kernel=np.logical_or, lower=Scalar("or"), canonicalize=_as_bools, **_LOGIC)
 def logical_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """Either holds."""
     return broadcast(x, y).with_dtype(BOOL)
 
 
 @defop(
-    kernel=np.logical_not,
     vjp=(None,),
+    kernel=np.logical_not,
     lower=Scalar("not"),
     canonicalize=_as_bools,
     traits=ELEMENTWISE,
@@ -97,8 +97,8 @@ def logical_not(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.isnan,
     vjp=(None,),
+    kernel=np.isnan,
     lower=Compose(lambda a: ops.not_equal(a, a)),
     traits=ELEMENTWISE,
     samples=(sample((2, 3), complex=True),),
@@ -130,9 +130,10 @@ def _other_is_chosen(record: Any, i: int) -> str:
 
 
 @defop(
-    kernel=lambda c, a, b: np.where(c, a, b),
     vjp=(None, lambda g, y, c, a, b: ops.where(c, g, 0.0), lambda g, y, c, a, b: ops.where(c, 0.0, g)),
     jvp=_where_jvp,
+    vanishes_where=_other_is_chosen,
+    kernel=lambda c, a, b: np.where(c, a, b),
     lower=Scalar("select"),
     canonicalize=_selected,
     traits=ELEMENTWISE,
@@ -140,7 +141,6 @@ def _other_is_chosen(record: Any, i: int) -> str:
         sample((2, 3), (2, 3), (2, 3), dtypes=("bool", "float", "float"), complex=True),
         sample((3,), (2, 1), (), dtypes=("bool", "float", "float"), complex=True),
     ),
-    vanishes_where=_other_is_chosen,
 )
 def where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """`x` where the condition holds, else `y`; the three broadcast together."""

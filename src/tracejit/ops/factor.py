@@ -114,8 +114,8 @@ def _nan_of(a: np.ndarray) -> complex:
 
 
 @defop(
-    kernel=_det_kernel,
     vjp=(_det_vjp,),
+    kernel=_det_kernel,
     lower=Expand(lambda a: [_product(*_triangle(a))] if a.shape[0] != 0 else [_one(a)]),
     batch=by_lanes("det"),
     traits=("expensive", "polls"),
@@ -154,8 +154,8 @@ def _slogdet(a: Tensor) -> list[Tensor]:
 
 
 @defop(
-    kernel=_slogdet_kernel,
     vjp=Joint(_slogdet_vjp),
+    kernel=_slogdet_kernel,
     lower=Expand(_slogdet),
     batch=by_lanes("slogdet"),
     traits=("expensive", "multiple", "polls"),
@@ -221,8 +221,8 @@ def _cholesky(a: Tensor) -> list[Tensor]:
 
 
 @defop(
-    kernel=_cholesky_kernel,
     vjp=(_cholesky_vjp,),
+    kernel=_cholesky_kernel,
     lower=Expand(_cholesky),
     batch=by_lanes("cholesky"),
     traits=("expensive", "may_fail", "polls"),

@@ -121,12 +121,13 @@ def _batch_gather(batch: Batch, x: Tensor, indices: Tensor, *, axis: int, batch_
 
 
 @defop(
-    kernel=_gather_kernel,
     vjp=(_gather_vjp, None),
     linear=True,
+    vanishes_where="the indices name no element that depends on the source, in: {this}",
+    kernel=_gather_kernel,
     lower=Nests(_gather_nests),
-    batch=_batch_gather,
     canonicalize=_canonical_gather,
+    batch=_batch_gather,
     traits=("partial_access", "may_fail"),
     samples=(
         sample((4, 3), (5,), axis=0, dtypes=("float", "index:4"), complex=True),
@@ -135,7 +136,6 @@ def _batch_gather(batch: Batch, x: Tensor, indices: Tensor, *, axis: int, batch_
         sample((2, 4, 3), (2, 5), axis=1, batch_dims=1, dtypes=("float", "index:4"), complex=True),
         sample((2, 3, 4), (2,), axis=2, batch_dims=1, dtypes=("float", "index:4")),
     ),
-    vanishes_where="the indices name no element that depends on the source, in: {this}",
 )
 def gather(x: TensorSpec, indices: TensorSpec, *, axis: int, batch_dims: int = 0) -> TensorSpec:
     """Elements of `x` along `axis` at integer `indices` (negative ones count from the end)."""
@@ -206,12 +206,12 @@ def scatter_tangent(record: Any, ts: list, op: Any) -> list:
 
 
 @defop(
-    kernel=_scatter_kernel,
-    lower=Nests(_scatter_nests, updates=0),
-    batch=_batch_scatter_add,
-    canonicalize=_canonical_scatter,
     vjp=(lambda g, y, x, i, v, **attrs: g, None, lambda g, y, x, i, v, **attrs: ops.gather(g, i, **attrs)),
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_add),
+    kernel=_scatter_kernel,
+    lower=Nests(_scatter_nests, updates=0),
+    canonicalize=_canonical_scatter,
+    batch=_batch_scatter_add,
     traits=("partial_access", "may_fail", "adds_rows"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),

@@ -231,9 +231,9 @@ def _jvp(record: Record, ts: list) -> list:
 
 
 @defop(
-    kernel=lambda *arrays, unknowns, **attrs: arrays[:unknowns],
     vjp=Joint(_vjp),
     jvp=_jvp,
+    kernel=lambda *arrays, unknowns, **attrs: arrays[:unknowns],
     lower=Expand(lambda *tensors, unknowns, **attrs: tensors[:unknowns]),
     region_specs={"residual": inputs_of_op},
     traits=("multiple", "runs_graphs", "polls", "internal"),

@@ -62,20 +62,20 @@ def _sizes_taken(node: Any, inputs: Sequence[tuple[Size, ...]]) -> tuple[Size, .
 
 
 @defop(
-    kernel=lambda x, *, slices: x[python_slices(slices)],
     vjp=(lambda g, y, x, *, slices: Scattered(x.spec, (("slice", slices, g),)),),
     linear=True,
-    traits=("view",),
+    vanishes_where="the elements taken do not depend on the source, in: {this}",
+    kernel=lambda x, *, slices: x[python_slices(slices)],
     lower=Reindex(lambda v, out, *, slices: v.sliced(slices)),
     batch=lambda batch, x, *, slices: ops.slice(x, slices=every(batch, slices)),
+    over_rows=lambda rows, attrs: {"slices": ((0, rows, 1), *attrs["slices"])},
+    size_rule=_sizes_taken,
+    traits=("view",),
     samples=(
         sample((4, 5), slices=_INSIDE, complex=True),
         sample((4,), slices=((0, 2, 2),)),
         sample((4,), slices=((1, 0, 1),)),
     ),
-    size_rule=_sizes_taken,
-    vanishes_where="the elements taken do not depend on the source, in: {this}",
-    over_rows=lambda rows, attrs: {"slices": ((0, rows, 1), *attrs["slices"])},
 )
 def slice_(x: TensorSpec, *, slices: Slices) -> TensorSpec:
     """Static slices: ``(start, size, step)`` per axis, steps may be negative."""
@@ -110,9 +110,9 @@ def _place_nests(b: Any, out: TensorSpec, *values: Any, shape: Any, slices: tupl
 
 
 @defop(
-    kernel=_place_kernel,
     vjp=Joint(_place_vjp),
     jvp=_place_jvp,
+    kernel=_place_kernel,
     lower=Nests(_place_nests),
     batch=batch_place,
     samples=(sample((2, 3), (1, 1), shape=(4, 5), slices=(_INSIDE, ((0, 1, 1), (4, 1, 1))), complex=True),),
@@ -184,9 +184,9 @@ def _slice_add_nests(b: Any, out: TensorSpec, x: Any, *parts: Any, slices: tuple
 
 
 @defop(
-    kernel=_slice_add_kernel,
     vjp=Joint(_slice_add_vjp),
     jvp=_slice_add_jvp,
+    kernel=_slice_add_kernel,
     lower=Nests(_slice_add_nests, updates=0, parts=lambda *, slices: slices),
     batch=batch_slice_add,
     traits=("partial_access",),
@@ -217,17 +217,17 @@ def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices)
 
 
 @defop(
-    kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, False),
     vjp=(
         lambda g, y, x, v, *, slices: ops.slice_set(g, ops.cast(0.0, dtype=g.dtype), slices=slices),
         lambda g, y, x, v, *, slices: ops.slice(g, slices=slices),
     ),
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_set)],
+    vanishes_where="every element that depends on the source is overwritten, in: {this}",
+    kernel=lambda x, v, *, slices: _written(x, python_slices(slices), v, False),
     lower=Nests(_slice_set_nests, updates=0, parts=lambda *, slices: (slices,)),
     batch=batch_slice_set,
     traits=("partial_access",),
     samples=(sample((4, 5), (2, 3), slices=_INSIDE, complex=True), sample((4,), (), slices=((0, 2, 2),))),
-    vanishes_where="every element that depends on the source is overwritten, in: {this}",
 )
 def slice_set(x: TensorSpec, v: TensorSpec, *, slices: Slices) -> TensorSpec:
     """`x` with static slices replaced by `v`."""
@@ -278,18 +278,18 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
 
 
 @defop(
-    kernel=lambda x, starts, *, sizes: x[clamped(starts, x.shape, sizes)],
     vjp=(lambda g, y, x, starts, *, sizes: Scattered(x.spec, (("window", starts, g),)), None),
     linear=True,
+    vanishes_where="the elements taken do not depend on the source, in: {this}",
+    kernel=lambda x, starts, *, sizes: x[clamped(starts, x.shape, sizes)],
     lower=Nests(_window_nests),
-    batch=batch_dynamic_slice,
     canonicalize=_canonical_window,
+    batch=batch_dynamic_slice,
     traits=("partial_access", "may_fail"),
     samples=(
         sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
         sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4")),
     ),
-    vanishes_where="the elements taken do not depend on the source, in: {this}",
 )
 def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...]) -> TensorSpec:
     """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out."""
@@ -334,12 +334,12 @@ def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
 
 
 @defop(
-    kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, False),
     vjp=(_no_longer_read, lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape), None),
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.dynamic_update_slice)],
+    kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, False),
     lower=_window_write(False),
-    batch=batch_dynamic_update_slice,
     canonicalize=_canonical_update,
+    batch=batch_dynamic_update_slice,
     traits=("partial_access", "may_fail"),
     samples=_WINDOWS,
 )
@@ -349,16 +349,16 @@ def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> Te
 
 
 @defop(
-    kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, True),
     vjp=(
         lambda g, y, x, v, starts: g,
         lambda g, y, x, v, starts: ops.dynamic_slice(g, starts, sizes=v.shape),
         None,
     ),
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.window_add)],
+    kernel=lambda x, v, starts: _written(x, clamped(starts, x.shape, v.shape), v, True),
     lower=_window_write(True),
-    batch=batch_window_add,
     canonicalize=_canonical_update,
+    batch=batch_window_add,
     traits=("partial_access", "may_fail"),
     samples=_WINDOWS,
 )

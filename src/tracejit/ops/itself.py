@@ -43,9 +43,9 @@ def _batch(batch: Batch, *inputs: Tensor, body: Graph, **attrs: Any) -> tuple[Te
 
 
 @defop(
-    kernel=lambda *arrays, body, level, arguments: run_graph(body, arrays),
     vjp=Joint(_not_itself),
     jvp=_not_itself,
+    kernel=lambda *arrays, body, level, arguments: run_graph(body, arrays),
     lower=Expand(lambda *tensors, body, level, arguments: replay(body, tensors)),
     batch=_batch,
     region_specs={"body": inputs_of_op},

@@ -61,23 +61,23 @@ def swapped(x: Any) -> Any:
 
 
 @defop(
-    kernel=_matmul_kernel,
+    vjp=(lambda g, y, a, b: ops.matmul(g, swapped(b)), lambda g, y, a, b: ops.matmul(swapped(a), g)),
     linear=True,
+    vanishes_where=one_factor_is_zero,
+    kernel=_matmul_kernel,
+    lower=Structure("matmul"),
     canonicalize=_matrices,
     extra_keywords=_TURNS,
-    lower=Structure("matmul"),
     batch=batch_matmul,
+    work=lambda inputs, outputs: outputs[0].array.size * inputs[0].array.shape[-1],
+    sign="@",
     traits=("expensive",),
-    vjp=(lambda g, y, a, b: ops.matmul(g, swapped(b)), lambda g, y, a, b: ops.matmul(swapped(a), g)),
     samples=(
         sample((2, 3), (3, 4), complex=True),
         sample((5, 2, 3), (3, 4)),
         sample((2, 1, 2, 3), (4, 3, 1)),
         sample((1, 3), (3, 1), complex=True),
     ),
-    vanishes_where=one_factor_is_zero,
-    work=lambda inputs, outputs: outputs[0].array.size * inputs[0].array.shape[-1],
-    sign="@",
 )
 def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes."""
@@ -198,11 +198,11 @@ def _as_float(flag: Tensor) -> Tensor:
 
 
 @defop(
-    kernel=_solve_kernel,
-    canonicalize=_matrices,
     vjp=Joint(_solve_vjp),
     jvp=_solve_jvp,
+    kernel=_solve_kernel,
     lower=Expand(lambda a, b: [_eliminated(a, b)]),
+    canonicalize=_matrices,
     batch=batch_solve,
     traits=("expensive", "may_fail", "polls"),
 )

@@ -381,16 +381,16 @@ def _no_iteration_passes(record: Record, i: int) -> str:
 
 
 @defop(
-    kernel=_loop_kernel,
     vjp=Joint(_loop_vjp),
     jvp=_loop_jvp,
-    with_residuals=_keeping_carries,
+    vanishes_where=_no_iteration_passes,
+    kernel=_loop_kernel,
     lower=Structure("loop"),
+    with_residuals=_keeping_carries,
     batch=batch_loop,
     region_specs={"body": inputs_of_body, "cond": inputs_of_test},
-    traits=(*REGION, "ragged_ok", "polls"),
     trim=trim_loop,
-    vanishes_where=_no_iteration_passes,
+    traits=(*REGION, "ragged_ok", "polls"),
 )
 def loop(
     *inputs: TensorSpec,

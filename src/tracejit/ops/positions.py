@@ -35,12 +35,12 @@ def _position_nests(b: Any, out: TensorSpec, i: Any, *, size: Size) -> Any:
 
 
 @defop(
-    kernel=_from_start,
     vjp=(None,),
+    kernel=_from_start,
     lower=Nests(_position_nests),
+    canonicalize=lambda inputs, attrs: ((converted(as_tensor(inputs[0]), INT64),), attrs),
     batch=lambda batch, i, *, size: ops.checked_position(i, size=size),
     traits=("may_fail", "row_local"),
-    canonicalize=lambda inputs, attrs: ((converted(as_tensor(inputs[0]), INT64),), attrs),
     samples=(sample((5,), size=4, dtypes=("index:4",)), sample((), size=1, dtypes=("index:1",))),
 )
 def checked_position(i: TensorSpec, *, size: Size) -> TensorSpec:
@@ -116,12 +116,13 @@ def _batch_scatter_set(
 
 
 @defop(
-    kernel=_scatter_set_kernel,
     vjp=(_x_cotangent, None, _values_cotangent),
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_set),
+    vanishes_where="every element that depends on the source is overwritten, in: {this}",
+    kernel=_scatter_set_kernel,
     lower=Nests(_scatter_set_nests, updates=0),
-    batch=_batch_scatter_set,
     canonicalize=_canonical_scatter_set,
+    batch=_batch_scatter_set,
     traits=("partial_access", "may_fail"),
     samples=(
         sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
@@ -139,7 +140,6 @@ def _batch_scatter_set(
         sample((2, 3, 4), (2, 5), (2, 3, 5), axis=2, batch_dims=1, dtypes=("float", "index:4", "float")),
         sample((2, 4), (2,), (2,), axis=1, batch_dims=1, dtypes=("float", "index:4", "float")),
     ),
-    vanishes_where="every element that depends on the source is overwritten, in: {this}",
 )
 def scatter_set(
     x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int, batch_dims: int = 0

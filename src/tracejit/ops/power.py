@@ -74,13 +74,13 @@ def _power_is_flat(record: Any, i: int) -> str:
 
 
 @defop(
-    kernel=_pow_kernel,
     partial=(_power_partial, _exponent_partial),
+    vanishes_where=_power_is_flat,
+    kernel=_pow_kernel,
     lower=Scalar("pow"),
     canonicalize=_integer_powers,
     traits=ELEMENTARY,
     samples=pairs(0.5, 2.0),
-    vanishes_where=_power_is_flat,
 )
 def pow(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x ** y``, element by element, with NumPy's special values. ValueError for integers to a negative power."""

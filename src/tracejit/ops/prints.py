@@ -117,9 +117,9 @@ def _no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
 
 
 @defop(
-    kernel=_kernel,
     vjp=(None,),
     jvp=_no_tangent,
+    kernel=_kernel,
     lower=Nests(_nests),
     traits=("effect", "prints", "may_fail"),
 )

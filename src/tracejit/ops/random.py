@@ -183,11 +183,11 @@ def _seeded(*lead: int, **attrs: Any) -> Sample:
 
 
 @defop(
-    kernel=_kernel,
     vjp=(None,),
+    kernel=_kernel,
     lower=Nests(_nests),
-    batch=lambda batch, state, *, shape: ops.random_bits(state, shape=shape),
     canonicalize=_canonical,
+    batch=lambda batch, state, *, shape: ops.random_bits(state, shape=shape),
     traits=("expensive",),
     samples=(_seeded(shape=(2, 5)), _seeded(shape=()), _seeded(3, shape=(5,))),
 )
@@ -197,11 +197,11 @@ def random_bits(state: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
 
 
 @defop(
-    kernel=_kernel,
     vjp=(None,),
+    kernel=_kernel,
     lower=Nests(_nests),
-    batch=lambda batch, state, *, shape, dtype: ops.random_uniform(state, shape=shape, dtype=dtype),
     canonicalize=_canonical,
+    batch=lambda batch, state, *, shape, dtype: ops.random_uniform(state, shape=shape, dtype=dtype),
     traits=("expensive",),
     samples=(
         _seeded(shape=(3, 3), dtype=np.dtype("float32")),

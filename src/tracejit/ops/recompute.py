@@ -28,9 +28,9 @@ def _batch_late(batch: Batch, x: Tensor, after: Tensor) -> Any:
 
 
 @defop(
-    kernel=lambda x, after: x,
     vjp=(lambda g, y, x, after: g, None),
     jvp=lambda record, ts: [ts[0]],
+    kernel=lambda x, after: x,
     lower=Nests(lambda b, out, x, after: b.copied(x)),
     batch=_batch_late,
     samples=(sample((2, 3), (2,), complex=True), sample((), (3, 1))),
@@ -63,9 +63,9 @@ def _in_place(*inputs: Any, graph: Graph) -> Any:
 
 
 @defop(
-    kernel=lambda *xs, graph: run_graph(graph, xs),
     vjp=Joint(_vjp),
     jvp=_jvp,
+    kernel=lambda *xs, graph: run_graph(graph, xs),
     lower=Expand(_in_place),
     batch=batch_recomputed,
     region_specs={"graph": inputs_of_op},

@@ -85,12 +85,12 @@ def _sum_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
 
 
 @defop(
-    kernel=_sum_kernel,
     vjp=(lambda g, y, x, *, axis: expand(g, x, axis),),
     linear=True,
+    kernel=_sum_kernel,
     lower=Reduce("add", lambda dtype: 0),
-    batch=lambda batch, x, *, axis: ops.reduce_sum(x, axis=inner(axis)),
     canonicalize=_reduction,
+    batch=lambda batch, x, *, axis: ops.reduce_sum(x, axis=inner(axis)),
     traits=("reduce", "expensive"),
     samples=_SHAPES,
 )
@@ -131,15 +131,15 @@ def _min_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
 
 
 @defop(
-    kernel=_max_kernel,
     vjp=(_share_ties,),
     jvp=_extreme_jvp,
+    vanishes_where="the maximum is at elements that do not depend on the source, in: {this}",
+    kernel=_max_kernel,
     lower=Reduce("max", _lowest),
-    batch=lambda batch, x, *, axis: ops.reduce_max(x, axis=inner(axis)),
     canonicalize=_reduction,
+    batch=lambda batch, x, *, axis: ops.reduce_max(x, axis=inner(axis)),
     traits=("reduce", "expensive"),
     samples=_REAL_SHAPES,
-    vanishes_where="the maximum is at elements that do not depend on the source, in: {this}",
 )
 def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Largest element over the axes in `axis`; NaN wins; -inf when there is none. Ties share the gradient."""
@@ -148,15 +148,15 @@ def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
 
 
 @defop(
-    kernel=_min_kernel,
     vjp=(_share_ties,),
     jvp=_extreme_jvp,
+    vanishes_where="the minimum is at elements that do not depend on the source, in: {this}",
+    kernel=_min_kernel,
     lower=Reduce("min", _highest),
-    batch=lambda batch, x, *, axis: ops.reduce_min(x, axis=inner(axis)),
     canonicalize=_reduction,
+    batch=lambda batch, x, *, axis: ops.reduce_min(x, axis=inner(axis)),
     traits=("reduce", "expensive"),
     samples=_REAL_SHAPES,
-    vanishes_where="the minimum is at elements that do not depend on the source, in: {this}",
 )
 def reduce_min(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Smallest element over the axes in `axis`; NaN wins; inf when there is none. Ties share the gradient."""
@@ -189,13 +189,13 @@ def size_tensor(size: Size) -> Any:
 
 
 @defop(
-    kernel=lambda *, size: np.asarray(size, dtype=np.int64),
     vjp=(),
+    kernel=lambda *, size: np.asarray(size, dtype=np.int64),
     lower=Nests(lambda b, out, *, size: b.map(out, lambda ix: b.size(size))),
     batch=batch_size_value,
+    size_rule=lambda node, inputs: (node.attrs["size"],),
     traits=("ragged_ok",),
     samples=(sample(size=3),),
-    size_rule=lambda node, inputs: (node.attrs["size"],),
 )
 def size_value(*, size: Size) -> TensorSpec:
     """The value of a size."""
@@ -209,11 +209,11 @@ def _argument(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
 
 
 @defop(
-    kernel=lambda x, *, axis: np.asarray(np.argmax(x, axis=axis), dtype=np.int64),
     vjp=(None,),
+    kernel=lambda x, *, axis: np.asarray(np.argmax(x, axis=axis), dtype=np.int64),
     lower=Reduce("argmax", _lowest),
-    batch=lambda batch, x, *, axis: ops.argmax(x, axis=inner(axis)),
     canonicalize=_argument,
+    batch=lambda batch, x, *, axis: ops.argmax(x, axis=inner(axis)),
     traits=("reduce", "expensive"),
     samples=(sample((2, 3), axis=1), sample((2, 3), axis=0), sample((5,), axis=0)),
 )
@@ -244,12 +244,12 @@ def _cumsum_nests(b: Any, out: TensorSpec, x: Any, *, axis: int, reverse: bool) 
 
 
 @defop(
-    kernel=_cumsum_kernel,
     vjp=(lambda g, y, x, *, axis, reverse: ops.cumsum(g, axis=axis, reverse=not reverse),),
     linear=True,
+    kernel=_cumsum_kernel,
     lower=Nests(_cumsum_nests),
-    batch=lambda batch, x, *, axis, reverse: ops.cumsum(x, axis=inner(axis), reverse=reverse),
     canonicalize=_running,
+    batch=lambda batch, x, *, axis, reverse: ops.cumsum(x, axis=inner(axis), reverse=reverse),
     traits=("expensive",),
     samples=(
         sample((2, 3), axis=1, reverse=False, complex=True),

@@ -75,20 +75,20 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
 
 
 @defop(
-    kernel=lambda x, *, shape: np.reshape(x, shape),
     vjp=(lambda g, y, x, *, shape: ops.reshape(g, shape=x.shape),),
     linear=True,
-    canonicalize=_canonical_reshape,
-    traits=VIEW,
+    kernel=lambda x, *, shape: np.reshape(x, shape),
     lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
+    canonicalize=_canonical_reshape,
     batch=lambda batch, x, *, shape: ops.reshape(x, shape=(batch.size, *shape)),
+    over_rows=lambda rows, attrs: {"shape": (rows, *attrs["shape"])},
+    size_rule=same_sizes,
+    traits=VIEW,
     samples=(
         sample((2, 3), shape=(3, 2), complex=True),
         sample((4,), shape=(2, 1, 2)),
         sample((), shape=(1,)),
     ),
-    size_rule=same_sizes,
-    over_rows=lambda rows, attrs: {"shape": (rows, *attrs["shape"])},
 )
 def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     """The same elements in another shape; one size may be -1."""
@@ -115,12 +115,12 @@ def _with_sizes_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @defop(
-    kernel=_with_sizes_kernel,
     vjp=(lambda g, y, x, *, shape: ops.with_sizes(g, shape=x.shape),),
     linear=True,
-    traits=VIEW,
+    kernel=_with_sizes_kernel,
     lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
     batch=lambda batch, x, *, shape: ops.with_sizes(x, shape=(batch.size, *shape)),
+    traits=VIEW,
     samples=(sample((2, 3), shape=(2, 3), complex=True),),
 )
 def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
@@ -146,16 +146,16 @@ def _canonical_transpose(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[A
 
 
 @defop(
-    kernel=lambda x, *, perm: np.transpose(x, perm),
     vjp=(lambda g, y, x, *, perm: ops.transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
     linear=True,
-    canonicalize=_canonical_transpose,
-    traits=VIEW,
+    kernel=lambda x, *, perm: np.transpose(x, perm),
     lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
+    canonicalize=_canonical_transpose,
     batch=batch_transpose,
-    samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
-    size_rule=same_sizes,
     over_rows=lambda rows, attrs: {"perm": (0, *(p + 1 for p in attrs["perm"]))},
+    size_rule=same_sizes,
+    traits=VIEW,
+    samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
 )
 def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     """Axes in another order; by default reversed."""
@@ -167,13 +167,13 @@ def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
 
 
 @defop(
-    kernel=lambda x, *, shape: np.broadcast_to(x, shape),
     vjp=(lambda g, y, x, *, shape: g,),
     linear=True,
-    canonicalize=_to_shape,
-    traits=VIEW,
+    kernel=lambda x, *, shape: np.broadcast_to(x, shape),
     lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
+    canonicalize=_to_shape,
     batch=lambda batch, x, *, shape: ops.broadcast_to(aligned(x, len(shape)), shape=(batch.size, *shape)),
+    traits=VIEW,
     samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
 )
 def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
@@ -247,14 +247,14 @@ def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
 
 
 @defop(
-    kernel=lambda *xs, axis: np.concatenate(xs, axis=axis),
     vjp=Joint(_concat_vjp),
     jvp=_concat_jvp,
-    canonicalize=_canonical_concat,
+    kernel=lambda *xs, axis: np.concatenate(xs, axis=axis),
     lower=Nests(_concat_nests),
+    canonicalize=_canonical_concat,
     batch=batch_concat,
-    samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
     size_rule=lambda node, inputs: tuple(chain(*inputs)),
+    samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
 )
 def concat(*values: TensorSpec, axis: int) -> TensorSpec:
     """Join tensors along an existing axis; takes a list or several arguments."""
@@ -293,8 +293,8 @@ def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dt
 
 
 @defop(
-    kernel=_fill_kernel,
     vjp=(),
+    kernel=_fill_kernel,
     lower=Nests(_fill_nests),
     batch=batch_fill,
     traits=VIEW,
@@ -320,8 +320,8 @@ def _iota_nests(b: Any, out: TensorSpec, *, size: Size, dtype: np.dtype) -> Any:
 
 
 @defop(
-    kernel=lambda *, size, dtype: np.arange(size, dtype=dtype),
     vjp=(),
+    kernel=lambda *, size, dtype: np.arange(size, dtype=dtype),
     lower=Nests(_iota_nests),
     samples=(sample(size=4, dtype=np.dtype("int64")), sample(size=4, dtype=np.dtype("float64"))),
 )
@@ -338,14 +338,14 @@ def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
 
 
 @defop(
-    kernel=lambda x: x,
     vjp=(lambda g, y, x: g,),
     linear=True,
+    kernel=lambda x: x,
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.identity(x),
+    size_rule=same_sizes,
     traits=(*VIEW, "row_local"),
     samples=(sample((2,), complex=True),),
-    size_rule=same_sizes,
 )
 def identity(input: TensorSpec) -> TensorSpec:
     """`input` itself, as a new tensor."""
@@ -353,8 +353,8 @@ def identity(input: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=lambda x: x,
     vjp=(None,),
+    kernel=lambda x: x,
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.stop_gradient(x),
     traits=(*VIEW, "row_local"),
@@ -366,8 +366,8 @@ def stop_gradient(input: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=lambda x: x,
     vjp=(None,),
+    kernel=lambda x: x,
     lower=Reindex(same_view),
     batch=lambda batch, x: ops.number(x),
     traits=(*VIEW, "row_local", "takes_out"),

@@ -24,8 +24,8 @@ from .revolve import gap
 
 
 @defop(
-    kernel=lambda *, shape, dtype: np.zeros(shape, dtype),
     vjp=(),
+    kernel=lambda *, shape, dtype: np.zeros(shape, dtype),
     lower=Nests(lambda b, out, *, shape, dtype: b.empty(out)),
     traits=("view", "no_cse", "internal"),
 )

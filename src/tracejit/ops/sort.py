@@ -45,11 +45,11 @@ def _argsort_nests(b: Any, out: TensorSpec, x: Any, *, axis: int) -> Any:
 
 
 @defop(
-    kernel=_argsort_kernel,
     vjp=(None,),
+    kernel=_argsort_kernel,
     lower=Nests(_argsort_nests),
-    batch=lambda batch, x, *, axis: ops.argsort(x, axis=inner(axis)),
     canonicalize=_canonical,
+    batch=lambda batch, x, *, axis: ops.argsort(x, axis=inner(axis)),
     traits=("expensive",),
     samples=(
         sample((2, 3), axis=1),

@@ -23,9 +23,9 @@ def _jvp(record: Any, tangents: list[Any]) -> list[Any]:
 
 
 @defop(
-    kernel=lambda value, handle: value,
     vjp=Joint(_vjp),
     jvp=_jvp,
+    kernel=lambda value, handle: value,
     lower=Compose(lambda value, handle: value),
     batch=lambda batch, *both: ops.read(*batch.all_spread(both)),
     traits=("view", "row_local", "internal"),

@@ -93,9 +93,9 @@ def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
 
 
 @defop(
-    kernel=lambda *arrays, body, **attrs: run_graph(body, arrays),
     vjp=Joint(_vjp),
     jvp=_jvp,
+    kernel=lambda *arrays, body, **attrs: run_graph(body, arrays),
     lower=Expand(lambda *tensors, body, **attrs: replay(body, tensors)),
     batch=_batch,
     region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},

@@ -17,8 +17,8 @@ UNDERFLOWN = "its argument is so small that the result is 0: {this}"
 
 
 @defop(
-    kernel=np.sqrt,
     partial=(lambda y, x: 0.5 / y,),
+    kernel=np.sqrt,
     lower=Scalar("sqrt"),
     traits=ELEMENTWISE,
     samples=unary(0.5, 2.0, complex=True),
@@ -29,12 +29,12 @@ def sqrt(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.exp,
     partial=(lambda y, x: y,),
+    vanishes_where=UNDERFLOWN,
+    kernel=np.exp,
     lower=Scalar("exp"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
-    vanishes_where=UNDERFLOWN,
 )
 def exp(x: TensorSpec) -> TensorSpec:
     """Exponential function."""
@@ -42,8 +42,8 @@ def exp(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.log,
     partial=(lambda y, x: 1.0 / x,),
+    kernel=np.log,
     lower=Scalar("log"),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0, complex=True),
@@ -54,8 +54,8 @@ def log(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.log2,
     partial=(lambda y, x: (1.0 / math.log(2.0)) / x,),
+    kernel=np.log2,
     lower=Scalar("log2"),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0),
@@ -66,8 +66,8 @@ def log2(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.log10,
     partial=(lambda y, x: (1.0 / math.log(10.0)) / x,),
+    kernel=np.log10,
     lower=Scalar("log10"),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0),
@@ -78,8 +78,8 @@ def log10(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.exp2,
     partial=(lambda y, x: y * math.log(2.0),),
+    kernel=np.exp2,
     lower=Scalar("exp2"),
     traits=ELEMENTARY,
     samples=unary(),
@@ -90,8 +90,8 @@ def exp2(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.sin,
     partial=(lambda y, x: ops.cos(x),),
+    kernel=np.sin,
     lower=Scalar("sin"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
@@ -102,12 +102,12 @@ def sin(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.cos,
     partial=(lambda y, x: -ops.sin(x),),
+    vanishes_where="its argument is 0, where it is flat: {this}",
+    kernel=np.cos,
     lower=Scalar("cos"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
-    vanishes_where="its argument is 0, where it is flat: {this}",
 )
 def cos(x: TensorSpec) -> TensorSpec:
     """Cosine of an angle in radians."""
@@ -115,12 +115,12 @@ def cos(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.tanh,
     partial=(lambda y, x: 1.0 - y * y,),
+    vanishes_where=SATURATED,
+    kernel=np.tanh,
     lower=Scalar("tanh"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
-    vanishes_where=SATURATED,
 )
 def tanh(x: TensorSpec) -> TensorSpec:
     """Hyperbolic tangent."""
@@ -135,12 +135,12 @@ def _sigmoid_kernel(x: np.ndarray) -> np.ndarray:
 
 
 @defop(
-    kernel=_sigmoid_kernel,
     partial=(lambda y, x: y * (1.0 - y),),
+    vanishes_where=SATURATED,
+    kernel=_sigmoid_kernel,
     lower=Scalar("sigmoid"),
     traits=ELEMENTARY,
     samples=unary(complex=True),
-    vanishes_where=SATURATED,
 )
 def sigmoid(x: TensorSpec) -> TensorSpec:
     """``1 / (1 + exp(-x))``, without overflow for real numbers."""
@@ -148,8 +148,8 @@ def sigmoid(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.expm1,
     partial=(lambda y, x: y + 1.0,),
+    kernel=np.expm1,
     lower=Scalar("expm1"),
     traits=ELEMENTARY,
     samples=unary(),
@@ -160,8 +160,8 @@ def expm1(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=np.log1p,
     partial=(lambda y, x: 1.0 / (x + 1.0),),
+    kernel=np.log1p,
     lower=Scalar("log1p"),
     traits=ELEMENTARY,
     samples=unary(-0.5, 2.0),
@@ -177,8 +177,8 @@ def _logaddexp(a: Any, b: Any) -> Any:
 
 
 @defop(
-    kernel=np.logaddexp,
     partial=(lambda y, a, b: ops.sigmoid(a - b), lambda y, a, b: ops.sigmoid(b - a)),
+    kernel=np.logaddexp,
     lower=Compose(_logaddexp),
     canonicalize=matched,
     traits=ELEMENTARY,
@@ -194,12 +194,12 @@ def _softplus(x: np.ndarray) -> np.ndarray:
 
 
 @defop(
-    kernel=_softplus,
     partial=(lambda y, x: ops.sigmoid(x),),
+    vanishes_where=UNDERFLOWN,
+    kernel=_softplus,
     lower=Scalar("softplus"),
     traits=ELEMENTARY,
     samples=unary(),
-    vanishes_where=UNDERFLOWN,
 )
 def softplus(x: TensorSpec) -> TensorSpec:
     """``log(1 + exp(x))``, without overflow."""
@@ -207,13 +207,13 @@ def softplus(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    kernel=lambda x: np.maximum(x, 0).astype(x.dtype),
     vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
     jvp=lambda record, ts: [ops.where(ops.less(0.0, record.outputs[0]), ts[0], 0.0)],
+    vanishes_where="no element of its argument is positive: {this}",
+    kernel=lambda x: np.maximum(x, 0).astype(x.dtype),
     lower=Compose(lambda x: ops.maximum(x, 0)),
     traits=ELEMENTWISE,
     samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
-    vanishes_where="no element of its argument is positive: {this}",
 )
 def relu(features: TensorSpec) -> TensorSpec:
     """``maximum(features, 0)``, with derivative 0 at 0.
@@ -234,12 +234,12 @@ _erf_of = np.frompyfunc(math.erf, 1, 1)
 
 
 @defop(
-    kernel=_erf_kernel,
     partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
+    vanishes_where=SATURATED,
+    kernel=_erf_kernel,
     lower=Scalar("erf"),
     traits=ELEMENTARY,
     samples=unary(),
-    vanishes_where=SATURATED,
 )
 def erf(x: TensorSpec) -> TensorSpec:
     """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
