@@ -26,7 +26,7 @@ PUBLIC = (
 #: Code generation, which has tables of its own, is one place.
 CODE = ("compiler/emit", "compiler/math", "compiler/matmul")
 #: Calls and decorators that declare an operation.
-DECLARING = {"defop", "vector_function", "Scalar", "ScalarOp", "_function"}
+DECLARING = {"defop", "vector_function", "Scalar", "ScalarOp"}
 
 
 def places(name: str) -> dict[str, list[str]]:

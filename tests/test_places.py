@@ -21,7 +21,7 @@ FURTHER = {
     "floordiv": ("core/dim.py",),
     "cast": ("compiler/builder.py", "compiler/nodes.py"),  # forms of statements, which have a dtype or a test
     "select": ("compiler/builder.py", "compiler/loopverify.py", "frontend/autograph/branches.py"),
-    "index": ("compiler/accesses.py", "compiler/loopverify.py", "ops/__init__.py", "ops/at.py"),
+    "index": ("compiler/accesses.py", "compiler/loopverify.py", "ops/at.py"),
     "bitcast": ("compiler/loopinterp.py", "compiler/loopverify.py"),
     "and": ("frontend/tape.py", "ops/bits.py"),  # words; and two ops are one scalar operation
     "or": ("ops/bits.py",),

@@ -51,17 +51,6 @@ class ScalarOp(NamedTuple):
     traits: tuple[str, ...] = ()
 
 
-def _function(
-    name: str,
-    meaning: Callable[..., Any],
-    cycles: float,
-    complex_rule: Callable[..., Any] | None = None,
-    arity: int = 1,
-    kinds: str = "f",
-) -> ScalarOp:
-    return ScalarOp(name, arity, kinds, meaning, cycles, complex_rule, traits=("elementary",))
-
-
 def _same(x: np.ndarray) -> np.ndarray:
     return x
 
@@ -90,7 +79,11 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
-_CHEAP, _CHEAP_RULE = ("cheap",), ("cheap", "combines")
+def _softplus(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+_CHEAP, _CHEAP_RULE, _ELEMENTARY = ("cheap",), ("cheap", "combines"), ("elementary",)
 _RECORDS = (
     # arithmetic
     ScalarOp("add", 2, "iuf", np.add, complex_rule=complexes.add, on_bools="or", traits=_CHEAP_RULE),
@@ -103,8 +96,8 @@ _RECORDS = (
     ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt),
     ScalarOp("min", 2, "biuf", np.minimum, traits=_CHEAP_RULE),
     ScalarOp("max", 2, "biuf", np.maximum, traits=_CHEAP_RULE),
-    _function("floordiv", np.floor_divide, 0.5, arity=2, kinds="iuf"),
-    _function("mod", np.remainder, 0.5, arity=2, kinds="iuf"),
+    ScalarOp("floordiv", 2, "iuf", np.floor_divide, traits=_ELEMENTARY),
+    ScalarOp("mod", 2, "iuf", np.remainder, traits=_ELEMENTARY),
     ScalarOp("floor", 1, "f", np.floor),
     ScalarOp("ceil", 1, "f", np.ceil),
     ScalarOp("round", 1, "f", np.rint),
@@ -131,27 +124,27 @@ _RECORDS = (
     ScalarOp("index", 1, "biuf", _same, result="asked"),
     ScalarOp("bitcast", 1, "biuf", _same, result="asked"),
     # elementary functions
-    _function("exp", np.exp, 4.0, complexes.exp),
-    _function("exp2", np.exp2, 6.0),
-    _function("expm1", np.expm1, 5.0),
-    _function("log", np.log, 5.0, complexes.log),
-    _function("log2", np.log2, 6.0),
-    _function("log10", np.log10, 6.0),
-    _function("log1p", np.log1p, 5.0),
-    _function("pow", _power, 12.0, complexes.power, arity=2, kinds="iuf"),
-    _function("sin", np.sin, 5.0, complexes.sin),
-    _function("cos", np.cos, 5.0, complexes.cos),
-    _function("tan", np.tan, 6.0, complexes.tan),
-    _function("asin", np.arcsin, 6.0),
-    _function("acos", np.arccos, 6.0),
-    _function("atan", np.arctan, 6.0),
-    _function("atan2", np.arctan2, 10.0, arity=2),
-    _function("sinh", np.sinh, 6.0, complexes.sinh),
-    _function("cosh", np.cosh, 6.0, complexes.cosh),
-    _function("tanh", np.tanh, 5.0, complexes.tanh),
-    _function("sigmoid", _sigmoid, 5.0, complexes.sigmoid),
-    _function("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), 10.0),
-    _function("erf", np.vectorize(math.erf, otypes=[np.float64]), 6.0),
+    ScalarOp("exp", 1, "f", np.exp, 4.0, complexes.exp, traits=_ELEMENTARY),
+    ScalarOp("exp2", 1, "f", np.exp2, 6.0, traits=_ELEMENTARY),
+    ScalarOp("expm1", 1, "f", np.expm1, 5.0, traits=_ELEMENTARY),
+    ScalarOp("log", 1, "f", np.log, 5.0, complexes.log, traits=_ELEMENTARY),
+    ScalarOp("log2", 1, "f", np.log2, 6.0, traits=_ELEMENTARY),
+    ScalarOp("log10", 1, "f", np.log10, 6.0, traits=_ELEMENTARY),
+    ScalarOp("log1p", 1, "f", np.log1p, 5.0, traits=_ELEMENTARY),
+    ScalarOp("pow", 2, "iuf", _power, 12.0, complexes.power, traits=_ELEMENTARY),
+    ScalarOp("sin", 1, "f", np.sin, 5.0, complexes.sin, traits=_ELEMENTARY),
+    ScalarOp("cos", 1, "f", np.cos, 5.0, complexes.cos, traits=_ELEMENTARY),
+    ScalarOp("tan", 1, "f", np.tan, 6.0, complexes.tan, traits=_ELEMENTARY),
+    ScalarOp("asin", 1, "f", np.arcsin, 6.0, traits=_ELEMENTARY),
+    ScalarOp("acos", 1, "f", np.arccos, 6.0, traits=_ELEMENTARY),
+    ScalarOp("atan", 1, "f", np.arctan, 6.0, traits=_ELEMENTARY),
+    ScalarOp("atan2", 2, "f", np.arctan2, 10.0, traits=_ELEMENTARY),
+    ScalarOp("sinh", 1, "f", np.sinh, 6.0, complexes.sinh, traits=_ELEMENTARY),
+    ScalarOp("cosh", 1, "f", np.cosh, 6.0, complexes.cosh, traits=_ELEMENTARY),
+    ScalarOp("tanh", 1, "f", np.tanh, 5.0, complexes.tanh, traits=_ELEMENTARY),
+    ScalarOp("sigmoid", 1, "f", _sigmoid, 5.0, complexes.sigmoid, traits=_ELEMENTARY),
+    ScalarOp("softplus", 1, "f", _softplus, 10.0, traits=_ELEMENTARY),
+    ScalarOp("erf", 1, "f", np.vectorize(math.erf, otypes=[np.float64]), 6.0, traits=_ELEMENTARY),
 )
 
 #: Every scalar operation by name.

@@ -142,16 +142,8 @@ def _of_numbers(name: str) -> Callable[..., Any]:
     return converted
 
 
-#: Functions of the module math that go by another name, or are no op.
-_NAMES_OF_MATH = {
-    "fabs": "abs",
-    "isnan": "is_nan",
-    "isinf": "is_inf",
-    "isfinite": "is_finite",
-    "ceil": "ceil",
-    "erfc": "erfc",
-}
-_MATH = [name for name in dir(math) if name in OPS or name in _NAMES_OF_MATH]
+_NAMES_OF_MATH = {"fabs": "abs", "isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}
+_MATH = [name for name in dir(math) if name in OPS or name in (*_NAMES_OF_MATH, "ceil", "erfc")]
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.range: range_of,
