@@ -9,19 +9,8 @@ import numpy as np
 
 from tracejit.compiler import llvm, loopinterp, matmul
 from tracejit.compiler.emit import Emitted, emit
-from tracejit.compiler.loops import (
-    Acc,
-    Axis,
-    Buffer,
-    Combine,
-    Compute,
-    Const,
-    Index,
-    Load,
-    Nest,
-    Program,
-    Store,
-)
+from tracejit.compiler.loops import Combine, Compute, Load, Nest, Program, Store
+from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index
 from tracejit.compiler.schedule import Target
 from tracejit.core.dim import Dim, Size, evaluate
 from tracejit.runtime import abi, cpu, objects

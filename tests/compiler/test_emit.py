@@ -32,17 +32,9 @@ from compiler.native import (
 from tracejit.compiler import llvm
 from tracejit.compiler.emit import context, emit, memory
 from tracejit.compiler.emit.routine import MAX_LOOPS
-from tracejit.compiler.loops import (
-    Axis,
-    Buffer,
-    Const,
-    Fail,
-    Load,
-    Nest,
-    Program,
-    Statement,
-    Store,
-)
+from tracejit.compiler.loops import Fail, Load, Nest, Program, Store
+from tracejit.compiler.loopvalues import Axis, Buffer, Const
+from tracejit.compiler.statement import Statement
 from tracejit.runtime import abi
 
 

@@ -27,13 +27,9 @@ from compiler.native import (
 )
 from tracejit.compiler.emit import emit
 from tracejit.compiler.loops import (
-    Acc,
     Allocate,
-    Axis,
-    Buffer,
     Call,
     Combine,
-    Const,
     Fail,
     Grow,
     If,
@@ -41,9 +37,9 @@ from tracejit.compiler.loops import (
     Nest,
     Program,
     Store,
-    View,
     While,
 )
+from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, View
 from tracejit.core.dim import Dim
 from tracejit.runtime import abi
 

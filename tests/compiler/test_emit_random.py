@@ -7,19 +7,8 @@ import pytest
 
 from compiler.native import B1, F4, F8, HOST, I4, I8, Native, at, op, result, same
 from tracejit.compiler import loopinterp
-from tracejit.compiler.loops import (
-    Acc,
-    Axis,
-    Buffer,
-    Combine,
-    Compute,
-    Const,
-    Index,
-    Load,
-    Nest,
-    Program,
-    Store,
-)
+from tracejit.compiler.loops import Combine, Compute, Load, Nest, Program, Store
+from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index
 from tracejit.compiler.schedule import Target
 from tracejit.core.dim import Dim, Size
 

@@ -25,17 +25,8 @@ from compiler.native import (
     result,
     softmax_program,
 )
-from tracejit.compiler.loops import (
-    Acc,
-    Axis,
-    Combine,
-    Const,
-    Load,
-    Nest,
-    Program,
-    Size_,
-    Store,
-)
+from tracejit.compiler.loops import Combine, Load, Nest, Program, Size_, Store
+from tracejit.compiler.loopvalues import Acc, Axis, Const
 from tracejit.core.dim import Size
 
 # ---- reductions -----------------------------------------------------------------------------------------

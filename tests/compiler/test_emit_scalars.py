@@ -29,13 +29,8 @@ from compiler.native import (
     unary_program,
 )
 from tracejit.compiler.emit import emit
-from tracejit.compiler.loops import (
-    Axis,
-    Load,
-    Nest,
-    Program,
-    Store,
-)
+from tracejit.compiler.loops import Load, Nest, Program, Store
+from tracejit.compiler.loopvalues import Axis
 from tracejit.compiler.scalars import SCALAR_OPS
 
 # ---- scalar operations ----------------------------------------------------------------------------------

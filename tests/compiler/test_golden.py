@@ -14,7 +14,7 @@ from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
 from tracejit.compiler.loops import Nest, walk
-from tracejit.compiler.loops import to_text as program_text
+from tracejit.compiler.looptext import to_text as program_text
 from tracejit.core.graph import Graph
 from tracejit.core.spec import TensorSpec
 from tracejit.core.text import to_text

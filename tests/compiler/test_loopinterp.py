@@ -7,27 +7,22 @@ import pytest
 
 from tracejit.compiler.loopinterp import ProgramFailure, _Machine, compute, run
 from tracejit.compiler.loops import (
-    Acc,
     Allocate,
-    Axis,
-    Buffer,
     Call,
     Combine,
     Compute,
-    Const,
     Fail,
     Free,
     Grow,
     If,
-    Index,
     Load,
     Nest,
     Program,
     Size_,
     Store,
-    View,
     While,
 )
+from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index, View
 from tracejit.compiler.loopverify import verify
 from tracejit.core.dim import Dim
 

@@ -4,27 +4,22 @@ import numpy as np
 import pytest
 
 from tracejit.compiler.loops import (
-    Acc,
     Allocate,
-    Axis,
-    Buffer,
     Call,
     Combine,
     Compute,
-    Const,
     Fail,
     Free,
     Grow,
     If,
-    Index,
     Load,
     Nest,
     Program,
     Size_,
     Store,
-    View,
     While,
 )
+from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index, View
 from tracejit.compiler.loopverify import InvalidProgram, verify
 from tracejit.core.dim import Dim
 

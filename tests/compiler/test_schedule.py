@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.compiler.loops import (
-    Acc,
-    Axis,
-    Buffer,
-    Combine,
-    Compute,
-    Const,
-    If,
-    Index,
-    Load,
-    Nest,
-    Program,
-    Store,
-)
+from tracejit.compiler.loops import Combine, Compute, If, Load, Nest, Program, Store
+from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index
 from tracejit.compiler.schedule import Schedule, Target, plan, schedule
 from tracejit.core.dim import Dim, Size
 

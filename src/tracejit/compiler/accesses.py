@@ -11,8 +11,6 @@ import numpy as np
 
 from ..core.dim import Size
 from .loops import (
-    Axis,
-    Buffer,
     Call,
     Combine,
     Compute,
@@ -20,15 +18,14 @@ from .loops import (
     Grow,
     HostCall,
     Load,
-    Name,
     Nest,
-    Operand,
     Size_,
-    Statement,
     Store,
     walk,
 )
+from .loopvalues import Axis, Buffer, Name, Operand
 from .scalars import ELEMENTARY
+from .statement import Statement
 
 
 class Facts:
@@ -93,25 +90,17 @@ class Facts:
                 pass
             case _:
                 self.simple = False
-                self.note_structure(s)
+                self.indices.extend(dict(index.terms) for index in s.indices())
+                self.buffers.update(s.buffers())
 
-    def note_structure(self, s: Statement) -> None:
-        match s:
-            case Call() | HostCall():
-                self.indices.extend(dict(v.index.terms) for v in s.views)
-                self.buffers.update(v.buffer for v in s.views)
-            case Grow():
-                self.indices.append(dict(s.elements.terms))
-
-    def mask(self, operands: Iterable[Operand | None]) -> int:
+    def mask(self, names: Iterable[Name]) -> int:
         found = 0
-        for operand in operands:
-            if type(operand) is str:
-                found |= self.varies.get(operand, 0)
+        for name in names:
+            found |= self.varies.get(name, 0)
         return found
 
     def note_compute(self, s: Compute) -> None:
-        self.varies[s.out] = self.mask(s.args)
+        self.varies[s.out] = self.mask(s.uses())
         part = self.part
         part.computes += 1
         part.elementary += s.op in ELEMENTARY
@@ -130,7 +119,7 @@ class Facts:
             self.part.kinds.add(np.dtype(np.int64))
         self.part.accesses.append((s, terms, loaded))
         if isinstance(s, Load):
-            self.varies[s.out] = self.mask((*terms, s.guard, s.other))
+            self.varies[s.out] = self.mask(s.uses())
         else:
             self.has_add |= s.add
 
@@ -152,8 +141,7 @@ def live_values(facts: Facts) -> int:
     last: dict[Name, int] = {}
     body = facts.nest.body
     for p, s in enumerate(body):
-        for operand in operands(s):
-            last[operand] = p
+        last.update(dict.fromkeys(s.operands(), p))
     ends = [0] * (len(body) + 1)
     for p in last.values():
         ends[p] += 1
@@ -163,19 +151,3 @@ def live_values(facts: Facts) -> int:
         most = max(most, alive)
         alive = max(0, alive - ends[p])
     return max(most, 1)
-
-
-def operands(s: Statement) -> Iterable[Name]:
-    """Scalars a simple statement reads, other than in indices."""
-    match s:
-        case Compute():
-            found: tuple[Operand | None, ...] = s.args
-        case Load():
-            found = (s.guard, s.other)
-        case Store():
-            found = (s.value, s.guard)
-        case Combine():
-            found = s.values
-        case _:
-            found = ()
-    return (x for x in found if type(x) is str)

@@ -18,25 +18,11 @@ from ..core.spec import TensorSpec
 from . import boxes, complexes, math, merging
 from .complexes import Pair, Val, lifted
 from .hostcalls import spelled
-from .loops import (
-    Acc,
-    Allocate,
-    Axis,
-    Buffer,
-    Combine,
-    Compute,
-    Const,
-    Fail,
-    HostCall,
-    Index,
-    Load,
-    Nest,
-    Size_,
-    Statement,
-    Store,
-)
-from .loops import View as Operand
+from .loops import Allocate, Combine, Compute, Fail, HostCall, Load, Nest, Size_, Store
+from .loopvalues import Acc, Axis, Buffer, Const, Index
+from .loopvalues import View as Operand
 from .scalars import SCALAR_OPS
+from .statement import Statement
 from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)

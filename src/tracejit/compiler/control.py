@@ -17,8 +17,10 @@ from ..ops.regions import loop_parts
 from .builder import BOOL, INT64
 from .complexes import Val
 from .liveness import Liveness
-from .loops import Allocate, Buffer, Const, Free, Grow, If, Index, Move, Statement, While
+from .loops import Allocate, Free, Grow, If, While
+from .loopvalues import Buffer, Const, Index, Move
 from .nodes import Env, Lowering
+from .statement import Statement
 from .views import View
 
 

@@ -15,32 +15,25 @@ import numpy as np
 from ..core.dim import Size, evaluate
 from . import hostcalls
 from .loops import (
-    Acc,
     Allocate,
-    Axis,
-    Buffer,
     Call,
     Combine,
     Compute,
-    Const,
     Fail,
     Free,
     Grow,
     HostCall,
     If,
-    Index,
     Load,
-    Name,
     Nest,
-    Operand,
     Program,
     Size_,
-    Statement,
     Store,
-    View,
     While,
 )
+from .loopvalues import Acc, Axis, Buffer, Const, Index, Name, Operand, View
 from .scalars import SCALAR_OPS
+from .statement import Statement
 
 Values = tuple[np.ndarray, ...]
 

@@ -1,92 +1,40 @@
 """Loop IR: nests of loops over linear buffers, between graphs and LLVM text.
 
 Everything here is data. A program is a list of statements over buffers of real scalars (complex numbers are
-pairs); views are folded into offsets, so no statement copies to change a shape. The interpreter, the
-scheduler and the emitter read this file and nothing else of the compiler above it.
+pairs); views are folded into offsets, so no statement copies to change a shape. Each statement says what it uses,
+defines, reads and writes; ``effects`` folds that over blocks. The interpreter, the scheduler and the emitter read this
+file and nothing else of the compiler above it; ``looptext`` writes and reads programs as text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Union
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self, Union
 
 import numpy as np
 
 from ..core.dim import Dim, Size
-
-#: Where a buffer's memory comes from.
-#: input: read only, the entry's input `slot` · output: the entry's output `slot` (counted from 0), memory given by
-#: the caller · constant: ctx.constants[slot] · temp: workspace at byte ``offset``, set by the plan · local: at most
-#: 32 elements in registers (a stack slot that promotes) · heap: allocated through ctx when the program runs, grown
-#: by Grow, released by Free; with a slot it is that output, and handed over to the caller.
-KINDS = ("input", "output", "constant", "temp", "local", "heap")
-
-
-@dataclass(eq=False)
-class Buffer:
-    """A linear run of `size` elements. Compared by identity; `name` is unique in its program."""
-
-    name: str
-    dtype: np.dtype
-    size: Size
-    kind: str
-    slot: int = -1
-    offset: Size = -1
-
-    def __str__(self) -> str:
-        return self.name
-
-
-Name = str  # an SSA scalar ("v12"), an axis ("i3") or a loop index; unique in its program
-
-
-@dataclass(frozen=True)
-class Index:
-    """A linear element offset: ``const + sum(coefficient * symbol)``.
-
-    Symbols are axes, loop indices or int64 SSA scalars (an index that was itself loaded).
-    """
-
-    const: Size = 0
-    terms: tuple[tuple[Name, Size], ...] = ()
-
-    def __str__(self) -> str:
-        parts = [s if c == 1 else f"({c})*{s}" for s, c in self.terms]
-        if self.const != 0 or not parts:
-            parts.append(str(self.const))
-        return " + ".join(parts)
-
-
-Operand = Union[Name, "Const"]
-
-
-@dataclass(frozen=True)
-class Const:
-    """A literal scalar; floats are kept by their bits so that NaN and -0.0 are themselves."""
-
-    value: float | int | bool
-    dtype: np.dtype
-
-    def key(self) -> str:
-        return np.asarray(self.value, self.dtype).tobytes().hex()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and self.dtype == other.dtype and self.key() == other.key()
-
-    def __hash__(self) -> int:
-        return hash((self.key(), self.dtype))
-
-    def __str__(self) -> str:
-        value = np.asarray(self.value, self.dtype)[()]
-        return f"{float(value).hex()}" if self.dtype.kind == "f" else str(value)
-
-
-# ---- scalar statements ----------------------------------------------------------------------------------
+from .loopvalues import (
+    Acc,
+    Axis,
+    Buffer,
+    Const,
+    Index,
+    Move,
+    Name,
+    Names,
+    Operand,
+    View,
+    dims,
+    renamed,
+    scalars,
+)
+from .statement import Access, OfElement, OfViews, Statement
 
 
 @dataclass
-class Load:
+class Load(OfElement):
     """``out = buffer[index]``; with `guard` (a bool scalar) false, ``out`` is `other` and nothing is read."""
 
     out: Name
@@ -95,9 +43,22 @@ class Load:
     guard: Operand | None = None
     other: Operand | None = None
 
+    def operands(self) -> tuple[Name, ...]:
+        return () if self.guard is None else scalars(self.guard, self.other)
+
+    def defines(self) -> tuple[Name, ...]:
+        return (self.out,)
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
+    def renamed(self, names: Names) -> Load:
+        index, guard = self.index.renamed(names), renamed(self.guard, names)
+        return Load(renamed(self.out, names), self.buffer, index, guard, renamed(self.other, names))
+
 
 @dataclass
-class Compute:
+class Compute(Statement):
     """``out = op(args)``: `dtype` of the result, `argtype` of the arguments (they share one, except select).
 
     The ops are those of ``scalars.SCALAR_OPS``. ``select`` takes (bool, x, y) and `argtype` is that of x and y;
@@ -110,17 +71,38 @@ class Compute:
     dtype: np.dtype
     argtype: np.dtype
 
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(*self.args)
+
+    def defines(self) -> tuple[Name, ...]:
+        return (self.out,)
+
+    def renamed(self, names: Names) -> Compute:
+        args = tuple([renamed(a, names) for a in self.args])
+        if args == self.args and self.out not in names:
+            return self
+        return Compute(renamed(self.out, names), self.op, args, self.dtype, self.argtype)
+
 
 @dataclass
-class Size_:
+class Size_(Statement):
     """``out`` (int64) = the run-time value of a symbolic size."""
 
     out: Name
     size: Size
 
+    def defines(self) -> tuple[Name, ...]:
+        return (self.out,)
+
+    def dims(self) -> Sequence[Dim]:
+        return dims(self.size)
+
+    def renamed(self, names: Names) -> Size_:
+        return Size_(renamed(self.out, names), self.size)
+
 
 @dataclass
-class Store:
+class Store(OfElement):
     """``buffer[index] = value``, or ``+=`` when `add` (then the nest's order is kept: indices may repeat).
 
     With `guard` false nothing is written.
@@ -132,18 +114,24 @@ class Store:
     add: bool = False
     guard: Operand | None = None
 
+    only_writes = True
+
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(self.value, self.guard)
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return (self.buffer,) if self.add or self.guard is not None else ()
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
+    def renamed(self, names: Names) -> Store:
+        index, value = self.index.renamed(names), renamed(self.value, names)
+        return Store(self.buffer, index, value, self.add, renamed(self.guard, names))
+
 
 @dataclass
-class Acc:
-    """A scalar accumulated over the reduce axes of its nest: visible in the nest's `tail` under `name`."""
-
-    name: Name
-    dtype: np.dtype
-    init: Const
-
-
-@dataclass
-class Combine:
+class Combine(Statement):
     """Fold `values` into the accumulators of the same position.
 
     Rules: ``add mul min max and or`` on one accumulator (min and max propagate NaN, as NumPy);
@@ -155,21 +143,23 @@ class Combine:
     accs: tuple[Name, ...]
     values: tuple[Operand, ...]
 
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(*self.values)
+
+    def renamed(self, names: Names) -> Combine:
+        accs = tuple([names.get(a, a) for a in self.accs])
+        return Combine(self.rule, accs, tuple([renamed(v, names) for v in self.values]))
+
 
 # ---- structure ------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Axis:
-    """One loop of a nest. `kind`: parallel (any order), reduce (feeds Combine), scan (ascending order)."""
-
-    name: Name
-    size: Size
-    kind: str = "parallel"
+def _in(block: list[Statement], names: Names) -> list[Statement]:
+    return [s.renamed(names) for s in block]
 
 
 @dataclass
-class Nest:
+class Nest(Statement):
     """Loops over all `axes`, outermost first, around `body`.
 
     `body` runs for every index; it may hold nests, which see the axes and scalars of this one. `accs` start
@@ -184,9 +174,25 @@ class Nest:
     tail: list[Statement] = field(default_factory=list)
     schedule: object = None
 
+    has_blocks = True
+
+    def introduces(self) -> tuple[Name, ...]:
+        return (*[a.name for a in self.axes], *[a.name for a in self.accs])
+
+    def dims(self) -> Sequence[Dim]:
+        return dims(*[a.size for a in self.axes])
+
+    def blocks(self) -> tuple[list[Statement], ...]:
+        return (self.body, self.tail)
+
+    def renamed(self, names: Names) -> Nest:
+        axes = [Axis(renamed(a.name, names), a.size, a.kind) for a in self.axes]
+        accs = [Acc(renamed(a.name, names), a.dtype, a.init) for a in self.accs]
+        return Nest(axes, _in(self.body, names), accs, _in(self.tail, names))
+
 
 @dataclass
-class While:
+class While(Access):
     """A sequential loop: ``index`` = 0, 1, ... (descending from count-1 when `reverse`).
 
     Runs `count` times (a size, or an int64 scalar defined before), or, when `count` is None, as long as
@@ -209,108 +215,152 @@ class While:
     location: int | None = None
     fills: list[Buffer] = field(default_factory=list)
 
+    has_blocks = True
+
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(self.count, self.test)
+
+    def defines(self) -> tuple[Name, ...]:
+        return () if self.trips is None else (self.trips,)
+
+    def introduces(self) -> tuple[Name, ...]:
+        return (self.index,)
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return tuple([b for pair in self.swaps for b in pair])
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return self.reads()
+
+    def dims(self) -> Sequence[Dim]:
+        return dims(self.count)
+
+    def blocks(self) -> tuple[list[Statement], ...]:
+        return (self.cond, self.body)
+
+    def renamed(self, names: Names) -> While:
+        count, test, index = (renamed(x, names) for x in (self.count, self.test, self.index))
+        body, cond, trips = _in(self.body, names), _in(self.cond, names), renamed(self.trips, names)
+        return replace(self, index=index, count=count, test=test, body=body, cond=cond, trips=trips)
+
 
 @dataclass
-class If:
+class If(Statement):
     """Run `then` when the bool scalar `test` holds, else `orelse`. Results go through buffers."""
 
     test: Operand
     then: list[Statement]
     orelse: list[Statement]
 
+    has_blocks = True
+
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(self.test)
+
+    def blocks(self) -> tuple[list[Statement], ...]:
+        return (self.then, self.orelse)
+
+    def renamed(self, names: Names) -> If:
+        return If(renamed(self.test, names), _in(self.then, names), _in(self.orelse, names))
+
 
 @dataclass
-class View:
-    """Operand of a Call: `buffer` from `index`, with element strides per axis."""
-
-    buffer: Buffer
-    index: Index
-    strides: tuple[Size, ...]
-
-
-@dataclass
-class Call:
+class Call(OfViews):
     """A library kernel. ``matmul``: views (a[m,k], b[k,n], c[m,n]), sizes (m, k, n), c's columns contiguous.
 
     Adds to c when `accumulate`.
     """
 
-    function: str
-    views: tuple[View, ...]
-    sizes: tuple[Size, ...]
     accumulate: bool = False
+    only_writes = True
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return super().reads() if self.accumulate else super().reads()[:-1]
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.views[-1].buffer,)
 
 
 @dataclass
-class HostCall:
+class HostCall(OfViews):
     """Hand whole arrays to a Python function, which does not change them.
 
     `views` have no strides: each is the elements of an array from `index` on, without gaps, whose sizes come next in
     `sizes`. Calls keep their order; `function` says which, see ``hostcalls``.
     """
 
-    function: str
-    views: tuple[View, ...]
-    sizes: tuple[Size, ...]
+    ordered = True
 
 
 @dataclass
-class Allocate:
+class Allocate(Access):
     """Give the heap buffer room for `elements` (a size or int64 scalar)."""
 
     buffer: Buffer
     elements: Size | Name
 
+    only_writes = True
+
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(self.elements)
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
+    def dims(self) -> Sequence[Dim]:
+        return dims(self.elements)
+
+    def renamed(self, names: Names) -> Allocate:
+        return Allocate(self.buffer, renamed(self.elements, names))
+
 
 @dataclass
-class Grow:
+class Grow(Access):
     """Ensure the heap buffer holds at least `elements` (an Index), keeping its contents; room doubles."""
 
     buffer: Buffer
     elements: Index
 
+    only_writes = True
+
+    def indices(self) -> Sequence[Index]:
+        return (self.elements,)
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
+    def renamed(self, names: Names) -> Grow:
+        return Grow(self.buffer, self.elements.renamed(names))
+
 
 @dataclass
-class Free:
+class Free(Access):
     """Release a heap buffer."""
 
     buffer: Buffer
 
+    only_writes = True
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
 
 @dataclass
-class Fail:
+class Fail(Statement):
     """Return status `code` (an index into the program's messages) when the bool scalar `test` holds."""
 
     test: Operand
     code: int
     details: tuple[Name, ...] = ()
 
+    def operands(self) -> tuple[Name, ...]:
+        return scalars(self.test, *self.details)
 
-Statement = (
-    Load
-    | Compute
-    | Size_
-    | Store
-    | Combine
-    | Nest
-    | While
-    | If
-    | Call
-    | HostCall
-    | Allocate
-    | Grow
-    | Free
-    | Fail
-)
-
-
-@dataclass(frozen=True)
-class Move:
-    """A temp that turns out to be part of `target`: its element 0 is `target`'s element `index`."""
-
-    temp: Buffer
-    target: Buffer
-    index: Index
+    def renamed(self, names: Names) -> Fail:
+        return Fail(renamed(self.test, names), self.code, tuple([names.get(d, d) for d in self.details]))
 
 
 @dataclass
@@ -335,119 +385,12 @@ class Program:
     moves: list[Move] = field(default_factory=list)
 
 
-_STRUCTURES = frozenset((Nest, While, If))
-
-
 def walk(statements: list[Statement]) -> Iterator[Statement]:
     """Every statement in program order, structures before their contents; no recursion."""
     stack = list(reversed(statements))
     while stack:
         statement = stack.pop()
         yield statement
-        if statement.__class__ in _STRUCTURES:  # most statements hold none: not asking them halves the time
-            for block in reversed(blocks(statement)):
+        if statement.has_blocks:  # most have none: not asking them halves the time
+            for block in reversed(statement.blocks()):
                 stack.extend(reversed(block))
-
-
-def blocks(statement: Statement) -> tuple[list[Statement], ...]:
-    """The statement lists inside a statement, in order of execution."""
-    match statement:
-        case Nest():
-            return (statement.body, statement.tail)
-        case While():
-            return (statement.cond, statement.body)
-        case If():
-            return (statement.then, statement.orelse)
-    return ()
-
-
-def buffers_of(s: Statement) -> Iterable[Buffer]:
-    """The buffers a statement itself reads or writes, its contents apart."""
-    match s:
-        case Load() | Store() | Allocate() | Grow() | Free():
-            return (s.buffer,)
-        case Call() | HostCall():
-            return (v.buffer for v in s.views)
-        case While():
-            return (b for pair in s.swaps for b in pair)
-    return ()
-
-
-# ---- text -----------------------------------------------------------------------------------------------
-
-
-def to_text(program: Program) -> str:
-    """The program as text: one statement a line, structure by indentation. Deterministic."""
-    lines = [f"program {program.name}({', '.join(program.atoms)})"]
-    for b in program.buffers:
-        where = f" slot {b.slot}" if b.slot >= 0 else f" at {b.offset}" if b.offset != -1 else ""
-        lines.append(f"  {b.kind} {b.name}: {b.dtype.name}[{b.size}]{where}")
-    _print_block(program.body, "  ", lines)
-    return "\n".join(lines)
-
-
-def _print_block(statements: list[Statement], indent: str, lines: list[str]) -> None:
-    for statement in statements:
-        head, *inner = _describe(statement)
-        lines.append(indent + head)
-        for title, block in inner:
-            if title and block:
-                lines.append(f"{indent}{title}:")
-            _print_block(block, indent + "  ", lines)
-
-
-def _describe(statement: Statement) -> list:
-    match statement:
-        case Load(out, buffer, index, guard, other):
-            return [f"{out} = {buffer}[{index}]" + (f" if {guard} else {other}" if guard is not None else "")]
-        case Compute(out, op, args, dtype):
-            return [f"{out}: {dtype.name} = {op}({', '.join(map(str, args))})"]
-        case Size_(out, size):
-            return [f"{out} = size {size}"]
-        case Store(buffer, index, value, add, guard):
-            return [
-                f"{buffer}[{index}] {'+=' if add else '='} {value}"
-                + (f" if {guard}" if guard is not None else "")
-            ]
-        case Combine(rule, accs, values):
-            return [f"{', '.join(accs)} <- {rule}({', '.join(map(str, values))})"]
-        case Nest(axes, body, accs, tail, schedule):
-            loops = ", ".join(
-                f"{a.name} < {a.size}{'' if a.kind == 'parallel' else ' ' + a.kind}" for a in axes
-            )
-            state = "".join(f" {a.name} = {a.init}" for a in accs)
-            plan = f" @ {schedule}" if schedule is not None else ""
-            return [f"for {loops}{' with' + state if state else ''}{plan}", ("", body), ("then", tail)]
-        case While():
-            return _describe_while(statement)
-        case If(test, then, orelse):
-            return [f"if {test}", ("", then), ("else", orelse)]
-        case Call(function, views, sizes, accumulate):
-            operands = ", ".join(f"{v.buffer}[{v.index}; {', '.join(map(str, v.strides))}]" for v in views)
-            return [
-                f"{function}({operands}) sizes {', '.join(map(str, sizes))}{' accumulate' if accumulate else ''}"
-            ]
-        case HostCall(function, views, sizes):
-            operands = ", ".join(f"{v.buffer}[{v.index}]" for v in views)
-            return [f"host {function}({operands}) sizes {', '.join(map(str, sizes))}"]
-        case Allocate(buffer, elements) | Grow(buffer, elements):
-            return [f"{type(statement).__name__.lower()} {buffer} to {elements}"]
-        case Free(buffer):
-            return [f"free {buffer}"]
-        case Fail(test, code, details):
-            return [f"fail {code} if {test} ({', '.join(details)})"]
-    raise TypeError(f"not a statement: {statement!r}")
-
-
-def _describe_while(loop: While) -> list:
-    bound = f"until {loop.count}" if loop.count is not None else f"while {loop.test}"
-    swaps = "".join(f" swap {a}/{b}" for a, b in loop.swaps)
-    tail = (f" trips {loop.trips}" if loop.trips else "") + (f" binds {loop.binds}" if loop.binds else "")
-    head = f"loop {loop.index} {bound}{' reverse' if loop.reverse else ''}{tail}{swaps}"
-    return [head, ("test", loop.cond), ("do", loop.body)]
-
-
-def sizes_of(program: Program) -> Iterator[Dim]:
-    """Every symbolic size the program mentions (with repeats), for the emitter to bind."""
-    for b in program.buffers:
-        yield from (s for s in (b.size, b.offset) if isinstance(s, Dim))

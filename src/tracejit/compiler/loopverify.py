@@ -16,32 +16,26 @@ import numpy as np
 
 from ..core.dim import Dim, Size
 from .loops import (
-    KINDS,
-    Acc,
     Allocate,
-    Buffer,
     Call,
     Combine,
     Compute,
-    Const,
     Fail,
     Free,
     Grow,
     HostCall,
     If,
-    Index,
     Load,
-    Name,
     Nest,
-    Operand,
     Program,
     Size_,
-    Statement,
     Store,
     While,
-    to_text,
 )
+from .looptext import to_text
+from .loopvalues import KINDS, Acc, Buffer, Const, Index, Name, Operand
 from .scalars import SCALAR_OPS
+from .statement import Statement
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
 MAX_LOCAL = 32

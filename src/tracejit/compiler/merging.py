@@ -12,7 +12,9 @@ import numpy as np
 
 from ..core.spec import TensorSpec
 from .complexes import Val
-from .loops import Const, If, Statement, While
+from .loops import If, While
+from .loopvalues import Const
+from .statement import Statement
 from .views import View
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from ..core.trace import resize, trace
 from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
 from .liveness import Liveness
-from .loops import Allocate, Buffer, Call, Move, Nest, Store, While
-from .loops import View as Operand
+from .loops import Allocate, Call, Nest, Store, While
+from .loopvalues import Buffer, Move
+from .loopvalues import View as Operand
 from .order import reads_first
 from .views import View, row_major
 

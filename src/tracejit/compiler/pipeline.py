@@ -29,11 +29,12 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
 from ..runtime.signature import Signature
 from . import hostcalls, llvm, matmul
+from .dce import drop_dead
 from .emit import Emitted, emit
 from .emit.poll import quick
 from .fuse import fuse
-from .loops import Allocate, Grow, HostCall, Nest, Program, Statement, While, walk
-from .loops import to_text as program_text
+from .loops import Allocate, Grow, HostCall, Nest, Program, While, walk
+from .looptext import to_text as program_text
 from .loopverify import verify as verify_program
 from .lower import entry_atoms, lower
 from .passes import GRAPH_PASSES
@@ -41,6 +42,8 @@ from .plan import plan, settle
 from .recompute import recompute
 from .rowfuse import fuse_rows
 from .schedule import Target, schedule
+from .statement import Statement
+from .value_numbering import number_values
 
 FORMAT = "1"
 _lock = threading.RLock()
@@ -50,6 +53,8 @@ ProgramPass = Callable[[Program], Program]
 #: Passes on programs, in order. Contract of each: a valid program in, one with the same results out.
 PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("fuse", fuse),
+    ("number values", number_values),
+    ("drop dead", drop_dead),
     ("recompute", recompute),
     ("fuse rows", fuse_rows),
     ("settle", settle),

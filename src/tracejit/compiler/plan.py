@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..core.dim import Dim, Size
-from .loops import Buffer, Call, HostCall, Index, Load, Move, Program, Store, While, buffers_of, walk
+from .effects import mentioned
+from .loops import Call, HostCall, Load, Program, Store, While, walk
+from .loopvalues import Buffer, Index, Move
 
 ALIGN = 64
 
@@ -51,11 +53,10 @@ def plan(program: Program) -> Program:
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     for position, statement in enumerate(program.body):
-        for s in walk([statement]):
-            for b in buffers_of(s):
-                if b.kind == "temp":
-                    first.setdefault(b, position)
-                    last[b] = position
+        for b in mentioned([statement]):
+            if b.kind == "temp":
+                first.setdefault(b, position)
+                last[b] = position
     for group in _swapped(program):
         start, end = min(first[b] for b in group), max(last[b] for b in group)
         first.update(dict.fromkeys(group, start))

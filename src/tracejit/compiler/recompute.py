@@ -8,33 +8,32 @@ where it is read costs less than a pass over memory. Valid program in, valid pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from ..core.dim import product
-from .fuse import Table, accesses, drop_dead
+from .dce import drop_dead
+from .effects import effects, is_plain, sequences
 from .loops import (
     Allocate,
-    Buffer,
     Call,
     Compute,
-    Const,
     Free,
     Grow,
     HostCall,
     If,
-    Index,
     Load,
     Nest,
     Program,
-    Statement,
     Store,
     While,
-    blocks,
     walk,
 )
+from .loopvalues import Buffer, Const, Index
 from .scalars import CHEAP
+from .statement import Statement
+from .value_numbering import ValueTable
 
 MAX_COMPUTES = 4  # for one element
 MAX_WORK = 12  # computes for all reads of one element together
@@ -45,18 +44,10 @@ def recompute(program: Program) -> Program:
     """Replace reads of cheap temporaries by their computation, in place; returns the program."""
     uses = _uses(program)
     names = (f"w{k}" for k in count())
-    changed = [_in_block(block, uses, names) for block in _blocks(program.body)]
+    changed = [_in_block(block, uses, names) for block in sequences(program.body)]
     if any(changed):
         drop_dead(program)
     return program
-
-
-def _blocks(body: list[Statement]) -> Iterator[list[Statement]]:
-    """Every list of statements that is run in order, nests apart."""
-    yield body
-    for s in walk(body):
-        if isinstance(s, (While, If)):
-            yield from blocks(s)
 
 
 @dataclass
@@ -84,15 +75,15 @@ def _uses(program: Program) -> dict[Buffer, Uses]:
 
 def _note(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
     for s in statements:
-        match s:
-            case Load(_, b) if b in uses:
+        for b in s.buffers():
+            if b not in uses:
+                continue
+            if isinstance(s, Load):
                 uses[b].loads[id(s)] = s
-            case Store(b) if b in uses:
+            elif isinstance(s, Store):
                 uses[b].stores[id(s)] = s
-            case Call() | HostCall() | While() | Allocate() | Grow() | Free():
-                for b in _mentioned(s):
-                    if b in uses:
-                        uses[b].other = True
+            else:
+                uses[b].other = True
 
 
 def _forget(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
@@ -102,16 +93,10 @@ def _forget(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
             (found.loads if isinstance(s, Load) else found.stores).pop(id(s))
 
 
-def _mentioned(s: Any) -> list[Buffer]:
-    if isinstance(s, (Call, HostCall)):
-        return [v.buffer for v in s.views]
-    return [b for pair in s.swaps for b in pair] if isinstance(s, While) else [s.buffer]
-
-
 def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[str]) -> bool:
     changed = False
     for position, nest in enumerate(block):
-        if not isinstance(nest, Nest) or any(isinstance(s, Nest) for s in nest.body):
+        if not isinstance(nest, Nest) or not is_plain(nest):
             continue
         for store in [s for s in nest.body if isinstance(s, Store) and _is_candidate(s, uses)]:
             recipe = _recipe(nest, store)
@@ -246,20 +231,20 @@ def _readers(
     for later in block[position + 1 :]:
         if not left:
             break
-        reads, writes = accesses(later)
-        if store.buffer in reads:
+        found = effects(later)
+        if store.buffer in found.reads:
             loads = _loads(later, recipe, left)
-            if loads is None or len(loads) * recipe.computes > MAX_WORK or writes & recipe.reads:
+            if loads is None or len(loads) * recipe.computes > MAX_WORK or found.writes & recipe.reads:
                 return None
             readers.append((later, loads))  # type: ignore[arg-type]
             left -= loads.keys()
-        elif writes & recipe.reads:
+        elif found.writes & recipe.reads:
             return None  # from here on the elements would come out differently
     return None if left else readers
 
 
 def _loads(later: Statement, recipe: Recipe, left: set[int]) -> dict[int, dict[str, Any]] | None:
-    if not isinstance(later, Nest) or any(isinstance(s, (Nest, While, If)) for s in later.body):
+    if not isinstance(later, Nest) or not is_plain(later):
         return None
     sizes = {a.name: a.size for a in later.axes}
     points = product(sizes.values())
@@ -296,29 +281,26 @@ def _with_recipe(
     part: list[Statement], loads: dict[int, dict[str, Any]], recipe: Recipe, names: Iterator[str]
 ) -> list[Statement]:
     """The statements with the recipe in place of loads of the temporary; nothing is computed twice."""
-    made: list[Statement] = []
-    table = Table()
+    table = ValueTable()
     for s in part:
         shifts = loads.get(id(s))
         if shifts is None:
-            table.append(made, [s], {})
+            table.add(s)
             continue
         copies, value = _shifted(recipe, shifts, names)
-        table.append(made, copies, {})
-        table.names[s.out] = table.names.get(value, value)  # type: ignore[union-attr]
-    return made
+        for copy in copies:
+            table.add(copy)
+        table.names.update(dict.fromkeys(s.defines(), table.names.get(value, value)))
+    return table.kept
 
 
 def _shifted(recipe: Recipe, shifts: dict[str, Any], names: Iterator[str]) -> tuple[list[Statement], Any]:
     """The recipe's statements for an element at other indices, under other names; and what they give."""
-    copies: list[Statement] = []
-    new: dict[Any, Any] = {}
-    for s in recipe.body:
-        new[s.out] = next(names)
+    new = {s.out: next(names) for s in recipe.body}
+    copies = [s.renamed(new) for s in recipe.body]
+    for s in copies:
         if isinstance(s, Load):
-            copies.append(Load(new[s.out], s.buffer, _shifted_index(s.index, shifts)))
-        else:
-            copies.append(replace(s, out=new[s.out], args=tuple([new.get(a, a) for a in s.args])))
+            s.index = _shifted_index(s.index, shifts)
     return copies, new.get(recipe.value, recipe.value)
 
 

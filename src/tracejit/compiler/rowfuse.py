@@ -12,22 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.dim import Size, product
-from .fuse import accesses
-from .loops import (
-    Axis,
-    Buffer,
-    Compute,
-    If,
-    Index,
-    Load,
-    Nest,
-    Program,
-    Statement,
-    Store,
-    While,
-    blocks,
-    walk,
-)
+from .effects import Effects, effects, is_plain
+from .loops import Compute, Load, Nest, Program, Store, walk
+from .loopvalues import Axis, Buffer, Index
+from .statement import Statement
 
 WINDOW = 8
 SMALLEST_ROW = 8
@@ -49,20 +37,16 @@ def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
     for s in walk(list(statements)):
         if isinstance(s, (Load, Store)):
             found.setdefault(s.buffer, []).append(s)
-        elif not isinstance(s, (Nest, While, If, Compute)):  # arithmetic, most of all, mentions no buffer
-            for b in (x for group in accesses(s) for x in group if isinstance(x, Buffer)):
+        else:
+            for b in s.buffers():
                 found.setdefault(b, []).append(None)
-        elif isinstance(s, While):
-            for pair in s.swaps:
-                for b in pair:
-                    found.setdefault(b, []).append(None)
     return found
 
 
 def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list[Statement]:
     rows: list[Rows] = []
     for statement in statements:
-        for block in blocks(statement) if isinstance(statement, (While, If)) else ():
+        for block in statement.blocks() if not isinstance(statement, Nest) else ():
             block[:] = _fuse_block(block, places)
         new = Rows.of(statement)
         home = _home(rows, new)
@@ -70,8 +54,7 @@ def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list
             rows.append(new)
         else:
             home.nests.extend(new.nests)
-            home.reads |= new.reads
-            home.writes |= new.writes
+            home.effects.join(new.effects)
     return [r.finish(places) for r in rows]
 
 
@@ -81,7 +64,7 @@ def _home(rows: Sequence[Rows], new: Rows) -> Rows | None:
     for row in reversed(rows[-WINDOW:]):
         if row.takes(new):
             return row
-        if row.conflicts(new):
+        if row.effects.conflicts(new.effects):
             return None
     return None
 
@@ -91,15 +74,13 @@ class Rows:
     """Statements to become one: a single one of any kind, or nests over the rows of `axis`."""
 
     nests: list[Any]
-    reads: set
-    writes: set
+    effects: Effects
     axis: Axis | None = None
     is_column: bool = False
 
     @staticmethod
     def of(statement: Statement) -> Rows:
-        reads, writes = accesses(statement)
-        rows = Rows([statement], reads, writes)
+        rows = Rows([statement], effects(statement))
         if isinstance(statement, Nest):
             if len(statement.axes) > 1 and _is_row_nest(statement):
                 rows.axis = statement.axes[0]
@@ -107,19 +88,13 @@ class Rows:
                 rows.axis, rows.is_column = statement.axes[0], True
         return rows
 
-    def conflicts(self, later: Rows) -> bool:
-        return not (
-            self.writes.isdisjoint(later.reads)
-            and self.writes.isdisjoint(later.writes)
-            and self.reads.isdisjoint(later.writes)
-        )
-
     def takes(self, later: Rows) -> bool:
         """Same rows, something in common, and every shared element that changes stays in its row."""
         if self.axis is None or later.axis is None or self.axis.size != later.axis.size or self.is_column:
             return False
-        shared = (self.writes & later.reads) | (self.writes & later.writes) | (self.reads & later.writes)
-        common = self.writes & (later.writes if later.is_column else later.reads)
+        mine, theirs = self.effects, later.effects
+        shared = (mine.writes & theirs.reads) | (mine.writes & theirs.writes) | (mine.reads & theirs.writes)
+        common = mine.writes & (theirs.writes if later.is_column else theirs.reads)
         if not common or not all(isinstance(b, Buffer) for b in shared):
             return False
         nests = [*self.nests, *later.nests]
@@ -132,7 +107,7 @@ class Rows:
         row = self.nests[0].axes[0]
         body = [_inner(n, row.name) for n in self.nests]
         result = Nest([row], list(body))
-        for b in {x for x in self.writes if isinstance(x, Buffer) and x.kind == "temp"}:
+        for b in {x for x in self.effects.writes if isinstance(x, Buffer) and x.kind == "temp"}:
             _shrink(b, result, places)
         return result
 
@@ -140,8 +115,11 @@ class Rows:
 def _is_row_nest(nest: Nest) -> bool:
     inner = [a.size for a in nest.axes[1:]]
     long = product(inner)
-    plain = not any(isinstance(s, (Nest, While, If)) for s in nest.body)
-    return plain and nest.axes[0].kind == "parallel" and (not isinstance(long, int) or long >= SMALLEST_ROW)
+    return (
+        is_plain(nest)
+        and nest.axes[0].kind == "parallel"
+        and (not isinstance(long, int) or long >= SMALLEST_ROW)
+    )
 
 
 def _is_column(nest: Nest) -> bool:
@@ -155,13 +133,9 @@ def _is_column(nest: Nest) -> bool:
 
 def _inner(nest: Nest, row: str) -> Nest:
     """The nest without its row axis, which is now called `row`."""
-    own = nest.axes.pop(0).name
-    if own != row:
-        for s in (*nest.body, *nest.tail):
-            if isinstance(s, (Load, Store)):
-                s.index = Index(s.index.const, tuple((row if n == own else n, c) for n, c in s.index.terms))
-            elif hasattr(s, "args"):
-                s.args = tuple(row if a == own else a for a in s.args)
+    own = {nest.axes.pop(0).name: row}
+    if row not in own:
+        nest.body, nest.tail = ([s.renamed(own) for s in part] for part in (nest.body, nest.tail))
     return nest
 
 

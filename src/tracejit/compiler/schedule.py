@@ -12,7 +12,8 @@ from itertools import chain
 
 from ..core.dim import Size
 from .accesses import Facts, Part, live_values
-from .loops import Axis, Load, Name, Nest, Program, Store, walk
+from .loops import Load, Nest, Program, Store, walk
+from .loopvalues import Axis, Name
 
 MAX_UNROLLED = 32  # iterations of a nest written out
 MAX_UNROLLED_STATEMENTS = 512

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, Size, product
-from .loops import Buffer, Index
+from .loopvalues import Buffer, Index
 
 Term = tuple[str, Size]
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..loops import Name, Nest
+from ..loops import Nest
+from ..loopvalues import Name
 from ..schedule import Line, Schedule
 from .kernel import Kernel
 from .reduce import Reduction, folds_inside, recall

@@ -7,7 +7,8 @@ others gather and scatter. Lanes that do not exist, or whose guard is false, tou
 from __future__ import annotations
 
 from ...core.dim import Size
-from ..loops import Buffer, Index, Load, Store
+from ..loops import Load, Store
+from ..loopvalues import Buffer, Index
 from .kernel import Kernel
 from .text import Value, integer, iota, kind_of, memory_kind, suffix, vector_type
 

@@ -6,7 +6,8 @@ A failure stores its status and leaves through the function's one exit.
 from __future__ import annotations
 
 from .. import matmul
-from ..loops import Buffer, Call, Const, Fail, HostCall, If, While
+from ..loops import Call, Fail, HostCall, If, While
+from ..loopvalues import Buffer, Const
 from . import scalars
 from .buffers import any_lane, place
 from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, field, leave

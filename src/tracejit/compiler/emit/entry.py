@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..loops import Allocate, Buffer, Grow, Name, Program, walk
+from ..loops import Allocate, Grow, Program, walk
+from ..loopvalues import Buffer, Name
 from . import context, memory
 from .footprint import Footprint
 from .kernel import Kernel, Module

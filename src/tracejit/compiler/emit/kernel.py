@@ -15,8 +15,9 @@ import numpy as np
 
 from ...core.dim import Atom, Size
 from .. import math
-from ..loops import Buffer, Const, Name, Operand, Statement
+from ..loopvalues import Buffer, Const, Name, Operand
 from ..schedule import Target
+from ..statement import Statement
 from . import arithmetic
 from .text import Value, Writer, constant, integer, vector_type
 

@@ -5,7 +5,8 @@ A heap buffer is two cells, its pointer and its room in elements; no memory is n
 
 from __future__ import annotations
 
-from ..loops import Allocate, Buffer, Free, Grow
+from ..loops import Allocate, Free, Grow
+from ..loopvalues import Buffer
 from .buffers import offset
 from .context import ALLOC, ALLOC_LARGE, ALLOCATIONS, FREE, FREE_LARGE, LARGE, OUT_OF_MEMORY, field, leave
 from .kernel import Kernel

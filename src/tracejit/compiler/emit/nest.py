@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from ..loops import Call, Combine, Compute, Load, Nest, Size_, Store, walk
+from ..loops import Combine, Compute, Load, Nest, Size_, Store, walk
 from ..schedule import Line, Schedule, plan
 from .accumulate import Accumulation
 from .kernel import SCALAR, Kernel
@@ -100,8 +100,7 @@ class NestWriter:
     def allow_motion(self) -> None:
         """Loads may move to the front of the nest unless something inside changes or checks what is read."""
         k, inside = self.k, [*walk(self.s.body), *walk(self.s.tail)]
-        k.stored = {s.buffer for s in inside if isinstance(s, Store)}
-        k.stored.update(s.views[2].buffer for s in inside if isinstance(s, Call))
+        k.stored = {b for s in inside for b in s.writes()}
         k.still = k.w.depth if all(isinstance(s, _MOVABLE) for s in inside) else None
 
     def level(self, depth: int) -> None:

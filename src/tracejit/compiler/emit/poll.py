@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...core.dim import Dim, Size, product
-from ..loops import Call, Compute, If, Nest, Statement, While
+from ..loops import Call, Compute, If, Nest, While
 from ..scalars import ELEMENTARY
+from ..statement import Statement
 from .context import INTERRUPTED, LOOPS, POLL, field, leave
 from .kernel import Kernel
 from .text import Value, integer

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..loops import Acc, Combine, Name, Nest, Statement, walk
+from ..loops import Combine, Nest, walk
+from ..loopvalues import Acc, Name
+from ..statement import Statement
 from . import scalars
 from .kernel import Kernel
 from .text import Value, constant, kind_of

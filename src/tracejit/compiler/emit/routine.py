@@ -8,9 +8,11 @@ in registers meanwhile.
 
 from __future__ import annotations
 
-from ..loops import Buffer, Compute, If, Nest, Statement, While, walk
+from ..loops import Compute, If, Nest, While, walk
+from ..loopvalues import Buffer
 from ..scalars import ELEMENTARY
 from ..schedule import Schedule
+from ..statement import Statement
 from .entry import Entry
 from .footprint import Footprint
 from .kernel import Kernel
