@@ -6,7 +6,7 @@ Valid program in, valid program out, same results.
 from __future__ import annotations
 
 from .effects import is_plain, mentioned
-from .loops import Combine, Nest, Program, walk
+from .loops import Combine, Nest, Program, While, walk
 from .loopvalues import Buffer
 from .statement import Statement
 
@@ -19,7 +19,7 @@ def drop_dead(program: Program) -> Program:
             read.update(set(reads).difference(s.writes()) if s.only_writes else reads)
     _drop_dead_moves(program, read)
     program.body = _swept(program.body, read)
-    used = mentioned(program.body)
+    used = {*mentioned(program.body), *(b for m in program.moves for b in (m.temp, m.target))}
     program.buffers = [
         b for b in program.buffers if b in used or b.kind in ("input", "output") or b.slot >= 0
     ]
@@ -33,6 +33,10 @@ def _drop_dead_moves(program: Program, read: set[Buffer]) -> None:
         program.moves += live
         waiting = [m for m in waiting if m not in live]
         read.update(m.temp for m in live)
+    targets = {m.target for m in program.moves}
+    for s in walk(program.body) if waiting else ():
+        if isinstance(s, While):
+            s.fills = [b for b in s.fills if b in targets]
 
 
 def _swept(statements: list[Statement], read: set[Buffer]) -> list[Statement]:

@@ -29,6 +29,8 @@ def settle(program: Program) -> Program:
         elif isinstance(s, (Call, HostCall)):
             places = (_settled(v.buffer, v.index, moves) for v in s.views)
             s.views = tuple(replace(v, buffer=b, index=i) for v, (b, i) in zip(s.views, places, strict=True))
+        elif isinstance(s, While):
+            s.fills = []  # what the stores inside say themselves now
     program.buffers = [b for b in program.buffers if b not in moves]
     program.moves = []
     return program
