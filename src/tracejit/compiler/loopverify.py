@@ -117,6 +117,9 @@ class _Checker:
             self.buffer(b, scope)
         slots = [(b.kind, b.slot) for b in self.program.buffers if b.slot >= 0]
         self.require(len(set(slots)) == len(slots), f"a slot is given twice in {slots}")
+        for move in self.program.moves:
+            self.known(move.temp)
+            self.known(move.target)
         self.block(self.program.body, scope)
         for atom in self.program.bound:
             self.require(atom in scope.atoms, f"no loop at the top level binds {atom}")
@@ -318,6 +321,8 @@ class _Checker:
         self.block(s.body, inner.inner())
         for pair in s.swaps:
             self.swap(*pair)
+        for b in s.fills:
+            self.known(b)
         if s.trips is not None:
             self.define(s.trips, _Symbol(INT64), scope)
         if s.binds is not None:
