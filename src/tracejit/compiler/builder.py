@@ -281,7 +281,7 @@ class Builder:
         axes, ix = self.axes(shape, kinds)
         with self.writing([]) as block:
             body(ix)
-        self.block.append(Nest(axes, block))
+        self.block.append(Nest(axes, block, location=self.location))
 
     def map(self, out: TensorSpec, element: Callable[[Sequence[Any]], Any]) -> View:
         """A fresh buffer with ``element(positions)`` everywhere."""
@@ -385,7 +385,7 @@ class Builder:
         with self.writing([]) as tail:
             total = self._cast(folded, out.dtype) if folded.dtype == FLOAT32 else folded
             self.store(view, [p for k, p in enumerate(ix) if k not in axis], total)
-        self.block.append(Nest(axes, body, accs, tail))
+        self.block.append(Nest(axes, body, accs, tail, location=self.location))
         return view
 
     def _combined(self, value: Any, rule: str, init: Any) -> tuple[list[Acc], Any]:
@@ -409,7 +409,7 @@ class Builder:
             self.block.append(Combine(rule, (best.name, where.name), (value.operand, position.operand)))
         with self.writing([]) as tail:
             self.store(view, [p for k, p in enumerate(ix) if k != axis], Val(where.name, INT64))
-        self.block.append(Nest(axes, body, [best, where], tail))
+        self.block.append(Nest(axes, body, [best, where], tail, location=self.location))
         return view
 
     def scan(self, x: View, target: View, axis: int, rule: str, init: Any) -> None:
@@ -421,7 +421,7 @@ class Builder:
         with self.writing([]) as body:
             accs, running = self._combined(self.load(x, ix), rule, init)
             self.store(target, ix, running)
-        self.block.append(Nest(axes, body, accs))
+        self.block.append(Nest(axes, body, accs, location=self.location))
 
     def merge_sorted(self, keys: View, order: View) -> View:
         """`order` with each row rearranged so that the row of `keys` ascends; both are written to."""
@@ -449,7 +449,7 @@ class Builder:
         with self.writing([]) as tail:
             if axes:
                 self.store(flag, (), Val(acc.name, BOOL))
-        self.block.append(Nest(axes, body, [acc] if axes else [], tail))
+        self.block.append(Nest(axes, body, [acc] if axes else [], tail, location=self.location))
         self.fail(self.scalar(flag), "IndexError", f"an index is out of range for an axis of size {size}")
 
     def host_call(self, op: str, views: Sequence[View], attrs: Mapping[str, Any]) -> None:

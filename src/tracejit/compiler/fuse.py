@@ -14,6 +14,7 @@ from typing import Any
 from .effects import Effects, effects, is_plain
 from .loops import Load, Nest, Program, Store
 from .loopvalues import Axis, Buffer, Index, IndexKey
+from .report import REWRITES, fired, wants
 from .statement import Statement
 
 MAX_STATEMENTS = 512
@@ -37,6 +38,8 @@ def _fused(statements: Sequence[Statement]) -> list[Statement]:
         if home is None:
             groups.append(group)
         else:
+            if wants(REWRITES):
+                fired(fuse, statement.location, what=f"{group} with {home[0]}")  # type: ignore[attr-defined]
             home[0].absorb(group, home[1])
     return [g.statement for g in groups]
 
@@ -73,6 +76,9 @@ class Group:
     loaded: dict[str, dict[Buffer, set]] = field(default_factory=dict)
     stored: dict[str, dict[Buffer, set]] = field(default_factory=dict)
     count: int = 0
+
+    def __str__(self) -> str:
+        return f"nest {', '.join(a.name for a in self.statement.axes) or 'once'}"
 
     @staticmethod
     def of(statement: Statement) -> Group:

@@ -165,7 +165,7 @@ class Nest(Statement):
     `body` runs for every index; it may hold nests, which see the axes and scalars of this one. `accs` start
     at their `init` for every index of the parallel axes; when all reduce axes are done, `tail` runs once per
     parallel index. A scan axis keeps `accs` alive from step to step and `body` may read the running value by
-    the accumulator's name. Scalars of `body` are not visible in `tail`.
+    the accumulator's name. Scalars of `body` are not visible in `tail`. `location` is the user's line, to be told.
     """
 
     axes: list[Axis]
@@ -173,6 +173,7 @@ class Nest(Statement):
     accs: list[Acc] = field(default_factory=list)
     tail: list[Statement] = field(default_factory=list)
     schedule: object = None
+    location: object = field(default=None, compare=False)
 
     has_blocks = True
 
@@ -188,7 +189,7 @@ class Nest(Statement):
     def renamed(self, names: Names) -> Nest:
         axes = [Axis(renamed(a.name, names), a.size, a.kind) for a in self.axes]
         accs = [Acc(renamed(a.name, names), a.dtype, a.init) for a in self.accs]
-        return Nest(axes, _in(self.body, names), accs, _in(self.tail, names))
+        return Nest(axes, _in(self.body, names), accs, _in(self.tail, names), location=self.location)
 
 
 @dataclass

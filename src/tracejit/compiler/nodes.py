@@ -46,7 +46,7 @@ class OpenNest:
     def __init__(self, b: Builder, shape: Sequence[Size]):
         self.b, self.shape = b, tuple(shape)
         axes, self.ix = b.axes(shape)
-        self.nest = Nest(axes, [])
+        self.nest = Nest(axes, [], location=b.location)
         self.values: dict[int, tuple[View, Any]] = {}
         self.written: dict[Any, View] = {}
         self.size: Size | None = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +27,7 @@ from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
 from ..runtime.signature import Signature
-from . import hostcalls, llvm, matmul
+from . import hostcalls, llvm, matmul, report
 from .dce import drop_dead
 from .emit import Emitted, emit
 from .emit.poll import quick
@@ -84,13 +83,17 @@ def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list]:
 
 def compiled(graph: Graph) -> CompiledObject:
     """The graph's object code, from memory, from disk, or made now."""
+    start = time.perf_counter()
     key = cache_key(graph)
     found = _objects.get(key)
     if found is None:
         portable = settings.current().cache and not _foreign_ops(graph)
-        found = _from_disk(diskcache.get(key)) if portable else None
-        if found is None:
+        found = _from_disk(diskcache.get(key)) if portable and not report.wants(report.PASSES) else None
+        if found is not None:
+            report.done(report.COMPILED, f"{graph.name} found on disk", start)
+        else:
             found = build(graph)
+            report.done(report.COMPILED, f"{graph.name} of {len(graph.nodes)} nodes compiled", start)
             if names_other_lines(found, graph):
                 return found  # an op that does not say that it may fail: another program must not find this
             if portable:
@@ -169,9 +172,10 @@ def optimized(graph: Graph) -> Graph:
     for name, run in GRAPH_PASSES:
         start = time.perf_counter()
         graph = run(graph)
+        report.done(report.PASSES, name, start)
+        report.show(report.PROGRAMS, partial(text.to_text, graph))
         if settings.current().check:
             verify(graph)
-        report(2, name, start, partial(text.to_text, graph))
     return graph
 
 
@@ -181,18 +185,23 @@ def lower_graph(graph: Graph) -> Program:
 
 
 def _lowered(graph: Graph) -> tuple[Program, dict[str, np.ndarray]]:
+    graph = optimized(graph)
     start = time.perf_counter()
-    program, constants = lower(optimized(graph), settings.current().contract)
-    report(2, "lower", start, lambda: program_text(program))
+    program, constants = lower(graph, settings.current().contract)
+    _note("lower", start, program)
     for name, run in PROGRAM_PASSES:
-        if settings.current().check:
-            verify_program(program)
         start = time.perf_counter()
         program = run(program)
-        report(4, name, start, partial(program_text, program))
+        _note(name, start, program)
+    return program, constants
+
+
+def _note(name: str, start: float, program: Program) -> None:
+    """Tell of a pass on programs that began at `start`, and check what it made."""
+    report.done(report.PASSES, name, start)
+    report.show(report.PROGRAMS, partial(program_text, program))
     if settings.current().check:
         verify_program(program)
-    return program, constants
 
 
 @contextmanager
@@ -213,10 +222,12 @@ def build(graph: Graph) -> CompiledObject:
     program, constants = _lowered(graph)
     start = time.perf_counter()
     emitted = emit(program, machine())
-    report(5, "emit", start, lambda: emitted.text)
+    report.done(report.PASSES, "emit", start)
+    report.show(report.LLVM, lambda: emitted.text)
     start = time.perf_counter()
     image = llvm.compile_text(emitted.text, opt=level(program))
-    report(1, "llvm", start, lambda: llvm.assembly(emitted.text) if settings.current().debug >= 6 else "")
+    report.done(report.PASSES, "llvm", start)
+    report.show(report.ASSEMBLY, lambda: llvm.assembly(emitted.text, opt=level(program)))
     return _object(graph, program, emitted, image, tuple(constants))
 
 
@@ -308,12 +319,3 @@ def assembly_text(graph: Graph) -> str:
     """The machine code of a graph as assembly."""
     program = lower_graph(graph)
     return llvm.assembly(emit(program, machine()).text, opt=level(program))
-
-
-def report(at_level: int, what: str, start: float, content: Callable[[], str]) -> None:
-    """Print a pass's time, and from its debug level on what it made."""
-    debug = settings.current().debug
-    if debug >= 1:
-        print(f"tracejit: {what} {1e3 * (time.perf_counter() - start):.1f} ms", file=sys.stderr)
-    if debug >= max(at_level, 2):
-        print(content(), file=sys.stderr)

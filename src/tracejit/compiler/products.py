@@ -23,6 +23,7 @@ from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..ops.regions import loop_parts
 from .keep import may_keep, nbytes, usual
+from .report import REWRITES, fired, wants
 from .rows import reading, rows_of, writing
 
 #: Multiplications from which a product is worth moving; fewer are written out in registers.
@@ -80,6 +81,8 @@ class _Rewriter(ABC):
             found = self.loop(node) if node.op.name == "loop" else None
         except UnknownSize:  # sizes that are equal by an assumption of the trace, which is over
             found = None
+        if found is not None and wants(REWRITES):
+            fired(type(self).loop, node.location, type(self).__name__.lstrip("_"))
         return self.add(node) if found is None else found
 
     def add(self, node: Node) -> tuple[Value, ...]:

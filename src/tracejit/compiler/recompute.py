@@ -31,6 +31,7 @@ from .loops import (
     walk,
 )
 from .loopvalues import Buffer, Const, Index
+from .report import REWRITES, fired, wants
 from .scalars import CHEAP
 from .statement import Statement
 from .value_numbering import ValueTable
@@ -103,6 +104,8 @@ def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[
             readers = recipe and _readers(block, position, recipe, uses[store.buffer])
             if recipe and readers:
                 for reader, loads in readers:
+                    if wants(REWRITES):
+                        fired(recompute, reader.location, what=str(store.buffer))
                     for part in (reader.body, reader.tail):
                         made = _with_recipe(part, loads, recipe, names)
                         _forget(part, uses)

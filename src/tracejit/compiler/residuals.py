@@ -25,6 +25,7 @@ from .keep import (
     values_to_keep,
 )
 from .matching import Matcher, size_atoms, whole_copy
+from .report import REWRITES, fired, wants
 from .rows import reading, rows_of, writing
 
 #: Bytes that the rows added to one loop may take altogether; beyond, the work is done again.
@@ -74,6 +75,8 @@ class _Residuals:
         for earlier in sorted({self.loops[v] for v in rows if v in self.loops}):
             found = _Pair(self.new, nodes[earlier], nodes[position]).joined()
             if found is not None:
+                if wants(REWRITES):
+                    fired(save_residuals, nodes[position].location)
                 nodes[earlier], nodes[position] = found
                 self._note_rows(earlier)
         self._note_rows(position)

@@ -15,6 +15,7 @@ from ..core.dim import Size, product
 from .effects import Effects, effects, is_plain
 from .loops import Compute, Load, Nest, Program, Store, walk
 from .loopvalues import Axis, Buffer, Index
+from .report import REWRITES, fired, wants
 from .statement import Statement
 
 WINDOW = 8
@@ -53,6 +54,8 @@ def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list
         if home is None:
             rows.append(new)
         else:
+            if wants(REWRITES):
+                fired(fuse_rows, statement.location, what=f"{new} with {home}")  # type: ignore[attr-defined]
             home.nests.extend(new.nests)
             home.effects.join(new.effects)
     return [r.finish(places) for r in rows]
@@ -77,6 +80,9 @@ class Rows:
     effects: Effects
     axis: Axis | None = None
     is_column: bool = False
+
+    def __str__(self) -> str:
+        return f"rows {self.nests[0].axes[0].name}"
 
     @staticmethod
     def of(statement: Statement) -> Rows:
@@ -106,7 +112,7 @@ class Rows:
             return self.nests[0]
         row = self.nests[0].axes[0]
         body = [_inner(n, row.name) for n in self.nests]
-        result = Nest([row], list(body))
+        result = Nest([row], list(body), location=self.nests[0].location)
         for b in {x for x in self.effects.writes if isinstance(x, Buffer) and x.kind == "temp"}:
             _shrink(b, result, places)
         return result

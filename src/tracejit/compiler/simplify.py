@@ -7,7 +7,7 @@ their node, and what a loop computes from its captures alone moves in front of i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..core.prune import prune
 from ..core.spec import TensorSpec
 from ..core.trace import trace
 from ..ops.lowering import Expand
+from .report import REWRITES, fired, wants
 from .rules import Pattern, Rule, by_root
 
 
@@ -52,6 +53,7 @@ class Rewriter:
         self.known: dict[tuple, tuple[Value, ...]] = {}
         self.location: Any = None
         self.visits = self.rewrites = 0
+        self.tells = wants(REWRITES)
 
     def run(self) -> Graph:
         for v in self.old.inputs:
@@ -74,6 +76,7 @@ class Rewriter:
         if self.final and isinstance(node.op.lower, Expand):
             inner = expanded(node)
         if inner is not None:
+            self.tell(Rewriter.node, "written in place", node.op)
             env = dict(zip(inner.inputs, inputs, strict=True))
             self.copy(inner, env)
             return [env[v] for v in inner.outputs]
@@ -92,6 +95,7 @@ class Rewriter:
         self.visits += 1
         key = call_key(op, inputs, attrs)
         if key in self.known:
+            self.tell(Rewriter.emit, "common subexpression", op)
             return self.known[key]
         found = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
         if found is None:
@@ -102,6 +106,11 @@ class Rewriter:
         if not {"effect", "no_cse"} & op.traits:
             self.known[key] = tuple(found)
         return found
+
+    def tell(self, rule: Callable[..., Any], name: str, op: Op) -> None:
+        """Say that something became of an op, if anybody listens."""
+        if self.tells:
+            fired(rule, self.location, name, op.name)
 
     # ---- rules -------------------------------------------------------------------------------------------
 
@@ -118,6 +127,7 @@ class Rewriter:
                 found = rule.replace(_Make(self), node, **bound)
                 if found is not None:
                     self.rewrites += 1
+                    self.tell(rule.replace, rule.name, op)
                     return (found,)
         return None
 
@@ -161,6 +171,7 @@ class Rewriter:
             return None
         arrays = [np.asarray(n, v.spec.dtype) for n, v in zip(numbers, inputs, strict=True)]
         result = np.asarray(state.quiet.run(op.kernel, *arrays, **attrs), specs[0].dtype)
+        self.tell(Rewriter.folded, "literal", op)
         scalar = self.constant(result)
         return (
             (scalar,)
@@ -196,6 +207,7 @@ class Rewriter:
                 )
                 outside.update(zip(node.outputs, found, strict=True))
                 if node.inputs:  # a literal is made where it is used
+                    self.tell(Rewriter.hoist, "loop invariant", node.op)
                     moved.update(zip(node.outputs, found, strict=True))
         if not moved:
             return attrs, inputs

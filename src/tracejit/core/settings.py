@@ -37,7 +37,9 @@ class Settings:
     cache : bool
         Keep compiled objects on disk.
     debug : int
-        Level 0 (quiet) to 6 (assembly) of what compilation prints.
+        What compilation prints to standard error, each level a thing more: 1 what is compiled, and its time; 2 each
+        pass's time; 3 each rewrite with its rule, the rule's line and yours; 4 the program after each pass; 5 the LLVM
+        text; 6 the assembly. 0 is quiet.
     """
 
     contract: bool = True
