@@ -11,19 +11,16 @@ import numpy as np
 
 from ..core.dim import Size
 from .loops import (
-    Call,
     Combine,
     Compute,
     Fail,
-    Grow,
-    HostCall,
     Load,
     Nest,
     Size_,
     Store,
     walk,
 )
-from .loopvalues import Axis, Buffer, Name, Operand
+from .loopvalues import Axis, Buffer, Name
 from .scalars import ELEMENTARY
 from .statement import Statement
 

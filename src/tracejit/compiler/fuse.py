@@ -7,7 +7,7 @@ only at the same index. Computing each scalar once, and storing nothing in vain,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -8,7 +8,7 @@ and temps that have an offset share one workspace, so that unwritten reads and o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 

@@ -8,9 +8,8 @@ file and nothing else of the compiler above it; ``looptext`` writes and reads pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, Union
 
 import numpy as np
 
@@ -19,13 +18,11 @@ from .loopvalues import (
     Acc,
     Axis,
     Buffer,
-    Const,
     Index,
     Move,
     Name,
     Names,
     Operand,
-    View,
     dims,
     renamed,
     scalars,

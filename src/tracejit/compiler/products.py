@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -20,7 +20,6 @@ from ..core.dim import Size, UnknownSize
 from ..core.graph import Graph, Node, Value
 from ..core.op import Op, ops
 from ..core.prune import prune
-from ..core.spec import TensorSpec
 from ..ops.regions import loop_parts
 from .keep import may_keep, nbytes, usual
 from .report import REWRITES, fired, wants

@@ -16,18 +16,11 @@ from ..core.dim import product
 from .dce import drop_dead
 from .effects import effects, is_plain, sequences
 from .loops import (
-    Allocate,
-    Call,
     Compute,
-    Free,
-    Grow,
-    HostCall,
-    If,
     Load,
     Nest,
     Program,
     Store,
-    While,
     walk,
 )
 from .loopvalues import Buffer, Const, Index

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ir_text import kind_of
 from ..loops import Nest
 from ..loopvalues import Name
 from ..schedule import Line, Schedule
 from .kernel import Kernel
 from .reduce import Reduction, folds_inside, recall
 from .spans import Span, each, run, spans
-from .text import Value, constant, integer, kind_of
+from .text import Value, constant, integer
 
 State = list[Value]
 

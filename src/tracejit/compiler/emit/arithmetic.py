@@ -9,8 +9,10 @@ from functools import cache
 
 import numpy as np
 
+from .. import ir_text
+from ..ir_text import kind_of, suffix, vector_type
 from ..math import MathFunction
-from .text import TRUE, Value, Writer, constant, kind_of, suffix, vector_type
+from .text import TRUE, Value, Writer, constant
 
 INLINED = "alwaysinline nounwind willreturn memory(none)"
 CALLED = "noinline nounwind memory(none)"
@@ -199,6 +201,5 @@ def function(name: str, dtype: np.dtype, lanes: int) -> MathFunction:
     symbol = f"@tj_{name}_{dtype.kind if dtype.kind == 'u' else ''}{suffix(x.kind, lanes)}"
     loops = name == "pow" or (dtype.kind == "f" and name in NAMES)
     spelled = ", ".join(a.typed for a in arguments)
-    head = f"define internal {vector_type(result.kind, lanes)} {symbol}({spelled})"
-    lines = f"{head} {CALLED if loops else INLINED} {{\nentry:\n{w.text()}\n  ret {result.typed}\n}}\n"
-    return MathFunction(symbol, lines, frozenset(w.declares), (), ())
+    head = f"internal {vector_type(result.kind, lanes)} {symbol}({spelled}) {CALLED if loops else INLINED}"
+    return MathFunction(symbol, ir_text.function(head, w, result.typed), frozenset(w.declares), (), ())

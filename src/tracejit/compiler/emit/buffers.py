@@ -7,10 +7,11 @@ others gather and scatter. Lanes that do not exist, or whose guard is false, tou
 from __future__ import annotations
 
 from ...core.dim import Size
+from ..ir_text import kind_of, memory_kind, suffix, vector_type
 from ..loops import Load, Store
 from ..loopvalues import Buffer, Index
 from .kernel import Kernel
-from .text import Value, integer, iota, kind_of, memory_kind, suffix, vector_type
+from .text import Value, integer, iota
 
 STEPS = (2, 3, 4)  # distances between lanes up to which one wide access beats many
 

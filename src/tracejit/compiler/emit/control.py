@@ -6,6 +6,7 @@ A failure stores its status and leaves through the function's one exit.
 from __future__ import annotations
 
 from .. import matmul
+from ..ir_text import kind_of, memory_kind
 from ..loops import Call, Fail, HostCall, If, While
 from ..loopvalues import Buffer, Const
 from . import scalars
@@ -13,7 +14,7 @@ from .buffers import any_lane, place
 from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, field, leave
 from .kernel import SCALAR, Kernel
 from .poll import Place, look, quick
-from .text import Value, integer, kind_of, memory_kind
+from .text import Value, integer
 
 # ---- conditions -----------------------------------------------------------------------------------------
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..ir_text import function, kind_of, memory_kind
 from ..loops import Allocate, Grow, Program, walk
 from ..loopvalues import Buffer, Name
 from . import context, memory
 from .footprint import Footprint
 from .kernel import Kernel, Module
-from .text import Value, integer, kind_of, memory_kind
+from .text import Value, integer
 
 
 class Entry:
@@ -60,8 +61,7 @@ class Entry:
         self.k.w.do("store i32 0, ptr %status, align 4")
         self.k.w.branch("exit")
         self.write_exit()
-        head = f'define i32 @"{self.program.name}"(ptr %buffers, ptr %dims, ptr %ctx) #1'
-        return f"{head} {{\nentry:\n{self.k.w.text()}\n}}\n"
+        return function(f'i32 @"{self.program.name}"(ptr %buffers, ptr %dims, ptr %ctx) #1', self.k.w)
 
     # -- what the entry finds --
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from ...core.dim import Atom, Size
 from .. import math
+from ..ir_text import vector_type
 from ..loopvalues import Buffer, Const, Name, Operand
 from ..schedule import Target
 from ..statement import Statement
 from . import arithmetic
-from .text import Value, Writer, constant, integer, vector_type
+from .text import Value, Writer, constant, integer
 
 
 @dataclass

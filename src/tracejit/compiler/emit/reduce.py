@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir_text import kind_of
 from ..loops import Combine, Nest, walk
 from ..loopvalues import Acc, Name
 from ..statement import Statement
 from . import scalars
 from .kernel import Kernel
-from .text import Value, constant, kind_of
+from .text import Value, constant
 
 State = list[Value]
 

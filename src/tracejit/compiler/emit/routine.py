@@ -8,6 +8,7 @@ in registers meanwhile.
 
 from __future__ import annotations
 
+from ..ir_text import kind_of, memory_kind
 from ..loops import Compute, If, Nest, While, walk
 from ..loopvalues import Buffer
 from ..scalars import ELEMENTARY
@@ -16,7 +17,7 @@ from ..statement import Statement
 from .entry import Entry
 from .footprint import Footprint
 from .kernel import Kernel
-from .text import Value, kind_of, memory_kind
+from .text import Value
 
 MAX_RUN = 512  # statements in one function of scalar code
 MAX_LOOPS = 64  # statements in the nests of one function: every function costs LLVM about a millisecond
@@ -203,7 +204,7 @@ class Routine:
             k.w.do(f"ret i32 {status.text}")
         else:
             k.w.do("ret void")
-        return f"({', '.join(self.parameters)}) #0 {{\nentry:\n{k.w.text()}\n}}\n"
+        return f"({', '.join(self.parameters)}) #0 {{\nentry:\n{k.w.body()}\n}}\n"
 
     @property
     def shape(self) -> str:

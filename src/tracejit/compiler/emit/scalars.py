@@ -12,10 +12,11 @@ from functools import cache
 import numpy as np
 
 from .. import math
+from ..ir_text import bits_of, kind_of, vector_type
 from ..loops import Compute, Size_
 from . import arithmetic
 from .kernel import Kernel
-from .text import Value, bits_of, constant, kind_of, vector_type
+from .text import Value, constant
 
 Args = list[Value]
 

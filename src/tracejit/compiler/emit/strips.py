@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.dim import Size
+from ..ir_text import memory_kind, vector_type
 from ..loops import Nest
 from ..schedule import STRIP_ROWS, Schedule
 from .accumulate import Accumulation, State
@@ -16,7 +17,7 @@ from .buffers import byte, truth
 from .kernel import Kernel
 from .reduce import Reduction
 from .spans import Span, each, run, spans
-from .text import Value, integer, memory_kind, vector_type
+from .text import Value, integer
 
 WORD = 8  # bytes of a state value in the workspace, whatever its type
 MARGIN = 64  # elements behind each row of state values: lanes that do not exist are written too

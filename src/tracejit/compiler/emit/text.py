@@ -7,11 +7,11 @@ hoisted, and equal expressions shared, by construction. Knows LLVM's syntax and 
 
 from __future__ import annotations
 
-import struct
 from functools import cache, lru_cache
-from itertools import chain
 
 import numpy as np
+
+from ..ir_text import IRWriter, kind_of, literal, phi, shuffle_mask, suffix, vector_type
 
 
 class Value:
@@ -36,60 +36,15 @@ class Value:
     def __init__(self, text: str, kind: str, lanes: int = 1, level: int = 0, number: int | None = None):
         self.text, self.kind, self.lanes, self.level, self.number = text, kind, lanes, level, number
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def typed(self) -> str:
         return f"{vector_type(self.kind, self.lanes)} {self.text}"
 
 
-# ---- types and constants --------------------------------------------------------------------------------
-
-_BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64, "ptr": 64}
-_SHORT = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
-
-
-@cache
-def kind_of(dtype: np.dtype) -> str:
-    """LLVM's type for a scalar of `dtype` in a register."""
-    if dtype.kind == "b":
-        return "i1"
-    if dtype.kind in "iu":
-        return f"i{8 * dtype.itemsize}"
-    return {2: "half", 4: "float", 8: "double"}[dtype.itemsize]
-
-
-def memory_kind(kind: str) -> str:
-    """LLVM's type for a scalar of register type `kind` in memory: a bool takes a byte."""
-    return "i8" if kind == "i1" else kind
-
-
-def bits_of(kind: str) -> int:
-    return _BITS[kind]
-
-
-@cache
-def vector_type(kind: str, lanes: int) -> str:
-    return kind if lanes == 1 else f"<{lanes} x {kind}>"
-
-
-@cache
-def suffix(kind: str, lanes: int) -> str:
-    """How intrinsic names spell a type: ``v8f64``."""
-    short = _SHORT.get(kind, kind)
-    return short if lanes == 1 else f"v{lanes}{short}"
-
-
-def literal(value: float | int | bool, dtype: np.dtype) -> str:
-    """`value` as an LLVM constant of `dtype`, bit by bit."""
-    kind = dtype.kind
-    if kind == "b":
-        return "true" if value else "false"
-    if kind in "iu":
-        return str(int(value))
-    if dtype.itemsize == 8:
-        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-    if dtype.itemsize == 4:
-        return f"0x{struct.unpack('<Q', struct.pack('<d', np.float32(value)))[0]:016X}"
-    return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
+# ---- values -------------------------------------------------------------------------------------------
 
 
 def constant(value: float | int | bool, dtype: np.dtype) -> Value:
@@ -108,12 +63,6 @@ def iota(kind: str, lanes: int, step: int = 1) -> Value:
     if lanes == 1:
         return integer(0, kind)
     return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
-
-
-@cache
-def positions(first: int, count: int, step: int = 1) -> str:
-    """A shuffle mask naming `count` lanes from `first`."""
-    return f"<{count} x i32> <{', '.join(f'i32 {first + p * step}' for p in range(count))}>"
 
 
 TRUE, FALSE = Value("true", "i1"), Value("false", "i1")
@@ -150,26 +99,20 @@ class Loop:
     may_skip: bool
 
 
-class Writer:
+class Writer(IRWriter):
     """The body of one function.
 
     Attributes
     ----------
-    declares : set of str
-        Intrinsics the body calls.
     floor : int
         No instruction moves out of the scope of this number.
     """
 
     def __init__(self) -> None:
-        self.lines: list[str | list[str]] = []
+        super().__init__()
         self.scopes: list[Scope] = []
-        self.declares: set[str] = set()
-        self.block = "entry"
         self.floor = 0
-        self.count = 0
-        self.entry: list[str] = []
-        self.lines.append(self.entry)
+        self.entry = self.reserve()
         self.enter()
 
     # -- scopes and blocks --
@@ -186,29 +129,6 @@ class Writer:
 
     def leave(self) -> None:
         self.scopes.pop()
-
-    def fresh(self, stem: str = "t") -> str:
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
-        self.block = name
-
-    def do(self, line: str) -> None:
-        """An instruction without a result, here."""
-        self.lines.append(f"  {line}")
-
-    def branch(self, target: str) -> None:
-        self.lines.append(f"  br label %{target}")
-
-    def fork(self, test: Value, then: str, orelse: str) -> None:
-        self.lines.append(f"  br i1 {test.text}, label %{then}, label %{orelse}")
-
-    def text(self) -> str:
-        return "\n".join(
-            chain.from_iterable((line,) if isinstance(line, str) else line for line in self.lines)
-        )
 
     # -- instructions --
 
@@ -236,10 +156,7 @@ class Writer:
 
     def here(self, kind: str, lanes: int, instruction: str) -> Value:
         """An instruction that reads memory or is bound to its place."""
-        self.count += 1
-        name = f"%t{self.count}"
-        self.lines.append(f"  {name} = {instruction}")
-        return Value(name, kind, lanes, len(self.scopes))
+        return Value(self.let(instruction), kind, lanes, len(self.scopes))
 
     def bound(self, text: str, kind: str, lanes: int = 1) -> Value:
         """A value defined by what was just written, usable from here on."""
@@ -249,9 +166,7 @@ class Writer:
         """A pure intrinsic over operands and a result of one type."""
         symbol = f"@llvm.{name}.{suffix(kind, lanes)}"
         shape = vector_type(kind, lanes)
-        self.declares.add(
-            f"declare {shape} {symbol}({', '.join(vector_type(o.kind, o.lanes) for o in operands)})"
-        )
+        self.declare(shape, symbol, *[vector_type(o.kind, o.lanes) for o in operands])
         return self.put(
             kind, lanes, f"call {shape} {symbol}({', '.join(o.typed for o in operands)})", *operands
         )
@@ -315,7 +230,7 @@ class Writer:
         if count == 1:
             return self.put(value.kind, 1, f"extractelement {value.typed}, i64 {first}", value)
         shape = vector_type(value.kind, value.lanes)
-        mask = positions(first, count, step)
+        mask = shuffle_mask(range(first, first + count * step, step))
         return self.put(value.kind, count, f"shufflevector {value.typed}, {shape} poison, {mask}", value)
 
     # -- loops --
@@ -330,8 +245,7 @@ class Writer:
 
     def begin(self, loop: Loop, certain: bool) -> None:
         self.label(loop.label)
-        loop.phis = []
-        self.lines.append(loop.phis)
+        loop.phis = self.reserve()
         self.enter(certain)
         depth = self.depth
         loop.values = [
@@ -347,10 +261,9 @@ class Writer:
         return [self.bound(v.text, v.kind, v.lanes) for v in values]
 
     def fill(self, loop: Loop, phis: list[Value], before: list[Value], after: list[Value]) -> None:
-        for phi, old, new in zip(phis, before, after, strict=True):
-            shape = vector_type(phi.kind, phi.lanes)
-            arms = f"[ {old.text}, %{loop.before} ], [ {new.text}, %{self.block} ]"
-            loop.phis.append(f"  {phi.text} = phi {shape} {arms}")
+        for var, old, new in zip(phis, before, after, strict=True):
+            shape = vector_type(var.kind, var.lanes)
+            loop.phis.append(f"  {var} = {phi(shape, (old, loop.before), (new, self.block))}")
 
     def open_loop(
         self, start: Value, stop: Value, step: int, carried: list[Value], certain: bool, may_skip: bool
@@ -378,16 +291,12 @@ class Writer:
         )
         self.do(f"{var}.n = add nuw nsw i64 {var}, {loop.step}")
         self.do(f"{var}.m = icmp slt i64 {var}.n, {loop.stop.text}")
-        self.lines.append(f"  br i1 {var}.m, label %{loop.label}, label %{loop.label}.done")
+        self.fork(f"{var}.m", loop.label, f"{loop.label}.done")
         self.leave()
         self.label(f"{loop.label}.done")
         if not loop.may_skip:
             return [self.bound(v.text, v.kind, v.lanes) for v in values]
-        arms = [
-            f"[ {old.text}, %{loop.before} ], [ {v.text}, %{last} ]"
-            for old, v in zip(loop.carried, values, strict=True)
-        ]
         return [
-            self.here(v.kind, v.lanes, f"phi {vector_type(v.kind, v.lanes)} {arm}")
-            for v, arm in zip(values, arms, strict=True)
+            self.here(v.kind, v.lanes, phi(vector_type(v.kind, v.lanes), (old, loop.before), (v, last)))
+            for old, v in zip(loop.carried, values, strict=True)
         ]

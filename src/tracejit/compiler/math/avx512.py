@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .builder import Builder, float_text, shuffle_mask
+from ..ir_text import float_literal, shuffle_mask
+from .builder import Builder
 
 
 def available(b: Builder) -> bool:
@@ -40,7 +41,7 @@ def exponent(b: Builder, x: str) -> str:
     """``floor(log2(|x|))`` as a float, denormals included; -inf for 0, inf for inf."""
     kind, mask, letter = _register(b)
     symbol = f"@llvm.x86.avx512.mask.getexp.p{letter}.512"
-    b.declares.add(f"declare {kind} {symbol}({kind}, {kind}, {mask}, i32)")
+    b.w.declare(kind, symbol, kind, kind, mask, "i32")
     return _by_register(
         b,
         lambda v: b.emit(f"call {kind} {symbol}({kind} {v}, {kind} poison, {mask} -1, i32 4)"),
@@ -52,7 +53,7 @@ def mantissa(b: Builder, x: str) -> str:
     """`x` scaled into [1, 2); 1 for inf, NaN for negative numbers."""
     kind, mask, letter = _register(b)
     symbol = f"@llvm.x86.avx512.mask.getmant.p{letter}.512"
-    b.declares.add(f"declare {kind} {symbol}({kind}, i32, {kind}, {mask}, i32)")
+    b.w.declare(kind, symbol, kind, "i32", kind, mask, "i32")
     return _by_register(
         b,
         lambda v: b.emit(f"call {kind} {symbol}({kind} {v}, i32 8, {kind} poison, {mask} -1, i32 4)"),
@@ -64,7 +65,7 @@ def scale(b: Builder, x: str, n: str) -> str:
     """``x * 2**n`` for integral floating n, rounded once, overflow and denormals included."""
     kind, mask, letter = _register(b)
     symbol = f"@llvm.x86.avx512.mask.scalef.p{letter}.512"
-    b.declares.add(f"declare {kind} {symbol}({kind}, {kind}, {kind}, {mask}, i32)")
+    b.w.declare(kind, symbol, kind, kind, kind, mask, "i32")
     return _by_register(
         b,
         lambda v, w: b.emit(f"call {kind} {symbol}({kind} {v}, {kind} {w}, {kind} poison, {mask} -1, i32 4)"),
@@ -79,9 +80,9 @@ def look_up(b: Builder, table: Sequence[float], index: str) -> str:
     lanes = 512 // b.bits_count
     whole = f"<{lanes} x {b.integer}>"
     symbol = f"@llvm.x86.avx512.vpermi2var.p{letter}.512"
-    b.declares.add(f"declare {kind} {symbol}({kind}, {whole}, {kind})")
+    b.w.declare(kind, symbol, kind, whole, kind)
     low, high = (
-        "<" + ", ".join(f"{b.element} {float_text(b.element, v)}" for v in half) + ">"
+        "<" + ", ".join(f"{b.element} {float_literal(v, b.element)}" for v in half) + ">"
         for half in (table[:lanes], table[lanes:])
     )
     return _by_register(

@@ -5,28 +5,13 @@ and sums, rounding by a magic number); it knows no elementary function, no coeff
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
+
+from ..ir_text import IRWriter, float_literal, phi, shuffle_mask, suffix, vector_type
 
 Operand = str | float | int
 """An SSA name or constant text (`str`), or a Python number that becomes a splat constant."""
-
-
-@lru_cache(maxsize=4096)
-def _nonzero_text(element: str, value: float) -> str:
-    if element == "float":
-        value = struct.unpack("f", struct.pack("f", value))[0]
-    return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
-
-
-def float_text(element: str, value: float) -> str:
-    """Scalar constant of type `element` (``float`` or ``double``), bit exact."""
-    if value == 0.0:  # the zeros compare equal, so they cannot share the cache
-        return "0x0000000000000000" if math.copysign(1.0, value) > 0 else "0x8000000000000000"
-    return _nonzero_text(element, value)
 
 
 class Builder:
@@ -50,7 +35,7 @@ class Builder:
         self.is_double = element == "double"
         self.bits_count, self.mantissa, self.bias = (64, 52, 1023) if self.is_double else (32, 23, 127)
         self.integer = f"i{self.bits_count}"
-        self.suffix = f"v{width}f{self.bits_count}" if width > 1 else f"f{self.bits_count}"
+        self.suffix = suffix(element, width)
         self.type = self.vector_of(element)
         self.integer_type = self.vector_of(self.integer)
         self.bool_type = self.vector_of("i1")
@@ -59,36 +44,31 @@ class Builder:
         self.sign_bit = -(1 << (self.bits_count - 1))
         self.variant = "" if fma else "_nofma"
         self.variant += "_avx512" if avx512 else ""
-        self.blocks = ["entry"]  # the last is being written
-        self.lines: list[str] = []
-        self.declares: set[str] = set()
+        self.w = IRWriter()
         self.globals: list[str] = []
         self.needs: list[Any] = []
 
     def vector_of(self, scalar: str) -> str:
         """Type of `width` lanes of `scalar`."""
-        return f"<{self.width} x {scalar}>" if self.width > 1 else scalar
+        return vector_type(scalar, self.width)
 
     def view(self, element: str) -> Builder:
         """A builder of the same width for another element type, writing to the same function."""
         other = Builder(element, self.width, self.has_fma, self.has_avx512)
-        other.lines, other.declares, other.globals = self.lines, self.declares, self.globals
-        other.needs, other.blocks = self.needs, self.blocks
+        other.w, other.globals, other.needs = self.w, self.globals, self.needs
         return other
 
     # Operands and raw instructions
 
     def emit(self, instruction: str) -> str:
         """Append one instruction and name its result."""
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
+        return self.w.let(instruction)
 
     def value(self, x: Operand) -> str:
         """Text of a floating operand."""
         if isinstance(x, str):
             return x
-        text = float_text(self.element, float(x))
+        text = float_literal(float(x), self.element)
         return f"splat ({self.element} {text})" if self.width > 1 else text
 
     def int_value(self, x: Operand) -> str:
@@ -117,7 +97,7 @@ class Builder:
     def intrinsic(self, name: str, *operands: Operand) -> str:
         """Call ``llvm.<name>`` on floating operands; only for those that lower to instructions."""
         symbol = f"@llvm.{name}.{self.suffix}"
-        self.declares.add(f"declare {self.type} {symbol}({', '.join([self.type] * len(operands))})")
+        self.w.declare(self.type, symbol, *[self.type] * len(operands))
         arguments = ", ".join(f"{self.type} {self.value(x)}" for x in operands)
         return self.emit(f"call {self.type} {symbol}({arguments})")
 
@@ -223,22 +203,21 @@ class Builder:
         lane = condition
         if self.width > 1:
             symbol = f"@llvm.vector.reduce.or.v{self.width}i1"
-            self.declares.add(f"declare i1 {symbol}({self.bool_type})")
+            self.w.declare("i1", symbol, self.bool_type)
             condition = self.emit(f"call i1 {symbol}({self.bool_type} {condition})")
-        label, start = f"rare{len(self.lines)}", self.blocks[-1]
+        label, start = self.w.fresh("rare"), self.w.block
         done = f"after.{label}"
-        weights = '!prof !{!"branch_weights", i32 1, i32 4000}'
-        self.lines += [f"  br i1 {condition}, label %{label}, label %{done}, {weights}", f"{label}:"]
-        self.blocks.append(label)
+        self.w.fork(condition, label, done, ', !prof !{!"branch_weights", i32 1, i32 4000}')
+        self.w.label(label)
         merged = [
             self.emit(f"select {self.bool_type} {lane}, {kind} {new}, {kind} {old}")
             for (kind, old), new in zip(usual, rare(), strict=True)
         ]
-        self.lines += [f"  br label %{done}", f"{done}:"]
-        end = self.blocks[-1]
-        self.blocks.append(done)
+        end = self.w.block
+        self.w.branch(done)
+        self.w.label(done)
         return [
-            self.emit(f"phi {kind} [ {old}, %{start} ], [ {new}, %{end} ]")
+            self.emit(phi(kind, (old, start), (new, end)))
             for (kind, old), new in zip(usual, merged, strict=True)
         ]
 
@@ -331,8 +310,3 @@ class Builder:
     def _load_pair(self, table: str, pair: str, index: str) -> str:
         pointer = self.emit(f"getelementptr inbounds {pair}, ptr {table}, {self.integer} {index}")
         return self.emit(f"load {pair}, ptr {pointer}, align {self.bits_count // 4}")
-
-
-def shuffle_mask(lanes: range) -> str:
-    """A constant shuffle mask."""
-    return f"<{len(lanes)} x i32> <{', '.join(f'i32 {i}' for i in lanes)}>"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..ir_text import function
 from .builder import Builder
 
 CALLED = "noinline nounwind willreturn memory(none)"
@@ -70,19 +71,11 @@ def define(
         signature = parameters
     else:
         signature = ", ".join(f"{builder.type} {p}" for p in parameters)
-    text = "\n".join(
-        (
-            f"define internal {result_type} {symbol}({signature}) {attributes} {{",
-            "entry:",
-            *builder.lines,
-            f"  ret {result_type} {result}",
-            "}\n",
-        )
-    )
+    head = f"internal {result_type} {symbol}({signature}) {attributes}"
     return MathFunction(
         symbol,
-        text,
-        frozenset(builder.declares),
+        function(head, builder.w, f"{result_type} {result}"),
+        frozenset(builder.w.declares),
         tuple(dict.fromkeys(builder.globals)),
         tuple(dict.fromkeys(builder.needs)),
     )

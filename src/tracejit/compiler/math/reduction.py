@@ -92,8 +92,9 @@ def _remainder(fma: bool) -> MathFunction:
     ``pi / 2**(shift - 1)``, and `period` is that over pi. Good for any x of at least 2**-60.
     """
     b = Builder("double", 1, fma)
-    b.lines.extend(_REMAINDER.strip("\n").split("\n"))
-    b.declares |= {"declare i64 @llvm.ctlz.i64(i64, i1)", "declare i64 @llvm.fshl.i64(i64, i64, i64)"}
+    b.w.lines.extend(_REMAINDER.strip("\n").split("\n"))
+    b.w.declare("i64", "@llvm.ctlz.i64", "i64", "i1")
+    b.w.declare("i64", "@llvm.fshl.i64", "i64", "i64", "i64")
     b.globals.append(_table_text())
     pi_high, pi_low = table.PI_PARTS[:2]
     product, error = b.two_product("%first", pi_high)
@@ -116,16 +117,16 @@ def _remainders(width: int, fma: bool) -> MathFunction:
     b.needs.append(one)
     kind, single = _triple(b), _triple(Builder("double", 1))
     fields = (("r", b.type, "double"), ("t", b.type, "double"), ("n", b.integer_type, "i64"))
-    b.lines += ["  br label %lane", "lane:", "  %i = phi i32 [ 0, %entry ], [ %i.next, %lane ]"]
-    b.lines += [f"  %{f} = phi {whole} [ poison, %entry ], [ %{f}.next, %lane ]" for f, whole, _ in fields]
-    b.lines += [
+    b.w.lines += ["  br label %lane", "lane:", "  %i = phi i32 [ 0, %entry ], [ %i.next, %lane ]"]
+    b.w.lines += [f"  %{f} = phi {whole} [ poison, %entry ], [ %{f}.next, %lane ]" for f, whole, _ in fields]
+    b.w.lines += [
         f"  %element = extractelement {b.type} %x, i32 %i",
         f"  %all = call {single} {one.symbol}(double %element, i64 %offset, i64 %shift, double %period)",
     ]
     for k, (f, whole, part) in enumerate(fields):
-        b.lines.append(f"  %{f}.one = extractvalue {single} %all, {k}")
-        b.lines.append(f"  %{f}.next = insertelement {whole} %{f}, {part} %{f}.one, i32 %i")
-    b.lines += [
+        b.w.lines.append(f"  %{f}.one = extractvalue {single} %all, {k}")
+        b.w.lines.append(f"  %{f}.next = insertelement {whole} %{f}, {part} %{f}.one, i32 %i")
+    b.w.lines += [
         "  %i.next = add nuw nsw i32 %i, 1",
         f"  %end = icmp eq i32 %i.next, {width}",
         "  br i1 %end, label %done, label %lane",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..ir_text import suffix, vector_type
+
 _SCALARS = {"float32": ("float", 4), "float64": ("double", 8)}
 
 
@@ -47,7 +49,7 @@ class Geometry:
         return self.vector_of(self.lanes)
 
     def vector_of(self, lanes: int) -> str:
-        return f"<{lanes} x {self.scalar}>"
+        return vector_type(self.scalar, lanes)
 
     @property
     def square(self) -> int:
@@ -56,7 +58,7 @@ class Geometry:
 
     def suffix(self, lanes: int) -> str:
         """How intrinsic names spell a vector of `lanes` elements."""
-        return f"v{lanes}f{8 * self.size}"
+        return suffix(self.scalar, lanes)
 
     @property
     def left_stride(self) -> int:

@@ -1,4 +1,4 @@
-"""A writer of LLVM IR functions: fresh names, counted loops, conditional blocks.
+"""Functions of integers and pointers with counted loops and conditional blocks, written with ``with``.
 
 It exists so that the kernels beside it read as loops over tiles instead of labels and phis.  It must not know
 anything about matrices, and it never checks types: LLVM's own parser does that.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from ..ir_text import IRWriter, function, phi
 
 _NO_LOOP_TRANSFORMS = """\
 !0 = distinct !{!0, !1, !2}
@@ -48,32 +50,17 @@ class Signature:
         return ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values, strict=True))
 
 
-class Writer:
-    """The body of one function; `text()` closes it."""
+class Writer(IRWriter):
+    """One function; `text()` closes it."""
 
     def __init__(self, signature: Signature | str) -> None:
-        self._lines = [f"define {signature} {{", "entry:"]
-        self._count = 0
-        self._label = "entry"
+        super().__init__()
+        self.signature = signature
 
-    def fresh(self) -> str:
-        self._count += 1
-        return f"%v{self._count}"
-
-    def let(self, expression: str) -> str:
-        """Write one instruction that has a result; return the result's name."""
-        name = self.fresh()
-        self._lines.append(f"  {name} = {expression}")
-        return name
-
-    def do(self, instruction: str) -> None:
-        """Write one instruction without a result."""
-        self._lines.append(f"  {instruction}")
-
-    def call(self, function: Signature, *values: str | int) -> str:
+    def call(self, callee: Signature, *values: str | int) -> str:
         """Call an internal function; return the result's name, if it has one."""
-        text = f"call fastcc {function.result} @{function.name}({function.arguments(values)})"
-        if function.result != "void":
+        text = f"call fastcc {callee.result} @{callee.name}({callee.arguments(values)})"
+        if callee.result != "void":
             return self.let(text)
         self.do(text)
         return ""
@@ -109,14 +96,6 @@ class Writer:
         """`pointer` moved by `size` bytes."""
         return pointer if str(size) == "0" else self.let(f"getelementptr i8, ptr {pointer}, i64 {size}")
 
-    def _new_label(self) -> str:
-        self._count += 1
-        return f"b{self._count}"
-
-    def _open(self, label: str) -> None:
-        self._lines.append(f"{label}:")
-        self._label = label
-
     @contextmanager
     def loop(self, stop: str | int, step: str | int = 1, *carried: tuple[str, str]) -> Iterator[Loop]:
         """Write ``for index in range(0, stop, step)``.
@@ -124,32 +103,37 @@ class Writer:
         Each of `carried` is (type, first value). The block must fill `following` with one value for each;
         after the block, `carried` names the final values.
         """
-        before, head, body, after = self._label, self._new_label(), self._new_label(), self._new_label()
-        state = Loop(self.fresh(), [self.fresh() for _ in carried])
-        self.do(f"br label %{head}")
-        self._open(head)
-        phis = len(self._lines)
+        before, (head, body, after) = self.block, map(self.fresh, "bbb")
+        state = Loop(f"%{self.fresh()}", [f"%{self.fresh()}" for _ in carried])
+        self.branch(head)
+        self.label(head)
+        phis = self.reserve()
         self.do(f"{state.index}.in = icmp slt i64 {state.index}, {stop}")
-        self.do(f"br i1 {state.index}.in, label %{body}, label %{after}")
-        self._open(body)
+        self.fork(f"{state.index}.in", body, after)
+        self.label(body)
         yield state
         self.do(f"{state.index}.next = add nsw i64 {state.index}, {step}")
-        self.do(f"br label %{head}, !llvm.loop !0")
-        lines = [f"  {state.index} = phi i64 [ 0, %{before} ], [ {state.index}.next, %{self._label} ]"]
+        end = self.block
+        self.branch(head, ", !llvm.loop !0")
+        phis.append(f"  {state.index} = {phi('i64', (0, before), (f'{state.index}.next', end))}")
         for (kind, first), name, following in zip(carried, state.carried, state.following, strict=True):
-            lines.append(f"  {name} = phi {kind} [ {first}, %{before} ], [ {following}, %{self._label} ]")
-        self._lines[phis:phis] = lines
-        self._open(after)
+            phis.append(f"  {name} = {phi(kind, (first, before), (following, end))}")
+        self.label(after)
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """Write a block that runs only if `condition` holds."""
-        body, after = self._new_label(), self._new_label()
-        self.do(f"br i1 {condition}, label %{body}, label %{after}")
-        self._open(body)
+        after = self._enter(condition)
         yield
-        self.do(f"br label %{after}")
-        self._open(after)
+        self.branch(after)
+        self.label(after)
+
+    def _enter(self, condition: str) -> str:
+        """Begin a block that runs only if `condition` holds; the label of what comes behind it."""
+        body, after = map(self.fresh, "bb")
+        self.fork(condition, body, after)
+        self.label(body)
+        return after
 
     @contextmanager
     def replacing(self, condition: str, kinds: list[str], values: list[str]) -> Iterator[list[str]]:
@@ -157,30 +141,25 @@ class Writer:
 
         The block fills the list it is given; after it, the list holds the merged values.
         """
-        before, body, after = self._label, self._new_label(), self._new_label()
-        self.do(f"br i1 {condition}, label %{body}, label %{after}")
-        self._open(body)
+        before, after = self.block, self._enter(condition)
         merged: list[str] = []
         yield merged
-        inner = self._label
-        self.do(f"br label %{after}")
-        self._open(after)
+        inner = self.block
+        self.branch(after)
+        self.label(after)
         merged[:] = [
-            self.let(f"phi {kind} [ {old}, %{before} ], [ {new}, %{inner} ]")
+            self.let(phi(kind, (old, before), (new, inner)))
             for kind, old, new in zip(kinds, values, merged, strict=True)
         ]
 
     @contextmanager
     def returning(self, condition: str, result: str = "void") -> Iterator[None]:
         """Write a block that runs only if `condition` holds and ends the function."""
-        body, after = self._new_label(), self._new_label()
-        self.do(f"br i1 {condition}, label %{body}, label %{after}")
-        self._open(body)
+        after = self._enter(condition)
         yield
         self.do(f"ret {result}")
-        self._open(after)
+        self.label(after)
 
     def text(self, result: str = "void") -> str:
         """The whole function, which returns `result` at its end."""
-        self._lines += [f"  ret {result}", "}"]
-        return "\n".join(self._lines) + "\n"
+        return function(str(self.signature), self, result)

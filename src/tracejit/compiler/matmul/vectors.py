@@ -5,6 +5,7 @@ Everything takes the `Writer` it writes to and the `Geometry` that fixes the ele
 
 from __future__ import annotations
 
+from ..ir_text import shuffle_mask
 from .geometry import Geometry
 from .text import Writer
 
@@ -99,5 +100,4 @@ def fold(w: Writer, g: Geometry, value: str, lanes: int) -> str:
 
 
 def _shuffle(w: Writer, vector: str, first: str, second: str, lanes: list[int]) -> str:
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
-    return w.let(f"shufflevector {vector} {first}, {vector} {second}, <{len(lanes)} x i32> <{order}>")
+    return w.let(f"shufflevector {vector} {first}, {vector} {second}, {shuffle_mask(tuple(lanes))}")
