@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -29,13 +31,13 @@ from compiler.native import (
     same,
     softmax_program,
 )
+from tracejit.compiler import emit as emit_package
 from tracejit.compiler import llvm
-from tracejit.compiler.emit import context, emit, memory
+from tracejit.compiler.emit import emit
 from tracejit.compiler.emit.routine import MAX_LOOPS
 from tracejit.compiler.loops import Fail, Load, Nest, Program, Store
 from tracejit.compiler.loopvalues import Axis, Buffer, Const
 from tracejit.compiler.statement import Statement
-from tracejit.runtime import abi
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -200,13 +202,11 @@ def test_text_is_deterministic_and_self_contained() -> None:
     llvm.compile_text(first, opt=0)
 
 
-def test_context_offsets_are_the_runtime_s() -> None:
-    names = ("ALLOC", "FREE", "WORKSPACE", "CONSTANTS", "FUNCTIONS", "POLL", "ALLOCATIONS", "DETAIL")
-    names = (*names, "LOOPS", "ALLOC_LARGE", "FREE_LARGE")
-    assert all(getattr(context, n) == getattr(abi, f"CTX_{n}") for n in names)
-    assert context.OUT_OF_MEMORY == abi.STATUS_OUT_OF_MEMORY and context.INTERRUPTED == abi.STATUS_INTERRUPTED
-    assert context.LARGE == abi.LARGE
-    assert context.DETAIL_COUNT == abi.DETAIL_COUNT and memory.ALIGN == abi.WORKSPACE_ALIGN
+def test_the_convention_of_calls_is_spelt_in_the_runtime_alone() -> None:
+    """Generators name fields of ctx; numbers of bytes stand in ``runtime.abi``."""
+    for path in Path(emit_package.__file__).parent.glob("*.py"):
+        text = path.read_text()
+        assert "%ctx" not in text and "%dims" not in text and "%buffers" not in text, path.name
 
 
 @pytest.mark.parametrize("opt", [0, 1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import resource
@@ -68,10 +69,10 @@ entry:
   %bytes = mul i64 %limit, 8
   %more = add i64 %bytes, 63
   %rounded = and i64 %more, -64
-  %alloc.slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_ALLOC}
+  %alloc.slot = getelementptr i8, ptr %ctx, i64 {abi.offset("alloc")}
   %alloc = load ptr, ptr %alloc.slot
   %out = call ptr %alloc(i64 64, i64 %rounded)
-  %count.slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_ALLOCATIONS}
+  %count.slot = getelementptr i8, ptr %ctx, i64 {abi.offset("allocations")}
   %count = load i64, ptr %count.slot
   %count1 = add i64 %count, 1
   store i64 %count1, ptr %count.slot
@@ -90,7 +91,7 @@ body:
   br label %head
 done:
   %bad = icmp eq i64 %limit, 13
-  %detail = getelementptr i8, ptr %ctx, i64 {abi.CTX_DETAIL}
+  %detail = getelementptr i8, ptr %ctx, i64 {abi.offset("detail")}
   store i64 %limit, ptr %detail
   %status = select i1 %bad, i32 1, i32 0
   ret i32 %status
@@ -193,22 +194,22 @@ define i32 @entry(ptr %buffers, ptr %dims, ptr %ctx) {{
   %out = load ptr, ptr %buffers
   %version = load i64, ptr %ctx
   store i64 %version, ptr %out
-  %ws.slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_WORKSPACE}
+  %ws.slot = getelementptr i8, ptr %ctx, i64 {abi.offset("workspace")}
   %ws = load i64, ptr %ws.slot
   %o1 = getelementptr i64, ptr %out, i64 1
   store i64 %ws, ptr %o1
-  %size.slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_WORKSPACE_BYTES}
+  %size.slot = getelementptr i8, ptr %ctx, i64 {abi.offset("workspace_bytes")}
   %size = load i64, ptr %size.slot
   %o2 = getelementptr i64, ptr %out, i64 2
   store i64 %size, ptr %o2
-  %constants.slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_CONSTANTS}
+  %constants.slot = getelementptr i8, ptr %ctx, i64 {abi.offset("constants")}
   %constants = load ptr, ptr %constants.slot
   %c1.slot = getelementptr ptr, ptr %constants, i64 1
   %c1 = load ptr, ptr %c1.slot
   %c = load i64, ptr %c1
   %o3 = getelementptr i64, ptr %out, i64 3
   store i64 %c, ptr %o3
-  %functions.slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_FUNCTIONS}
+  %functions.slot = getelementptr i8, ptr %ctx, i64 {abi.offset("functions")}
   %functions = load ptr, ptr %functions.slot
   %f = load ptr, ptr %functions
   %r = call i32 %f(ptr %ctx)
@@ -239,10 +240,25 @@ def test_context_carries_workspace_constants_and_functions() -> None:
 
 
 def test_context_layout() -> None:
-    offsets = {name: getattr(abi.Context, name).offset for name, _ in abi.Context._fields_}
-    for name, offset in offsets.items():
-        assert getattr(abi, f"CTX_{name.upper()}") == offset
-    assert abi.CTX_BYTES == 168
+    """Offsets are fixed for a version: code in the cache knows them."""
+    assert abi.VERSION == 1
+    assert {name: abi.offset(name) for name, *_ in abi.Context._fields_} == {
+        "version": 0,
+        "alloc": 8,
+        "free": 16,
+        "workspace": 24,
+        "workspace_bytes": 32,
+        "constants": 40,
+        "functions": 48,
+        "poll": 56,
+        "allocations": 64,
+        "detail": 72,
+        "loops": 104,
+        "alloc_large": 152,
+        "free_large": 160,
+    }
+    assert abi.offset("detail", abi.DETAIL_COUNT) == abi.offset("loops")
+    assert ctypes.sizeof(abi.Context) == 168
 
 
 def test_large_outputs_are_recycled() -> None:

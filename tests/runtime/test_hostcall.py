@@ -24,7 +24,7 @@ ONE = Signature(((F8, (N, 2)),), ((F8, (N,)), (F8, ())), atoms=(("n", 0, 0),))
 # passes everything on to the first function
 FORWARD = f"""
 define i32 @entry(ptr %buffers, ptr %dims, ptr %ctx) nounwind {{
-  %slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_FUNCTIONS}
+  %slot = getelementptr i8, ptr %ctx, i64 {abi.offset("functions")}
   %functions = load ptr, ptr %slot
   %f = load ptr, ptr %functions
   %status = call i32 %f(ptr %buffers, ptr %dims, ptr %ctx)
@@ -36,7 +36,7 @@ define i32 @entry(ptr %buffers, ptr %dims, ptr %ctx) nounwind {{
 SPIN = f"""
 define i32 @entry(ptr %buffers, ptr %dims, ptr %ctx) nounwind {{
 entry:
-  %slot = getelementptr i8, ptr %ctx, i64 {abi.CTX_POLL}
+  %slot = getelementptr i8, ptr %ctx, i64 {abi.offset("poll")}
   %poll = load ptr, ptr %slot
   %none = icmp eq ptr %poll, null
   br i1 %none, label %done, label %head

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..core.dim import Dim, Size
+from ..runtime.abi import WORKSPACE_ALIGN as ALIGN
 from .effects import mentioned
 from .loops import Call, HostCall, Load, Program, Store, While, walk
 from .loopvalues import Buffer, Index, Move
-
-ALIGN = 64
 
 
 def settle(program: Program) -> Program:

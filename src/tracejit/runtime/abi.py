@@ -15,22 +15,12 @@ import ctypes
 
 VERSION = 1
 
-# ---- byte offsets of the ctx struct, for the emitter ----------------------------------------------------
-CTX_VERSION = 0
-CTX_ALLOC = 8
-CTX_FREE = 16
-CTX_WORKSPACE = 24
-CTX_WORKSPACE_BYTES = 32
-CTX_CONSTANTS = 40
-CTX_FUNCTIONS = 48
-CTX_POLL = 56
-CTX_ALLOCATIONS = 64
-CTX_DETAIL = 72
+ENTRY_PARAMETERS = ("buffers", "dims", "ctx")
+"""What an entry is given, each a pointer; so is every function behind ``ctx.functions`` that is an entry."""
+
 DETAIL_COUNT = 4
-CTX_LOOPS = CTX_DETAIL + 8 * DETAIL_COUNT
-CTX_ALLOC_LARGE = CTX_LOOPS + 8 * 6
-CTX_FREE_LARGE = CTX_ALLOC_LARGE + 8
-CTX_BYTES = CTX_FREE_LARGE + 8
+LOOP_WORDS = 3
+"""Words of ``ctx.loops`` for one loop."""
 
 # ---- status codes ---------------------------------------------------------------------------------------
 STATUS_OK = 0
@@ -91,10 +81,36 @@ class Context(ctypes.Structure):
         ("poll", ctypes.c_void_p),
         ("allocations", ctypes.c_int64),
         ("detail", ctypes.c_int64 * DETAIL_COUNT),
-        ("loops", ctypes.c_int64 * 6),
+        ("loops", ctypes.c_int64 * (2 * LOOP_WORDS)),
         ("alloc_large", ctypes.c_void_p),
         ("free_large", ctypes.c_void_p),
     ]
+
+
+def offset(field: str, word: int = 0) -> int:
+    """Bytes from the start of the ctx struct to a field of it, or to a word of one that has several."""
+    found: int = getattr(Context, field).offset
+    return found + 8 * word
+
+
+def status_of(message: int) -> int:
+    """The status that stands for an entry of the message table."""
+    return message + 1
+
+
+def message_of(status: int) -> int:
+    """The place in the message table that a positive status stands for."""
+    return status - 1
+
+
+def place_of_output(inputs: int, output: int) -> int:
+    """Where `buffers` holds an output of a function with so many inputs."""
+    return inputs + output
+
+
+def place_of_bound(atoms: int, bound: int) -> int:
+    """Where `dims` holds a size that the callee determines, behind so many that the caller gives."""
+    return atoms + bound
 
 
 _libc = ctypes.CDLL(None)

@@ -275,17 +275,19 @@ class Executable:
         for index in sorted(signature.callee_allocated):
             dtype, sizes = signature.outputs[index]
             shape = tuple(evaluate(size, env) for size in sizes)
-            address = frame.buffers[len(signature.inputs) + index]
+            place = abi.place_of_output(len(signature.inputs), index)
+            address = frame.buffers[place]
             if not address and 0 not in shape:
                 raise RuntimeError(f"a compiled function did not make output {index} of shape {shape}")
             outputs[index] = Block(address, 0).array(shape, dtype) if address else np.empty(shape, dtype)
-            frame.buffers[len(signature.inputs) + index] = 0
+            frame.buffers[place] = 0
 
     def _release(self, frame: _Frame) -> None:
         """Free what the callee had allocated."""
         for index in self.signature.callee_allocated:
-            abi.release(frame.buffers[len(self.signature.inputs) + index] or None)
-            frame.buffers[len(self.signature.inputs) + index] = 0
+            place = abi.place_of_output(len(self.signature.inputs), index)
+            abi.release(frame.buffers[place] or None)
+            frame.buffers[place] = 0
 
     def _fail(self, frame: _Frame, status: int) -> None:
         """Free what the callee had allocated, then raise what `status` means."""
@@ -298,7 +300,7 @@ class Executable:
             raise hostcall.failure()
         if not 0 < status <= len(self.messages):
             raise RuntimeError(f"a compiled function returned the unknown status {status}")
-        message = self.messages[status - 1]
+        message = self.messages[abi.message_of(status)]
         error, text = ("RuntimeError", message) if isinstance(message, str) else message
         for position, value in enumerate(frame.context.detail):
             text = text.replace(f"{{{position}}}", str(value))

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from tracejit.core import settings
 from tracejit.core.errors import Location
-from tracejit.runtime.abi import Context
+from tracejit.runtime.abi import LOOP_WORDS, Context
 
 LONG = 10.0
 """Seconds after which, under the setting ``check``, a loop whose number of iterations is unknown is warned of."""
@@ -90,7 +90,7 @@ def eager(location: Location | None) -> Callable[[int], None] | None:
 def loops(context: Context, messages: Messages) -> Loops:
     """The outermost and the innermost loop of code that polls."""
     words = context.loops[:]
-    return _loop(words[:3], messages), _loop(words[3:], messages)
+    return _loop(words[:LOOP_WORDS], messages), _loop(words[LOOP_WORDS:], messages)
 
 
 def _loop(words: list[int], messages: Messages) -> Loop:

@@ -5,13 +5,14 @@ A failure stores its status and leaves through the function's one exit.
 
 from __future__ import annotations
 
+from ...runtime import abi
 from .. import matmul
 from ..ir_text import kind_of, memory_kind
 from ..loops import Call, Fail, HostCall, If, While
 from ..loopvalues import Buffer, Const
 from . import scalars
 from .buffers import any_lane, place
-from .context import DETAIL, DETAIL_COUNT, FUNCTIONS, field, leave
+from .context import CTX, ctx_place, field, leave
 from .kernel import SCALAR, Kernel
 from .poll import Place, look, quick
 from .text import Value, integer
@@ -51,11 +52,10 @@ def fail(k: Kernel, s: Fail) -> None:
     w.label(f"fail{number}")
     w.enter(certain=False)
     before, w.floor = w.floor, w.depth
-    for p, name in enumerate(s.details[:DETAIL_COUNT]):
+    for p, name in enumerate(s.details[: abi.DETAIL_COUNT]):
         word = detail(k, first_failing(k, k.env[name], test))
-        where = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {DETAIL + 8 * p}")
-        w.do(f"store i64 {word.text}, ptr {where.text}, align 8")
-    leave(k, str(s.code + 1))
+        w.do(f"store i64 {word.text}, ptr {ctx_place(k, 'detail', p).text}, align 8")
+    leave(k, abi.status_of(s.code))
     w.floor = before
     w.leave()
     w.label(f"pass{number}")
@@ -195,16 +195,16 @@ def host_call(k: Kernel, s: HostCall) -> None:
             at = w.put("ptr", 1, f"getelementptr {kind}, ptr {slot}, i64 {p}")
             w.do(f"store {value.typed}, ptr {at.text}, align 8")
         tables.append(f"ptr {slot}")
-    status = w.here("i32", 1, f"call i32 {function(k, s.function).text}({', '.join(tables)}, ptr %ctx)")
+    status = w.here("i32", 1, f"call i32 {function(k, s.function).text}({', '.join(tables)}, ptr {CTX})")
     w.fork(w.here("i1", 1, f"icmp eq i32 {status.text}, 0"), f"done{number}", f"failed{number}")
     w.label(f"failed{number}")
-    leave(k, status.text)
+    leave(k, status)
     w.label(f"done{number}")
 
 
 def function(k: Kernel, name: str) -> Value:
     """The address of a function in ctx."""
-    table = field(k, "ptr", FUNCTIONS)
+    table = field(k, "ptr", "functions")
     where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table.text}, i64 {k.module.called(name)}")
     return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
 

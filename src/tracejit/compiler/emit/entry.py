@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...runtime import abi
 from ..ir_text import function, kind_of, memory_kind
 from ..loops import Allocate, Grow, Program, walk
 from ..loopvalues import Buffer, Name
@@ -61,7 +62,7 @@ class Entry:
         self.k.w.do("store i32 0, ptr %status, align 4")
         self.k.w.branch("exit")
         self.write_exit()
-        return function(f'i32 @"{self.program.name}"(ptr %buffers, ptr %dims, ptr %ctx) #1', self.k.w)
+        return function(f"{context.entry_head(self.program.name)} #1", self.k.w)
 
     # -- what the entry finds --
 
@@ -71,7 +72,7 @@ class Entry:
             k.atoms[atom] = k.w.here("i64", 1, f"load i64, ptr {self.dim(p)}, align 8")
 
     def dim(self, p: int) -> str:
-        return self.k.w.put("ptr", 1, f"getelementptr i64, ptr %dims, i64 {p}").text
+        return self.k.w.put("ptr", 1, f"getelementptr i64, ptr {context.DIMS}, i64 {p}").text
 
     def find_memory(self) -> None:
         """Pointers of all buffers that groups mention; cells for those whose memory can move."""
@@ -105,7 +106,7 @@ class Entry:
     def base(self) -> Value:
         """Where the workspace starts."""
         if self.workspace is None:
-            self.workspace = self.field(context.WORKSPACE)
+            self.workspace = context.field(self.k, "ptr", "workspace")
         return self.workspace
 
     def on_heap(self, b: Buffer) -> bool:
@@ -119,25 +120,23 @@ class Entry:
         if b.kind == "temp":
             base, offset = self.base(), k.size(b.offset)
             return k.w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {offset.text}", base, offset)
-        table, place = "%buffers", b.slot
+        table, place = context.BUFFERS, b.slot
         if b.kind == "constant":
-            table = self.field(context.CONSTANTS).text
+            table = context.field(k, "ptr", "constants").text
         elif b.kind == "output":
-            place += self.first_output()
+            place = self.place_of_output(place)
         where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table}, i64 {place}")
         return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
 
-    def first_output(self) -> int:
-        return 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
-
-    def field(self, at: int) -> Value:
-        return context.field(self.k, "ptr", at)
+    def place_of_output(self, slot: int) -> int:
+        inputs = 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
+        return abi.place_of_output(inputs, slot)
 
     def work(self) -> Value:
         """Workspace behind that of the program."""
         w, base, size = self.k.w, self.base(), self.k.size(self.program.workspace)
-        last = w.add(size, integer(63))
-        end = w.put("i64", 1, f"and i64 {last.text}, -64", last)
+        last = w.add(size, integer(abi.WORKSPACE_ALIGN - 1))
+        end = w.put("i64", 1, f"and i64 {last.text}, {-abi.WORKSPACE_ALIGN}", last)
         return w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {end.text}", base, end)
 
     # -- what the entry gives back --
@@ -146,14 +145,15 @@ class Entry:
         """Sizes that loops bound, and pointers of outputs that were allocated here."""
         k = self.k
         for p, atom in enumerate(self.program.bound):
-            k.w.do(f"store i64 {k.atoms[atom].text}, ptr {self.dim(len(self.program.atoms) + p)}, align 8")
+            dim = self.dim(abi.place_of_bound(len(self.program.atoms), p))
+            k.w.do(f"store i64 {k.atoms[atom].text}, ptr {dim}, align 8")
         if self.homes:
             memory.bring_home(k, self.homes)
-        first = self.first_output()
         for b in k.cells:
             if self.on_heap(b) and b.slot >= 0:
                 pointer = k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
-                where = k.w.here("ptr", 1, f"getelementptr ptr, ptr %buffers, i64 {first + b.slot}")
+                place = self.place_of_output(b.slot)
+                where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {context.BUFFERS}, i64 {place}")
                 k.w.do(f"store ptr {pointer.text}, ptr {where.text}, align 8")
                 k.w.do(f"store ptr null, ptr {k.cells[b]}, align 8")
 

@@ -5,14 +5,14 @@ A heap buffer is two cells, its pointer and its room in elements; no memory is n
 
 from __future__ import annotations
 
+from ...runtime import abi
 from ..loops import Allocate, Free, Grow
 from ..loopvalues import Buffer
 from .buffers import offset
-from .context import ALLOC, ALLOC_LARGE, ALLOCATIONS, FREE, FREE_LARGE, LARGE, OUT_OF_MEMORY, field, leave
+from .context import CTX, ctx_place, field, leave
 from .kernel import Kernel
 from .text import Value, integer
 
-ALIGN = 64
 #: Bytes with which memory that grows begins: loops that run a few times take memory once.
 FIRST = 1024
 
@@ -41,7 +41,7 @@ def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
     none = w.here("i1", 1, f"icmp eq ptr {new.text}, null")
     w.fork(none, f"full{number}", f"have{number}")
     w.label(f"full{number}")
-    leave(k, str(OUT_OF_MEMORY))
+    leave(k, abi.STATUS_OUT_OF_MEMORY)
     w.label(f"have{number}")
     if keep:
         copied = w.mul(w.intrinsic("smax", "i64", 1, room, integer(0)), integer(b.dtype.itemsize))
@@ -59,28 +59,29 @@ def size_of(k: Kernel, b: Buffer, elements: Value) -> Value:
     """Bytes of a buffer with room for so many elements."""
     w = k.w
     raw = w.mul(w.intrinsic("smax", "i64", 1, elements, integer(1)), integer(b.dtype.itemsize))
-    reach = w.add(raw, integer(ALIGN - 1))
-    return w.put("i64", 1, f"and i64 {reach.text}, {-ALIGN}", reach)
+    reach = w.add(raw, integer(abi.WORKSPACE_ALIGN - 1))
+    return w.put("i64", 1, f"and i64 {reach.text}, {-abi.WORKSPACE_ALIGN}", reach)
 
 
-def function_for(k: Kernel, b: Buffer, size: Value, small: int, large: int) -> Value:
+def function_for(k: Kernel, b: Buffer, size: Value, small: str, large: str) -> Value:
     """The function of ctx that provides, or releases, memory of this size; what is handed over is always small."""
     if b.slot >= 0:
         return field(k, "ptr", small)
-    is_large = k.w.here("i1", 1, f"icmp sge i64 {size.text}, {LARGE}")
-    which = k.w.here("i64", 1, f"select i1 {is_large.text}, i64 {large}, i64 {small}")
-    where = k.w.here("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {which.text}")
+    is_large = k.w.here("i1", 1, f"icmp sge i64 {size.text}, {abi.LARGE}")
+    places = abi.offset(large), abi.offset(small)
+    which = k.w.here("i64", 1, f"select i1 {is_large.text}, i64 {places[0]}, i64 {places[1]}")
+    where = k.w.here("ptr", 1, f"getelementptr i8, ptr {CTX}, i64 {which.text}")
     return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
 
 
 def allocated(k: Kernel, b: Buffer, size: Value) -> Value:
     w = k.w
-    function = function_for(k, b, size, ALLOC, ALLOC_LARGE)
-    where = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {ALLOCATIONS}")
+    function = function_for(k, b, size, "alloc", "alloc_large")
+    where = ctx_place(k, "allocations")
     count = w.here("i64", 1, f"load i64, ptr {where.text}, align 8")
     more = w.here("i64", 1, f"add i64 {count.text}, 1")
     w.do(f"store i64 {more.text}, ptr {where.text}, align 8")
-    return w.here("ptr", 1, f"call ptr {function.text}(i64 {ALIGN}, i64 {size.text})")
+    return w.here("ptr", 1, f"call ptr {function.text}(i64 {abi.WORKSPACE_ALIGN}, i64 {size.text})")
 
 
 def release(k: Kernel, b: Buffer, pointer: Value) -> None:
@@ -90,7 +91,7 @@ def release(k: Kernel, b: Buffer, pointer: Value) -> None:
     w.fork(none, f"freed{number}", f"free{number}")
     w.label(f"free{number}")
     room = w.here("i64", 1, f"load i64, ptr {k.rooms[b]}, align 8")
-    function = function_for(k, b, size_of(k, b, room), FREE, FREE_LARGE)
+    function = function_for(k, b, size_of(k, b, room), "free", "free_large")
     w.do(f"call void {function.text}(ptr {pointer.text})")
     w.branch(f"freed{number}")
     w.label(f"freed{number}")

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...core.dim import Dim, Size, product
+from ...runtime import abi
 from ..loops import Call, Compute, If, Nest, While
 from ..scalars import ELEMENTARY
 from ..statement import Statement
-from .context import INTERRUPTED, LOOPS, POLL, field, leave
+from .context import CTX, ctx_place, field, leave
 from .kernel import Kernel
 from .text import Value, integer
 
@@ -85,18 +86,17 @@ def look(k: Kernel, s: While, here: Place, outermost: Place) -> None:
     w.fork(rarely, f"look{number}", f"go{number}")
     w.label(f"look{number}")
     w.do(f"store i64 {WORK}, ptr {k.patience}, align 8")
-    function = field(k, "ptr", POLL)
+    function = field(k, "ptr", "poll")
     absent = w.here("i1", 1, f"icmp eq ptr {function.text}, null")
     w.fork(absent, f"go{number}", f"ask{number}")
     w.label(f"ask{number}")
     for p, word in enumerate(words(outermost) + words(here)):
-        at = w.put("ptr", 1, f"getelementptr i8, ptr %ctx, i64 {LOOPS + 8 * p}")
-        w.do(f"store i64 {word.text}, ptr {at.text}, align 8")
-    answer = w.here("i32", 1, f"call i32 {function.text}(ptr %ctx)")
+        w.do(f"store i64 {word.text}, ptr {ctx_place(k, 'loops', p).text}, align 8")
+    answer = w.here("i32", 1, f"call i32 {function.text}(ptr {CTX})")
     stop = w.here("i1", 1, f"icmp ne i32 {answer.text}, 0")
     w.fork(stop, f"stop{number}", f"go{number}")
     w.label(f"stop{number}")
-    leave(k, str(INTERRUPTED))
+    leave(k, abi.STATUS_INTERRUPTED)
     w.label(f"go{number}")
 
 

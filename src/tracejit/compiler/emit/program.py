@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.dim import Size
+from ...runtime import abi
 from ..loops import (
     Allocate,
     Call,
@@ -86,8 +87,9 @@ def emit(program: Program, target: Target | None = None) -> Emitted:
 
 
 def aligned(size: Size) -> Size:
-    """At least `size`, and its end rounded up to 64 bytes."""
-    return -(-size // 64) * 64 if isinstance(size, int) else size + 64
+    """At least `size`, and its end rounded up to the alignment of the workspace."""
+    align = abi.WORKSPACE_ALIGN
+    return -(-size // align) * align if isinstance(size, int) else size + align
 
 
 def text(module: Module, functions: list[str]) -> str:

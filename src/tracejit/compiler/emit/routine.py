@@ -14,6 +14,7 @@ from ..loopvalues import Buffer
 from ..scalars import ELEMENTARY
 from ..schedule import Schedule
 from ..statement import Statement
+from .context import CTX
 from .entry import Entry
 from .footprint import Footprint
 from .kernel import Kernel
@@ -95,7 +96,7 @@ class Routine:
 
     def take_context(self) -> None:
         if self.print.calls_out:
-            self.pass_in("ptr %ctx", "ptr %ctx")
+            self.pass_in(f"ptr {CTX}", f"ptr {CTX}")
         if self.print.scratch != 0:
             self.pass_in("ptr %work", f"ptr {self.entry.work().text}")
 
