@@ -19,7 +19,7 @@ import tracejit as tj
 from benchmarks import heat_peers, timing
 from benchmarks.peers import jax, jitted, njit, njit_sums, numba
 from benchmarks.timing import Candidate, Case
-from tracejit.compiler.pipeline import compile_graph
+from tracejit.compiler.cache import compile_graph
 
 SIZE = 256
 STEPS = 200

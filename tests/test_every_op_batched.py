@@ -14,7 +14,7 @@ import tracejit.ops.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import Case, all_cases, cases_of, drawn_ops, resized
 from checks.derivatives import directions
-from tracejit.compiler import pipeline
+from tracejit.compiler import cache, pipeline
 from tracejit.compiler.loops import Fail, walk
 from tracejit.core.backprop import gradient_graph
 from tracejit.core.batching import batch_graph, batch_replay, is_total
@@ -155,7 +155,7 @@ def test_a_batched_program_compiles(cases: list[Case], order: int):
     ]
     arrays = [x.array for x in together(lanes, flags)]
     with settings(contract=False, cache=False):
-        modes.assert_same(batched, arrays, list(pipeline.compile_graph(batched)(arrays)), "compiled")
+        modes.assert_same(batched, arrays, list(cache.compile_graph(batched)(arrays)), "compiled")
 
 
 def cases_inputs(cases: Sequence[Case]) -> list:

@@ -11,7 +11,7 @@ import tracejit.ops
 import tracejit.ops.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
-from tracejit.compiler import loopinterp, pipeline
+from tracejit.compiler import cache, loopinterp, pipeline
 from tracejit.core.graph import Graph
 from tracejit.core.op import Op
 from tracejit.core.settings import settings
@@ -26,7 +26,7 @@ def loops(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
 
 def compiled(graph: Graph, arrays: modes.Arrays, contract: bool = False) -> modes.Arrays:
     with settings(contract=contract, cache=False):
-        return list(pipeline.compile_graph(graph)(arrays))
+        return list(cache.compile_graph(graph)(arrays))
 
 
 MODES = {"loops": loops, "compiled": compiled}
@@ -92,7 +92,7 @@ def test_more_elements_than_registers_hold(op: Op, dtype: str, cases: list[Case]
 def test_compiled_code_takes_arrays_in_any_layout(op: Op, dtype: str, cases: list[Case]):
     graph = modes.program(cases, 0)
     arrays = modes.program_arguments(cases, graph)
-    run = pipeline.compile_graph(graph)
+    run = cache.compile_graph(graph)
     expected = run(arrays)
     for layout, arrange in LAYOUTS.items():
         arranged = [arrange(a) if a.ndim else a for a in arrays]

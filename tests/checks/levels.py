@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.compiler import loopinterp, pipeline
+from tracejit.compiler import cache, loopinterp, pipeline
 from tracejit.core.backprop import gradient_graph
 from tracejit.core.dim import Dim, evaluate
 from tracejit.core.errors import at
@@ -55,7 +55,7 @@ def by_loops(graph: Graph, arrays: Arrays) -> Arrays:
 
 def by_machine(graph: Graph, arrays: Arrays) -> Arrays:
     """Compile and run, twice: what a first call leaves behind must not change the second."""
-    run = pipeline.compile_graph(graph)
+    run = cache.compile_graph(graph)
     first = list(run(arrays))
     again = run(arrays)
     for position, (a, b) in enumerate(zip(first, again, strict=True)):

@@ -25,6 +25,7 @@ from tracejit.compiler.residuals import save_residuals
 from tracejit.compiler.simplify import simplify
 from tracejit.core.graph import Graph, verify
 from tracejit.core.prune import prune
+from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
 from tracejit.core.text import constants, parse, to_text
 from tracejit.core.trace import trace
@@ -127,6 +128,15 @@ def test_partition_keeps_what_is_cheapest(golden: Callable[..., None]):
         wanted = tape.gradient(layer(x, w), [x, w])
     for a, b in zip(modes.eager(parts.backward, [*kept, np.ones(())]), wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_parts_of_other_settings_are_never_found():
+    graph = traced(lambda x: tf.reduce_sum(x * x * 0.0), (3,))
+    nan = [np.full(3, np.nan)]
+    for fast in (True, False, True):
+        with settings(fastmath=fast):
+            found = modes.eager(partition(graph).forward, nan)[0]
+        assert np.isnan(found) == (not fast)
 
 
 # ---- what decides ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import tracejit as tj
 from checks.cases import Case, all_cases, drawn_ops
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
-from tracejit.compiler import pipeline
+from tracejit.compiler import cache, pipeline
 from tracejit.core.dim import Assumptions, Dim
 from tracejit.core.graph import Graph
 from tracejit.core.graph import walk as walk_graph
@@ -66,7 +66,7 @@ def declared(graph: Graph) -> bool:
 def test_an_op_whose_code_may_fail_says_so(case: Case):
     graph = trace(case, case.specs).graph
     assert not fails_or_polls(graph) or declared(graph)
-    assert not pipeline.names_other_lines(pipeline.build(graph), graph)
+    assert not cache.names_other_lines(pipeline.build(graph), graph)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -75,7 +75,7 @@ def test_an_op_that_needs_matrices_or_graphs_says_so(name: str):
     graph = trace(f, specs, assumptions=Assumptions({"n": 5})).graph
     assert fails_or_polls(graph)
     assert any(node.op.name == name and node.op.names_line for _, node in walk_graph(graph))
-    assert not pipeline.names_other_lines(pipeline.build(graph), graph)
+    assert not cache.names_other_lines(pipeline.build(graph), graph)
 
 
 def test_every_op_that_may_fail_is_tried():
@@ -91,16 +91,16 @@ def test_programs_name_no_line_that_their_key_does_not_hold(name: str, what: str
     source = trace(PROGRAMS[name].f, PROGRAMS[name].specs, name).graph
     graph = derived(source, what)
     assert graph is not None
-    assert not pipeline.names_other_lines(pipeline.build(graph), graph)
+    assert not cache.names_other_lines(pipeline.build(graph), graph)
 
 
 def test_an_op_that_forgets_to_say_so_is_not_shared(monkeypatch: pytest.MonkeyPatch, cache_dir: Path):
     monkeypatch.setattr(OPS["cholesky"], "names_line", False)
     graph = trace(ops.cholesky, (SQUARE,)).graph
     with settings(cache=True):
-        made = pipeline.compiled(graph)
-        assert pipeline.names_other_lines(made, graph)
-        assert pipeline.compiled(graph) is not made
+        made = cache.compiled(graph)
+        assert cache.names_other_lines(made, graph)
+        assert cache.compiled(graph) is not made
     assert not list(cache_dir.rglob("*.tjo"))
 
 
@@ -159,3 +159,17 @@ def test_two_programs_with_one_cache_tell_their_own_lines(tmp_path: Path, cache_
             number = next(n for n, source in enumerate(text.splitlines(), 1) if line in source)
             assert f"{file}:{number}" in found[function], (function, found[function])
     assert list(cache_dir.rglob("*.tjo"))
+
+
+def test_code_of_other_settings_is_never_found():
+    """Under ``fastmath`` x * 0 is 0, without it NaN of NaN, in whatever order they are asked for."""
+
+    def f(x):
+        return x * 0.0
+
+    nan = tj.constant([float("nan")])
+    once = tj.function(f)
+    for fast in (True, False, True):
+        with settings(fastmath=fast):
+            for g in (once, tj.function(f)):
+                assert (g(nan).numpy() == 0.0).all() == fast

@@ -12,7 +12,7 @@ from checks.cases import all_cases
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from fuzz.hostile import changed_text
-from tracejit.compiler.pipeline import compile_graph
+from tracejit.compiler.cache import compile_graph
 from tracejit.core.admission import admitted
 from tracejit.core.attributes import KINDS, NotAdmitted, declared
 from tracejit.core.dim import Assumptions, Dim

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tf
-from tracejit.compiler import llvm, pipeline
+from tracejit.compiler import cache, llvm
 from tracejit.core import dim
 from tracejit.core.dispatch import state
 from tracejit.core.settings import configure
@@ -114,7 +114,7 @@ def left_behind() -> list[str]:
         found.append("assumptions")
     if not gc.isenabled():
         found.append("collection")
-    for name, lock in (("pipeline", pipeline._lock), ("llvm", llvm._lock), ("changing", variable.changing)):
+    for name, lock in (("cache", cache._lock), ("llvm", llvm._lock), ("changing", variable.changing)):
         if not _is_free(lock):
             found.append(f"the lock of {name}")
     return found

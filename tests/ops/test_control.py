@@ -21,7 +21,7 @@ from checks.derivatives import (
     values,
 )
 from checks.regions import call, cond, custom, loop
-from tracejit.compiler import pipeline
+from tracejit.compiler import cache
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
@@ -381,7 +381,7 @@ def test_a_window_larger_than_what_a_loop_made_is_an_error_in_both_modes():
         rows = loop(lambda i, x: (x * 2.0, x), [x], cond=lambda x: ops.less(x, 10.0))[2]
         return [ops.dynamic_slice(rows, np.array([1]), sizes=(3,))]
 
-    run = pipeline.compile_graph(trace(f, [TensorSpec((), "float64")]).graph)
+    run = cache.compile_graph(trace(f, [TensorSpec((), "float64")]).graph)
     assert run([np.array(1.0)])[0].tolist() == f(Tensor(np.array(1.0)))[0].numpy().tolist() == [2.0, 4.0, 8.0]
     with pytest.raises(ValueError, match="a window of 3 elements in an axis of size t0") as raised:
         run([np.array(9.0)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.compiler import pipeline
+from tracejit.compiler import cache
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
 from tracejit.core.trace import trace
@@ -46,7 +46,7 @@ def test_compiled_code_draws_the_same_bits(state: tuple, shape: tuple):
         floats = [random_uniform(s, shape=shape, dtype=d) for d in ("float32", "float64")]
         return [random_bits(s, shape=shape), *floats]
 
-    compiled = pipeline.compile_graph(trace(draw, [STATE]).graph)
+    compiled = cache.compile_graph(trace(draw, [STATE]).graph)
     state = np.array(state)
     for a, b in zip(compiled([state]), draw(Tensor(state)), strict=True):
         np.testing.assert_array_equal(a, b.numpy())
@@ -98,7 +98,7 @@ def test_normal_numbers_agree_between_modes(dtype: str):
         return [random_normal(s, (3, 7), dtype)]
 
     state = np.array([4, 2])
-    (found,) = pipeline.compile_graph(trace(draw, [STATE]).graph)([state])
+    (found,) = cache.compile_graph(trace(draw, [STATE]).graph)([state])
     expected = draw(Tensor(state))[0].numpy()
     np.testing.assert_allclose(found, expected, rtol=20 * np.finfo(dtype).eps, atol=20 * np.finfo(dtype).eps)
 

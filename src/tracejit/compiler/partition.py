@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..core import settings
 from ..core.backprop import pull_back, seed_specs
 from ..core.dim import Dim
 from ..core.graph import Graph, Node, Value, silent
@@ -46,9 +47,10 @@ class Partitioned:
 
 def partition(graph: Graph) -> Partitioned:
     """Split `graph` and its reverse-mode gradient; remembered on the graph."""
-    if "partitioned" not in graph.derived:
-        graph.derived["partitioned"] = _partition(graph)
-    return graph.derived["partitioned"]
+    key = ("partitioned", settings.current().fastmath)
+    if key not in graph.derived:
+        graph.derived[key] = _partition(graph)
+    return graph.derived[key]
 
 
 def _partition(graph: Graph) -> Partitioned:

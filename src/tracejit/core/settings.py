@@ -52,6 +52,11 @@ class Settings:
     cache: bool = True
     debug: int = 0
 
+    @property
+    def shaping(self) -> tuple[bool, bool]:
+        """The settings that compiled code depends on."""
+        return self.contract, self.fastmath
+
 
 _CHOICES = {"dtype_promotion": ("numpy", "strict"), "default_dtype": ("float32", "float64")}
 _NAMES = {f.name: type(f.default) for f in fields(Settings)}

@@ -1,17 +1,14 @@
-"""Where a graph becomes something that runs: the one place that loads the compiler, at the first compilation.
-
-A graph is compiled once per settings; what was compiled is kept with the graph.
-"""
+"""Where a graph becomes something that runs: the one place that loads the compiler, at the first compilation."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..core import settings
 from ..core.graph import Graph
 from ..ops.calls import runner, splitter
 
@@ -23,13 +20,15 @@ def compiler() -> Any:
     return importlib.import_module("tracejit.compiler.pipeline")
 
 
-def executable(graph: Graph) -> Executable:
-    """Compile a graph: arrays in the order of its inputs to arrays in the order of its outputs."""
-    key = ("executable", settings.current())
-    found = graph.derived.get(key)
-    if found is None:
-        found = graph.derived[key] = compiler().compile_graph(graph)
+@cache
+def _compile_graph() -> Callable[[Graph], Executable]:
+    found: Callable[[Graph], Executable] = importlib.import_module("tracejit.compiler.cache").compile_graph
     return found
+
+
+def executable(graph: Graph) -> Executable:
+    """Machine code for a graph, compiled once: arrays in the order of its inputs to arrays in that of its outputs."""
+    return _compile_graph()(graph)
 
 
 def split(graph: Graph) -> Any:

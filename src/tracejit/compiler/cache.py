@@ -1,0 +1,153 @@
+"""Where compiled code is kept, and what it is known by: the one place that decides whether something is compiled.
+
+A graph that is met again is looked for in three places. With the graph itself is its executable, loaded and linked, by
+the settings that shape code. In this process's memory is the object, by everything its code depends on: `cache_key`.
+On disk is the same under the same key, for every process. An executable belongs to its graph, since it holds constants;
+an object has none, and serves every graph with its text. What is higher up (a trace of a function, a gradient's
+two parts, a model loaded from a file) keeps graphs, and with them all this; nothing else keeps code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ..core import settings, text
+from ..core.errors import AT
+from ..core.graph import Graph
+from ..core.graph import walk as walk_graph
+from ..runtime import cpu, diskcache
+from ..runtime.compiled import CompiledObject
+from ..runtime.executable import Executable
+from ..runtime.signature import Signature
+from . import hostcalls, llvm, matmul, pipeline, report
+
+FORMAT = "1"
+MAX_OBJECTS = 4096
+_objects: dict[str, CompiledObject] = {}
+_lock = threading.RLock()
+
+
+def compile_graph(graph: Graph) -> Executable:
+    """Machine code for a graph: called with its inputs as arrays, returns its outputs."""
+    key = ("executable", *settings.current().shaping)
+    found = graph.derived.get(key)
+    if found is None:
+        with _lock:
+            made = compiled(graph)
+            found = graph.derived[key] = made.load(*_links(graph, made))
+    return found
+
+
+def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list]:
+    """The constants, library kernels and Python functions that the object code names."""
+    table = text.constants(graph)
+    functions = [
+        hostcalls.entry(f) if hostcalls.is_host_call(f) else function_address(f) for f in made.functions
+    ]
+    return [table[k] for k in made.constants], functions
+
+
+def compiled(graph: Graph) -> CompiledObject:
+    """The graph's object code, from memory, from disk, or made now."""
+    start = time.perf_counter()
+    key = cache_key(graph)
+    found = _objects.get(key)
+    if found is None:
+        portable = settings.current().cache and not _foreign_ops(graph)
+        found = _from_disk(diskcache.get(key)) if portable and not report.wants(report.PASSES) else None
+        if found is not None:
+            report.done(report.COMPILED, f"{graph.name} found on disk", start)
+        else:
+            found = pipeline.build(graph)
+            report.done(report.COMPILED, f"{graph.name} of {len(graph.nodes)} nodes compiled", start)
+            if names_other_lines(found, graph):
+                return found  # an op that does not say that it may fail: another program must not find this
+            if portable:
+                diskcache.put(key, found.to_payload())
+        if len(_objects) > MAX_OBJECTS:
+            _objects.clear()
+        _objects[key] = found
+    return found
+
+
+def _from_disk(payload: bytes | None) -> CompiledObject | None:
+    try:
+        return None if payload is None else CompiledObject.from_payload(payload)
+    except (ValueError, RecursionError):
+        return None
+
+
+def cache_key(graph: Graph) -> str:
+    """What the object code depends on, hashed."""
+    parts = (
+        FORMAT,
+        code_digest(),
+        text.to_text(graph),
+        cpu.host().key,
+        llvm.version(),
+        str(settings.current().shaping),
+        ";".join(_lines(graph)),
+        str(_foreign_ops(graph)),
+    )
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _foreign_ops(graph: Graph) -> list[int]:
+    """The ops declared outside of the package, whose code no digest covers: known within this process only."""
+    package = __name__.split(".")[0] + "."
+    return sorted({id(n.op) for _, n in walk_graph(graph) if not n.op.infer.__module__.startswith(package)})
+
+
+def _lines(graph: Graph) -> list[str]:
+    """The user's lines that may stand in messages of the object."""
+    return [str(n.location) for _, n in walk_graph(graph) if n.op.names_line and n.location is not None]
+
+
+def names_other_lines(made: CompiledObject, graph: Graph) -> set[str]:
+    """Lines in an object's messages that no op of the graph declares, so that its key does not hold them."""
+    named = set()
+    for message in made.messages:
+        kind, text = ("RuntimeError", message) if isinstance(message, str) else message
+        _, mark, line = text.rpartition(AT)
+        if mark or kind == "loop":
+            named.add(line.split("\n")[0])
+    return named - {line.split("\n")[0] for line in _lines(graph)} - {""}
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Identifies this version of the package's own code, by the size and time of its files."""
+    root = Path(__file__).resolve().parent.parent
+    parts = []
+    for folder in ("core", "ops", "compiler", "runtime"):
+        for directory, _, files in sorted(os.walk(root / folder)):
+            for name in sorted(f for f in files if f.endswith(".py")):
+                stat = os.stat(os.path.join(directory, name))
+                parts.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return hashlib.sha256(";".join(parts).encode()).hexdigest()
+
+
+# ---- library kernels ------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def function_address(name: str) -> int:
+    """A library kernel, compiled once per machine."""
+    dtype = {"gemm_f32": "float32", "gemm_f64": "float64"}[name]
+    source = matmul.kernel_text(
+        dtype, register_bytes=pipeline.machine().register_bytes, fma=pipeline.machine().has_fma
+    )
+    key = hashlib.sha256("\0".join((FORMAT, source, cpu.host().key, llvm.version())).encode()).hexdigest()
+    made = _from_disk(diskcache.get(key))
+    if made is None:
+        image = llvm.compile_text(source, ready=True)
+        made = CompiledObject(image, Signature((), ()), entry=matmul.symbol(dtype))
+        diskcache.put(key, made.to_payload())
+    return made.load().address
