@@ -8,14 +8,14 @@ from __future__ import annotations
 from .effects import is_plain, mentioned
 from .loops import Combine, Nest, Program, While, walk
 from .loopvalues import Buffer
-from .statement import Statement
+from .statement import Access, Statement
 
 
 def drop_dead(program: Program) -> Program:
     """Remove what no output depends on, in place; returns the program."""
     read = {b for b in program.buffers if b.slot >= 0 and b.kind in ("output", "heap")}
     for s in walk(program.body):  # what a statement reads only to update it counts for nothing
-        if reads := s.reads():
+        if isinstance(s, Access) and (reads := s.reads()):
             read.update(set(reads).difference(s.writes()) if s.only_writes else reads)
     _drop_dead_moves(program, read)
     program.body = _swept(program.body, read)
@@ -44,8 +44,9 @@ def _swept(statements: list[Statement], read: set[Buffer]) -> list[Statement]:
     for s in statements:
         if s.only_writes and read.isdisjoint(s.writes()):
             continue
-        for block in s.blocks():
-            block[:] = _swept(block, read)
+        if s.has_blocks:
+            for block in s.blocks():
+                block[:] = _swept(block, read)
         if isinstance(s, Nest):
             if is_plain(s):
                 _sweep_nest(s)

@@ -51,6 +51,8 @@ class Load(OfElement):
 
     def renamed(self, names: Names) -> Load:
         index, guard = self.index.renamed(names), renamed(self.guard, names)
+        if index is self.index and self.guard is None and self.out not in names:
+            return self
         return Load(renamed(self.out, names), self.buffer, index, guard, renamed(self.other, names))
 
 
