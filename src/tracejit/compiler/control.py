@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.dim import Dim, product
-from ..core.graph import Graph, Node
+from ..core.forms import BranchForm, CallForm, CustomForm
+from ..core.graph import Node, binding_rows
+from ..core.loop_form import LoopForm, Parts, Results
 from ..core.spec import TensorSpec
-from ..ops.regions import loop_parts
 from .builder import BOOL, INT64
 from .complexes import Val
 from .liveness import Liveness
@@ -26,14 +27,14 @@ from .views import View
 
 def lower_call(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
     """A call is written in place."""
-    return low.inline(node.attrs["graph"], views)
+    return low.inline(CallForm(views, node.attrs).graph, views)
 
 
 def lower_custom(
     low: Lowering, node: Node, views: list[View], life: Liveness, position: int
 ) -> Sequence[View]:
     """A function with its own gradient is its body."""
-    return low.inline(node.attrs["body"], views)
+    return low.inline(CustomForm(views, node.attrs).body, views)
 
 
 # ---- cond -----------------------------------------------------------------------------------------------
@@ -42,11 +43,12 @@ def lower_custom(
 def lower_cond(low: Lowering, node: Node, views: list[View], life: Liveness, position: int) -> Sequence[View]:
     b = low.b
     results = [b.empty(low.spec(v.spec), "temp" if b.depth == 0 else None) for v in node.outputs]
-    test = b.scalar(views[0])
+    branch = BranchForm(views, node.attrs)
+    test = b.scalar(branch.pred)
     branches = []
-    for key in ("then", "orelse"):
+    for graph in branch.graphs:
         with _region(low) as block:
-            for source, target in zip(low.inline(node.attrs[key], views[1:]), results, strict=True):
+            for source, target in zip(low.inline(graph, branch.consts), results, strict=True):
                 b.copy(source, target)
         branches.append(block)
     b.block.append(If(test.operand, *branches))
@@ -99,10 +101,9 @@ class _Loop:
 
     def __init__(self, low: Lowering, node: Node, views: list[View], life: Liveness, position: int):
         self.low, self.b, self.node, self.life, self.position = low, low.b, node, life, position
-        self.attrs = low.attrs(node)
-        self.body: Graph = node.attrs["body"]
-        self.count, self.init, self.rows, self.captured = (list(p) for p in loop_parts(views, node.attrs))
-        self.carries: int = node.attrs["carries"]
+        #: The loop of views, and as it stands in the graph.
+        self.loop = LoopForm(views, low.attrs(node))
+        self.form = LoopForm(node.inputs, node.attrs, node.outputs)
         self.index = self.b.fresh("n")
         self.late = False
         self.first = 0
@@ -117,10 +118,10 @@ class _Loop:
         Such a carry lives in its stack, which gets one row more: an iteration reads a row and writes the next.
         """
         found: dict[int, int] = {}
-        if self.late and self.attrs["reverse"]:
+        if self.late and self.loop.reverse:
             return found  # the row to start from is not known yet
-        old = {v: k for k, v in enumerate(self.body.inputs[1 : 1 + self.carries])}
-        for j, v in enumerate(self.body.outputs[self.carries :]):
+        old = {v: k for k, v in enumerate(self.loop.carry_in)}
+        for j, v in enumerate(self.loop.ys_out):
             k = old.get(v)
             if k is not None and k not in found and self.b.empty_kind(self.low.spec(v.spec)) != "local":
                 found[k] = j
@@ -130,8 +131,8 @@ class _Loop:
         limit = self._limit()
         binds = self._bind_trips()
         self.homes = self._homes()
-        stacks = [self._stack(j, v.spec, limit) for j, v in enumerate(self.node.outputs[self.carries + 1 :])]
-        storage = [self._storage(k, stacks) for k in range(self.carries)]
+        stacks = [self._stack(j, v.spec, limit) for j, v in enumerate(self.form.ys)]
+        storage = [self._storage(k, stacks) for k in range(len(self.loop.init))]
         self.first = len(self.b.buffers)
         with _region(self.low) as block:
             self._grow(stacks)
@@ -139,35 +140,35 @@ class _Loop:
             swaps = self._hand_over(outputs, storage)
         cond: list[Statement] = []
         test = None
-        if self.node.attrs["cond"] is not None:
+        if self.loop.cond is not None:
             with _region(self.low) as cond:
-                found = self.low.inline(self.node.attrs["cond"], [*storage, *self.captured])
-                test = self.b.scalar(found[0]).operand
+                given = Parts(storage, (), self.loop.consts).of_cond()
+                test = self.b.scalar(self.low.inline(self.loop.cond, given)[0]).operand
         trips = self.b.fresh("v")
-        loop = While(self.index, limit, block, cond, test, self.node.attrs["reverse"], trips, binds, swaps)
+        loop = While(self.index, limit, block, cond, test, self.loop.reverse, trips, binds, swaps)
         loop.location, loop.fills = self.b.place(self.node.location), self.fills
         self.b.block.append(loop)
         last = [self._end_row(k) if k in self.homes else view for k, view in enumerate(storage)]
-        return [*last, self._trip_count(trips), *stacks]
+        return Results(last, self._trip_count(trips), stacks).of_loop()
 
     def _limit(self) -> Any:
         """How often to run: a size, a scalar's name, or None for a condition."""
-        if not self.count:
-            return self.attrs["length"]
+        if self.loop.count is None:
+            return self.loop.length
         b = self.b
-        given = b.compute("max", b.scalar(self.count[0]), b.constant(0, INT64))
+        given = b.compute("max", b.scalar(self.loop.count), b.constant(0, INT64))
         return given.operand
 
     def _storage(self, k: int, stacks: Sequence[View]) -> View:
         """The memory of a carry, holding its first value."""
-        b, init = self.b, self.init[k]
+        b, init = self.b, self.loop.init[k]
         if k in self.homes:
             b.copy(init, self._end_row(k, start=True))
             return stacks[self.homes[k]].row(self.index)
         spec = TensorSpec(init.shape, init.dtype)
-        value = self.node.inputs[len(self.count) + k]
-        free = init.is_whole and init.buffer.kind == "temp" and self.life.ends(value, self.position)
-        again = sum(v.buffer is init.buffer for v in (*self.init, *self.rows, *self.captured)) > 1
+        last = self.life.ends(self.form.init[k], self.position)
+        free = init.is_whole and init.buffer.kind == "temp" and last
+        again = sum(v.buffer is init.buffer for v in (*self.loop.init, *self.loop.xs, *self.loop.consts)) > 1
         small = isinstance(spec.size, int) and b.empty_kind(spec) == "local"
         if free and not again and not small and init.buffer not in self.low.swapped:
             return init
@@ -178,7 +179,7 @@ class _Loop:
     def _end_row(self, k: int, start: bool = False) -> View:
         """The row of its stack in which a carry ends, or starts."""
         whole = self.whole[self.homes[k]]
-        row = whole.shape[0] - 1 if start == self.attrs["reverse"] else 0
+        row = whole.shape[0] - 1 if start == self.loop.reverse else 0
         inner = [(0, d, 1) for d in whole.shape[1:]]
         found = whole.sliced([(row, 1, 1), *inner]).reshaped(whole.shape[1:])
         assert found is not None
@@ -187,13 +188,13 @@ class _Loop:
     def _rows_written(self, j: int) -> View:
         """Row ``index`` of this is where iteration ``index`` puts the new value of the carry living in stack `j`."""
         whole = self.whole[j]
-        first = 0 if self.attrs["reverse"] else 1
+        first = 0 if self.loop.reverse else 1
         return whole.sliced([(first, whole.shape[0] - 1, 1), *((0, d, 1) for d in whole.shape[1:])])
 
     def _bind_trips(self) -> str | None:
         """Give the loop's own trip-count atom, if it has one, a name unique in the program."""
-        ys = self.node.outputs[self.carries + 1 :]
-        if self.attrs["length"] is not None or self.rows or not ys:
+        ys = binding_rows(self.node)
+        if not ys:
             return None
         size = ys[0].spec.shape[0]
         assert isinstance(size, Dim)
@@ -221,20 +222,20 @@ class _Loop:
         if not more:
             return whole
         self.whole[j] = whole
-        first = 1 if self.attrs["reverse"] else 0
+        first = 1 if self.loop.reverse else 0
         return whole.sliced([(first, count, 1), *((0, d, 1) for d in spec.shape[1:])])
 
     def _allocate(self, whole: View, limit: Any, more: int) -> None:
         """Room for as many rows as the loop runs and `more`, or for these alone where that is not known."""
         b, row = self.b, product(whole.shape[1:]) * whole.unit
         elements: Any = row * more
-        if self.count:
+        if self.loop.count is not None:
             rows = b.compute("add", Val(limit, INT64), b.constant(more, INT64)) if more else Val(limit, INT64)
             elements = b.compute("mul", rows, b.size(row)).operand
         b.block.append(Allocate(whole.memory, elements))
 
     def _grow(self, stacks: Sequence[View]) -> None:
-        if not self.late or self.count:
+        if not self.late or self.loop.count is not None:
             return
         for j, stack in enumerate(stacks):
             row = product(stack.shape[1:]) * stack.unit
@@ -243,25 +244,25 @@ class _Loop:
 
     def _run_body(self, storage: Sequence[View], stacks: Sequence[View]) -> list[View]:
         """Lower the body; rows that are a carry's old value are written first, so that it may be updated."""
-        b, body, c = self.b, self.body, self.carries
+        b, loop = self.b, self.loop
         counter = View.whole(b.buffer(INT64, 1, "local"), (), INT64)
         b.each((), lambda ix: b.store(counter, ix, b.position(self.index, INT64)))
-        rows = [x.row(self.index) for x in self.rows]
-        env: Env = dict(zip(body.inputs, [counter, *storage, *rows, *self.captured], strict=True))
-        old = set(body.inputs[1 : 1 + c])
-        at_home = {body.inputs[1 + k] for k in self.homes}
-        kept = list(zip(body.outputs[c:], stacks, strict=True))
+        given = Parts(storage, [x.row(self.index) for x in loop.xs], loop.consts).of_body(counter)
+        env: Env = dict(zip(loop.body.inputs, given, strict=True))
+        old = set(loop.carry_in)
+        at_home = {loop.carry_in[k] for k in self.homes}
+        kept = list(zip(loop.ys_out, stacks, strict=True))
         for j, (v, stack) in enumerate(kept):
             if v in old and j not in self.whole:
                 b.copy(env[v], stack.row(self.index))
-        held = [*body.outputs[:c], *(v for v in body.outputs[c:] if v not in old)]
-        self.low.nodes(body, env, old - at_home, held)
-        self.claimed = {env[v].buffer for v in body.outputs[:c]}
+        held = [*loop.carry_out, *(v for v in loop.ys_out if v not in old)]
+        self.low.nodes(loop.body, env, old - at_home, held)
+        self.claimed = {env[v].buffer for v in loop.carry_out}
         for v, stack in kept:
             if v not in old:
                 self._put(env[v], stack.row(self.index))
         self.claimed = set()
-        return [env[v] for v in body.outputs[:c]]
+        return [env[v] for v in loop.carry_out]
 
     def _put(self, view: View, target: View) -> None:
         """Bring a value of the body into a row of a stack: it is computed there when it has a temp of its own."""

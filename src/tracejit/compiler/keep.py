@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.dim import Dim, Size, evaluate
 from ..core.graph import Node, Value
+from ..core.loop_form import LoopForm
 from ..core.op import Op
 from ..ops.lowering import Scalar
 from .mincut import FlowNetwork
@@ -65,9 +66,9 @@ def values_to_keep(
     return {v for v, k in number.items() if 2 * k in before and 2 * k + 1 not in before}
 
 
-def may_keep(loop: Node) -> bool:
+def may_keep(loop: LoopForm) -> bool:
     """May this loop write further rows, as far as its memory policy goes?"""
-    return loop.attrs.get("memory", "save") == "save"
+    return loop.memory == "save"
 
 
 def held_cost(v: Value) -> float:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ..core.dim import Dim
 from ..core.graph import Graph, Node, Value, has_effect, restricted
+from ..core.loop_form import LoopForm, Parts, Results
 from ..core.spec import TensorSpec
-from ..ops.regions import loop_parts
 from .keep import may_keep
 from .simplify import call_key
 
@@ -35,8 +35,8 @@ class Matcher:
             return False
         key = call_key(node.op, self.images(node.inputs), node.attrs)
         outputs: Sequence[Value] | None = self.known.get(key)
-        if outputs is None and node.op.name == "loop":
-            outputs = self._joined(node)
+        if outputs is None and (loop := LoopForm.of(node)) is not None:
+            outputs = self._joined(loop, self.images(loop.inputs))
         if outputs is None:
             return False
         self.image.update(zip(node.outputs, outputs, strict=True))
@@ -45,49 +45,62 @@ class Matcher:
     def images(self, values: Sequence[Value]) -> tuple[Value, ...]:
         return tuple([self.image[v] for v in values])
 
-    def _joined(self, other: Node) -> Sequence[Value] | None:
+    def _joined(self, other: LoopForm, operands: Sequence[Value]) -> Sequence[Value] | None:
         """Make a loop of the target one that also does what `other` does; the images of its outputs."""
         defined = set(self.target.inputs)
-        for position, loop in enumerate(self.target.nodes):
-            if loop.op.name == "loop" and defined.issuperset(self.images(other.inputs)):
-                found = _Joint(self.target, loop, other, self.images(other.inputs)).run()
+        for position, node in enumerate(self.target.nodes):
+            loop = LoopForm.of(node)
+            if loop is not None and defined.issuperset(operands):
+                found = _Joint(self.target, loop, other, other.split(operands)).run()
                 if found is not None:
-                    self.target.nodes[position], outputs = found
-                    return outputs
-            defined.update(loop.outputs)
+                    joint, results = found
+                    self.target.nodes[position] = joint.node(node.location)
+                    return results.of_loop()
+            defined.update(node.outputs)
         return None
 
 
 class _Joint:
     """One loop that returns what `loop` does, and what `other` does on these operands."""
 
-    def __init__(self, graph: Graph, loop: Node, other: Node, operands: Sequence[Value]):
-        self.graph, self.loop, self.other = graph, loop, other
-        _, self.init, self.rows, self.captured = (list(p) for p in loop_parts(loop.inputs, loop.attrs))
-        _, self.other_init, self.other_rows, self.other_captured = loop_parts(operands, other.attrs)
+    def __init__(self, graph: Graph, loop: LoopForm, other: LoopForm, operands: Parts):
+        self.graph, self.loop, self.other, self.operands = graph, loop, other, operands
+        self.xs, self.consts = list(loop.xs), list(loop.consts)
 
-    def run(self) -> tuple[Node, Sequence[Value]] | None:
+    def run(self) -> tuple[LoopForm, Results] | None:
+        """The joint loop, and its outputs that are the results of the other."""
         carries = self._carries()
         if carries is None or not _alike(self.loop, self.other):
             return None
         body, image = self._body(carries)
-        inner: Graph = self.other.attrs["body"]
+        inner = self.other.body
         matcher = Matcher(body, image)
         for node in inner.nodes:
             if not matcher.finds(node):
                 if has_effect(node):
                     return None
                 body.add_copy(node, image)
-        if any(image[inner.outputs[j]] is not body.outputs[k] for j, k in enumerate(carries)):
+        joint = self.loop.replace(body=body)
+        now = [joint.carry_out[k] for k in carries]
+        if any(image[v] is not new for v, new in zip(self.other.carry_out, now, strict=True)):
             return None
-        return self._node(body, carries, [image[v] for v in inner.outputs[len(carries) :]])
+        ys = [image[v] for v in self.other.ys_out]
+        stacks = self._stacks(joint, ys)
+        joint = joint.replace(
+            xs=tuple(self.xs),
+            consts=tuple(self.consts),
+            keeps_carries=False,
+            outputs=tuple(dict.fromkeys([*self.loop.outputs, *stacks.values()])),
+        )
+        final = [self.loop.final[k] for k in carries]
+        return joint, Results(final, self.loop.trips, [stacks[v] for v in ys])
 
     def _carries(self) -> list[int] | None:
         """The carry of the loop behind every carry of the other, going by their first values."""
-        found: list[int] = []
-        for v in self.other_init:
+        init, found = self.loop.init, list[int]()
+        for v in self.operands.carry:
             start = found[-1] + 1 if found else 0
-            position = next((k for k in range(start, len(self.init)) if self.init[k] is v), None)
+            position = next((k for k in range(start, len(init)) if init[k] is v), None)
             if position is None:
                 return None
             found.append(position)
@@ -95,59 +108,44 @@ class _Joint:
 
     def _body(self, carries: Sequence[int]) -> tuple[Graph, dict[Value, Value]]:
         """A copy of the loop's body that also takes what the other reads, and the images of the other's inputs."""
-        old: Graph = self.loop.attrs["body"]
-        inner = self.other.attrs["body"].inputs
-        split = 1 + len(carries) + len(self.other_rows)
+        loop, other = self.loop, self.other
+        old, carry_in = loop.body, loop.carry_in
         body = Graph(old.name, guards=old.guards, finished=True)
-        first, end = 1 + len(self.init), 1 + len(self.init) + len(self.rows)
-        env = {v: body.add_input(v.spec) for v in old.inputs[:end]}
-        image = {inner[0]: body.inputs[0]}
-        image.update((v, body.inputs[1 + k]) for v, k in zip(inner[1:], carries, strict=False))
-        for v, operand in zip(inner[1 + len(carries) : split], self.other_rows, strict=True):
-            image[v] = _input_of(body, v.spec, operand, self.rows, first)
-        first = len(body.inputs)
-        env.update((v, body.add_input(v.spec)) for v in old.inputs[end:])
-        for v, operand in zip(inner[split:], self.other_captured, strict=True):
-            image[v] = _input_of(body, v.spec, operand, self.captured, first)
+        env = {v: body.add_input(v.spec) for v in (loop.index_in, *carry_in)}
+        image = {other.index_in: env[loop.index_in]}
+        image.update((v, env[carry_in[k]]) for v, k in zip(other.carry_in, carries, strict=True))
+        for own, operands, theirs, given in (
+            (loop.xs_in, self.xs, other.xs_in, self.operands.xs),
+            (loop.consts_in, self.consts, other.consts_in, self.operands.consts),
+        ):
+            inputs = [body.add_input(v.spec) for v in own]
+            env.update(zip(own, inputs, strict=True))
+            for v, operand in zip(theirs, given, strict=True):
+                if operand not in operands:
+                    operands.append(operand)
+                    inputs.append(body.add_input(v.spec))
+                image[v] = inputs[operands.index(operand)]
         for node in old.nodes:
             body.add_copy(node, env)
         body.outputs = [env[v] for v in old.outputs]
         return body, image
 
-    def _node(
-        self, body: Graph, carries: Sequence[int], rows: Sequence[Value]
-    ) -> tuple[Node, Sequence[Value]]:
-        """The joint loop, and its outputs in the order of the other's."""
-        loop, c = self.loop, len(self.init)
-        stacks = dict(zip(body.outputs[c:], loop.outputs[c + 1 :], strict=True))
-        outputs = list(loop.outputs)
-        for v in rows:
+    def _stacks(self, joint: LoopForm, wanted: Sequence[Value]) -> dict[Value, Value]:
+        """The stacks of rows by the values of the body, which is made to return those that are wanted."""
+        stacks = dict(zip(joint.ys_out, joint.ys, strict=True))
+        for v in wanted:
             if v not in stacks:
-                spec = TensorSpec((loop.attrs["length"], *v.spec.shape), v.spec.dtype)
+                spec = TensorSpec((joint.length, *v.spec.shape), v.spec.dtype)
                 stacks[v] = self.graph.new_value(spec)
-                outputs.append(stacks[v])
-                body.outputs.append(v)
-        attrs = {**loop.attrs, "rows": len(self.rows), "body": body}
-        attrs.pop("kept", None)  # said that the last rows are the carries
-        inputs = (*self.init, *self.rows, *self.captured)
-        node = Node(loop.op, inputs, attrs, tuple(outputs), loop.location)
-        return node, [*(loop.outputs[k] for k in carries), loop.outputs[c], *(stacks[v] for v in rows)]
+                joint.body.outputs.append(v)
+        return stacks
 
 
-def _input_of(body: Graph, spec: TensorSpec, operand: Value, operands: list[Value], first: int) -> Value:
-    """The input behind an operand of a loop, whose inputs of that kind begin at `first`; a new one if need be."""
-    if operand in operands:
-        return body.inputs[first + operands.index(operand)]
-    operands.append(operand)
-    return body.add_input(spec)
-
-
-def _alike(loop: Node, other: Node) -> bool:
+def _alike(a: LoopForm, b: LoopForm) -> bool:
     """Do both run as often, by a number known while tracing, in the same direction?"""
-    a, b = loop.attrs, other.attrs
-    if a["length"] is None or a["length"] != b["length"] or a["reverse"] != b["reverse"]:
+    if a.length is None or a.length != b.length or a.reverse != b.reverse:
         return False
-    return a["cond"] is None and b["cond"] is None and may_keep(loop) and may_keep(other)
+    return a.cond is None and b.cond is None and may_keep(a) and may_keep(b)
 
 
 def whole_copy(graph: Graph) -> Graph:

@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size, UnknownSize
+from ..core.errors import Location
 from ..core.graph import Graph, Node, Value
+from ..core.loop_form import LoopForm, Results
 from ..core.op import Op, ops
 from ..core.prune import prune
-from ..ops.regions import loop_parts
+from ..core.spec import TensorSpec
 from .keep import may_keep, nbytes, usual
 from .report import REWRITES, fired, wants
-from .rows import reading, rows_of, writing
+from .rows import reading, writing
 
 #: Multiplications from which a product is worth moving; fewer are written out in registers.
 SMALLEST = 512
@@ -77,7 +79,8 @@ class _Rewriter(ABC):
 
     def _copied(self, node: Node) -> Sequence[Value]:
         try:
-            found = self.loop(node) if node.op.name == "loop" else None
+            loop = LoopForm.of(node)
+            found = None if loop is None else self.loop(_Body(loop), node.location)
         except UnknownSize:  # sizes that are equal by an assumption of the trace, which is over
             found = None
         if found is not None and wants(REWRITES):
@@ -124,17 +127,17 @@ class _Rewriter(ABC):
         return self.turned(stack, 0, 2, 1)
 
     @abstractmethod
-    def loop(self, node: Node) -> Sequence[Value] | None:
+    def loop(self, body: _Body, location: Location | None) -> Sequence[Value] | None:
         """The values of a rewritten loop's outputs, or None to leave it as it is."""
 
 
 class _Body:
-    """The body of a loop: who makes a value, and how often it is read."""
+    """The body of a loop: who makes a value, how often it is read, and what is behind its inputs."""
 
-    def __init__(self, loop: Node):
-        self.graph: Graph = loop.attrs["body"]
-        self.carries: int = loop.attrs["carries"]
-        self.rows = self.graph.inputs[1 + self.carries :][: loop.attrs["rows"]]
+    def __init__(self, loop: LoopForm):
+        self.form, self.graph = loop, loop.body
+        self.scanned = dict(zip(loop.xs_in, loop.xs, strict=True))
+        self.fixed = dict(zip(loop.consts_in, loop.consts, strict=True))
         self.made = {v: n for n in self.graph.nodes for v in n.outputs}
         self.reads = Counter(v for n in self.graph.nodes for v in n.inputs) + Counter(self.graph.outputs)
 
@@ -167,28 +170,23 @@ class _RowProducts(_Rewriter):
         super().__init__(graph)
         self.known: dict[tuple, Value] = {}
 
-    def loop(self, node: Node) -> Sequence[Value] | None:
-        if node.attrs["cond"] is not None or not may_keep(node):
+    def loop(self, body: _Body, location: Location | None) -> Sequence[Value] | None:
+        if body.form.cond is not None or not may_keep(body.form):
             return None  # with a condition it may end before the last row
-        body = _Body(node)
-        _, _, xs, captured = loop_parts(node.inputs, node.attrs)
-        rows = dict(zip(body.rows, xs, strict=True))
-        fixed = dict(zip(reversed(body.graph.inputs), reversed(captured), strict=False))
         moved: dict[Value, Value] = {}
         for n in body.graph.nodes:
             if _is_product(n) and usual(n.inputs[0].spec.shape[1]) >= SHORTEST:
-                product = self._product(n, body, rows, fixed)
+                product = self._product(n, body)
                 if product is not None:
                     moved[n.outputs[0]] = product
-        return self.add(reading(node, moved)) if moved else None
+        return self.add(reading(body.form, moved).node(location)) if moved else None
 
-    def _product(
-        self, node: Node, body: _Body, rows: Mapping[Value, Value], fixed: Mapping[Value, Value]
-    ) -> Value | None:
+    def _product(self, node: Node, body: _Body) -> Value | None:
         """All rows' products, one below the other, when one operand is a row and the other is captured."""
+        rows = body.scanned
         for side in (0, 1):
             row, views = body.base(node.inputs[side])
-            matrix = fixed.get(node.inputs[1 - side])
+            matrix = body.fixed.get(node.inputs[1 - side])
             if row not in rows or matrix is None:
                 continue
             count = rows[row].spec.shape[0]
@@ -209,47 +207,47 @@ class _Behind(_Rewriter):
     """What passes that move work behind loops share."""
 
     def writing(
-        self, node: Node, body: _Body, values: Sequence[Value], sums: Sequence[_Sum] = ()
-    ) -> tuple[list[Value], dict[Value, Value]] | None:
+        self, body: _Body, location: Location | None, values: Sequence[Value], sums: Sequence[_Sum] = ()
+    ) -> tuple[Results, dict[Value, Value]] | None:
         """Add the loop with `values` of its body as rows, some carries adding less.
 
-        Returns its outputs and the arrays by their values, or None where that would be too large.
+        Returns its results and the arrays by their values, or None where that would be too large.
         """
-        c, rows = node.attrs["carries"], rows_of(node)
-        present = dict(zip(body.graph.outputs[c:], range(c + 1, len(node.outputs)), strict=True))
-        scanned = dict(zip(body.rows, loop_parts(node.inputs, node.attrs)[2], strict=True))
+        loop, scanned = body.form, body.scanned
+        rows, present = loop.rows, set(loop.ys_out)
         added = [v for v in dict.fromkeys(values) if v not in present and v not in scanned]
-        if rows is None or not may_keep(node) or sum(map(nbytes, added)) * usual(rows) > LARGEST:
+        if rows is None or not may_keep(loop) or sum(map(nbytes, added)) * usual(rows) > LARGEST:
             return None
         if any(scanned[v].spec.shape[0] != rows for v in values if v in scanned):
             return None  # equal when it runs, but not known to be
-        copy, env = _adding(body.graph, sums)
-        found = list(self.add(writing(node, copy, [env[v] for v in added], self.new)))
-        stacks = {**scanned, **{v: found[k] for v, k in present.items()}}
-        stacks.update(zip(added, found[len(node.outputs) :], strict=True))
-        return found[: len(node.outputs)], stacks
+        copy, env = _adding(loop, sums)
+        made = self.add(writing(loop, copy, [env[v] for v in added], self.new).node(location))
+        found = loop.split_results(made)
+        own = len(loop.ys_out)
+        stacks = {**scanned, **dict(zip((*loop.ys_out, *added), found.ys, strict=True))}
+        return Results(list(found.carry), found.trips, list(found.ys[:own])), stacks
 
 
 class _SummedProducts(_Behind):
     """Moves products that a carry only adds up behind the loop, over rows of their operands."""
 
-    def loop(self, node: Node) -> Sequence[Value] | None:
-        body = _Body(node)
-        sums = [s for k in range(node.attrs["carries"]) if (s := _Sum.of(k, body)) is not None]
-        if not sums or node.attrs["cond"] is not None:
+    def loop(self, body: _Body, location: Location | None) -> Sequence[Value] | None:
+        loop = body.form
+        sums = [s for k in range(len(loop.init)) if (s := _Sum.of(k, body)) is not None]
+        if not sums or loop.cond is not None:
             return None
         bases = [body.base(v)[0] for s in sums for product in s.products for v in product.inputs]
-        written = self.writing(node, body, bases, sums)
+        written = self.writing(body, location, bases, sums)
         if written is None:
             return None
-        found, stacks = written
+        (carry, trips, ys), stacks = written
+        totals = list(carry)
         for s in sums:
-            start = node.inputs[int(node.attrs["counted"]) + s.carry]
             terms = [self._total(product, body, stacks, views) for product, views in s.products.items()]
-            if s.rest or not self._is_zero(start):
-                terms.insert(0, found[s.carry])
-            found[s.carry] = reduce(partial(self.make, ops.add), terms)
-        return found
+            if s.rest or not self._is_zero(loop.init[s.carry]):
+                terms.insert(0, carry[s.carry])
+            totals[s.carry] = reduce(partial(self.make, ops.add), terms)
+        return Results(totals, trips, ys).of_loop()
 
     def _is_zero(self, value: Value) -> bool:
         node = self.made.get(value)
@@ -279,30 +277,29 @@ class _SummedProducts(_Behind):
 class _ProductRows(_Behind):
     """Writes the rows of an operand instead of those of its product with a captured matrix."""
 
-    def loop(self, node: Node) -> Sequence[Value] | None:
-        body, c = _Body(node), node.attrs["carries"]
-        captured = loop_parts(node.inputs, node.attrs)[3]
-        fixed = dict(zip(reversed(body.graph.inputs), reversed(captured), strict=False))
-        moved = {k: p for k in range(c, len(body.graph.outputs)) if (p := self._product(k, body, fixed))}
-        written = self.writing(node, body, [p.inputs[side] for p, side in moved.values()]) if moved else None
+    def loop(self, body: _Body, location: Location | None) -> Sequence[Value] | None:
+        moved = {k: p for k, v in enumerate(body.form.ys_out) if (p := self._product(v, body))}
+        operands = [p.inputs[side] for p, side in moved.values()]
+        written = self.writing(body, location, operands) if moved else None
         if written is None:
             return None
-        found, stacks = written
+        (carry, trips, ys), stacks = written
+        rows = list(ys)
         for k, (product, side) in moved.items():
-            result = self.multiplied(stacks[product.inputs[side]], fixed[product.inputs[1 - side]], side)
-            found[k + 1] = self.viewed(result, body.base(body.graph.outputs[k])[1])
-        return found
+            result = self.multiplied(stacks[product.inputs[side]], body.fixed[product.inputs[1 - side]], side)
+            rows[k] = self.viewed(result, body.base(body.form.ys_out[k])[1])
+        return Results(carry, trips, rows).of_loop()
 
-    def _product(self, k: int, body: _Body, fixed: Mapping[Value, Value]) -> tuple[Node, int] | None:
-        """The product that is row `k`, and which of its operands changes from row to row."""
-        base, views = body.base(body.graph.outputs[k])
+    def _product(self, row: Value, body: _Body) -> tuple[Node, int] | None:
+        """The product that the row is, and which of its operands changes from row to row."""
+        base, views = body.base(row)
         node = body.made.get(base)
         if node is None or not _is_product(node) or any(body.reads[v] != 1 for v in _seen(base, views)):
             return None
         for side in (0, 1):
             operand = node.inputs[side]
-            room = operand in body.graph.outputs[body.carries :] or nbytes(operand) <= 2 * nbytes(base)
-            if room and node.inputs[1 - side] in fixed and operand not in fixed:
+            room = operand in body.form.ys_out or nbytes(operand) <= 2 * nbytes(base)
+            if room and node.inputs[1 - side] in body.fixed and operand not in body.fixed:
                 return node, side
         return None
 
@@ -320,7 +317,7 @@ class _Sum:
 
     @staticmethod
     def of(carry: int, body: _Body) -> _Sum | None:
-        old, new = body.graph.inputs[1 + carry], body.graph.outputs[carry]
+        old, new = body.form.carry_in[carry], body.form.carry_out[carry]
         terms = _terms(new, body)
         if body.reads[old] != 1 or body.reads[new] != 1 or old not in terms or old is new:
             return None
@@ -351,21 +348,23 @@ def _worth_moving(product: Node, body: _Body) -> bool:
     """Do the rows that would be written weigh less than the sum that is read and written in every iteration?"""
     if not _is_product(product):
         return False
-    there = {*body.rows, *body.graph.outputs[body.carries :]}
+    there = {*body.scanned, *body.form.ys_out}
     new = sum(nbytes(v) for v in (body.base(v)[0] for v in product.inputs) if v not in there)
     return new <= 2 * nbytes(product.outputs[0])
 
 
-def _adding(body: Graph, sums: Sequence[_Sum]) -> tuple[Graph, dict[Value, Value]]:
-    """A copy of the body in which the carries of these sums add the rest alone, and its values by the body's."""
+def _adding(loop: LoopForm, sums: Sequence[_Sum]) -> tuple[Graph, dict[Value, Value]]:
+    """A copy of the loop's body in which the carries of these sums add the rest alone, and its values by the body's."""
+    body = loop.body
     copy = Graph(body.name, guards=body.guards, finished=True)
     env = {v: copy.add_input(v.spec) for v in body.inputs}
     for n in body.nodes:
         copy.add_copy(n, env)
-    copy.outputs = [env[v] for v in body.outputs]
+    carry = [env[v] for v in loop.carry_out]
     for s in sums:
-        total = copy.inputs[1 + s.carry]
+        total = env[loop.carry_in[s.carry]]
         for term in s.rest:
             total = copy.add(ops.add, (total, env[term]), {}, (term.spec,))[0]
-        copy.outputs[s.carry] = total
+        carry[s.carry] = total
+    copy.outputs = Results(carry, None, [env[v] for v in loop.ys_out]).of_body()
     return copy, env

@@ -8,9 +8,10 @@ kept carries among it, is dropped. Knows nothing of gradients: any loop over the
 
 from __future__ import annotations
 
-from ..core.graph import Graph, Node, Value
+from ..core.forms import BranchForm
+from ..core.graph import Graph, Node, Value, regions
+from ..core.loop_form import LoopForm
 from ..core.prune import prune
-from ..ops.regions import loop_parts
 from .builder import LOCAL_ELEMENTS
 from .keep import (
     CYCLES_PER_BYTE,
@@ -26,7 +27,7 @@ from .keep import (
 )
 from .matching import Matcher, size_atoms, whole_copy
 from .report import REWRITES, fired, wants
-from .rows import reading, rows_of, writing
+from .rows import reading, writing
 
 #: Bytes that the rows added to one loop may take altogether; beyond, the work is done again.
 LARGEST = 256 * 2**20
@@ -40,9 +41,8 @@ def save_residuals(graph: Graph) -> Graph:
 
 
 def _has_loops(graph: Graph) -> bool:
-    return any(n.op.name == "loop" for n in graph.nodes) or any(
-        isinstance(a, Graph) and _has_loops(a) for n in graph.nodes for a in n.attrs.values()
-    )
+    holding = [n for n in graph.nodes if n.op.runs_graphs]
+    return any(LoopForm.of(n) is not None or any(map(_has_loops, regions(n.attrs))) for n in holding)
 
 
 class _Residuals:
@@ -63,28 +63,29 @@ class _Residuals:
                 node.attrs = {
                     k: save_residuals(a) if isinstance(a, Graph) else a for k, a in node.attrs.items()
                 }
-            if node.op.name == "loop":
-                self._add_loop(len(new.nodes) - 1)
+            loop = LoopForm.of(node)
+            if loop is not None:
+                self._add_loop(len(new.nodes) - 1, loop)
         new.outputs = [env[v] for v in self.old.outputs]
         return new
 
-    def _add_loop(self, position: int) -> None:
+    def _add_loop(self, position: int, loop: LoopForm) -> None:
         """Serve the loop at `position` from every loop whose rows it reads."""
         nodes = self.new.nodes
-        rows = loop_parts(nodes[position].inputs, nodes[position].attrs)[2]
-        for earlier in sorted({self.loops[v] for v in rows if v in self.loops}):
-            found = _Pair(self.new, nodes[earlier], nodes[position]).joined()
+        for at in sorted({self.loops[v] for v in loop.xs if v in self.loops}):
+            earlier = LoopForm.of(nodes[at])
+            assert earlier is not None
+            found = _Pair(self.new, earlier, loop).joined()
             if found is not None:
                 if wants(REWRITES):
                     fired(save_residuals, nodes[position].location)
-                nodes[earlier], nodes[position] = found
-                self._note_rows(earlier)
-        self._note_rows(position)
-
-    def _note_rows(self, position: int) -> None:
-        node = self.new.nodes[position]
-        for v in node.outputs[node.attrs["carries"] + 1 :]:
-            self.loops[v] = position
+                earlier, loop = found
+                nodes[at], nodes[position] = (
+                    earlier.node(nodes[at].location),
+                    loop.node(nodes[position].location),
+                )
+                self.loops.update(dict.fromkeys(earlier.ys, at))
+        self.loops.update(dict.fromkeys(loop.ys, position))
 
 
 class _Pair:
@@ -93,14 +94,14 @@ class _Pair:
     `image` maps values of the later body to the equal values of the earlier body in the iteration of the same row.
     """
 
-    def __init__(self, graph: Graph, earlier: Node, later: Node):
-        self.graph, self.earlier, self.later = graph, earlier, later
-        self.before = whole_copy(earlier.attrs["body"])
-        self.after: Graph = later.attrs["body"]
+    def __init__(self, graph: Graph, earlier: LoopForm, later: LoopForm):
+        self.graph, self.unchanged, self.later = graph, earlier, later
+        self.earlier = earlier.replace(body=whole_copy(earlier.body))
+        self.before, self.after = self.earlier.body, later.body
         self.image: dict[Value, Value] = {}
         self.shared: list[Node] = []
 
-    def joined(self) -> tuple[Node, Node] | None:
+    def joined(self) -> tuple[LoopForm, LoopForm] | None:
         """Both loops, the earlier with more rows and the later reading them, or None where nothing is gained."""
         if not _same_trips(self.earlier, self.later) or not may_keep(self.earlier):
             return None
@@ -108,33 +109,33 @@ class _Pair:
         self._match()
         kept = values_to_keep(inputs, self.shared, self._needed(), _keep_cost, _repeat_cost)
         saved = [v for n in self.shared for v in n.outputs if v in kept]
-        c = self.earlier.attrs["carries"]
-        stacks = dict(zip(self.before.outputs[c:], self.earlier.outputs[c + 1 :], strict=True))
+        earlier = self.earlier
+        stacks = dict(zip(earlier.ys_out, earlier.ys, strict=True))
         added = list(dict.fromkeys(w for w in (self.image[v] for v in saved) if w not in stacks))
-        length = rows_of(self.earlier)
+        length = earlier.rows
         if not saved or length is None or sum(map(nbytes, added)) * usual(length) > LARGEST:
             return None
-        earlier = writing(self.earlier, self.before, added, self.graph) if added else self.earlier
-        stacks.update(zip(added, earlier.outputs[len(self.earlier.outputs) :], strict=True))
-        return earlier, reading(self.later, {v: stacks[self.image[v]] for v in saved})
+        joined = writing(earlier, self.before, added, self.graph) if added else self.unchanged
+        stacks.update(zip(added, joined.ys[len(earlier.ys) :], strict=True))
+        return joined, reading(self.later, {v: stacks[self.image[v]] for v in saved})
 
     # ---- what is equal -----------------------------------------------------------------------------------
 
     def _inputs(self) -> dict[Value, float]:
         """The inputs of the later body that the earlier one has too, with the cost of reading them."""
-        c, first = self.earlier.attrs["carries"], 1 + self.later.attrs["carries"]
-        _, _, xs, captured = loop_parts(self.earlier.inputs, self.earlier.attrs)
-        _, _, rows, more = loop_parts(self.later.inputs, self.later.attrs)
-        stacked = dict(zip(self.earlier.outputs[c + 1 :], self.before.outputs[c:], strict=True))
-        scanned = dict(zip(xs, self.before.inputs[1 + c :], strict=False))
-        held = dict(zip(captured, self.before.inputs[1 + c + len(xs) :], strict=True))
-        inputs = self.after.inputs
-        self.image[inputs[0]] = self.before.inputs[0]
-        self.image.update((v, stacked[u]) for v, u in zip(inputs[first:], rows, strict=False) if u in stacked)
+        earlier, later = self.earlier, self.later
+        stacked = dict(zip(earlier.ys, earlier.ys_out, strict=True))
+        scanned = dict(zip(earlier.xs, earlier.xs_in, strict=True))
+        held = dict(zip(earlier.consts, earlier.consts_in, strict=True))
+        read, used = (
+            list(zip(later.xs_in, later.xs, strict=True)),
+            zip(later.consts_in, later.consts, strict=True),
+        )
+        self.image[later.index_in] = earlier.index_in
+        self.image.update((v, stacked[u]) for v, u in read if u in stacked)
         costs = {v: nbytes(v) * CYCLES_PER_BYTE for v in self.image}
-        self.image.update((v, scanned[u]) for v, u in zip(inputs[first:], rows, strict=False) if u in scanned)
-        captures = inputs[first + len(rows) :]
-        self.image.update((v, held[u]) for v, u in zip(captures, more, strict=True) if u in held)
+        self.image.update((v, scanned[u]) for v, u in read if u in scanned)
+        self.image.update((v, held[u]) for v, u in used if u in held)
         return {v: costs.get(v, held_cost(v)) for v in self.image}
 
     def _match(self) -> None:
@@ -155,11 +156,11 @@ class _Pair:
         return needed
 
 
-def _same_trips(earlier: Node, later: Node) -> bool:
+def _same_trips(earlier: LoopForm, later: LoopForm) -> bool:
     """Does the later loop run once for every row of the earlier?"""
-    if later.attrs["counted"]:
-        return later.inputs[0] is earlier.outputs[earlier.attrs["carries"]]
-    return later.attrs["length"] is not None and later.attrs["length"] == earlier.attrs["length"]
+    if later.count is not None:
+        return later.count is earlier.trips
+    return later.length is not None and later.length == earlier.length
 
 
 # ---- costs ----------------------------------------------------------------------------------------------
@@ -179,8 +180,9 @@ def _keep_cost(node: Node, v: Value) -> float:
 
 def _repeat_cost(node: Node) -> float:
     """Products and reductions of few elements, and branches, are repeated at their cost."""
-    if node.op.name == "cond":
-        return max(sum(map(_repeat_cost, node.attrs[k].nodes)) for k in ("then", "orelse"))
+    branch = BranchForm.of(node)
+    if branch is not None:
+        return max(sum(map(_repeat_cost, graph.nodes)) for graph in branch.graphs)
     small = all(elements(v) <= LOCAL_ELEMENTS for v in (*node.inputs, *node.outputs))
     if node.op.runs_graphs or "effect" in node.op.traits or not small:
         return repeat_cost(node)

@@ -14,7 +14,9 @@ import numpy as np
 
 from ..core import settings
 from ..core.dispatch import in_place_of, state
+from ..core.forms import CallForm, CustomForm
 from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
+from ..core.loop_form import LoopForm
 from ..core.op import Op, ops
 from ..core.prune import prune
 from ..core.spec import TensorSpec
@@ -70,11 +72,7 @@ class Rewriter:
             env.update(zip(node.outputs, self.node(node, inputs), strict=True))
 
     def node(self, node: Node, inputs: tuple[Value, ...]) -> Sequence[Value]:
-        inner = node.attrs.get("graph") if node.op.name == "call" else None
-        if node.op.name == "custom" and self.final:
-            inner = node.attrs["body"]
-        if self.final and isinstance(node.op.lower, Expand):
-            inner = expanded(node)
+        inner = self.inlined(node)
         if inner is not None:
             self.tell(Rewriter.node, "written in place", node.op)
             env = dict(zip(inner.inputs, inputs, strict=True))
@@ -83,10 +81,19 @@ class Rewriter:
         attrs: Mapping[str, Any] = node.attrs
         if node.op.runs_graphs:
             attrs = {k: simplify(v, self.final) if isinstance(v, Graph) else v for k, v in attrs.items()}
-            if node.op.name == "loop":
-                attrs, inputs = self.hoist(attrs, inputs)
+            if LoopForm.of(node) is not None:
+                attrs, inputs = self.hoist(LoopForm(inputs, attrs))
         specs = tuple([v.spec for v in node.outputs])
         return self.emit(node.op, inputs, attrs, specs)
+
+    def inlined(self, node: Node) -> Graph | None:
+        """The graph that is written in place of the node, if one is."""
+        if node.op.runs_graphs:
+            if (call := CallForm.of(node)) is not None:
+                return call.graph
+            if self.final and (custom := CustomForm.of(node)) is not None:
+                return custom.body
+        return expanded(node) if self.final and isinstance(node.op.lower, Expand) else None
 
     def emit(
         self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]
@@ -185,17 +192,12 @@ class Rewriter:
 
     # ---- loop invariants ---------------------------------------------------------------------------------
 
-    def hoist(
-        self, attrs: Mapping[str, Any], inputs: tuple[Value, ...]
-    ) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
-        """Move what the body computes from its captures alone in front of the loop."""
-        body: Graph = attrs["body"]
-        fixed = 1 + attrs["carries"] + attrs["rows"]
-        start = int(attrs["counted"]) + attrs["carries"] + attrs["rows"]
-        outside = dict(zip(body.inputs[fixed:], inputs[start:], strict=True))
+    def hoist(self, loop: LoopForm) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
+        """Move what the body computes from its consts alone in front of the loop; its attributes and inputs."""
+        outside = dict(zip(loop.consts_in, loop.consts, strict=True))
         moved: dict[Value, Value] = {}
         bound: set[str] = set()  # sizes that are known in the body only
-        for node in body.nodes:
+        for node in loop.body.nodes:
             for row in binding_rows(node)[:1]:
                 note_sizes(row.spec.shape[:1], bound)
             if all(v in outside for v in node.inputs) and _may_move(node, bound):
@@ -209,14 +211,13 @@ class Rewriter:
                 if node.inputs:  # a literal is made where it is used
                     self.tell(Rewriter.hoist, "loop invariant", node.op)
                     moved.update(zip(node.outputs, found, strict=True))
-        if not moved:
-            return attrs, inputs
-        return self.captured(attrs, body, moved, inputs)
+        if moved:
+            loop = self.captured(loop, moved)
+        return loop.attrs, tuple(loop.inputs)
 
-    def captured(
-        self, attrs: Mapping[str, Any], body: Graph, moved: Mapping[Value, Value], inputs: tuple[Value, ...]
-    ) -> tuple[Mapping[str, Any], tuple[Value, ...]]:
-        """The loop with `moved` values as further captures."""
+    def captured(self, loop: LoopForm, moved: Mapping[Value, Value]) -> LoopForm:
+        """The loop with `moved` values as further consts."""
+        body = loop.body
         copy = Graph(body.name, guards=body.guards, finished=True)
         env = {v: copy.add_input(v.spec) for v in body.inputs}
         env.update({v: copy.add_input(v.spec) for v in moved})
@@ -224,10 +225,10 @@ class Rewriter:
             if not any(v in moved for v in node.outputs):
                 copy.add_copy(node, env)
         copy.outputs = [env[v] for v in body.outputs]
-        cond = attrs["cond"]
+        cond = loop.cond
         if cond is not None:
             cond = _with_inputs(cond, [v.spec for v in moved])
-        return {**attrs, "body": copy, "cond": cond}, (*inputs, *moved.values())
+        return loop.replace(body=copy, cond=cond, consts=(*loop.consts, *moved.values()))
 
 
 def call_key(op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any]) -> tuple:

@@ -18,6 +18,7 @@ from .attributes import NotAdmitted, check_attributes, need
 from .dim import Assumptions, Size, substitute
 from .dispatch import apply, state
 from .graph import Graph, Node, Value, note_sizes
+from .loop_form import LoopForm
 from .op import Op, ops
 from .spec import TensorSpec
 from .tensor import Tensor
@@ -201,19 +202,15 @@ def _holds(test: Tensor, message: str) -> None:
 
 def _check_rows(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> None:
     """Every iteration has a row of each array that it reads: asserted when the loop runs, where it is not plain."""
-    first = int(attrs["counted"]) + attrs["carries"]
-    rows = inputs[first : first + attrs["rows"]]
-    numbers = [attrs[k] for k in ("carries", "rows")]
-    need(all(type(n) is int and n >= 0 for n in numbers), "a loop with a negative number of carries or rows")
-    need(
-        len(rows) == attrs["rows"] and all(t.shape for t in rows), "a loop that reads rows that are not there"
-    )
-    if attrs["length"] is not None or not rows:
+    need(LoopForm.fits(inputs, attrs), "a loop with more or fewer operands than it says")
+    loop = LoopForm(inputs, attrs)
+    need(all(t.shape for t in loop.xs), "a loop that reads rows that are not there")
+    if loop.length is not None or not loop.xs:
         return
-    need(attrs["counted"] is True, "a loop that reads rows until a condition fails")
-    need(inputs[0].shape == () and inputs[0].dtype == np.int64, "the count of a loop is an int64")
-    for size in dict.fromkeys(t.shape[0] for t in rows):
-        enough = ops.less_equal(inputs[0], ops.size_value(size=size))
+    need(loop.count is not None, "a loop that reads rows until a condition fails")
+    need(loop.count.shape == () and loop.count.dtype == np.int64, "the count of a loop is an int64")
+    for size in dict.fromkeys(t.shape[0] for t in loop.xs):
+        enough = ops.less_equal(loop.count, ops.size_value(size=size))
         _holds(enough, f"a loop reads more rows than the {size} there are")
 
 

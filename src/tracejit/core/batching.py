@@ -19,6 +19,7 @@ from .dim import Dim, Size
 from .dispatch import apply, as_tensor, interpreting, resuming, state
 from .errors import Location, ShapeError, TracejitError, as_explained, at
 from .graph import Graph, mentions, walk
+from .loop_form import LoopForm
 from .op import Op, ops
 from .spec import TensorSpec
 from .tensor import Tensor
@@ -243,16 +244,12 @@ def by_rows(op: Op, batch: Batch, behind: Sequence[Tensor], attrs: Mapping[str, 
     rows = [x for x, f in zip(behind, batch.flags, strict=True) if f]
     held = [x for x, f in zip(behind, batch.flags, strict=True) if not f]
 
-    def body(i: Tensor, *args: Tensor) -> tuple[Tensor, ...]:
-        row, whole = iter(args[: len(rows)]), iter(args[len(rows) :])
-        return _tuple(apply(op, tuple([next(row) if f else next(whole) for f in batch.flags]), attrs))
+    def body(i: Tensor, carry: tuple, xs: Sequence[Tensor], consts: Sequence[Tensor]) -> tuple[tuple, tuple]:
+        row, whole = iter(xs), iter(consts)
+        return (), _tuple(apply(op, tuple([next(row) if f else next(whole) for f in batch.flags]), attrs))
 
-    specs = [TensorSpec(x.shape[1:], x.dtype) for x in rows]
-    index = TensorSpec((), np.dtype(np.int64))
-    graph = closed(body, [index, *specs, *(x.spec for x in held)], f"{op.name}_of_lane")
-    loop = {"carries": 0, "rows": len(rows), "length": batch.size, "counted": False, "reverse": False}
-    found = apply(ops.loop, (*rows, *held), {**loop, "body": graph, "cond": None})
-    return found[1 : 1 + len(graph.outputs)]
+    names = (f"{op.name}_of_lane", "cond")
+    return tuple(LoopForm.written(body, (), rows, held, length=batch.size, names=names).apply().ys)
 
 
 def _tuple(found: Any) -> tuple:

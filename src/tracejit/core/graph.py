@@ -6,7 +6,7 @@ numbers, str, bool, None, dtype, Dim, tuple, Graph and Constant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -210,12 +210,9 @@ def _silent(graph: Graph) -> Graph:
     return copy
 
 
-def binding_rows(node: Node) -> tuple[Value, ...]:
-    """The stacked rows of a loop that is the first to know their number: one of them says what that size is."""
-    attrs = node.attrs
-    if node.op.name != "loop" or attrs["length"] is not None or attrs["rows"]:
-        return ()
-    return node.outputs[attrs["carries"] + 1 :]
+def binding_rows(node: Node) -> Sequence[Value]:
+    """The stacked rows of a node that is the first to know their number: one of them says what that size is."""
+    return () if node.op.binds is None else node.op.binds(node)
 
 
 def note_sizes(item: Any, sizes: set[str]) -> None:

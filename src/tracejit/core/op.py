@@ -131,6 +131,9 @@ class Op:
         For ops that hold graphs: by attribute, in order, ``(input specs, attrs) -> specs`` that the graph is run on.
     trim : callable, optional
         For ops that hold graphs: ``(node, live) -> node`` without the parts that no live value needs.
+    binds : callable, optional
+        ``(node) -> outputs`` whose first axis is a size that nobody knows before the node has run; one of them must
+        stay where that size is mentioned.
     over_rows : callable, optional
         For ops that only look at their input: ``(rows, attrs) -> attrs`` with which one looks in the same way at every
         row of an array of so many rows.
@@ -172,6 +175,7 @@ class Op:
     batch: Rule | None = None
     region_specs: Mapping[str, Rule] | None = None
     trim: Rule | None = None
+    binds: Rule | None = None
     over_rows: Rule | None = None
     size_rule: Rule | None = None
     work: Rule | None = None

@@ -5,9 +5,7 @@ A loop keeps a carry only if its last value, a live row, or the condition depend
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from .forms import BranchForm
 from .graph import (
     Graph,
     Node,
@@ -20,6 +18,7 @@ from .graph import (
     note_sizes,
     restricted,
 )
+from .loop_form import LoopForm
 
 
 def prune(graph: Graph) -> Graph:
@@ -65,78 +64,37 @@ def _settled(graph: Graph) -> Graph:
 
 
 def trim_loop(node: Node, live: set[Value]) -> Node:
-    """A loop with the carries, rows, captures and stacks that the live values depend on."""
-    attrs, body = node.attrs, node.attrs["body"]
-    c, m, counted = attrs["carries"], attrs["rows"], int(attrs["counted"])
-    ys = [k for k in range(len(body.outputs) - c) if node.outputs[c + 1 + k] in live]
-    cond = attrs["cond"]
-    tested = set() if cond is None else needed_inputs(cond, cond.outputs)
-    carries = {
-        k for k in range(c) if node.outputs[k] in live or (cond is not None and cond.inputs[k] in tested)
-    }
+    """A loop with the carries, xs, consts and ys that the live values depend on."""
+    loop = LoopForm(node.inputs, node.attrs, node.outputs)
+    ys = [k for k, v in enumerate(loop.ys) if v in live]
+    tested = set() if loop.cond is None else needed_inputs(loop.cond, loop.cond.outputs)
+    carry = {k for k, v in enumerate(loop.final) if v in live}
+    carry |= {k for k, v in enumerate(loop.cond_carry_in) if v in tested}
+    carry_in, carry_out, ys_out = loop.carry_in, loop.carry_out, loop.ys_out
     while True:
-        used = needed_inputs(body, [*(body.outputs[k] for k in carries), *(body.outputs[c + k] for k in ys)])
-        grown = carries | {k for k in range(c) if body.inputs[1 + k] in used}
-        if grown == carries:
+        used = needed_inputs(loop.body, [*(carry_out[k] for k in carry), *(ys_out[k] for k in ys)])
+        grown = carry | {k for k, v in enumerate(carry_in) if v in used}
+        if grown == carry:
             break
-        carries = grown
-    rows = [k for k in range(m) if body.inputs[1 + c + k] in used]
-    captured = [
-        k
-        for k in range(len(body.inputs) - 1 - c - m)
-        if body.inputs[1 + c + m + k] in used or (cond is not None and cond.inputs[c + k] in tested)
-    ]
-    if (
-        len(carries) == c
-        and len(rows) == m
-        and 1 + c + m + len(captured) == len(body.inputs)
-        and (len(ys) == len(body.outputs) - c)
-    ):
+        carry = grown
+    xs = [k for k, v in enumerate(loop.xs_in) if v in used]
+    in_test = {k for k, v in enumerate(loop.cond_consts_in) if v in tested}
+    consts = [k for k, v in enumerate(loop.consts_in) if v in used or k in in_test]
+    parts = (carry, xs, consts, ys)
+    if [len(p) for p in parts] == [len(loop.init), len(loop.xs), len(loop.consts), len(loop.ys)]:
         return node
-    if not rows and m and attrs["length"] is None and not counted and cond is None:
-        rows = [0]
-    return _loop_of(node, sorted(carries), rows, captured, ys)
-
-
-def _loop_of(node: Node, carries: list[int], rows: list[int], captured: list[int], ys: list[int]) -> Node:
-    """The loop with only the given parts."""
-    attrs, body = node.attrs, node.attrs["body"]
-    c, m, counted = attrs["carries"], attrs["rows"], int(attrs["counted"])
-    inputs = [0, *(1 + k for k in carries), *(1 + c + k for k in rows), *(1 + c + m + k for k in captured)]
-    new: dict[str, Any] = {
-        **attrs,
-        "carries": len(carries),
-        "rows": len(rows),
-        "body": restricted(body, inputs, [*carries, *(c + k for k in ys)]),
-    }
-    new.pop(
-        "kept", None
-    )  # said that the last ys are all the carries: differentiating it again adds them anew
-    if attrs["cond"] is not None:
-        new["cond"] = restricted(attrs["cond"], [*carries, *(c + k for k in captured)], [0])
-    operands = (
-        *node.inputs[:counted],
-        *(node.inputs[counted + k] for k in carries),
-        *(node.inputs[counted + c + k] for k in rows),
-        *(node.inputs[counted + c + m + k] for k in captured),
-    )
-    outputs = (*(node.outputs[k] for k in carries), node.outputs[c], *(node.outputs[c + 1 + k] for k in ys))
-    return Node(node.op, operands, new, outputs, node.location)
+    if not xs and loop.xs and loop.length is None and loop.count is None and loop.cond is None:
+        xs = [0]  # which says how often it runs
+    return loop.restricted(sorted(carry), xs, consts, ys).node(node.location)
 
 
 def trim_cond(node: Node, live: set[Value]) -> Node:
-    """A branch with the results that are live and the captures these depend on."""
-    then, orelse = node.attrs["then"], node.attrs["orelse"]
+    """A branch with the results that are live and the consts these depend on."""
+    branch = BranchForm(node.inputs, node.attrs, node.outputs)
     outputs = [k for k, v in enumerate(node.outputs) if v in live]
-    used = [needed_inputs(g, [g.outputs[k] for k in outputs]) for g in (then, orelse)]
-    captured = [
-        k for k in range(len(then.inputs)) if then.inputs[k] in used[0] or orelse.inputs[k] in used[1]
-    ]
-    if len(outputs) == len(node.outputs) and len(captured) == len(then.inputs):
+    used = [needed_inputs(g, [g.outputs[k] for k in outputs]) for g in branch.graphs]
+    pairs = enumerate(zip(branch.then.inputs, branch.orelse.inputs, strict=True))
+    consts = [k for k, (a, b) in pairs if a in used[0] or b in used[1]]
+    if len(outputs) == len(node.outputs) and len(consts) == len(branch.consts):
         return node
-    attrs: Mapping[str, Any] = {
-        "then": restricted(then, captured, outputs),
-        "orelse": restricted(orelse, captured, outputs),
-    }
-    operands = (node.inputs[0], *(node.inputs[1 + k] for k in captured))
-    return Node(node.op, operands, attrs, tuple(node.outputs[k] for k in outputs), node.location)
+    return branch.restricted(consts, outputs).node(node.location)

@@ -3,66 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from ..core.dispatch import apply
-from ..core.op import ops
-from ..core.spec import TensorSpec
+from ..core.dim import Size
+from ..core.loop_form import INDEX as INDEX
+from ..core.loop_form import LoopForm, Parts, Results
 from ..core.tensor import Tensor
+from .memory import Policy
 from .regions import Region, share_captures
 from .variable import Variable
 
-INDEX = TensorSpec((), np.dtype(np.int64))
-
 
 def add_loop(
-    count: list[Tensor],
-    carry: list[Tensor],
-    rows: list[Tensor],
-    variables: Sequence[Variable],
     body: Region,
     test: Region | None,
-    attrs: dict[str, Any],
-) -> tuple[Tensor, ...]:
-    """Add a loop to the trace; returns its carries, trip count and stacks, Variables' carries apart."""
-    captured = share_captures(*((body, test) if test is not None else (body,)))
+    carry: Sequence[Tensor],
+    xs: Sequence[Tensor] = (),
+    variables: Sequence[Variable] = (),
+    *,
+    count: Tensor | None = None,
+    length: Size | None = None,
+    reverse: bool = False,
+    memory: Policy = "save",
+) -> Results:
+    """Add a loop to the trace; returns its results, Variables apart."""
+    consts = share_captures(*((body, test) if test is not None else (body,)))
     state = [v.current() for v in variables]
     for v in variables:
         v.announce()
     _order_outputs(body, len(carry), len(state))
-    _order_inputs(body, len(carry), len(rows), len(state))
-    found = apply(
-        ops.loop,
-        (*count, *carry, *state, *rows, *captured),
-        {
-            "carries": len(carry) + len(state),
-            "rows": len(rows),
-            "length": attrs["length"],
-            "counted": attrs["counted"],
-            "body": body.graph,
-            "cond": None if test is None else test.graph,
-            "reverse": attrs["reverse"],
-            **({"memory": attrs["memory"]} if "memory" in attrs else {}),
-        },
+    _order_inputs(body, len(carry), len(xs), len(state))
+    loop = LoopForm.make(
+        body.graph,
+        (*carry, *state),
+        xs,
+        consts,
+        cond=None if test is None else test.graph,
+        count=count,
+        length=length,
+        reverse=reverse,
+        memory=memory,
     )
-    n = len(carry)
-    for v, value in zip(variables, found[n : n + len(state)], strict=True):
+    found, n = loop.apply(), len(carry)
+    for v, value in zip(variables, found.carry[n:], strict=True):
         v.store(value)
-    return (*found[:n], *found[n + len(state) :])
+    return found._replace(carry=found.carry[:n])
 
 
 def _order_outputs(body: Region, carries: int, state: int) -> None:
-    """The region returns (carries, ys, state); a loop's body (carries, state, ys)."""
+    """The region returns (carries, ys, state): in a loop's body Variables are carries."""
     outs = body.graph.outputs
     end = len(outs) - state
-    body.graph.outputs = [*outs[:carries], *outs[end:], *outs[carries:end]]
+    body.graph.outputs = Results([*outs[:carries], *outs[end:]], None, outs[carries:end]).of_body()
 
 
-def _order_inputs(body: Region, carries: int, rows: int, state: int) -> None:
-    """The region takes (i, carries, rows, state, captured); a loop's body (i, carries, state, rows, captured)."""
-    ins = body.graph.inputs
-    a = 1 + carries
-    b = a + rows
-    body.graph.inputs = [*ins[:a], *ins[b : b + state], *ins[a:b], *ins[b + state :]]
+def _order_inputs(body: Region, carries: int, xs: int, state: int) -> None:
+    """The region takes (i, carries, rows, state, captured): in a loop's body Variables are carries."""
+    i, *ins = body.graph.inputs
+    a = carries + xs
+    b = a + state
+    parts = Parts([*ins[:carries], *ins[a:b]], ins[carries:a], ins[b:])
+    body.graph.inputs = list(parts.of_body(i))

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.depth import too_deep
 from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import TracejitError, at, user_location
+from ..core.forms import RecomputedForm
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.trace import trace
@@ -89,4 +90,4 @@ def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> 
             f"instead{at(user_location())}"
         )
     outer = (*given.values(), *traced.captured, *(h.owner.__tensor__() for h in traced.held))
-    return unflatten(returned[0], list(apply(ops.recomputed, outer, {"graph": traced.graph})))
+    return unflatten(returned[0], list(RecomputedForm.make(outer, traced.graph).apply()))

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.dispatch import apply, as_tensor
 from ..core.errors import ShapeError, at, user_location
+from ..core.forms import BranchForm
 from ..core.op import ops
 from .autograph.reachable import attempt_with
 from .carried_numbers import takes
@@ -79,9 +80,8 @@ def cond(
     captured = share_captures(*both)
     for v in variables:
         v.announce()
-    found = apply(
-        ops.cond, (as_tensor(pred), *tensors, *captured), {"then": both[0].graph, "orelse": both[1].graph}
-    )
+    then, orelse = (side.graph for side in both)
+    found = BranchForm.make(as_tensor(pred), (*tensors, *captured), then, orelse).apply()
     for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
         v.store(value)
     return unflatten(both[0].structure, list(found))

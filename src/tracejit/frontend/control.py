@@ -7,6 +7,7 @@ graphs: tensors and Variables of the surroundings may be used in them, and Varia
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ..core.dim import Dim, Size, known, same
 from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ..core.loop_form import Results
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -22,7 +24,7 @@ from ..ops.shape import stack
 from ..runtime import watch
 from .adding_loops import INDEX, add_loop
 from .carried_numbers import after_first, alike_numbers, first_state, settled
-from .memory import in_force
+from .memory import Policy, in_force
 from .regions import Region, assigned_in, check_carry
 from .structure import LEAF, Nest, Structure, flatten, text, unflatten
 from .variable import Variable, tracer
@@ -123,7 +125,7 @@ def _traced_while(
     leaves: list[Any],
     tensors: list[Tensor],
     limit: Any,
-    memory: dict[str, Any],
+    memory: Policy,
 ) -> list[Tensor]:
     count = len(tensors)
     if limit is not None:
@@ -154,9 +156,7 @@ def _traced_while(
     (test,) = tests
     if carried:
         del test.graph.outputs[1:]
-    attrs = {"length": None, "counted": False, "reverse": False, **memory}
-    found = add_loop([], tensors, [], carried, body, test, attrs)
-    return list(found[:count])
+    return list(add_loop(body, test, tensors, variables=carried, memory=memory).carry[:count])
 
 
 def _counting(cond: Callable[..., Any], step: Callable[..., Any], end: Tensor) -> tuple[Callable, Callable]:
@@ -252,24 +252,22 @@ def fori_loop(
 
     region, carry, variables = settled((body,), leaves, carry, trace_body, check)
     count, length = _trips(lower, upper, start)
-    attrs = {"length": length, "counted": bool(count), "reverse": False, **policy}
-    return unflatten(
-        structure, list(add_loop(count, carry, [], variables, region, None, attrs)[: len(carry)])
-    )
+    found = add_loop(region, None, carry, variables=variables, count=count, length=length, memory=policy)
+    return unflatten(structure, list(found.carry))
 
 
-def _trips(lower: Any, upper: Any, start: Tensor) -> tuple[list[Tensor], Size | None]:
+def _trips(lower: Any, upper: Any, start: Tensor) -> tuple[Tensor | None, Size | None]:
     """The number of iterations: as a tensor, or as a size that is known while tracing."""
     if isinstance(lower, int) and isinstance(upper, int):
-        return [], max(upper - lower, 0)
+        return None, max(upper - lower, 0)
     if isinstance(upper, Dim) and lower == 0:
-        return [], upper
+        return None, upper
     end = (
         ops.size_value(size=upper)
         if isinstance(upper, Dim)
         else ops.cast(as_tensor(upper), dtype=INDEX.dtype)
     )
-    return [ops.maximum(end - start, as_tensor(np.int64(0)))], None
+    return ops.maximum(end - start, as_tensor(np.int64(0))), None
 
 
 def scan(
@@ -299,8 +297,8 @@ def scan(
     size = _scan_length(rows, length)
     if tracer() is None and size:
         return _eager_scan(f, structure, leaves, carry, row_structure, rows, known(size), reverse)
-    attrs = {"length": size, "counted": False, "reverse": reverse, **policy}
-    return _traced_scan(f, structure, leaves, carry, row_structure, rows, attrs)
+    add = partial(add_loop, length=size, reverse=reverse, memory=policy)
+    return _traced_scan(f, structure, leaves, carry, row_structure, rows, add)
 
 
 def _scan_length(rows: list[Tensor], length: Any) -> Size:
@@ -361,7 +359,7 @@ def _traced_scan(
     carry: list[Tensor],
     row_structure: Structure,
     rows: list[Tensor],
-    attrs: dict[str, Any],
+    add: Callable[..., Results],
 ) -> tuple[Any, Any]:
     row_specs = [TensorSpec(r.shape[1:], r.dtype) for r in rows]
     whole, of = _indexed(Nest(tuple, (), (structure, row_structure))), object()
@@ -378,6 +376,5 @@ def _traced_scan(
 
     body, carry, variables = settled((f,), leaves, carry, trace_body, check)
     y_structure = _children(body.structure)[1]
-    found = add_loop([], carry, rows, variables, body, None, attrs)
-    n = len(carry)
-    return unflatten(structure, found[:n]), unflatten(y_structure, found[n + 1 :])
+    found = add(body, None, carry, rows, variables)
+    return unflatten(structure, found.carry), unflatten(y_structure, found.ys)

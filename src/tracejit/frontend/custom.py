@@ -18,6 +18,7 @@ from ..core.backprop import NoGradient
 from ..core.dim import same
 from ..core.dispatch import Record, apply, as_tensor, pausing, recording, state
 from ..core.errors import GradientError, Location, TracejitError, at, user_location
+from ..core.forms import CustomForm, OwnValueForm
 from ..core.graph import Graph, restricted
 from ..core.op import Joint, Op, ops
 from ..core.scattered import dense
@@ -144,7 +145,7 @@ class _Watcher:
 
 def _rule_of(record: Record, gs: list, needs: list[bool]) -> list:
     seeds = [_zeros(y.spec) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]
-    return record.attrs["rule"](seeds)
+    return record.attrs["gradient"](seeds)
 
 
 def _no_forward(record: Record, tangents: list) -> list:
@@ -187,7 +188,7 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
     record = Record(
         CUSTOM,
         shells,
-        {"rule": rule, "name": f.__name__},
+        {"gradient": rule, "name": f.__name__},
         tuple(map(without_value, outputs)),
         user_location(),
     )
@@ -307,10 +308,10 @@ class _Call:
         )
         outer = (*self.tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
         _in_order(self.rule, self.connected, count, self.variables, traced.held)
-        attrs = {"body": traced.graph, "rule": self.rule, "outputs": len(self.specs), "connected": connected}
+        form = CustomForm.make(outer, traced.graph, self.rule, len(self.specs), connected)
         if self.used:
-            attrs |= {"level": self.level, "arguments": count}
-        return unflatten(self.structure, apply(ops.custom, outer, attrs)[: len(self.specs)])
+            form = form.replace(level=self.level, arguments=count)
+        return unflatten(self.structure, form.split(form.apply())[0])
 
     def _body(self, *xs: Tensor) -> list[Tensor]:
         watcher = _Watcher()
@@ -350,8 +351,7 @@ class _Call:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
         graph = self.value.graph()
         held = [*self.value.captured, *(v.__tensor__() for v in self.value.owners)]
-        attrs = {"body": graph, "level": self.level, "arguments": len(tensors)}
-        return unflatten(self.structure, list(apply(ops.own_value, (*tensors, *held), attrs)))
+        return unflatten(self.structure, list(OwnValueForm.make(tensors, held, graph, self.level).apply()))
 
 
 class _SoFar:

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.dim import same
 from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import GradientError, TracejitError, at, user_location
+from ..core.forms import OwnValueForm, TangentsForm
 from ..core.graph import restricted
 from ..core.op import ops
 from ..core.spec import TensorSpec
@@ -152,16 +153,16 @@ class _Call:
                 f"value instead{at(user_location())}"
             )
         held = share_captures(body, rule)
-        attrs = {"body": body.graph, "rule": rule.graph, "arguments": len(specs)}
-        if self.used:
-            attrs["level"] = self.level
-        return unflatten(self.returned, list(apply(ops.custom_tangents, (*self.tensors, *held), attrs)))
+        level = self.level if self.used else None
+        form = TangentsForm.make(self.tensors, held, body.graph, rule.graph, level)
+        return unflatten(self.returned, list(form.apply()))
 
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
         held = [x.__tensor__() if isinstance(x, Variable) else x for x in self.captured]
-        attrs = {"body": self.plain, "level": self.level, "arguments": len(tensors)}
-        return unflatten(self.returned, list(apply(ops.own_value, (*tensors, *held), attrs)))
+        return unflatten(
+            self.returned, list(OwnValueForm.make(tensors, held, self.plain, self.level).apply())
+        )
 
     def _nest(self, tensors: Sequence[Tensor]) -> tuple:
         take = iter(tensors)

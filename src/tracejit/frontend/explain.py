@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import Location
+from ..core.forms import CallForm
 from ..core.graph import Graph
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -202,10 +203,10 @@ def _blocked(step: Step, slopes: dict[int, Step | None]) -> Explanation:
     before = slopes[step.inputs[entries[0]]]
     nearest = "" if before is None else f"the result of {before.op} at {_place(before.location)}"
     op = step.op
-    if op.name == "call":
-        inner = _inside(step.attrs["graph"], entries)
-        if inner is not None:
-            return inner
+    call = CallForm.of(step)
+    inner = None if call is None else _inside(call.graph, entries)
+    if inner is not None:
+        return inner
     if "takes_out" in op.traits:
         text = "what depends on the source was converted to a Python number here"
         return Explanation("numpy", text, step.location, nearest)

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import Location
+from ..core.forms import BranchForm, CallForm, CustomForm
 from ..core.graph import Graph, Node
+from ..core.loop_form import LoopForm, Results
 from ..core.op import ops
-from ..ops.regions import loop_parts
 from .recording import carries
 
 
@@ -64,27 +65,26 @@ def flows(graph: Graph, inputs: Sequence[Flow]) -> list[Flow]:
 
 def call_flows(node: Node | Any, given: list[Flow]) -> list[Flow]:
     """The same for one call, a node or a record."""
-    name, attrs, count = node.op.name, node.attrs, len(node.outputs)
+    count = len(node.outputs)
     if "takes_out" in node.op.traits:
         return [Flow(False, node.location)] if given[0].carries else [Flow(False, given[0].lost)]
     if node.op is ops.read:
         value, handle = given  # reading starts a new history
         return [Flow(handle.carries, value.lost)]
-    if name == "call":
-        return _padded(flows(attrs["graph"], given), count)
-    if name == "cond":
-        return [
-            _either(a, b)
-            for a, b in zip(*(flows(attrs[k], given[1:]) for k in ("then", "orelse")), strict=True)
-        ]
-    if name == "loop":
-        return _padded(_loop_flows(attrs, given), count)
-    if name == "custom":  # what leaves comes back through its rule, which reads what the body keeps
-        k, found = attrs["outputs"], flows(attrs["body"], given)
-        all_ = _joined(given)
-        return [Flow(all_.carries, all_.lost) if i < k else f for i, f in enumerate(found)]
+    if (call := CallForm.of(node)) is not None:
+        return _padded(flows(call.graph, given), count)
+    if (branch := BranchForm.of(node)) is not None:
+        both = [flows(graph, branch.split(given)) for graph in branch.graphs]
+        return [_either(a, b) for a, b in zip(*both, strict=True)]
+    if (loop := LoopForm.of(node)) is not None:
+        return _padded(_loop_flows(loop, given), count)
     joined = _joined(given)
-    if joined.carries and joined.lost is None and any(map(takes_out, graphs_of(attrs))):
+    if (
+        custom := CustomForm.of(node)
+    ) is not None:  # its rule reads the residuals: what leaves comes back through it
+        results, residuals = custom.split(flows(custom.body, given))
+        return [*(joined for _ in results), *residuals]
+    if joined.carries and joined.lost is None and any(map(takes_out, graphs_of(node.attrs))):
         joined = Flow(True, node.location)
     through = any(f.carries and carries(node, i) for i, f in enumerate(given))
     return [Flow(through and v.spec.differentiable, joined.lost) for v in node.outputs]
@@ -95,16 +95,15 @@ def _padded(found: list[Flow], count: int) -> list[Flow]:
     return [*found, *[_joined(found)] * (count - len(found))]
 
 
-def _loop_flows(attrs: Any, given: list[Flow]) -> list[Flow]:
+def _loop_flows(loop: LoopForm, given: list[Flow]) -> list[Flow]:
     """A loop's carries are fed back until nothing changes."""
-    _, carry, xs, captured = loop_parts(given, attrs)
-    body, n = attrs["body"], attrs["carries"]
+    parts = loop.split(given)
     while True:
-        found = flows(body, [_NOTHING, *carry, *xs, *captured])
-        after = [_either(a, b) for a, b in zip(carry, found[:n], strict=True)]
-        if after == list(carry):
-            return [*after, _NOTHING, *found[n:]]
-        carry = after
+        found = loop.split_rows(flows(loop.body, parts.of_body(_NOTHING)))
+        after = [_either(a, b) for a, b in zip(parts.carry, found.carry, strict=True)]
+        if after == list(parts.carry):
+            return Results(after, _NOTHING, found.ys).of_loop()
+        parts = parts._replace(carry=after)
 
 
 def _either(a: Flow, b: Flow) -> Flow:

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.backprop import gradient_graph
-from ..core.dim import Size, evaluate
+from ..core.dim import evaluate
 from ..core.errors import Location, at, user_location
 from ..core.graph import Graph, Node, Value, restricted, walk
+from ..core.loop_form import LoopForm, LoopGradientForm
 from ..ops.reversal import reversal
 from ..ops.revolve import runs_again
 from .execution import executable
@@ -53,10 +54,9 @@ def policy(memory: Any) -> Policy:
     )
 
 
-def in_force(memory: Any = None) -> dict[str, Policy]:
-    """The attribute of a loop made here: its own policy, else that of the function being traced; none for "save"."""
-    found = _in_force.get() if memory is None else policy(memory)
-    return {} if found == "save" else {"memory": found}
+def in_force(memory: Any = None) -> Policy:
+    """The policy of a loop made here: its own, else that of the function being traced."""
+    return _in_force.get() if memory is None else policy(memory)
 
 
 @contextmanager
@@ -133,32 +133,41 @@ def report(graph: Graph, arrays: Sequence[np.ndarray], sizes: Mapping[str, int])
 
     Where the graph itself computes no gradient of a loop, that of the graph is meant.
     """
-    nodes = _of_gradients(graph)
-    if not nodes and any(n.op.name == "loop" for _, n in walk(graph)):
+    kept = _of_gradients(graph)
+    if not kept and any(LoopForm.of(n) is not None for _, n in walk(graph)):
         graph = gradient_graph(graph)[0]
-        nodes = _of_gradients(graph)
+        kept = _of_gradients(graph)
     outside = set(graph.nodes)
-    asked = [_count(n) for n in nodes if n in outside and n.attrs["length"] is None]
-    counts = iter(_values(graph, asked, arrays))
+    asked = [k.trips if k.node in outside and k.loop.length is None else None for k in kept]
+    counts = iter(_values(graph, [v for v in asked if v is not None], arrays))
     return [
-        _described(n, int(next(counts)) if n in outside and n.attrs["length"] is None else None, sizes)
-        for n in nodes
+        _described(k, None if v is None else int(next(counts)), sizes)
+        for k, v in zip(kept, asked, strict=True)
     ]
 
 
-def _of_gradients(graph: Graph) -> list[Node]:
-    """The loops whose carries are kept for a gradient, and the gradients that keep few."""
-    found: list[Node] = []
+class _Kept(NamedTuple):
+    """A loop whose carries are kept for a gradient, or a gradient that keeps few."""
+
+    node: Node
+    loop: LoopForm
+    gradient: LoopGradientForm | None
+
+    @property
+    def trips(self) -> Value:
+        """How often it runs, of one that no size says it of."""
+        return self.loop.trips if self.gradient is None else self.loop.count
+
+
+def _of_gradients(graph: Graph) -> list[_Kept]:
+    found: list[_Kept] = []
     for _, node in walk(graph):
-        if node.op.name == "loop_gradient":
-            found += [node, *_of_gradients(reversal(node.attrs).back)]
-        elif node.attrs.get("kept"):
-            found.append(node)
+        gradient, loop = LoopGradientForm.of(node), LoopForm.of(node)
+        if gradient is not None:
+            found += [_Kept(node, gradient.loop, gradient), *_of_gradients(reversal(gradient).back.body)]
+        elif loop is not None and loop.keeps_carries:
+            found.append(_Kept(node, loop, None))
     return found
-
-
-def _count(node: Node) -> Value:
-    return node.inputs[0] if node.op.name == "loop_gradient" else node.outputs[node.attrs["carries"]]
 
 
 def _values(graph: Graph, asked: list[Value], arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
@@ -169,15 +178,14 @@ def _values(graph: Graph, asked: list[Value], arrays: Sequence[np.ndarray]) -> S
     return executable(restricted(whole, range(len(arrays)), range(len(asked))))(list(arrays))
 
 
-def _described(node: Node, counted: int | None, sizes: Mapping[str, int]) -> LoopMemory:
-    attrs = node.attrs
-    length: Size | None = attrs["length"]
-    iterations = counted if length is None else evaluate(length, sizes)
-    if node.op.name == "loop":
-        carries = [v.spec for v in attrs["body"].inputs[1 : 1 + attrs["carries"]]]
+def _described(kept: _Kept, counted: int | None, sizes: Mapping[str, int]) -> LoopMemory:
+    loop, where = kept.loop, kept.node.location
+    iterations = counted if loop.length is None else evaluate(loop.length, sizes)
+    if kept.gradient is None:
+        carries = [v.spec for v in loop.carry_in]
         per_iteration = sum(evaluate(s.size, sizes) * s.dtype.itemsize for s in carries)
-        return LoopMemory(node.location, "save", per_iteration, None, iterations)
-    plan = reversal(attrs)
+        return LoopMemory(where, "save", per_iteration, None, iterations)
+    plan = reversal(kept.gradient)
     per_iteration = evaluate(plan.bytes_per_row, sizes) if plan.kept else 0
-    room = evaluate(plan.rows(attrs["memory"], length), sizes)
-    return LoopMemory(node.location, attrs["memory"], per_iteration, room, iterations)
+    room = evaluate(plan.rows(loop.memory, loop.length), sizes)
+    return LoopMemory(where, loop.memory, per_iteration, room, iterations)

@@ -13,6 +13,7 @@ from typing import Any
 from ..core.backprop import gradient_graph, input_cotangents
 from ..core.dispatch import Record
 from ..core.errors import TracejitError
+from ..core.forms import CallForm
 from ..core.graph import Graph
 from ..core.op import Joint
 from ..core.scattered import dense
@@ -151,8 +152,8 @@ def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
 def carries(step: Any, i: int) -> bool:
     """Does a cotangent flow from this call, a record or a step, to its i-th input?"""
     op = step.op
-    if op.name == "call":
-        return _call_carries(step, i)
+    if (call := CallForm.of(step)) is not None:
+        return _call_carries(call, i)
     if isinstance(op.vjp, Joint):
         return True
     rules = op.partial if op.partial is not None else op.vjp
@@ -161,11 +162,9 @@ def carries(step: Any, i: int) -> bool:
     return (rules[i] if len(rules) == len(step.inputs) else rules[0]) is not None
 
 
-def _call_carries(step: Any, i: int) -> bool:
-    if "backward" in step.attrs:
-        return step.attrs["connected"][i]
-    graph: Graph = step.attrs["graph"]
-    wanted = tuple(k == i for k in range(len(graph.inputs)))
-    if not graph.inputs[i].spec.differentiable:
-        return False
-    return gradient_graph(graph, wanted)[1][0]
+def _call_carries(call: CallForm, i: int) -> bool:
+    if call.backward is not None:
+        return call.connected[i]
+    inputs = call.graph.inputs
+    wanted = tuple(k == i for k in range(len(inputs)))
+    return inputs[i].spec.differentiable and gradient_graph(call.graph, wanted)[1][0]

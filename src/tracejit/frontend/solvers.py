@@ -14,6 +14,7 @@ import numpy as np
 from ..core.arrays import is_weak
 from ..core.dispatch import apply, as_tensor, pausing
 from ..core.errors import DtypeError, ShapeError, SymbolicValue, TracejitError, at, user_location
+from ..core.forms import ImplicitForm
 from ..core.graph import Graph
 from ..core.op import ops
 from ..core.spec import TensorSpec
@@ -218,13 +219,16 @@ class _Problem:
                 found = iterate(step, start, held, tolerance, int(limit), self.name)
             else:
                 found = self._by(solver, start, held)
-        attrs = {"direct": direct, "tolerance": tolerance, "limit": int(limit), "what": self.name}
-        outputs = apply(
-            ops.implicit,
-            (*found, *self.captured),
-            {"residual": residual, "unknowns": len(found), **attrs},
+        form = ImplicitForm.make(
+            found,
+            self.captured,
+            residual,
+            direct=direct,
+            tolerance=tolerance,
+            limit=int(limit),
+            what=self.name,
         )
-        return unflatten(self.structure, outputs)
+        return unflatten(self.structure, form.apply())
 
     def _tolerance(self) -> float:
         return max(float(np.finfo(x.dtype).eps) for x in self.start) ** 0.75

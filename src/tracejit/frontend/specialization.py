@@ -17,6 +17,7 @@ from ..core import settings
 from ..core.dim import Dim, assume, holds, substitute
 from ..core.dispatch import apply, as_tensor, state, tell
 from ..core.errors import DtypeError, TracejitError, at, user_location
+from ..core.forms import CallForm
 from ..core.graph import walk
 from ..core.op import ops
 from ..core.spec import TensorSpec
@@ -206,7 +207,7 @@ class Specialization:
         if tracer() is not None:  # written into the graph being traced: sizes have other names there
             outputs = replay(self.graph, inputs)
         else:
-            outputs = apply(ops.call, inputs, {"graph": self.graph})
+            outputs = CallForm.make(inputs, self.graph).apply()
             if outputs and takes_out(self.graph):
                 tell("inside", outputs[0])
         for variable, output in self._updates:

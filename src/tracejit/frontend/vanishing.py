@@ -15,6 +15,7 @@ import numpy as np
 from ..core.backprop import Listing, backprop
 from ..core.dispatch import Record, recording
 from ..core.errors import Location, TracejitError
+from ..core.forms import BranchForm, CallForm
 from ..core.graph import Graph
 from ..core.pushforward import output_tangents
 from ..core.scattered import dense
@@ -167,20 +168,21 @@ def _steps(
 
 def _at(record: Record, positions: list[int]) -> Finding:
     """The gradient vanishes in this record, on its way to the inputs at these positions."""
-    for graph, skipped in _inner(record):
-        inner = _inside(graph, record.inputs[skipped:], [i - skipped for i in positions if i >= skipped])
+    asked = [i in positions for i in range(len(record.inputs))]
+    for graph, inputs, chosen in _inner(record, asked):
+        inner = _inside(graph, inputs, [i for i, on in enumerate(chosen) if on])
         if inner is not None:
             return inner
     why = condition(record, positions)
     return Finding("zero", f"the gradient of {record.op} is zero: {why}", record.location)
 
 
-def _inner(record: Record) -> Iterator[tuple[Graph, int]]:
-    """The graph that a compiled function or a branch ran, with the number of inputs that are not the graph's."""
-    if record.op.name == "call":
-        yield whole(record.attrs["graph"]), 0
-    elif record.op.name == "cond":
-        yield record.attrs["then" if record.inputs[0].array else "orelse"], 1
+def _inner(record: Record, asked: Sequence[bool]) -> Iterator[tuple[Graph, Sequence[Tensor], Sequence[bool]]]:
+    """The graph that a compiled function or a branch ran, with what it was run on and which of that is asked for."""
+    if (call := CallForm.of(record)) is not None:
+        yield whole(call.graph), call.inputs, asked
+    elif (branch := BranchForm.of(record)) is not None:
+        yield branch.then if branch.pred.array else branch.orelse, branch.consts, branch.split(asked)
 
 
 def _inside(graph: Graph, inputs: Sequence[Tensor], positions: list[int]) -> Finding | None:

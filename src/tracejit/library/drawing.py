@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import Constant, Graph, Node, Value
+from ..core.loop_form import LoopForm, Parts, Results
 from ..core.spec import TensorSpec
 from .layout import Layout, Point, layout
 from .page import escape, page
@@ -179,20 +180,16 @@ def _head(node: Node, literals: dict[Value, str]) -> str:
 def _region_names(node: Node, key: str, region: Graph) -> tuple[list[str], str, list[str]]:
     """Names for a region's inputs, its title, names for its outputs."""
     numbered = [f"result {k}" for k in range(len(region.outputs))]
-    if node.op.name != "loop":
+    loop = LoopForm.of(node)
+    if loop is None:
         return [f"operand {k}" for k in range(len(region.inputs))], key, numbered
-    carries, rows = node.attrs["carries"], node.attrs["rows"]
-    names = [f"carry {k}" for k in range(carries)]
-    if key == "cond":
-        return [*names, *_outer(len(region.inputs) - carries)], "while", ["go on"]
-    names = ["i", *names, *(f"row {k}" for k in range(rows))]
-    written = (f"write row {k}" for k in range(len(numbered) - carries))
-    new = [*(f"next carry {k}" for k in range(carries)), *written]
-    return [*names, *_outer(len(region.inputs) - len(names))], "each iteration", new
-
-
-def _outer(count: int) -> Iterator[str]:
-    return (f"from outside {k}" for k in range(count))
+    named = [("carry", loop.init), ("row", loop.xs), ("from outside", loop.consts)]
+    names = Parts(*([f"{what} {k}" for k in range(len(part))] for what, part in named))
+    if region is loop.cond:
+        return list(names.of_cond()), "while", ["go on"]
+    new = [f"next {name}" for name in names.carry]
+    written = [f"write row {k}" for k in range(len(loop.ys_out))]
+    return list(names.of_body("i")), "each iteration", Results(new, None, written).of_body()
 
 
 def short(spec: TensorSpec) -> str:

@@ -8,161 +8,130 @@ may only be read by a loop that runs as often in each lane, as the backward of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, Ragged, Shared, batch_graph, closed, lane_specs
-from ..core.dispatch import apply, as_tensor
+from ..core.batching import Batch, Ragged, Shared, batch_graph, lane_specs
+from ..core.dispatch import as_tensor
 from ..core.graph import Graph
+from ..core.loop_form import INDEX, LoopForm, Parts, traced_body, traced_cond
 from ..core.op import ops
-from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay
 from .batch import any_of, moved
 from .batch_regions import harmless, sat_out, select, without_effects
-from .regions import INDEX, loop_parts
+
+#: ``(active, index, parts) -> carries, ys``: one iteration of the active lanes.
+Step = Callable[[Tensor, Tensor, Parts], tuple[list[Tensor], Sequence[Tensor]]]
 
 
-@dataclass
-class _Loop:
-    """The parts of a loop that is batched; scanned arrays with lanes have the lanes second."""
+class _Lanes:
+    """A loop that is batched, and which of its operands have lanes; scanned arrays have theirs second."""
 
-    size: Any
-    attrs: dict[str, Any]
-    count: list[Tensor]
-    init: list[Tensor]
-    rows: list[Tensor]
-    held: list[Tensor]
-    carried: list[bool]
-    scanned: list[bool]
-    captured: list[bool]
-
-    @property
-    def flags(self) -> list[bool]:
-        """Which inputs of the body have lanes."""
-        return [False, *self.carried, *self.scanned, *self.captured]
-
-    @property
-    def row_specs(self) -> list[TensorSpec]:
-        return [TensorSpec(x.shape[1:], x.dtype) for x in self.rows]
+    def __init__(self, size: Any, loop: LoopForm, flags: Parts):
+        self.size, self.loop, self.flags = size, loop, flags
 
     def body(self, forced: Sequence[bool] | None = None) -> tuple[Graph, tuple[bool, ...]]:
-        return batch_graph(self.attrs["body"], self.flags, self.size, forced)
+        return batch_graph(self.loop.body, self.flags.of_body(False), self.size, forced)
 
     def cond(self) -> tuple[Graph, bool]:
-        graph, (lanes,) = batch_graph(self.attrs["cond"], [*self.carried, *self.captured], self.size)
+        assert self.loop.cond is not None
+        graph, (lanes,) = batch_graph(self.loop.cond, self.flags.of_cond(), self.size)
         return graph, lanes
 
-    def spread_carries(self) -> None:
-        """Give every carry lanes."""
+    def spread(self, carried: Sequence[bool]) -> None:
+        """Give these carries lanes."""
         spread = Batch(self.size, ()).spread
-        self.init = [x if f else spread(x) for x, f in zip(self.init, self.carried, strict=True)]
-        self.carried = [True] * len(self.init)
+        triples = zip(self.loop.init, self.flags.carry, carried, strict=True)
+        self.loop = self.loop.replace(init=[spread(x) if f and not old else x for x, old, f in triples])
+        self.flags = self.flags._replace(carry=carried)
 
 
 def batch_loop(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...] | None:
     """One loop for all lanes."""
-    ragged = batch.counts or (None,) * len(inputs)
-    count, init, rows, held = (list(part) for part in loop_parts(inputs, attrs))
-    flags = [list(part) for part in loop_parts(batch.flags, attrs)]
-    counts = [list(part) for part in loop_parts(ragged, attrs)]
-    known = batch.rows(attrs["length"])
+    loop = LoopForm(inputs, attrs)
+    flags, counts = loop.split(batch.flags), loop.split(batch.counts or (None,) * len(inputs))
+    per_lane = loop.count is not None and batch.flags[0]
+    known = batch.rows(loop.length)
     if known is not None:
-        count, flags[0], attrs = [known.count], [True], {**attrs, "length": None, "counted": True}
-    if not _rows_are_there(count, flags[0], counts):
+        loop, per_lane = loop.replace(length=None, count=known.count), True
+    if not _rows_are_there(loop.count if per_lane else None, counts):
         return None
-    rows = [moved(x, 1, 0) if f else x for x, f in zip(rows, flags[2], strict=True)]
-    loop = _Loop(batch.size, attrs, count, init, rows, held, *flags[1:])
-    if flags[0] == [True]:
-        return _counted(loop, batch)
+    xs = [moved(x, 1, 0) if f else x for x, f in zip(loop.xs, flags.xs, strict=True)]
+    lanes = _Lanes(batch.size, loop.replace(xs=xs), flags)
+    if per_lane:
+        return _counted(lanes, batch)
     while True:
-        found = loop.body()[1]
-        grown = [a or b for a, b in zip(loop.carried, found, strict=False)]
-        if grown == loop.carried:
+        found = loop.split_rows(lanes.body()[1]).carry
+        grown = [a or b for a, b in zip(lanes.flags.carry, found, strict=True)]
+        if grown == list(lanes.flags.carry):
             break
-        spread = [new and not old for new, old in zip(grown, loop.carried, strict=True)]
-        loop.init = [batch.spread(x) if s else x for x, s in zip(loop.init, spread, strict=True)]
-        loop.carried = grown
-    if attrs["cond"] is not None and loop.cond()[1]:
-        return _while_any_goes_on(loop)
-    return _together(loop)
+        lanes.spread(grown)
+    if loop.cond is not None and lanes.cond()[1]:
+        return _while_any_goes_on(lanes)
+    return _together(lanes)
 
 
-def _rows_are_there(count: list[Tensor], own: list[bool], counts: list[list]) -> bool:
-    """Is every ragged input scanned by a loop that runs as often in each lane as the lane has rows?"""
-    init, rows, held = counts[1:]
-    if any(c is not None for c in (*init, *held)):
+def _rows_are_there(count: Tensor | None, counts: Parts) -> bool:
+    """Is every ragged operand scanned by a loop that runs as often in each lane, by `count`, as the lane has rows?"""
+    if any(c is not None for c in (*counts.carry, *counts.consts)):
         return False
-    there = [c for c in rows if c is not None]
-    return not there or (own == [True] and all(c is count[0] for c in there))
+    there = [c for c in counts.xs if c is not None]
+    return not there or (count is not None and all(c is count for c in there))
 
 
-def _together(loop: _Loop) -> tuple[Any, ...]:
+def _together(lanes: _Lanes) -> tuple[Any, ...]:
     """All lanes go round equally often."""
-    c = len(loop.init)
-    forced = [*loop.carried, *(False for _ in loop.attrs["body"].outputs[c:])]
-    body, lanes = loop.body(forced)
-    cond = None if loop.attrs["cond"] is None else loop.cond()[0]
-    found = apply(
-        ops.loop,
-        (*loop.count, *loop.init, *loop.rows, *loop.held),
-        {**loop.attrs, "body": body, "cond": cond},
-    )
-    carries = [y if f else Shared(y) for y, f in zip(found[:c], loop.carried, strict=True)]
-    stacks = [
-        moved(y, 1, 0) if f else Shared(y)
-        for y, f in zip(found[c + 1 : 1 + len(lanes)], lanes[c:], strict=True)
-    ]
-    return (*carries, Shared(found[c]), *stacks)
+    loop, carried = lanes.loop, lanes.flags.carry
+    body, flags = lanes.body([*carried, *(False for _ in loop.ys_out)])
+    found = loop.replace(body=body, cond=None if loop.cond is None else lanes.cond()[0]).apply()
+    carry = [y if f else Shared(y) for y, f in zip(found.carry, carried, strict=True)]
+    pairs = zip(found.ys, loop.split_rows(flags).ys, strict=True)
+    return (*carry, Shared(found.trips), *(moved(y, 1, 0) if f else Shared(y) for y, f in pairs))
 
 
-def _stepped(loop: _Loop) -> Any:
-    """``step(active, i, inputs) -> carries, stacked``: one iteration of the active lanes."""
-    body = without_effects(loop.attrs["body"])
-    everywhere, _ = loop.body([True] * len(body.outputs))
-    own = harmless(body, loop.flags)
-    c = len(loop.init)
+def _stepped(lanes: _Lanes) -> Step:
+    loop = lanes.loop
+    body = without_effects(loop.body)
+    everywhere, _ = lanes.body([True] * len(body.outputs))
+    own = harmless(body, lanes.flags.of_body(False))
 
-    def step(active: Tensor, i: Tensor, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        found = replay(everywhere, (i, *sat_out(active, inputs, loop.flags[1:], own)))
-        new = [select(active, y, x) for y, x in zip(found[:c], inputs[:c], strict=True)]
-        return new, list(found[c:])
+    def step(active: Tensor, i: Tensor, parts: Parts) -> tuple[list[Tensor], Sequence[Tensor]]:
+        inputs = sat_out(active, parts.flat(), lanes.flags.flat(), own)
+        found = loop.split_rows(replay(everywhere, (i, *inputs)))
+        new = [select(active, y, x) for y, x in zip(found.carry, parts.carry, strict=True)]
+        return new, found.ys
 
     return step
 
 
-def _while_any_goes_on(loop: _Loop) -> tuple[Any, ...]:
+def _while_any_goes_on(lanes: _Lanes) -> tuple[Any, ...]:
     """Each lane goes round as long as its own condition holds."""
-    loop.spread_carries()
-    c, m = len(loop.init), len(loop.rows)
-    cond, step = loop.cond()[0], _stepped(loop)
+    lanes.spread([True] * len(lanes.flags.carry))
+    loop, cond, step = lanes.loop, lanes.cond()[0], _stepped(lanes)
 
-    def body(i: Tensor, *args: Tensor) -> list[Tensor]:
-        carries, (active, done), rest = args[:c], args[c : c + 2], args[c + 2 :]
-        new, stacked = step(active, i, (*carries, *rest))
-        goes_on = ops.logical_and(active, replay(cond, (*new, *rest[m:]))[0])
-        return [*new, goes_on, ops.add(done, ops.cast(active, dtype=INDEX.dtype)), *stacked]
+    def goes_on(carry: Sequence[Tensor], consts: Sequence[Tensor]) -> Tensor:
+        return replay(cond, Parts(carry, (), consts).of_cond())[0]
 
-    def any_goes_on(*args: Tensor) -> list[Tensor]:
-        return [any_of(args[c])]
+    def body(
+        i: Tensor, carry: Sequence[Tensor], xs: Sequence[Tensor], consts: Sequence[Tensor]
+    ) -> tuple[list[Tensor], Sequence[Tensor]]:
+        *own, active, done = carry
+        new, ys = step(active, i, Parts(own, xs, consts))
+        still = ops.logical_and(active, goes_on(new, consts))
+        return [*new, still, ops.add(done, ops.cast(active, dtype=INDEX.dtype))], ys
 
-    start = (*loop.init, replay(cond, (*loop.init, *loop.held))[0], _zeros(loop.size))
-    carried, held = [x.spec for x in start], [x.spec for x in loop.held]
-    found = apply(
-        ops.loop,
-        (*start, *loop.rows, *loop.held),
-        {
-            **{k: v for k, v in loop.attrs.items() if k != "kept"},
-            "carries": c + 2,
-            "body": closed(body, [INDEX, *carried, *loop.row_specs, *held], loop.attrs["body"].name),
-            "cond": closed(any_goes_on, [*carried, *held], loop.attrs["cond"].name),
-        },
-    )
-    done, trips, *stacks = found[c + 1 : c + 3 + len(loop.attrs["body"].outputs) - c]
-    return (*found[:c], done, *(Ragged(moved(y, 1, 0), done, trips) for y in stacks))
+    start = loop.replace(init=(*loop.init, goes_on(loop.init, loop.consts), _zeros(lanes.size)))
+    assert loop.cond is not None
+    found = start.replace(
+        body=traced_body(body, start.specs, loop.body.name),
+        cond=traced_cond(lambda carry, consts: any_of(carry[-2]), start.specs, loop.cond.name),
+        keeps_carries=False,
+    ).apply()
+    *carry, _, done = found.carry
+    return (*carry, done, *(Ragged(moved(y, 1, 0), done, found.trips) for y in found.ys))
 
 
 def _zeros(size: Any) -> Tensor:
@@ -174,29 +143,21 @@ def _longest(counts: Tensor) -> Tensor:
     return ops.maximum(ops.reduce_max(counts, axis=(0,)), as_tensor(np.int64(0)))
 
 
-def _counted(loop: _Loop, batch: Batch) -> tuple[Any, ...]:
+def _counted(lanes: _Lanes, batch: Batch) -> tuple[Any, ...]:
     """Each lane goes round its own number of times; the iterations of a lane are the first of all."""
-    loop.spread_carries()
-    c = len(loop.init)
-    step = _stepped(loop)
-    counts = loop.count[0]
-    known = next((r for r in (batch.ragged or {}).values() if r.count is counts), None)
-    done = ops.maximum(counts, as_tensor(np.int64(0))) if known is None else counts
+    lanes.spread([True] * len(lanes.flags.carry))
+    loop, step = lanes.loop, _stepped(lanes)
+    known = next((r for r in (batch.ragged or {}).values() if r.count is loop.count), None)
+    done = ops.maximum(loop.count, as_tensor(np.int64(0))) if known is None else loop.count
     longest = _longest(done) if known is None else known.longest
 
-    def body(i: Tensor, *args: Tensor) -> list[Tensor]:
-        new, stacked = step(ops.less(i, args[-1]), i, args[:-1])
-        return [*new, *stacked]
+    def body(
+        i: Tensor, carry: Sequence[Tensor], xs: Sequence[Tensor], consts: Sequence[Tensor]
+    ) -> tuple[list[Tensor], Sequence[Tensor]]:
+        return step(ops.less(i, consts[-1]), i, Parts(carry, xs, consts[:-1]))
 
-    specs = [INDEX, *(x.spec for x in loop.init), *loop.row_specs, *(x.spec for x in loop.held)]
-    name = loop.attrs["body"].name
-    found = apply(
-        ops.loop,
-        (longest, *loop.init, *loop.rows, *loop.held, done),
-        {
-            **{k: v for k, v in loop.attrs.items() if k != "kept"},
-            "body": closed(body, [*specs, lane_specs(INDEX, loop.size)], name),
-        },
-    )
-    trips, *stacks = found[c : 1 + len(loop.attrs["body"].outputs)]
-    return (*found[:c], done, *(Ragged(moved(y, 1, 0), done, trips) for y in stacks))
+    specs = loop.specs
+    specs = specs._replace(consts=[*specs.consts, lane_specs(INDEX, lanes.size)])
+    graph = traced_body(body, specs, loop.body.name)
+    found = loop.replace(count=longest, consts=(*loop.consts, done), body=graph, keeps_carries=False).apply()
+    return (*found.carry, done, *(Ragged(moved(y, 1, 0), done, found.trips) for y in found.ys))

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..core.batching import Batch, Shared, batch_graph, batch_replay, closed, is_total, lane_specs
-from ..core.dispatch import apply
 from ..core.errors import TracejitError, at
+from ..core.forms import BranchForm, CallForm, CustomForm, RecomputedForm
 from ..core.graph import Graph, walk
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -74,19 +74,18 @@ def _sat_out(active: Tensor, x: Tensor, first: Tensor | None) -> Tensor:
 # ---- branches -------------------------------------------------------------------------------------------
 
 
-def batch_cond(
-    batch: Batch, pred: Tensor, *captured: Tensor, then: Graph, orelse: Graph, **attrs: Any
-) -> tuple[Any, ...]:
+def batch_cond(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
     """A branch with other inputs where all lanes go the same way, else both branches and a selection."""
-    flags = batch.flags[1:]
+    branch = BranchForm(inputs, attrs)
+    flags = branch.split(batch.flags)
     if batch.flags[0]:
-        a = _taken(batch, then, pred, captured)
-        b = _taken(batch, orelse, ops.logical_not(pred), captured)
-        return tuple([select(pred, x, y) for x, y in zip(a, b, strict=True)])
-    both = [batch_graph(g, flags, batch.size)[1] for g in (then, orelse)]
+        a = _taken(batch, branch.then, branch.pred, branch.consts)
+        b = _taken(batch, branch.orelse, ops.logical_not(branch.pred), branch.consts)
+        return tuple([select(branch.pred, x, y) for x, y in zip(a, b, strict=True)])
+    both = [batch_graph(g, flags, batch.size)[1] for g in branch.graphs]
     lanes = [a or b for a, b in zip(*both, strict=True)]
-    regions = [batch_graph(g, flags, batch.size, lanes)[0] for g in (then, orelse)]
-    found = apply(ops.cond, (pred, *captured), {"then": regions[0], "orelse": regions[1], **attrs})
+    then, orelse = (batch_graph(g, flags, batch.size, lanes)[0] for g in branch.graphs)
+    found = branch.replace(then=then, orelse=orelse).apply()
     return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])
 
 
@@ -104,48 +103,42 @@ def _taken(batch: Batch, graph: Graph, active: Tensor, captured: Sequence[Tensor
         return [ops.fill(shape=v.spec.shape, value=0, dtype=v.spec.dtype) for v in everywhere.outputs]
 
     specs = [x.spec for x in (active, *captured)]
-    regions = {"then": closed(run, specs, graph.name), "orelse": closed(skip, specs, f"no_{graph.name}")}
-    return apply(ops.cond, (any_of(active), active, *captured), regions)
+    regions = closed(run, specs, graph.name), closed(skip, specs, f"no_{graph.name}")
+    return BranchForm.make(any_of(active), (active, *captured), *regions).apply()
 
 
 # ---- calls ----------------------------------------------------------------------------------------------
 
 
-def batch_call(batch: Batch, *inputs: Tensor, graph: Graph, **recorded: Any) -> tuple[Any, ...]:
+def batch_call(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
     """The call of the graph for all lanes; its derivatives are found anew."""
-    return _batch_run(ops.call, batch, inputs, graph)
-
-
-def batch_recomputed(batch: Batch, *inputs: Tensor, graph: Graph) -> tuple[Any, ...]:
-    """The graph for all lanes, computed again in the backward as well."""
-    return _batch_run(ops.recomputed, batch, inputs, graph)
-
-
-def _batch_run(op: Any, batch: Batch, inputs: Sequence[Tensor], graph: Graph) -> tuple[Any, ...]:
-    everywhere, lanes = batch_graph(graph, batch.flags, batch.size)
-    found = apply(op, tuple(inputs), {"graph": everywhere})
+    graph, lanes = batch_graph(CallForm(inputs, attrs).graph, batch.flags, batch.size)
+    found = CallForm.make(inputs, graph).apply()
     return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=False)])
 
 
-def batch_custom(
-    batch: Batch,
-    *inputs: Tensor,
-    body: Graph,
-    rule: Graph,
-    outputs: int,
-    connected: tuple[bool, ...],
-    **itself: int,
-) -> tuple[Any, ...]:
+def batch_recomputed(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
+    """The graph for all lanes, computed again in the backward as well."""
+    graph, lanes = batch_graph(RecomputedForm(inputs, attrs).graph, batch.flags, batch.size)
+    found = RecomputedForm.make(inputs, graph).apply()
+    return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])
+
+
+def batch_custom(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
     """Body and rule for all lanes: every result has lanes, so that its cotangent is one per lane.
 
     Where the rule calls the function itself all inputs have them too, here and there.
     """
+    custom = CustomForm(inputs, attrs)
+    body, rule, itself = custom.body, custom.rule, custom.level is not None
     if itself:
-        inputs, batch = tuple(batch.all_spread(inputs)), replace(batch, flags=(True,) * len(inputs))
-    forced = [k < outputs or bool(itself) for k in range(len(body.outputs))]
+        custom = custom.replace(inputs=batch.all_spread(inputs))
+        batch = replace(batch, flags=(True,) * len(inputs))
+    results, residuals = custom.split(body.outputs)
+    forced = [*(True for _ in results), *(itself for _ in residuals)]
     everywhere, lanes = batch_graph(body, batch.flags, batch.size, forced)
-    targets = [(v.spec, f) for v, f, c in zip(body.inputs, batch.flags, connected, strict=True) if c]
-    given = [*lanes[outputs:], *(True for v in body.outputs[:outputs] if v.spec.differentiable)]
+    targets = [(v.spec, f) for v, f, c in zip(body.inputs, batch.flags, custom.connected, strict=True) if c]
+    given = [*custom.split(lanes)[1], *(True for v in results if v.spec.differentiable)]
 
     def pull(*args: Tensor) -> list[Tensor]:
         found, has = batch_replay(rule, args, given, batch.size)
@@ -156,6 +149,5 @@ def batch_custom(
 
     pairs = zip(rule.inputs, given, strict=True)
     specs = [lane_specs(v.spec, batch.size) if f else v.spec for v, f in pairs]
-    attrs = {"body": everywhere, "rule": closed(pull, specs, rule.name), "outputs": outputs}
-    found = apply(ops.custom, inputs, {**attrs, "connected": connected, **itself})
+    found = custom.replace(body=everywhere, rule=closed(pull, specs, rule.name)).apply()
     return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])

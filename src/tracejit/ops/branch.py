@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..core.backprop import gradient_graph
-from ..core.dispatch import Record, apply
+from ..core.dispatch import Record
 from ..core.errors import require
+from ..core.forms import BranchForm
 from ..core.graph import Graph
-from ..core.op import Joint, defop, ops
+from ..core.op import Joint, defop
 from ..core.prune import trim_cond
 from ..core.pushforward import jvp_graph
 from ..core.spec import TensorSpec
@@ -22,24 +23,24 @@ from .lowering import Structure
 from .regions import REGION, given, positions, run_graph, zeros_like
 
 
-def _cond_kernel(
-    pred: np.ndarray, *captured: np.ndarray, then: Graph, orelse: Graph
-) -> tuple[np.ndarray, ...]:
-    return run_graph(then if pred else orelse, captured)
+def _cond_kernel(*arrays: np.ndarray, **graphs: Graph) -> tuple[np.ndarray, ...]:
+    branch = BranchForm(arrays, graphs)
+    return run_graph(branch.then if branch.pred else branch.orelse, branch.consts)
 
 
 def _cond_vjp(record: Record, gs: list, needs: list[bool]) -> list:
-    seeds = [g is not None for g in gs]
-    wanted = tuple(needs[1:])
-    both = [gradient_graph(record.attrs[k], wanted, tuple(seeds)) for k in ("then", "orelse")]
-    specs = [t.spec for t in record.inputs[1:]]
+    branch = BranchForm(record.inputs, record.attrs)
+    wanted = branch.split(needs)
+    seeds = tuple(g is not None for g in gs)
+    both = [gradient_graph(graph, tuple(wanted), seeds) for graph in branch.graphs]
+    specs = [t.spec for t in branch.consts]
     chosen = positions(wanted)
     live = [any(flags[i] for _, flags in both) for i in range(len(chosen))]
     if not any(live):
         return [None] * len(needs)
     g_in = given(gs)
 
-    def branch(graph: Graph, flags: tuple[bool, ...]) -> Graph:
+    def side(graph: Graph, flags: tuple[bool, ...]) -> Graph:
         def run(*args: Tensor) -> list[Tensor]:
             take = iter(replay(graph, args))
             found = [next(take) if f else None for f in flags]
@@ -51,23 +52,23 @@ def _cond_vjp(record: Record, gs: list, needs: list[bool]) -> list:
 
         return trace(run, [*specs, *(g.spec for g in g_in)], graph.name).graph
 
-    regions = {k: branch(*pair) for k, pair in zip(("then", "orelse"), both, strict=True)}
-    found = iter(apply(ops.cond, (*record.inputs, *g_in), regions))
-    result: list[Any] = [None] * len(needs)
+    then, orelse = (side(*pair) for pair in both)
+    found = iter(BranchForm.make(branch.pred, (*branch.consts, *g_in), then, orelse).apply())
+    result: list[Any] = [None] * len(wanted)
     for k, on in zip(chosen, live, strict=True):
-        result[k + 1] = next(found) if on else None
-    return result
+        result[k] = next(found) if on else None
+    return branch.per_input(result)
 
 
 def _cond_jvp(record: Record, ts: list) -> list:
-    active = tuple(t is not None for t in ts[1:])
-    both = [jvp_graph(record.attrs[k], active) for k in ("then", "orelse")]
+    branch = BranchForm(record.inputs, record.attrs)
+    moving = branch.split(ts)
+    both = [jvp_graph(graph, tuple(t is not None for t in moving)) for graph in branch.graphs]
     outs = len(record.outputs)
     live = [any(flags[i] for _, flags in both) for i in range(outs)]
-    tangents = [t for t in ts[1:] if t is not None]
-    specs = [t.spec for t in (*record.inputs[1:], *tangents)]
+    consts = (*branch.consts, *(t for t in moving if t is not None))
 
-    def branch(graph: Graph, flags: tuple[bool, ...]) -> Graph:
+    def side(graph: Graph, flags: tuple[bool, ...]) -> Graph:
         def run(*args: Tensor) -> list[Tensor]:
             found = replay(graph, args)
             take = iter(found[outs:])
@@ -78,29 +79,32 @@ def _cond_jvp(record: Record, ts: list) -> list:
                 if on
             ]
 
-        return trace(run, specs, graph.name).graph
+        return trace(run, [t.spec for t in consts], graph.name).graph
 
     if not any(live):
         return [None] * outs
-    regions = {k: branch(*pair) for k, pair in zip(("then", "orelse"), both, strict=True)}
-    found = iter(apply(ops.cond, (*record.inputs, *tangents), regions))
+    then, orelse = (side(*pair) for pair in both)
+    found = iter(BranchForm.make(branch.pred, consts, then, orelse).apply())
     return [next(found) if on else None for on in live]
 
 
-def _captured(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
-    return inputs[1:]
+def _consts(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    return BranchForm(inputs, attrs).consts
+
+
+def _branch_taken(record: Record, i: int) -> str:
+    pred = BranchForm(record.inputs, record.attrs).pred
+    return f"the branch taken, for {bool(pred.array)}, does not depend on the source"
 
 
 @defop(
     vjp=Joint(_cond_vjp),
     jvp=_cond_jvp,
-    vanishes_where=lambda record, i: (
-        f"the branch taken, for {bool(record.inputs[0].array)}, does not depend on the source"
-    ),
+    vanishes_where=_branch_taken,
     kernel=_cond_kernel,
     lower=Structure("cond"),
     batch=batch_cond,
-    region_specs={"then": _captured, "orelse": _captured},
+    region_specs={"then": _consts, "orelse": _consts},
     trim=trim_cond,
     traits=REGION,
 )

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..core.backprop import NoGradient, gradient_graph
-from ..core.dispatch import Record, apply, state
+from ..core.dispatch import Record, state
 from ..core.errors import at
+from ..core.forms import CallForm, CustomForm
 from ..core.graph import Graph
-from ..core.op import Joint, defop, ops
+from ..core.op import Joint, defop
 from ..core.pushforward import jvp_graph
 from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec
@@ -28,7 +29,8 @@ Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]
 runner: list[Runner] = [lambda graph: lambda arrays: run_graph(graph, arrays)]
 
 
-def _call_kernel(*arrays: np.ndarray, graph: Graph, **attrs: Any) -> tuple[np.ndarray, ...]:
+def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
+    graph = CallForm(arrays, attrs).graph
     if state.interpreter is not None:
         return run_graph(graph, arrays)
     return tuple(runner[0](graph)(arrays))
@@ -39,45 +41,38 @@ def _call_kernel(*arrays: np.ndarray, graph: Graph, **attrs: Any) -> tuple[np.nd
 splitter: list[Callable[[Graph], Any]] = [lambda graph: None]
 
 
-def _keeping_values(inputs: Sequence[Tensor], attrs: dict) -> dict:
+def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a call for reverse mode: its graph also returns what its backward reads."""
-    splits = state.interpreter is None and "backward" not in attrs and recorded_for_reverse()
-    parts = splitter[0](attrs["graph"]) if splits else None
+    call = CallForm(inputs, attrs)
+    splits = state.interpreter is None and call.backward is None and recorded_for_reverse()
+    parts = splitter[0](call.graph) if splits else None
     if parts is None:
         return attrs
-    parts.forward.derived["whole"] = attrs["graph"]
-    return {
-        "graph": parts.forward,
-        "backward": parts.backward,
-        "outputs": parts.outputs,
-        "connected": parts.connected,
-    }
+    parts.forward.derived["whole"] = call.graph
+    return CallForm.make(inputs, parts.forward, parts.backward, parts.outputs, parts.connected).attrs
 
 
 def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     """Run the split backward; cotangents of some outputs only, or of kept values, take a gradient graph."""
-    attrs = record.attrs
-    k = attrs.get("outputs", 0)
+    call = CallForm(record.inputs, record.attrs, record.outputs)
     seeded = [g is not None for g in gs]
-    if attrs.get("backward") is not None and seeded == [
-        i < k and y.spec.differentiable for i, y in enumerate(record.outputs)
+    if call.backward is not None and seeded == [
+        i < call.results and y.spec.differentiable for i, y in enumerate(call.outputs)
     ]:
-        found = iter(
-            apply(ops.call, (*record.outputs[k:], *given(gs)), {"graph": attrs["backward"]})
-            if any(attrs["connected"])
-            else ()
-        )
-        cotangents = [next(found) if c else None for c in attrs["connected"]]
+        back = CallForm.make((*call.residuals, *given(gs)), call.backward)
+        found = iter(back.apply() if any(call.connected) else ())
+        cotangents = [next(found) if c else None for c in call.connected]
         return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
-    graph, connected = gradient_graph(attrs["graph"], tuple(needs), tuple(seeded))
-    found = iter(apply(ops.call, (*record.inputs, *given(gs)), {"graph": graph}))
+    graph, connected = gradient_graph(call.graph, tuple(needs), tuple(seeded))
+    found = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
     flags = iter(connected)
     return [next(found) if need and next(flags) else None for need in needs]
 
 
 def _call_jvp(record: Record, ts: list) -> list:
-    graph, connected = jvp_graph(record.attrs["graph"], tuple(t is not None for t in ts))
-    found = apply(ops.call, (*record.inputs, *(t for t in ts if t is not None)), {"graph": graph})
+    call = CallForm(record.inputs, record.attrs)
+    graph, connected = jvp_graph(call.graph, tuple(t is not None for t in ts))
+    found = CallForm.make((*call.inputs, *(t for t in ts if t is not None)), graph).apply()
     take = iter(found[len(record.outputs) :])
     return [next(take) if c else None for c in connected]
 
@@ -107,32 +102,25 @@ def call(
     return tuple(v.spec for v in graph.outputs)
 
 
-def _custom_kernel(*arrays: np.ndarray, body: Graph, **attrs: Any) -> tuple[np.ndarray, ...]:
-    return run_graph(body, arrays)
-
-
-def _opened(attrs: Any) -> Graph:
-    """The rule with the function in it where it calls itself: then it keeps all that the function captures, last."""
-    rule, body = attrs["rule"], attrs["body"]
-    kept = len(body.outputs) - attrs["outputs"]
-    held = len(body.inputs) - attrs.get("arguments", 0)
-    return opened(ops.custom, attrs, rule, rule.inputs[kept - held : kept] if "level" in attrs else ())
+def _custom_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
+    return run_graph(CustomForm(arrays, attrs).body, arrays)
 
 
 def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
-    """The user's rule for the outputs, plus the body's own derivative for what the rule keeps."""
-    k, attrs = record.attrs["outputs"], record.attrs
+    """The user's rule for the results, plus the body's own derivative for the residuals."""
+    custom = CustomForm(record.inputs, record.attrs)
+    ys, residuals = custom.split(record.outputs)
+    g_ys, g_residuals = custom.split(gs)
     result: list[Any] = [None] * len(needs)
-    if any(g is not None for g in gs[:k]):
-        seeds = [
-            filled(g, y) for g, y in zip(gs[:k], record.outputs[:k], strict=True) if y.spec.differentiable
-        ]
-        found = iter(replay(_opened(attrs), (*record.outputs[k:], *seeds)))
-        result = [next(found) if c else None for c in attrs["connected"]]
-    if any(g is not None for g in gs[k:]):
-        seeded = (False,) * k + tuple(g is not None for g in gs[k:])
-        graph, flags = gradient_graph(attrs["body"], tuple(needs), seeded)
-        found = iter(replay(graph, (*record.inputs, *given(gs[k:]))))
+    if any(g is not None for g in g_ys):
+        seeds = [filled(g, y) for g, y in zip(g_ys, ys, strict=True) if y.spec.differentiable]
+        rule = opened(custom, custom.captured_by_rule)
+        found = iter(replay(rule, (*residuals, *seeds)))
+        result = [next(found) if c else None for c in custom.connected]
+    if any(g is not None for g in g_residuals):
+        seeded = (*(False for _ in ys), *(g is not None for g in g_residuals))
+        graph, flags = gradient_graph(custom.body, tuple(needs), seeded)
+        found = iter(replay(graph, (*custom.inputs, *given(g_residuals))))
         more = iter([next(found) if f else None for f in flags])
         extra = [next(more) if need else None for need in needs]
         result = [
@@ -143,16 +131,18 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
 
 
 def _no_forward(record: Record, ts: list) -> list:
+    name = CustomForm(record.inputs, record.attrs).body.name
     raise NoGradient(
-        f"{record.attrs['body'].name}: a function with a custom gradient has a vjp only; forward mode cannot go "
-        f"through it: give its tangents by custom_jvp{at(record.location)}"
+        f"{name}: a function with a custom gradient has a vjp only; forward mode cannot go through it: give its "
+        f"tangents by custom_jvp{at(record.location)}"
     )
 
 
 def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
-    """What the body keeps, then a cotangent for each of its differentiable outputs."""
-    found, k = [v.spec for v in attrs["body"].outputs], attrs["outputs"]
-    return (*found[k:], *(s for s in found[:k] if s.differentiable))
+    """The residuals, then a cotangent for each differentiable result."""
+    custom = CustomForm(inputs, attrs)
+    results, residuals = custom.split([v.spec for v in custom.body.outputs])
+    return (*residuals, *(s for s in results if s.differentiable))
 
 
 @defop(

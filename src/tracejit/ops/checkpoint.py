@@ -15,9 +15,10 @@ import numpy as np
 
 from ..core.backprop import pull_back
 from ..core.dim import Size
-from ..core.dispatch import Record, apply
+from ..core.dispatch import Record
 from ..core.graph import Graph
-from ..core.op import Joint, defop, ops
+from ..core.loop_form import INDEX, LoopGradientForm, Parts, Results
+from ..core.op import Joint, defop
 from ..core.pushforward import jvp_graph
 from ..core.scattered import dense
 from ..core.spec import TensorSpec
@@ -25,8 +26,8 @@ from ..core.tensor import Tensor
 from ..core.trace import trace
 from .loop import stacked
 from .lowering import Expand
-from .regions import REGION, inputs_of_body, run_graph
-from .reversal import chosen, divided, reversal, seeds
+from .regions import REGION, run_graph
+from .reversal import reversal, seeds
 from .revolve import gap_graph
 from .snapshots import driver
 
@@ -68,77 +69,82 @@ class _Snapshots:
 
 
 def _kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
-    (count, init, xs, captured), gs = divided(arrays, attrs)
-    plan, reverse = reversal(attrs), attrs["reverse"]
-    n = int(count[0]) if count else attrs["length"]
+    form = LoopGradientForm(arrays, attrs)
+    plan, loop = reversal(form), form.loop
+    n = int(loop.times)
 
-    def index(step: int) -> int:
-        return n - 1 - step if reverse else step
+    def run(
+        graph: Graph, step: int, carry: Any, saved: Any = (), cotangents: Any = ()
+    ) -> tuple[np.ndarray, ...]:
+        i = n - 1 - step if loop.reverse else step
+        rows = [np.asarray(x[i]) for x in (*loop.xs, *cotangents)]
+        return run_graph(graph, Parts(carry, [*saved, *rows], loop.consts).of_body(np.asarray(i)))
 
-    def advance(carries: Any, step: int) -> Any:
-        i = index(step)
-        return run_graph(plan.step, (np.asarray(i), *carries, *(np.asarray(x[i]) for x in xs), *captured))
+    def advance(carry: Any, step: int) -> Any:
+        return run(plan.step, step, carry)
 
-    rows = plan.rows(attrs["memory"], attrs["length"])
-    snapshots = _Snapshots(advance, [init[k] for k in plan.kept], int(rows))
-    carried, g_rows = seeds(plan, attrs, [Tensor(g) for g in gs])
-    now = [g.array for g in carried]
-    emitted: list[Any] = [[] for _ in plan.back.outputs[len(now) :]]
+    rows = plan.rows(loop.memory, loop.length)
+    snapshots = _Snapshots(advance, [loop.init[k] for k in plan.kept], int(rows))
+    seeded = LoopGradientForm.make(loop, form.seeded, form.wanted, [Tensor(g) for g in form.cotangents])
+    carried, g_rows = seeds(seeded)
+    now: Sequence[np.ndarray] = [g.array for g in carried]
+    g_arrays, back = [g.array for g in g_rows], plan.back
+    emitted: list[Any] = [[] for _ in back.ys_out]
     for step in reversed(range(n)):
-        i = index(step)
-        read = (np.asarray(a.array[i]) for a in g_rows)
         carries = snapshots.at(step) if plan.kept else ()
-        out = run_graph(
-            plan.back, (np.asarray(i), *now, *carries, *(np.asarray(x[i]) for x in xs), *read, *captured)
-        )
-        now = list(out[: len(now)])
-        for row, y in zip(emitted, out[len(now) :], strict=True):
+        now, _, out = back.split_rows(run(back.body, step, now, carries, g_arrays))
+        for row, y in zip(emitted, out, strict=True):
             row.append(y)
-    specs = [v.spec for v in plan.back.outputs[len(now) :]]
-    ys = [stacked(row, spec, not reverse) for row, spec in zip(emitted, specs, strict=True)]
-    return tuple(t.array for t in chosen(plan, attrs, [Tensor(a) for a in (*now, np.int64(n), *ys)]))
+    ys = [stacked(row, v.spec, not loop.reverse) for row, v in zip(emitted, back.ys_out, strict=True)]
+    found = Results([Tensor(a) for a in now], None, [Tensor(a) for a in ys])
+    return tuple(t.array for t in plan.chosen(found))
 
 
 # ---- derivatives ----------------------------------------------------------------------------------------
 
 
-def _per_output(attrs: Mapping[str, Any], found: Sequence[Any]) -> list[Any]:
+def _spread(found: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """One entry per flag, None where it is not set."""
+    take = iter(found)
+    return [next(take) if f else None for f in flags]
+
+
+def _per_output(form: LoopGradientForm, found: Sequence[Any]) -> list[Any]:
     """One entry per output of the loop, None for those without a cotangent, the trip count among them."""
-    take = iter(found)
-    every = [next(take) if s else None for s in attrs["seeded"]]
-    return [*every[: attrs["carries"]], None, *every[attrs["carries"] :]]
+    return form.seeded.spread(found).of_loop()
 
 
-def _per_input(attrs: Mapping[str, Any], found: Sequence[Any]) -> list[Any]:
+def _per_input(form: LoopGradientForm, found: Sequence[Any]) -> list[Any]:
     """One entry per input of the loop, None for those whose cotangent the op does not return."""
-    take = iter(found)
-    return [*(None,) * int(attrs["counted"]), *(next(take) if f else None for f in reversal(attrs).connected)]
+    return form.loop.per_input(reversal(form).connected.spread(found))
 
 
 def _dual(
-    record: Record, tangents: Sequence[Any], gs: Sequence[Any], wanted: Sequence[bool]
+    form: LoopGradientForm, tangents: Sequence[Any], gs: Sequence[Any], wanted: Sequence[bool]
 ) -> tuple[list[Any], list[Any]]:
     """The loop with its tangents as carries, and back through it with its policy.
 
     `tangents` are those of the loop's inputs, `gs` weigh its results. Returns the tangents of its results, and
     the gradient by the wanted inputs of the sum of ``g . tangent`` over the op's own cotangents, and of the `gs`.
     """
-    attrs = record.attrs
-    inputs = record.inputs[: len(tangents)]
-    names = ("carries", "rows", "length", "counted", "body", "reverse", "memory")
-    own = {**{k: attrs[k] for k in names}, "cond": None}
-    loop = trace(lambda *xs: apply(ops.loop, xs, own), [t.spec for t in inputs], attrs["body"].name).graph
+    own = form.loop
+
+    def run(*xs: Tensor) -> list[Any]:
+        count = None if own.count is None else xs[0]
+        init, scanned, consts = own.split(xs)
+        return own.replace(count=count, init=init, xs=scanned, consts=consts).apply().of_loop()
+
+    loop = trace(run, [t.spec for t in own.inputs], own.body.name).graph
     dual, connected = jvp_graph(loop, tuple(t is not None for t in tangents))
-    weights = _per_output(attrs, record.inputs[len(tangents) :])
+    weights = _per_output(form, form.cotangents)
     moving = [t for t in tangents if t is not None]
     results, found = pull_back(
         dual,
-        (*inputs, *moving),
+        (*own.inputs, *moving),
         [*gs, *(w for w, on in zip(weights, connected, strict=True) if on)],
         [*wanted, *(False for _ in moving)],
     )
-    take, cotangents = iter(results[len(gs) :]), iter(found)
-    return [next(take) if on else None for on in connected], [next(cotangents) if w else None for w in wanted]
+    return _spread(results[len(gs) :], connected), _spread(found, wanted)
 
 
 def _vjp(record: Record, hs: list, needs: list[bool]) -> list:
@@ -146,21 +152,22 @@ def _vjp(record: Record, hs: list, needs: list[bool]) -> list:
 
     So the derivative by g is the tangent, that by x the gradient of a loop again, and no more is kept than by it.
     """
-    attrs = record.attrs
-    tangents = _per_input(attrs, [dense(h) for h in hs])
-    n = len(tangents)
-    moved, found = _dual(record, tangents, _per_output(attrs, [None] * sum(attrs["seeded"])), needs[:n])
-    ends = [*moved[: attrs["carries"]], *moved[attrs["carries"] + 1 :]]
-    of_seeds = [t for t, s in zip(ends, attrs["seeded"], strict=True) if s]
-    return [*found, *(t if need else None for t, need in zip(of_seeds, needs[n:], strict=True))]
+    form = LoopGradientForm(record.inputs, record.attrs)
+    own, of_cotangents = form.split(needs)
+    tangents = _per_input(form, [dense(h) for h in hs])
+    nothing = _per_output(form, [None] * len(form.cotangents))
+    moved, found = _dual(form, tangents, nothing, own)
+    ends = form.loop.split_results(moved).of_body()
+    of_seeds = [t for t, s in zip(ends, form.seeded.of_body(), strict=True) if s]
+    return [*found, *(t if need else None for t, need in zip(of_seeds, of_cotangents, strict=True))]
 
 
 def _jvp(record: Record, ts: list) -> list:
     """The tangent of ``J(x)^T g`` is the gradient by x of ``g . (J(x) t) + t_g . y(x)``: of the loop's own jvp."""
-    attrs = record.attrs
-    n = len(record.inputs) - sum(attrs["seeded"])
-    wanted = [f is not None for f in _per_input(attrs, record.outputs)]
-    found = _dual(record, ts[:n], _per_output(attrs, ts[n:]), wanted)[1]
+    form = LoopGradientForm(record.inputs, record.attrs)
+    tangents, of_cotangents = form.split(ts)
+    wanted = [f is not None for f in _per_input(form, record.outputs)]
+    found = _dual(form, tangents, _per_output(form, of_cotangents), wanted)[1]
     return [t for t, w in zip(found, wanted, strict=True) if w]
 
 
@@ -169,8 +176,7 @@ def _jvp(record: Record, ts: list) -> list:
 
 def _inputs_of_body(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
     """Those of the loop's, whose inputs come before the cotangents."""
-    own = len(attrs["body"].inputs) - 1 + int(attrs["counted"])
-    return inputs_of_body(inputs[:own], attrs)
+    return LoopGradientForm(inputs, attrs).loop.specs.of_body(INDEX)
 
 
 @defop(
@@ -198,8 +204,9 @@ def loop_gradient(
     ``inputs`` are those of the loop, with the count when `counted`, and the cotangents of the `seeded` ones among its
     carries and rows. Returns the cotangents of the `wanted` inputs that are connected.
     """
-    attrs = {"carries": carries, "rows": rows, "body": body, "seeded": seeded, "wanted": wanted}
-    plan = reversal(attrs)
+    names = {"carries": carries, "rows": rows, "length": length, "counted": counted, "reverse": reverse}
+    form = LoopGradientForm(inputs, {**names, "body": body, "seeded": seeded, "wanted": wanted})
+    plan = reversal(form)
     plan.rows(memory, length)
-    own = inputs[int(counted) : int(counted) + len(wanted)]
-    return tuple(spec for spec, f in zip(own, plan.connected, strict=True) if f)
+    own = Parts(form.loop.init, form.loop.xs, form.loop.consts).flat()
+    return tuple(spec for spec, f in zip(own, plan.connected.flat(), strict=True) if f)

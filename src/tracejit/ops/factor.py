@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import same
-from ..core.dispatch import apply
 from ..core.errors import require
 from ..core.failures import FailedComputation
+from ..core.loop_form import INDEX
 from ..core.op import Joint, defop, floating, ops
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
-from ..core.trace import trace
 from .batch import by_lanes
-from .linalg import SINGULAR, swapped
+from .linalg import SINGULAR, for_each, swapped
 from .lowering import Expand
-from .regions import INDEX
 from .shape import expand_dims
 
 NOT_POSITIVE = "the matrix is not positive definite"
@@ -36,15 +34,6 @@ def identity_of(a: Any) -> Any:
     n = a.shape[0]
     here = ops.iota(size=n, dtype=INDEX.dtype)
     return ops.cast(ops.equal(expand_dims(here, 1), here), dtype=a.dtype)
-
-
-def _for_each_column(step: Any, carry: list[Tensor], held: list[Tensor]) -> tuple[Tensor, ...]:
-    body = trace(
-        lambda k, *xs: step(k, *xs), [INDEX, *(x.spec for x in (*carry, *held))], step.__name__
-    ).graph
-    attrs = {"carries": len(carry), "rows": 0, "length": carry[0].shape[0], "counted": False}
-    found = apply(ops.loop, (*carry, *held), {**attrs, "cond": None, "reverse": False, "body": body})
-    return found[: len(carry)]
 
 
 # ---- determinants ---------------------------------------------------------------------------------------
@@ -72,7 +61,8 @@ def _eliminated(k: Tensor, whole: Tensor, sign: Tensor) -> list[Tensor]:
 
 def _triangle(a: Tensor) -> tuple[Tensor, Tensor]:
     """The diagonal after elimination, and the sign of the exchange of rows."""
-    whole, sign = _for_each_column(_eliminated, [a, ops.fill(shape=(), value=1, dtype=a.dtype)], [])
+    start = [a, ops.fill(shape=(), value=1, dtype=a.dtype)]
+    whole, sign = for_each(_eliminated, start, [], a.shape[0])
     return ops.reduce_sum(ops.where(ops.not_equal(identity_of(a), 0), whole, 0), axis=(1,)), sign
 
 
@@ -81,9 +71,7 @@ def _times(k: Tensor, product: Tensor, factors: Tensor) -> list[Tensor]:
 
 
 def _product(factors: Tensor, start: Tensor) -> Tensor:
-    body = trace(_times, [INDEX, start.spec, factors.spec], "times").graph
-    attrs = {"carries": 1, "rows": 0, "length": factors.shape[0], "counted": False}
-    return apply(ops.loop, (start, factors), {**attrs, "cond": None, "reverse": False, "body": body})[0]
+    return for_each(_times, [start], [factors], factors.shape[0])[0]
 
 
 def _cofactors(a: Any) -> Any:
@@ -216,7 +204,7 @@ def _cholesky(a: Tensor) -> list[Tensor]:
     finite = ops.less(ops.abs(ops.where(lower, a, 0.0)), np.inf)
     lost = ops.logical_not(ops.reduce_min(finite))
     start = ops.fill(shape=a.shape, value=0.0, dtype=a.dtype)
-    (y,) = _for_each_column(_factored, [start], [a, lost])
+    (y,) = for_each(_factored, [start], [a, lost], a.shape[0])
     return [ops.where(ops.logical_and(lost, lower), np.nan, ops.where(lost, 0.0, y))]
 
 

@@ -13,9 +13,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..core.dim import Size, maximum
-from ..core.dispatch import apply, as_tensor, interpreting, state
+from ..core.dispatch import as_tensor, interpreting, state
 from ..core.errors import DtypeError, at, user_location
 from ..core.graph import Graph, Node, Value
+from ..core.loop_form import INDEX, LoopForm
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -160,16 +161,9 @@ def _loop(x: Tensor) -> Tensor:
     held = held_sizes(x)
     length = None if held is None else maximum(held[0], 0)
     count = ops.cast(x, dtype=_INDEX.dtype) if x.dtype != _INDEX.dtype else x
-    attrs = {
-        "carries": 0,
-        "rows": 0,
-        "length": length,
-        "counted": length is None,
-        "body": trace(lambda i: [i], [_INDEX], "body").graph,
-        "cond": None,
-        "reverse": False,
-    }
-    return apply(ops.loop, () if held else (ops.maximum(count, as_tensor(np.int64(0))),), attrs)[1]
+    times = None if held else ops.maximum(count, as_tensor(np.int64(0)))
+    loop = LoopForm.written(lambda i, carry, xs, consts: ((), [i]), count=times, length=length)
+    return loop.apply().ys[0]
 
 
 def sizes_in(shape: Any) -> tuple[Size, ...] | None:

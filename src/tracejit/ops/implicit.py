@@ -16,15 +16,17 @@ import numpy as np
 from ..core.backprop import pull_back
 from ..core.batching import batch_replay
 from ..core.dim import Size, product
-from ..core.dispatch import Record, apply, as_tensor
+from ..core.dispatch import Record, as_tensor
+from ..core.forms import ImplicitForm
 from ..core.graph import Graph
+from ..core.loop_form import INDEX, LoopForm
 from ..core.op import Joint, defop, ops
 from ..core.pushforward import jvp_graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay, trace
 from .lowering import Expand
-from .regions import INDEX, filled, inputs_of_op, zeros_like
+from .regions import filled, inputs_of_op, zeros_like
 
 FLOAT = np.dtype(np.float64)
 #: States of an iteration.
@@ -55,40 +57,29 @@ def iterate(
     RuntimeError when one still does after `limit` steps, or x has become NaN or infinite. Without a `unit` the same
     equations in other units take the same steps, as linear ones must.
     """
-    k = len(start)
 
-    def body(i: Tensor, *args: Tensor) -> list[Tensor]:
-        old, now = args[:k], step(args[:k], args[k + 2 :])
+    def body(i: Tensor, carry: Sequence[Any], xs: Any, held: Sequence[Any]) -> tuple[list[Tensor], tuple]:
+        *old, _, _ = carry
+        now = step(old, held)
         moved = _largest([ops.subtract(a, b) for a, b in zip(now, old, strict=True)])
         size = _largest(now)
         allowed = ops.multiply(ops.add(size, unit), tolerance)
         settled = ops.logical_and(ops.less_equal(moved, allowed), ops.less(size, np.inf))
         lost = ops.logical_not(ops.less(ops.add(moved, size), np.inf))
         state = ops.where(settled, SETTLED, ops.where(lost, LOST, GOING_ON))
-        return [*now, state, ops.add(i, 1)]
+        return [*now, state, ops.add(i, 1)], ()
 
-    def going_on(*args: Tensor) -> list[Tensor]:
-        return [ops.logical_and(ops.equal(args[k], GOING_ON), ops.less(args[k + 1], limit))]
+    def going_on(carry: Sequence[Any], held: Sequence[Any]) -> Tensor:
+        *_, state, done = carry
+        return ops.logical_and(ops.equal(state, GOING_ON), ops.less(done, limit))
 
-    specs = [*(x.spec for x in start), INDEX, INDEX]
-    others = [x.spec for x in held]
-    found = apply(
-        ops.loop,
-        (*start, as_tensor(np.int64(GOING_ON)), as_tensor(np.int64(0)), *held),
-        {
-            "carries": k + 2,
-            "rows": 0,
-            "length": None,
-            "counted": False,
-            "reverse": False,
-            "body": trace(body, [INDEX, *specs, *others], "step").graph,
-            "cond": trace(going_on, [*specs, *others], "going_on").graph,
-        },
-    )
-    settled = ops.cast(ops.equal(found[k], SETTLED), dtype=FLOAT)
+    first = (*start, as_tensor(np.int64(GOING_ON)), as_tensor(np.int64(0)))
+    names = ("step", "going_on")
+    *found, state, _ = LoopForm.written(body, first, (), held, cond=going_on, names=names).apply().carry
+    settled = ops.cast(ops.equal(state, SETTLED), dtype=FLOAT)
     message = f"{what} did not converge within {limit} iterations"
     ops.check(settled, message=message, error="RuntimeError")
-    return list(found[:k])
+    return found
 
 
 def _largest(tensors: Sequence[Tensor]) -> Tensor:
@@ -185,56 +176,54 @@ def _linear(residual: Graph, k: int, transposed: bool) -> Graph:
     return residual.derived[key]
 
 
-def _solved(
-    attrs: dict, x: Sequence[Tensor], held: Sequence[Tensor], b: Sequence[Tensor], transposed: bool
-) -> list[Tensor]:
-    """The v with ``A v = b``, or with the transpose of A, differentiable in everything."""
-    residual, k = attrs["residual"], attrs["unknowns"]
-    if attrs["direct"]:
+def _solved(form: ImplicitForm, b: Sequence[Tensor], transposed: bool) -> Sequence[Tensor]:
+    """The v with ``A v = b``, or with the transpose of A, at the solution, differentiable in everything."""
+    residual, x, held = form.residual, form.outputs, form.others
+    if form.direct:
         matrix = _jacobian(residual, x, held)
         return _solved_directly(ops.transpose(matrix, perm=(1, 0)) if transposed else matrix, b)
-    linear = _linear(residual, k, transposed)
+    linear = _linear(residual, len(x), transposed)
 
     def step(v: Sequence[Tensor], others: Sequence[Tensor]) -> list[Tensor]:
         return [ops.subtract(a, r) for a, r in zip(v, replay(linear, (*v, *others)), strict=True)]
 
     others = (*b, *x, *held)
-    what = f"the derivative of {attrs['what']}"
-    v = iterate(step, fixed(b), fixed(others), attrs["tolerance"], attrs["limit"], what, 0.0)
-    return list(apply(ops.implicit, (*v, *others), {**attrs, "residual": linear}))
+    what = f"the derivative of {form.what}"
+    v = iterate(step, fixed(b), fixed(others), form.tolerance, form.limit, what, 0.0)
+    return form.replace(unknowns=v, others=others, residual=linear).apply()
 
 
 # ---- the op ---------------------------------------------------------------------------------------------
 
 
 def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
-    attrs, x = dict(record.attrs), record.outputs
-    k = attrs["unknowns"]
-    held = record.inputs[k:]
-    seeds = [filled(g, y) for g, y in zip(gs, x, strict=True)]
-    v = _solved(attrs, x, held, [ops.negative(g) for g in seeds], True)
-    wanted = needs[k:]
-    found = iter(pull_back(attrs["residual"], (*x, *held), v, (False,) * k + tuple(wanted))[1])
-    return [None] * k + [next(found) if w else None for w in wanted]
+    form = ImplicitForm(record.inputs, record.attrs, record.outputs)
+    seeds = [filled(g, y) for g, y in zip(gs, form.outputs, strict=True)]
+    v = _solved(form, [ops.negative(g) for g in seeds], True)
+    _, wanted = form.split(needs)
+    asked = (*(False for _ in form.unknowns), *wanted)
+    found = iter(pull_back(form.residual, (*form.outputs, *form.others), v, asked)[1])
+    return [*(None for _ in form.unknowns), *(next(found) if w else None for w in wanted)]
 
 
 def _jvp(record: Record, ts: list) -> list:
-    attrs, x = dict(record.attrs), record.outputs
-    k = attrs["unknowns"]
-    held, active = record.inputs[k:], [t is not None for t in ts[k:]]
-    pushed, connected = jvp_graph(attrs["residual"], (False,) * k + tuple(active))
+    form = ImplicitForm(record.inputs, record.attrs, record.outputs)
+    x, (_, tangents) = form.outputs, form.split(ts)
+    active = (*(False for _ in x), *(t is not None for t in tangents))
+    pushed, connected = jvp_graph(form.residual, active)
     if not any(connected):
-        return [None] * k
-    take = iter(replay(pushed, (*x, *held, *(t for t in ts[k:] if t is not None)))[k:])
+        return [None for _ in x]
+    moved = replay(pushed, (*x, *form.others, *(t for t in tangents if t is not None)))
+    take = iter(moved[len(x) :])
     b = [ops.negative(next(take)) if on else zeros_like(y) for on, y in zip(connected, x, strict=True)]
-    return _solved(attrs, x, held, b, False)
+    return list(_solved(form, b, False))
 
 
 @defop(
     vjp=Joint(_vjp),
     jvp=_jvp,
-    kernel=lambda *arrays, unknowns, **attrs: arrays[:unknowns],
-    lower=Expand(lambda *tensors, unknowns, **attrs: tensors[:unknowns]),
+    kernel=lambda *arrays, **attrs: ImplicitForm(arrays, attrs).unknowns,
+    lower=Expand(lambda *tensors, **attrs: ImplicitForm(tensors, attrs).unknowns),
     region_specs={"residual": inputs_of_op},
     traits=("multiple", "runs_graphs", "polls", "internal"),
 )

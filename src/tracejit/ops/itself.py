@@ -8,14 +8,15 @@ Knows nothing of what kinds of rules there are, nor of how users state them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..core.batching import Batch, batch_graph
-from ..core.dispatch import Record, apply
+from ..core.dispatch import Record
 from ..core.errors import GradientError, at
+from ..core.forms import CustomForm, OwnValueForm, TangentsForm, level_of, operands_of
 from ..core.graph import Graph, Node, Value
-from ..core.op import Joint, Op, defop, ops
+from ..core.op import Joint, defop
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.trace import replay
@@ -32,21 +33,23 @@ def everywhere(graph: Graph, batch: Batch) -> Graph:
 
 
 def _not_itself(record: Record, *rest: Any) -> list:
+    name = OwnValueForm(record.inputs, record.attrs).body.name
     raise GradientError(
-        f"{record.attrs['body'].name} is called by the rule of its own derivative inside of a loop or a branch, and "
+        f"{name} is called by the rule of its own derivative inside of a loop or a branch, and "
         f"differentiated again there: call it outside{at(record.location)}"
     )
 
 
-def _batch(batch: Batch, *inputs: Tensor, body: Graph, **attrs: Any) -> tuple[Tensor, ...]:
-    return apply(ops.own_value, tuple(batch.all_spread(inputs)), {"body": everywhere(body, batch), **attrs})
+def _batch(batch: Batch, *inputs: Tensor, **attrs: Any) -> Sequence[Tensor]:
+    form = OwnValueForm(batch.all_spread(inputs), attrs)
+    return form.replace(body=everywhere(form.body, batch)).apply()
 
 
 @defop(
     vjp=Joint(_not_itself),
     jvp=_not_itself,
-    kernel=lambda *arrays, body, level, arguments: run_graph(body, arrays),
-    lower=Expand(lambda *tensors, body, level, arguments: replay(body, tensors)),
+    kernel=lambda *arrays, **attrs: run_graph(OwnValueForm(arrays, attrs).body, arrays),
+    lower=Expand(lambda *tensors, **attrs: replay(OwnValueForm(tensors, attrs).body, tensors)),
     batch=_batch,
     region_specs={"body": inputs_of_op},
     traits=(*REGION, "polls"),
@@ -57,33 +60,35 @@ def own_value(*inputs: TensorSpec, body: Graph, level: int, arguments: int) -> t
 
 
 def opened(
-    op: Op, attrs: Mapping[str, Any], rule: Graph, held: Sequence[Value], linear: Collection[Value] = ()
+    form: CustomForm | TangentsForm, captured: Sequence[Value], linear: Collection[Value] = ()
 ) -> Graph:
-    """The rule with the function in it where it calls itself.
+    """The rule of a function with the function in it where it calls itself.
 
     Parameters
     ----------
-    op, attrs
+    form
         The function with its rule.
-    held : sequence of Value
+    captured : sequence of Value
         The inputs of the rule that are what the function captures.
     linear : collection of Value
         Inputs of the rule in which it is linear, about to be transposed: where the function is called with what
         depends on them it is linear itself, and its body is transposed, as its rule would call the function again.
     """
-    if "level" not in attrs:
+    rule = form.rule
+    if form.level is None:
         return rule
     key = ("opened", bool(linear))
     if key not in rule.derived:
-        rule.derived[key] = _Opening(op, attrs, set(linear)).opened(rule, held)
+        rule.derived[key] = _Opening(form, set(linear)).opened(rule, captured)
     return rule.derived[key]
 
 
 class _Opening:
     """One rule being copied."""
 
-    def __init__(self, op: Op, attrs: Mapping[str, Any], linear: set[Value]):
-        self.op, self.attrs, self.linear = op, attrs, linear
+    def __init__(self, form: CustomForm | TangentsForm, linear: set[Value]):
+        self.op, self.attrs, self.body, self.level = form.op, form.attrs, form.body, form.level
+        self.linear = linear
 
     def opened(self, graph: Graph, held: Sequence[Value] | None) -> Graph:
         copy = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
@@ -105,38 +110,38 @@ class _Opening:
         return copy
 
     def _is_itself(self, node: Node) -> bool:
-        return node.op is ops.own_value and node.attrs["level"] == self.attrs["level"]
+        return OwnValueForm.of(node) is not None and level_of(node) == self.level
 
     def _itself(
         self, node: Node, copy: Graph, env: dict[Value, Value], held: Sequence[Value] | None, depends: bool
     ) -> None:
         """Put the function where the rule calls it."""
-        own = tuple([env[v] for v in node.inputs])
+        form = OwnValueForm([env[v] for v in node.inputs], node.attrs)
         if held is not None and depends:
-            body = node.attrs["body"]
-            inner = dict(zip(body.inputs, own, strict=True))
-            for n in body.nodes:
+            inner = dict(zip(form.body.inputs, form.inputs, strict=True))
+            for n in form.body.nodes:
                 copy.add_copy(n, inner)
-            env.update(zip(node.outputs, [inner[v] for v in body.outputs], strict=True))
+            env.update(zip(node.outputs, [inner[v] for v in form.body.outputs], strict=True))
             return
         if held is not None:
-            own = (*own[: node.attrs["arguments"]], *(env[v] for v in held))
-        op, attrs = self.op, self.attrs
-        if depends or len(own) != len(attrs["body"].inputs):
-            op, attrs = node.op, {**node.attrs, "level": CLOSED}
-        specs = tuple([v.spec for v in attrs["body"].outputs])
-        found = copy.add(op, own, attrs, specs, node.location)
+            form = form.replace(captured=[env[v] for v in held])
+        if depends or len(form.inputs) != len(self.body.inputs):
+            op, attrs, body = node.op, form.replace(level=CLOSED).attrs, form.body
+        else:
+            op, attrs, body = self.op, self.attrs, self.body
+        specs = tuple([v.spec for v in body.outputs])
+        found = copy.add(op, tuple(form.inputs), attrs, specs, node.location)
         env.update(zip(node.outputs, found, strict=False))  # with its rule it returns what that keeps besides
 
     def _region(self, node: Node, graph: Graph) -> Graph:
         """A graph inside of the rule: another function's rule may call the function as well."""
-        if node.attrs.get("level") == self.attrs["level"] or not self._mentioned(graph):
+        if level_of(node) == self.level or not self._mentioned(graph):
             return graph
         if not self.linear.isdisjoint(node.inputs):
-            skipped = 1 if node.op is ops.cond else 0
-            fits = node.op in (ops.cond, ops.call, ops.recomputed)
-            pairs = enumerate(graph.inputs, skipped)
-            self.linear.update(v for k, v in pairs if not fits or node.inputs[k] in self.linear)
+            given = operands_of(node)
+            self.linear.update(
+                v for k, v in enumerate(graph.inputs) if given is None or given[k] in self.linear
+            )
         return self.opened(graph, None)
 
     def _mentioned(self, graph: Graph) -> bool:
@@ -145,6 +150,6 @@ class _Opening:
             if self._is_itself(node):
                 return True
             inner = (v for v in node.attrs.values() if v.__class__ is Graph)
-            if node.attrs.get("level") != self.attrs["level"] and any(map(self._mentioned, inner)):
+            if level_of(node) != self.level and any(map(self._mentioned, inner)):
                 return True
         return False

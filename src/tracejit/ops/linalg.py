@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..core.dim import same
-from ..core.dispatch import Record, apply
+from ..core.dim import Size, same
+from ..core.dispatch import Record
 from ..core.errors import require
 from ..core.failures import FailedComputation
+from ..core.loop_form import INDEX, LoopForm
 from ..core.op import Joint, defop, floating, numeric, ops, sample
 from ..core.scattered import dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from ..core.tensor import Tensor
-from ..core.trace import trace
 from .arithmetic import matched, one_factor_is_zero
 from .batch import batch_matmul, batch_solve
 from .lowering import Expand, Structure
-from .regions import INDEX
 from .shape import expand_dims, squeeze
 
 _TURNS = ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
@@ -148,26 +147,31 @@ def _eliminated(a: Tensor, b: Tensor) -> Tensor:
         return b
     rows = [(0, n, 1)]
     lost = ops.reduce_max(ops.is_nan(a))
-    whole = _for_each_row(_eliminate, [ops.concat(a, b, axis=1)], [lost], n)
+    (whole,) = for_each(_eliminate, [ops.concat(a, b, axis=1)], [lost], n)
     left = ops.slice(whole, slices=(*rows, (0, n, 1)))
     right = ops.slice(whole, slices=(*rows, (n, b.shape[1], 1)))
-    found = _for_each_row(
-        _substitute, [ops.fill(shape=b.shape, value=0.0, dtype=b.dtype)], [left, right], n, True
-    )
+    start = ops.fill(shape=b.shape, value=0.0, dtype=b.dtype)
+    (found,) = for_each(_substitute, [start], [left, right], n, reverse=True)
     return ops.where(lost, np.nan, found)
 
 
-def _for_each_row(
-    step: Any, carry: list[Tensor], held: list[Tensor], n: Any, reverse: bool = False
-) -> Tensor:
-    body = trace(
-        lambda k, *xs: [step(k, *xs)], [INDEX, *(x.spec for x in (*carry, *held))], step.__name__
-    ).graph
-    attrs = {"carries": 1, "rows": 0, "length": n, "counted": False, "cond": None, "reverse": reverse}
-    return apply(ops.loop, (*carry, *held), {**attrs, "body": body})[0]
+def for_each(
+    step: Callable[..., Sequence[Tensor]],
+    carry: Sequence[Tensor],
+    held: Sequence[Tensor],
+    n: Size,
+    reverse: bool = False,
+) -> Sequence[Tensor]:
+    """The last of ``carry = step(k, *carry, *held)``, for k from 0 to n - 1 or the other way."""
+
+    def body(k: Tensor, carry: Sequence[Tensor], xs: Any, consts: Sequence[Tensor]) -> tuple[Any, tuple]:
+        return step(k, *carry, *consts), ()
+
+    names = (step.__name__, "cond")
+    return LoopForm.written(body, carry, (), held, length=n, reverse=reverse, names=names).apply().carry
 
 
-def _eliminate(k: Tensor, whole: Tensor, lost: Tensor) -> Tensor:
+def _eliminate(k: Tensor, whole: Tensor, lost: Tensor) -> list[Tensor]:
     """Bring the largest element of column `k` to the diagonal and clear what is below; all is `lost` to a NaN."""
     below = ops.greater(ops.iota(size=whole.shape[0], dtype=INDEX.dtype), k)
     size = ops.abs(ops.gather(whole, k, axis=1))
@@ -181,16 +185,16 @@ def _eliminate(k: Tensor, whole: Tensor, lost: Tensor) -> Tensor:
     ops.check(_as_float(regular), message=SINGULAR, error="RuntimeError")
     factor = ops.divide(ops.gather(whole, k, axis=1), on_diagonal)
     cleared = ops.subtract(whole, ops.multiply(expand_dims(factor, 1), expand_dims(pivot, 0)))
-    return ops.where(expand_dims(below, 1), cleared, whole)
+    return [ops.where(expand_dims(below, 1), cleared, whole)]
 
 
-def _substitute(k: Tensor, x: Tensor, left: Tensor, right: Tensor) -> Tensor:
+def _substitute(k: Tensor, x: Tensor, left: Tensor, right: Tensor) -> list[Tensor]:
     """Row `k` of the solution, from the rows below."""
     row = ops.gather(left, k, axis=0)
     below = ops.greater(ops.iota(size=row.shape[0], dtype=INDEX.dtype), k)
     known = ops.reduce_sum(ops.multiply(expand_dims(ops.where(below, row, 0), 1), x), axis=(0,))
     found = ops.divide(ops.subtract(ops.gather(right, k, axis=0), known), ops.gather(row, k, axis=0))
-    return ops.dynamic_update_slice(x, expand_dims(found, 0), (k, 0))
+    return [ops.dynamic_update_slice(x, expand_dims(found, 0), (k, 0))]
 
 
 def _as_float(flag: Tensor) -> Tensor:

@@ -8,33 +8,32 @@ Python or compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.backprop import gradient_graph, pull_back
 from ..core.dim import Size, same
-from ..core.dispatch import Record, apply
+from ..core.dispatch import Record
 from ..core.errors import require
 from ..core.graph import Graph
-from ..core.op import Joint, defop, ops
+from ..core.loop_form import INDEX, LoopForm, LoopGradientForm, Parts, Results, traced_body, traced_cond
+from ..core.op import Joint, defop
 from ..core.prune import trim_loop
 from ..core.pushforward import jvp_graph
 from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
-from ..core.trace import fresh_trip, replay, trace
+from ..core.trace import fresh_trip, replay
 from .batch_loop import batch_loop
 from .lowering import Structure
 from .regions import (
-    INDEX,
     REGION,
     filled,
     given,
     inputs_of_body,
     inputs_of_test,
-    loop_parts,
     positions,
     recorded_for_reverse,
     run_graph,
@@ -43,23 +42,20 @@ from .regions import (
 
 
 def _loop_kernel(*inputs: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
-    count, carry, xs, captured = loop_parts(inputs, attrs)
-    body, cond, carries = attrs["body"], attrs["cond"], attrs["carries"]
-    limit = int(count[0]) if count else attrs["length"]
-    stacks: list[list[np.ndarray]] = [[] for _ in body.outputs[carries:]]
+    loop = LoopForm(inputs, attrs)
+    cond, carry = loop.cond, loop.init
+    limit = int(loop.times) if cond is None else 0
+    stacks: list[list[np.ndarray]] = [[] for _ in loop.ys_out]
     done = 0
-    while done < limit if cond is None else bool(run_graph(cond, (*carry, *captured))[0]):
-        i = limit - 1 - done if attrs["reverse"] else done
-        out = run_graph(body, (np.asarray(i, np.int64), *carry, *(np.asarray(x[i]) for x in xs), *captured))
-        carry = out[:carries]
-        for rows, y in zip(stacks, out[carries:], strict=True):
+    while done < limit if cond is None else bool(run_graph(cond, Parts(carry, (), loop.consts).of_cond())[0]):
+        i = limit - 1 - done if loop.reverse else done
+        given = Parts(carry, [np.asarray(x[i]) for x in loop.xs], loop.consts)
+        carry, _, written = loop.split_rows(run_graph(loop.body, given.of_body(np.asarray(i, np.int64))))
+        for rows, y in zip(stacks, written, strict=True):
             rows.append(y)
         done += 1
-    ys = [
-        stacked(rows, v.spec, attrs["reverse"])
-        for rows, v in zip(stacks, body.outputs[carries:], strict=True)
-    ]
-    return (*carry, np.asarray(done, np.int64), *ys)
+    ys = [stacked(rows, v.spec, loop.reverse) for rows, v in zip(stacks, loop.ys_out, strict=True)]
+    return tuple(Results(carry, np.asarray(done, np.int64), ys).of_loop())
 
 
 def stacked(rows: list[np.ndarray], spec: TensorSpec, reverse: bool) -> np.ndarray:
@@ -70,78 +66,58 @@ def stacked(rows: list[np.ndarray], spec: TensorSpec, reverse: bool) -> np.ndarr
     return np.stack(rows[::-1] if reverse else rows)
 
 
-def _keeping_carries(inputs: Sequence[Tensor], attrs: dict) -> dict:
+def _keeping_carries(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a loop for reverse mode: its body also returns the carries it was given."""
-    if attrs.get("kept") or "memory" in attrs or not recorded_for_reverse():
+    loop = LoopForm(inputs, attrs)
+    if loop.keeps_carries or loop.memory != "save" or not recorded_for_reverse():
         return attrs
-    body, carries = attrs["body"], attrs["carries"]
+    body = loop.body
     if "kept" not in body.derived:
         kept = Graph(body.name, guards=body.guards, finished=True)
         env = {v: kept.add_input(v.spec) for v in body.inputs}
         for node in body.nodes:
             kept.add_copy(node, env)
-        kept.outputs = [*(env[v] for v in body.outputs), *(env[v] for v in body.inputs[1 : 1 + carries])]
+        kept.outputs = [*(env[v] for v in body.outputs), *(env[v] for v in loop.carry_in)]
         body.derived["kept"] = kept
-    return {**attrs, "body": body.derived["kept"], "kept": True}
+    return loop.replace(body=body.derived["kept"], keeps_carries=True).attrs
 
 
 def _loop_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     """A loop over the kept carries in the other direction, running the body's gradient graph."""
-    attrs = record.attrs
-    if attrs["length"] == 0:  # nothing depends on what it captures, as eagerly
-        count, init, *_ = loop_parts(record.inputs, attrs)
-        behind = len(count) + len(init)
-        return [*(None for _ in count), *gs[: len(init)], *(None for _ in record.inputs[behind:])]
-    if "memory" in attrs:
-        return _checkpointed_vjp(record, gs, needs)
-    count, _, xs, captured = loop_parts(record.inputs, attrs)
-    c, body = attrs["carries"], attrs["body"]
-    outputs = record.outputs
-    kept = outputs[len(outputs) - c :] if c else ()
-    trips = outputs[c]
-    g_carry, g_ys = gs[:c], gs[c + 1 :]
-    plan = Activity(
-        body, c, len(xs), [g is not None for g in g_carry], [g is not None for g in g_ys], needs[len(count) :]
+    loop = LoopForm(record.inputs, record.attrs, record.outputs)
+    given_to = loop.split_results(gs)
+    if loop.length == 0:  # nothing depends on what it captures, as eagerly
+        return loop.per_input(Parts(given_to.carry, [None] * len(loop.xs), [None] * len(loop.consts)))
+    wanted, seeded = loop.split(needs), _seeded(given_to)
+    if loop.memory != "save":
+        return _checkpointed_vjp(loop, given_to, seeded, wanted)
+    plan = Activity(loop, seeded, wanted)
+    seeds = [filled(g, y) for g, y, a in zip(given_to.carry, loop.final, plan.active, strict=True) if a]
+    totals = [zeros_like(x) for x, a in zip(loop.consts, plan.summed, strict=True) if a]
+    back = plan.backward().replace(
+        init=(*seeds, *totals),
+        xs=(*loop.residuals, *loop.xs, *given(given_to.ys)),
+        consts=loop.consts,
+        count=loop.trips if loop.length is None else None,
+        length=loop.length,
+        reverse=not loop.reverse,
     )
-    back, places = plan.backward_body()
-    seeds = [filled(g, y) for g, y, a in zip(g_carry, outputs[:c], plan.active, strict=True) if a]
-    totals = [zeros_like(x) for x, a in zip(captured, plan.summed, strict=True) if a]
-    rows = [*kept, *xs, *given(g_ys)]
-    ends = {"counted": attrs["length"] is None, "length": attrs["length"], "cond": None}
-    found = apply(
-        ops.loop,
-        (*((trips,) if ends["counted"] else ()), *seeds, *totals, *rows, *captured),
-        {
-            "carries": len(seeds) + len(totals),
-            "rows": len(rows),
-            **ends,
-            "reverse": not attrs["reverse"],
-            "body": back,
-        },
-    )
-    return [None] * len(count) + places(found)
+    return loop.per_input(plan.placed(back.apply()))
 
 
-def _checkpointed_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _seeded(gs: Results) -> Results:
+    """Which results have a cotangent."""
+    return Results([g is not None for g in gs.carry], False, [g is not None for g in gs.ys])
+
+
+def _checkpointed_vjp(loop: LoopForm, gs: Results, seeded: Results, wanted: Parts) -> list:
     """One op in place of the backward loop: it computes the carries again as its memory policy says."""
-    attrs = record.attrs
-    count, init, xs, captured = loop_parts(record.inputs, attrs)
-    c, length = attrs["carries"], attrs["length"]
-    trips = (record.outputs[c],) if length is None else ()
-    seeds = [*gs[:c], *gs[c + 1 :]]
-    seeded, wanted = tuple(g is not None for g in seeds), tuple(needs[len(count) :])
-    plan = Activity(attrs["body"], c, len(xs), list(seeded[:c]), list(seeded[c:]), list(wanted))
-    flags = [w and r for w, r in zip(wanted, plan.returned(), strict=True)]
-    if not any(flags):
-        return [None] * len(needs)
-    chosen = {
-        **{k: attrs[k] for k in ("carries", "rows", "length", "body", "reverse", "memory")},
-        "counted": length is None,
-        "seeded": seeded,
-        "wanted": wanted,
-    }
-    found = iter(apply(ops.loop_gradient, (*trips, *init, *xs, *captured, *given(seeds)), chosen))
-    return [None] * len(count) + [next(found) if f else None for f in flags]
+    connected = Activity(loop, seeded, wanted).wanted()
+    if not any(connected.flat()):
+        return [None] * len(loop.inputs)
+    own = loop.replace(count=loop.trips if loop.length is None else None, cond=None)
+    found = LoopGradientForm.make(own, seeded, wanted, given(gs.of_body())).apply()
+    return loop.per_input(connected.spread(found))
 
 
 class Activity:
@@ -151,232 +127,146 @@ class Activity:
     cotangent can be non-zero in some iteration: it was given one, or an active output of the body depends on it.
     """
 
-    def __init__(
-        self,
-        body: Graph,
-        carries: int,
-        rows: int,
-        seeded: list[bool],
-        seeded_rows: list[bool],
-        needs: list[bool],
-    ):
-        self.body, self.carries, self.rows = body, carries, rows
-        self.seeded_rows = seeded_rows
-        able = self._varying(needs)
-        self.active = [s and a for s, a in zip(seeded, able[:carries], strict=True)]
+    def __init__(self, loop: LoopForm, seeded: Results, wanted: Parts):
+        self.body, self._asked = loop.body, wanted
+        specs = loop.split_body([v.spec for v in loop.body.inputs])
+        self.loop = LoopForm.make(
+            loop.body, *specs
+        )  # which holds no tensors: it may live as long as the body
+        self.seeded_ys = list(seeded.ys)
+        able = self._varying(wanted)
+        self.active = [s and a for s, a in zip(seeded.carry, able.carry, strict=True)]
         while True:
-            connected = self._gradients(able)
-            back = [w and c for w, c in zip(able, connected, strict=True)]
-            grown = [
-                a or (b and d) for a, b, d in zip(self.active, back[:carries], able[:carries], strict=True)
-            ]
+            self.connected = self._gradients(able)
+            grown = [a or b for a, b in zip(self.active, self.connected.carry, strict=True)]
             if grown == self.active:
                 break
             self.active = grown
-        wanted = [n and c for n, c in zip(needs, connected, strict=True)]
-        self.emitted = wanted[carries : carries + rows]
-        self.summed = wanted[carries + rows :]
-        self.connected = connected
+        self.emitted = _both(wanted.xs, self.connected.xs)
+        self.summed = _both(wanted.consts, self.connected.consts)
 
-    def returned(self) -> list[bool]:
-        """Per initial carry, scanned array and captured: does the backward return its cotangent?"""
-        return [*self.active, *self.emitted, *self.summed]
+    def wanted(self) -> Parts:
+        """Is it asked for a cotangent, and does the backward return one?"""
+        return Parts(_both(self._asked.carry, self.active), self.emitted, self.summed)
 
-    def _varying(self, needs: Sequence[bool]) -> list[bool]:
-        """Per input of the body but the index: can it depend on what is needed?
+    def _varying(self, wanted: Parts) -> Parts:
+        """Can it depend on what is wanted?
 
         Of the others no cotangent is asked, which spares work, and errors where somebody says there is none.
         """
-        inputs, c = self.body.inputs[1:], self.carries
-        varying = [n and v.spec.differentiable for n, v in zip(needs, inputs, strict=True)]
+        loop = self.loop
+        inputs = loop.split_body(self.body.inputs)
+        pairs = zip(inputs, wanted, strict=True)
+        varying = Parts(*([w and v.spec.differentiable for v, w in zip(*p, strict=True)] for p in pairs))
         while True:
-            reached = {v for v, on in zip(inputs, varying, strict=True) if on}
+            reached = {v for v, on in zip(inputs.flat(), varying.flat(), strict=True) if on}
             for node in self.body.nodes:
                 if not reached.isdisjoint(node.inputs):
                     reached.update(v for v in node.outputs if v.spec.differentiable)
-            grown = [a or y in reached for a, y in zip(varying[:c], self.body.outputs[:c], strict=True)]
-            if grown == varying[:c]:
+            grown = [a or y in reached for a, y in zip(varying.carry, loop.carry_out, strict=True)]
+            if grown == varying.carry:
                 return varying
-            varying[:c] = grown
+            varying = varying._replace(carry=grown)
 
-    def _gradients(self, able: list[bool]) -> list[bool]:
-        """Per input of the body but the index: does a cotangent reach it?"""
-        seeded = tuple(self.active) + tuple(self.seeded_rows)
-        flags = iter(gradient_graph(self.body, (False, *able), seeded)[1])
-        return [a and next(flags) for a in able]
+    def _gradients(self, able: Parts) -> Parts:
+        """Does a cotangent reach it?"""
+        seeded = tuple(Results(self.active, None, self.seeded_ys).of_body())
+        flags = iter(gradient_graph(self.body, able.of_body(False), seeded)[1])
+        return Parts(*([a and next(flags) for a in part] for part in able))
 
-    def backward_body(self) -> tuple[Graph, Callable[[Sequence[Tensor]], list]]:
-        """The body of the backward loop, and how its results become cotangents of the loop's inputs."""
-        c, inputs = self.carries, self.body.inputs[1:]
-        active, summed = positions(self.active), positions(self.summed)
-        emitted = positions(self.emitted)
-        g_rows = [self.body.outputs[c + i].spec for i in positions(self.seeded_rows)]
-        captured = inputs[c + self.rows :]
+    def backward(self) -> LoopForm:
+        """The backward loop, of specs: it carries the cotangents of active carries and the sums of those of consts,
+        reads the loop's carries, its xs and the cotangents of its ys, and writes the cotangents of its xs."""
+        loop = self.loop
+        active, summed, emitted = (positions(part) for part in (self.active, self.summed, self.emitted))
+        a, c, m = len(active), len(loop.init), len(loop.xs)
 
-        def body(i: Tensor, *args: Tensor) -> list[Tensor]:
-            take = iter(args)
-            g_carry = [next(take) for _ in active]
-            totals = [next(take) for _ in summed]
-            primals = [next(take) for _ in range(c + self.rows)]
-            g_ys = [next(take) for _ in g_rows]
-            held = [next(take) for _ in captured]
-            grads = self._pulled((i, *primals, *held), iter(g_carry), iter(g_ys))
-            back = [grads[k] if grads[k] is not None else zeros_like(inputs[k].spec) for k in active]
+        def body(i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]) -> tuple[list, list]:
+            grads = self._pulled(Parts(xs[:c], xs[c : c + m], consts).of_body(i), carry[:a], xs[c + m :])
+            back = [g if (g := grads.carry[k]) is not None else zeros_like(loop.init[k]) for k in active]
             sums = [
-                t if grads[c + self.rows + k] is None else add_cotangents(t, grads[c + self.rows + k])
-                for t, k in zip(totals, summed, strict=True)
+                t if (g := grads.consts[k]) is None else add_cotangents(t, g)
+                for t, k in zip(carry[a:], summed, strict=True)
             ]
-            return given([*back, *sums, *(grads[c + k] for k in emitted)])
+            return given([*back, *sums]), given([grads.xs[k] for k in emitted])
 
-        specs = [
-            INDEX,
-            *(inputs[k].spec for k in active),
-            *(captured[k].spec for k in summed),
-            *(v.spec for v in inputs[: c + self.rows]),
-            *g_rows,
-            *(v.spec for v in captured),
-        ]
-        traced = trace(body, specs, self.body.name + "_back")
+        g_ys = [v.spec for v, s in zip(loop.ys_out, self.seeded_ys, strict=True) if s]
+        carried = [*(loop.init[k] for k in active), *(loop.consts[k] for k in summed)]
+        specs = Parts(carried, [*loop.init, *loop.xs, *g_ys], loop.consts)
+        return LoopForm.make(traced_body(body, specs, self.body.name + "_back"), *specs)
 
-        def places(found: Sequence[Tensor]) -> list:
-            take = iter((*found[: len(active) + len(summed)], *found[len(active) + len(summed) + 1 :]))
-            per_carry = {k: next(take) for k in active}
-            per_captured = {k: next(take) for k in summed}
-            per_row = {k: next(take) for k in emitted}
-            return [
-                *(per_carry.get(k) for k in range(c)),
-                *(per_row.get(k) for k in range(self.rows)),
-                *(per_captured.get(k) for k in range(len(captured))),
-            ]
+    def placed(self, found: Results) -> Parts:
+        """The results of the backward loop as cotangents of the loop's operands."""
+        carry, _, consts = Parts(self.active, (), self.summed).spread(found.carry)
+        return Parts(carry, Parts((), self.emitted, ()).spread(found.ys).xs, consts)
 
-        return traced.graph, places
-
-    def _pulled(self, primals: Sequence[Tensor], g_carry: Iterator[Tensor], g_ys: Iterator[Tensor]) -> list:
+    def _pulled(self, primals: Sequence[Tensor], g_carry: Sequence[Tensor], g_ys: Sequence[Tensor]) -> Parts:
         """Cotangents of the body's inputs but the index; scattered ones stay so: a sum over iterations
         then adds the few entries instead of the whole array."""
-        seeds = [
-            *(next(g_carry) if a else None for a in self.active),
-            *(next(g_ys) if s else None for s in self.seeded_rows),
-        ]
-        found = iter(pull_back(self.body, primals, seeds, (False, *self.connected), scattered=True)[1])
-        return [next(found) if c else None for c in self.connected]
+        seeds = Results(self.active, None, self.seeded_ys).spread([*g_carry, *g_ys]).of_body()
+        found = pull_back(self.body, primals, seeds, self.connected.of_body(False), scattered=True)[1]
+        return self.connected.spread(found)
+
+
+def _both(a: Sequence[bool], b: Sequence[bool]) -> list[bool]:
+    return [x and y for x, y in zip(a, b, strict=True)]
 
 
 def _loop_jvp(record: Record, ts: list) -> list:
     """The same loop over pairs of carries and their tangents."""
-    attrs = record.attrs
-    count, init, xs, captured = loop_parts(record.inputs, attrs)
-    c, m, body = attrs["carries"], attrs["rows"], attrs["body"]
-    t_init, t_xs, t_captured = ts[len(count) :][:c], ts[len(count) + c :][:m], ts[len(count) + c + m :]
-    if attrs["length"] == 0:
-        return [*t_init, *(None for _ in record.outputs[c:])]
-    active = [t is not None for t in t_init]
-    fixed = [t is not None for t in (*t_xs, *t_captured)]
+    loop = LoopForm(record.inputs, record.attrs, record.outputs)
+    tangents = loop.split(ts)
+    if loop.length == 0:
+        return Results(tangents.carry, None, [None] * len(loop.ys)).of_loop()
+    fixed = [[t is not None for t in part] for part in (tangents.xs, tangents.consts)]
+    moving = Parts([t is not None for t in tangents.carry], *fixed)
     while True:
-        dual, connected = jvp_graph(body, (False, *active, *fixed))
-        grown = [a or b for a, b in zip(active, connected[:c], strict=True)]
-        if grown == active:
+        dual, connected = jvp_graph(loop.body, moving.of_body(False))
+        flags = loop.split_rows(connected)
+        grown = [a or b for a, b in zip(moving.carry, flags.carry, strict=True)]
+        if grown == moving.carry:
             break
-        active = grown
-    dual_body = _dual_body(dual, body, connected, active, fixed, c, m)
-    dual_cond = None if attrs["cond"] is None else _widened(attrs["cond"], body, active, fixed, c, m)
-    tangents = [zeros_like(x) if t is None else t for x, t, a in zip(init, t_init, active, strict=True) if a]
-    found = apply(
-        ops.loop,
-        (
-            *count,
-            *init,
-            *tangents,
-            *xs,
-            *(t for t in t_xs if t is not None),
-            *captured,
-            *(t for t in t_captured if t is not None),
-        ),
-        {
-            **{k: v for k, v in attrs.items() if k != "kept"},
-            "carries": c + sum(active),
-            "rows": m + sum(t is not None for t in t_xs),
-            "body": dual_body,
-            "cond": dual_cond,
-        },
-    )
-    return _split_dual(found, connected, active, c, len(body.outputs) - c)
+        moving = moving._replace(carry=grown)
+    starts = [filled(t, x) for x, t, a in zip(loop.init, tangents.carry, moving.carry, strict=True) if a]
+    body, cond = _dual_graphs(loop, dual, flags, moving)
+    found = loop.replace(
+        body=body,
+        cond=cond,
+        init=(*loop.init, *starts),
+        xs=(*loop.xs, *given(tangents.xs)),
+        consts=(*loop.consts, *given(tangents.consts)),
+        keeps_carries=False,
+    ).apply()
+    moved = (*found.carry[len(loop.init) :], *found.ys[len(loop.ys_out) :])
+    return flags._replace(carry=moving.carry).spread(moved).of_loop()
 
 
-def _dual_order(active: list[bool], fixed: list[bool], c: int, m: int) -> list[int]:
-    """Positions in a dual body's arguments (i, carries, tangents, rows, tangents, captured, tangents)
-    of what a jvp graph takes (i, carries, rows, captured, then all tangents)."""
-    a, r, k = sum(active), sum(fixed[:m]), len(fixed) - m
-    carries = list(range(1, 1 + c))
-    rows = list(range(1 + c + a, 1 + c + a + m))
-    start = 1 + c + a + m + r
-    captured = list(range(start, start + k))
-    t_carry = list(range(1 + c, 1 + c + a))
-    t_rows = list(range(1 + c + a + m, start))
-    t_captured = list(range(start + k, start + k + sum(fixed[m:])))
-    return [0, *carries, *rows, *captured, *t_carry, *t_rows, *t_captured]
+def _dual_graphs(loop: LoopForm, dual: Graph, flags: Results, moving: Parts) -> tuple[Graph, Graph | None]:
+    """Body and condition of the loop over pairs: each part is followed by the tangents of those that have one."""
+    own = loop.split_body([v.spec for v in loop.body.inputs])
+    c, m, k = map(len, own)
+    pairs = zip(own, moving, strict=True)
+    specs = Parts(*([*p, *(s for s, f in zip(p, on, strict=True) if f)] for p, on in pairs))
 
+    def body(i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]) -> tuple[list, list]:
+        primals = Parts(carry[:c], xs[:m], consts[:k]).of_body(i)
+        found = replay(dual, (*primals, *carry[c:], *xs[m:], *consts[k:]))
+        outs = len(loop.body.outputs)
+        ends, _, ys = loop.split_rows(found[:outs])
+        t_ends, _, t_ys = flags.spread(found[outs:])
+        new = [filled(t, y) for t, y, a in zip(t_ends, ends, moving.carry, strict=True) if a]
+        return [*ends, *new], [*ys, *given(t_ys)]
 
-def _dual_specs(body: Graph, active: list[bool], fixed: list[bool], c: int, m: int) -> list[TensorSpec]:
-    specs = [v.spec for v in body.inputs]
-    carries, rows, captured = specs[1 : 1 + c], specs[1 + c : 1 + c + m], specs[1 + c + m :]
-    chosen = [
-        [s for s, f in zip(group, flags, strict=True) if f]
-        for group, flags in ((carries, active), (rows, fixed[:m]), (captured, fixed[m:]))
-    ]
-    return [specs[0], *carries, *chosen[0], *rows, *chosen[1], *captured, *chosen[2]]
+    def going_on(carry: Sequence[Any], consts: Sequence[Any]) -> Tensor:
+        assert loop.cond is not None
+        return replay(loop.cond, Parts(carry[:c], (), consts[:k]).of_cond())[0]
 
-
-def _dual_body(
-    dual: Graph,
-    body: Graph,
-    connected: tuple[bool, ...],
-    active: list[bool],
-    fixed: list[bool],
-    c: int,
-    m: int,
-) -> Graph:
-    order = _dual_order(active, fixed, c, m)
-    outs = len(body.outputs)
-
-    def run(*args: Tensor) -> list[Tensor]:
-        found = replay(dual, [args[p] for p in order])
-        take = iter(found[outs:])
-        tangents = [next(take) if f else None for f in connected]
-        new = [
-            zeros_like(y) if t is None else t
-            for y, t, a in zip(found[:c], tangents[:c], active, strict=True)
-            if a
-        ]
-        return [*found[:c], *new, *found[c:outs], *(t for t in tangents[c:] if t is not None)]
-
-    return trace(run, _dual_specs(body, active, fixed, c, m), dual.name).graph
-
-
-def _widened(cond: Graph, body: Graph, active: list[bool], fixed: list[bool], c: int, m: int) -> Graph:
-    specs = _dual_specs(body, active, fixed, c, m)
-    rows_end = 1 + c + sum(active) + m + sum(fixed[:m])
-    captured = len(fixed) - m
-
-    def run(*args: Tensor) -> Sequence[Tensor]:
-        held = args[c + sum(active) :]
-        return replay(cond, (*args[:c], *held[:captured]))
-
-    return trace(run, [*specs[1 : 1 + c + sum(active)], *specs[rows_end:]], cond.name).graph
-
-
-def _split_dual(
-    found: Sequence[Tensor], connected: tuple[bool, ...], active: list[bool], c: int, ys: int
-) -> list:
-    a = sum(active)
-    take = iter(found[c : c + a])
-    t_carry = [next(take) if f else None for f in active]
-    take = iter(found[c + a + 1 + ys :])
-    return [*t_carry, None, *(next(take) if f else None for f in connected[c:])]
+    cond = None if loop.cond is None else traced_cond(going_on, specs, loop.cond.name)
+    return traced_body(body, specs, dual.name), cond
 
 
 def _no_iteration_passes(record: Record, i: int) -> str:
-    trips = record.outputs[record.attrs["carries"]].array
+    trips = LoopForm(record.inputs, record.attrs, record.outputs).trips.array
     return "no iteration passes the gradient on" if trips else "it runs for no iteration"
 
 
@@ -390,6 +280,7 @@ def _no_iteration_passes(record: Record, i: int) -> str:
     batch=batch_loop,
     region_specs={"body": inputs_of_body, "cond": inputs_of_test},
     trim=trim_loop,
+    binds=LoopForm.binding,
     traits=(*REGION, "ragged_ok", "polls"),
 )
 def loop(
@@ -411,18 +302,19 @@ def loop(
     stacked rows of the body's further outputs. `memory` is what its backward may keep: all the carries
     ("save", and then it is not given), few ("recompute") or so many bytes.
     """
-    _, init, xs, _ = loop_parts(inputs, {"counted": counted, "carries": carries, "rows": rows})
-    for before, after in zip(init, body.outputs[:carries], strict=True):
+    names = {"carries": carries, "rows": rows, "length": length, "counted": counted, "reverse": reverse}
+    form = LoopForm(inputs, {**names, "body": body})
+    for before, after in zip(form.init, form.carry_out, strict=True):
         require(
             before == after.spec,
             f"a loop variable changes from {before} to {after.spec}; keep its shape and dtype",
         )
-    for x in xs:
+    for x in form.xs:
         fits = length is None or (len(x.shape) > 0 and same(x.shape[0], length))
         require(fits, f"an array of {shape_text(x.shape)} scanned by a loop of length {length}")
     if length is not None:
         rows_dim: Size = length
     else:
-        rows_dim = xs[0].shape[0] if xs else fresh_trip()
-    ys = (TensorSpec((rows_dim, *v.spec.shape), v.spec.dtype) for v in body.outputs[carries:])
-    return (*init, INDEX, *ys)
+        rows_dim = form.xs[0].shape[0] if form.xs else fresh_trip()
+    ys = [TensorSpec((rows_dim, *v.spec.shape), v.spec.dtype) for v in form.ys_out]
+    return tuple(Results(form.init, INDEX, ys).of_loop())

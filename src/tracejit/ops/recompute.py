@@ -10,7 +10,8 @@ from typing import Any
 
 from ..core.backprop import gradient_graph
 from ..core.batching import Batch, Shared
-from ..core.dispatch import Record, apply
+from ..core.dispatch import Record
+from ..core.forms import RecomputedForm
 from ..core.graph import Graph
 from ..core.op import Joint, defop, ops, sample
 from ..core.pushforward import jvp_graph
@@ -42,30 +43,32 @@ def late(x: TensorSpec, after: TensorSpec) -> TensorSpec:
 
 def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
     seeds = given(gs)
-    graph, connected = gradient_graph(record.attrs["graph"], tuple(needs), tuple(g is not None for g in gs))
+    form = RecomputedForm(record.inputs, record.attrs)
+    graph, connected = gradient_graph(form.graph, tuple(needs), tuple(g is not None for g in gs))
     if not any(connected):
         return [None] * len(needs)
-    inputs = [ops.late(x, seeds[0]) for x in record.inputs]
-    found = iter(apply(ops.recomputed, (*inputs, *seeds), {"graph": graph}))
+    inputs = [ops.late(x, seeds[0]) for x in form.inputs]
+    found = iter(RecomputedForm.make((*inputs, *seeds), graph).apply())
     flags = iter(connected)
     return [next(found) if need and next(flags) else None for need in needs]
 
 
 def _jvp(record: Record, ts: list) -> list:
-    graph, connected = jvp_graph(record.attrs["graph"], tuple(t is not None for t in ts))
-    found = apply(ops.recomputed, (*record.inputs, *(t for t in ts if t is not None)), {"graph": graph})
+    form = RecomputedForm(record.inputs, record.attrs)
+    graph, connected = jvp_graph(form.graph, tuple(t is not None for t in ts))
+    found = RecomputedForm.make((*form.inputs, *(t for t in ts if t is not None)), graph).apply()
     take = iter(found[len(record.outputs) :])
     return [next(take) if c else None for c in connected]
 
 
-def _in_place(*inputs: Any, graph: Graph) -> Any:
-    return replay(graph, inputs)
+def _in_place(*inputs: Any, **attrs: Any) -> Any:
+    return replay(RecomputedForm(inputs, attrs).graph, inputs)
 
 
 @defop(
     vjp=Joint(_vjp),
     jvp=_jvp,
-    kernel=lambda *xs, graph: run_graph(graph, xs),
+    kernel=lambda *xs, **attrs: run_graph(RecomputedForm(xs, attrs).graph, xs),
     lower=Expand(_in_place),
     batch=batch_recomputed,
     region_specs={"graph": inputs_of_op},

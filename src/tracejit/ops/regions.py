@@ -10,6 +10,8 @@ import numpy as np
 from ..core.dispatch import interpreting, state
 from ..core.graph import Graph
 from ..core.interpreters import Eager
+from ..core.loop_form import INDEX as INDEX
+from ..core.loop_form import LoopForm
 from ..core.op import ops
 from ..core.scattered import dense
 from ..core.spec import TensorSpec
@@ -18,16 +20,6 @@ from ..core.trace import replay
 
 #: Traits of the ops that hold graphs.
 REGION = ("multiple", "runs_graphs", "expensive", "internal")
-#: The spec of a loop's index and trip count.
-INDEX = TensorSpec((), np.dtype(np.int64))
-
-
-def loop_parts(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Sequence[Any], ...]:
-    """Split a loop's inputs: (count), initial carries, scanned arrays, captured."""
-    a = int(attrs["counted"])
-    b = a + attrs["carries"]
-    c = b + attrs["rows"]
-    return inputs[:a], inputs[a:b], inputs[b:c], inputs[c:]
 
 
 def run_graph(graph: Graph, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -69,12 +61,10 @@ def inputs_of_op(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequ
 
 
 def inputs_of_body(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
-    """What the body of a loop is run on: the index, the carries, a row of each scanned array, the captured."""
-    _, init, xs, held = loop_parts(inputs, attrs)
-    return (INDEX, *init, *(x.with_shape(x.shape[1:]) for x in xs), *held)
+    """What the body of a loop is run on: the index, the carries, a row of each of the xs, the consts."""
+    return LoopForm(inputs, attrs).specs.of_body(INDEX)
 
 
 def inputs_of_test(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
-    """What the condition of a loop is run on: the carries and the captured."""
-    _, init, _, held = loop_parts(inputs, attrs)
-    return (*init, *held)
+    """What the condition of a loop is run on: the carries and the consts."""
+    return LoopForm(inputs, attrs).specs.of_cond()

@@ -5,15 +5,15 @@ Said once for the kernel and for the compiled form. Knows nothing of when which 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..core.dim import Size, UnknownSize, maximum
 from ..core.errors import ShapeError
-from ..core.graph import Graph, needed_inputs, restricted, silent
+from ..core.graph import needed_inputs, silent
+from ..core.loop_form import INDEX, LoopForm, LoopGradientForm, Results
 from ..core.tensor import Tensor
 from .loop import Activity
-from .regions import INDEX, loop_parts, zeros_like
+from .regions import zeros_like
 from .revolve import snapshots_for
 
 #: Carries that "recompute" keeps where the number of iterations is not known while tracing.
@@ -27,46 +27,53 @@ class BudgetError(ShapeError):
 
 
 class Reversal:
-    """What the attributes of a `loop_gradient` say: which carries are needed, and the graphs that run.
+    """What a `loop_gradient` says of its loop: which carries are needed, and the graphs that run.
 
     Attributes
     ----------
+    connected : Parts of bool
+        Which of the loop's operands have a cotangent that is wanted.
     kept : list of int
         The carries that the backward reads, and those which these are computed from.
     step : Graph
-        ``(i, kept carries, rows, captured) -> kept carries`` after one more iteration.
-    back : Graph
-        ``(i, cotangents, sums, kept carries, rows, cotangents of rows, captured)``: one iteration backwards.
+        ``(i, kept carries, rows, consts) -> kept carries`` after one more iteration.
+    back : LoopForm
+        The backward loop, of specs: it carries cotangents and sums, and reads the kept carries, the xs and the
+        cotangents of the ys.
     """
 
-    def __init__(self, attrs: Mapping[str, Any]):
-        self.body: Graph = silent(attrs["body"])
-        c, m, seeded = attrs["carries"], attrs["rows"], list(attrs["seeded"])
-        self.activity = Activity(self.body, c, m, seeded[:c], seeded[c:], list(attrs["wanted"]))
-        self.connected = [w and r for w, r in zip(attrs["wanted"], self.activity.returned(), strict=True)]
-        back, self.places = self.activity.backward_body()
-        self.first = 1 + sum(self.activity.active) + sum(self.activity.summed)
-        self.kept = self._kept(back, c)
-        others = [*range(self.first), *range(self.first + c, len(back.inputs))]
-        primals = [self.first + k for k in self.kept]
-        self.back = restricted(back, sorted([*others, *primals]), range(len(back.outputs)))
-        inputs = [0, *(1 + k for k in self.kept), *range(1 + c, len(self.body.inputs))]
-        self.step = restricted(self.body, inputs, self.kept)
+    def __init__(self, form: LoopGradientForm):
+        body = silent(form.loop.body)
+        self.activity = Activity(form.loop.replace(body=body), form.seeded, form.wanted)
+        self.loop, self.connected = self.activity.loop, self.activity.wanted()
+        back = self.activity.backward()
+        self.kept = self._kept(back)
+        c, ys = len(self.loop.init), range(len(back.ys_out))
+        read = [*self.kept, *range(c, len(back.xs))]
+        self.back = back.restricted(range(len(back.init)), read, range(len(back.consts)), ys)
+        loop = self.loop
+        self.step = loop.restricted(self.kept, range(len(loop.xs)), range(len(loop.consts)), ()).body
 
-    def _kept(self, back: Graph, c: int) -> list[int]:
-        read = needed_inputs(back, back.outputs)
-        kept = {k for k in range(c) if back.inputs[self.first + k] in read}
+    def _kept(self, back: LoopForm) -> list[int]:
+        loop, read = self.loop, needed_inputs(back.body, back.body.outputs)
+        primals = back.xs_in[: len(loop.init)]
+        kept = {k for k, v in enumerate(primals) if v in read}
         while True:
-            used = needed_inputs(self.body, [self.body.outputs[k] for k in kept])
-            grown = kept | {k for k in range(c) if self.body.inputs[1 + k] in used}
+            used = needed_inputs(loop.body, [loop.carry_out[k] for k in kept])
+            grown = kept | {k for k, v in enumerate(loop.carry_in) if v in used}
             if grown == kept:
                 return sorted(kept)
             kept = grown
 
+    def chosen(self, found: Results) -> list[Tensor]:
+        """The wanted cotangents among the results of a backward loop."""
+        pairs = zip(self.activity.placed(found).flat(), self.connected.flat(), strict=True)
+        return [g for g, f in pairs if f and g is not None]
+
     @property
     def bytes_per_row(self) -> Size:
         """Bytes of one snapshot: the carries, and the iteration it belongs to."""
-        specs = [self.body.inputs[1 + k].spec for k in self.kept]
+        specs = [self.loop.init[k] for k in self.kept]
         total: Size = INDEX.dtype.itemsize
         for spec in specs:
             total = total + spec.size * spec.dtype.itemsize
@@ -103,36 +110,19 @@ def _is_less(a: Size, b: Size) -> bool:
         return False
 
 
-def reversal(attrs: Mapping[str, Any]) -> Reversal:
+def reversal(form: LoopGradientForm) -> Reversal:
     """The reversal of a `loop_gradient`, made once."""
-    key = ("reversal", *(attrs[k] for k in ("carries", "rows", "seeded", "wanted")))
-    derived = attrs["body"].derived
+    key, derived = ("reversal", *form.key), form.loop.body.derived
     if key not in derived:
-        derived[key] = Reversal(attrs)
+        derived[key] = Reversal(form)
     return derived[key]
 
 
-def divided(
-    inputs: Sequence[Any], attrs: Mapping[str, Any]
-) -> tuple[tuple[Sequence[Any], ...], Sequence[Any]]:
-    """The inputs of the loop in their four parts, and the cotangents that were given."""
-    own = len(inputs) - sum(attrs["seeded"])
-    return loop_parts(inputs[:own], attrs), inputs[own:]
-
-
-def seeds(
-    plan: Reversal, attrs: Mapping[str, Any], gs: Sequence[Tensor]
-) -> tuple[list[Tensor], list[Tensor]]:
+def seeds(form: LoopGradientForm) -> tuple[list[Tensor], list[Tensor]]:
     """What the backward carries first, cotangents and sums, and the cotangents of rows."""
-    c, activity, take = attrs["carries"], plan.activity, iter(gs)
-    specs = [v.spec for v in plan.body.inputs[1:]]
-    ends = [next(take) if s else zeros_like(x) for x, s in zip(specs[:c], attrs["seeded"], strict=False)]
+    activity, take = reversal(form).activity, iter(form.cotangents)
+    loop = activity.loop
+    ends = [next(take) if s else zeros_like(x) for x, s in zip(loop.init, form.seeded.carry, strict=True)]
     first = [g for g, a in zip(ends, activity.active, strict=True) if a]
-    held = specs[c + attrs["rows"] :]
-    sums = [zeros_like(spec) for spec, s in zip(held, activity.summed, strict=True) if s]
+    sums = [zeros_like(spec) for spec, s in zip(loop.consts, activity.summed, strict=True) if s]
     return [*first, *sums], list(take)
-
-
-def chosen(plan: Reversal, attrs: Mapping[str, Any], found: Sequence[Tensor]) -> list[Tensor]:
-    """The wanted cotangents among the results of a backward loop."""
-    return [g for g, f in zip(plan.places(found), plan.connected, strict=True) if f and g is not None]

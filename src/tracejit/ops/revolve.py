@@ -7,18 +7,20 @@ A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000) 19-45). Knows counts only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import comb
 from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import apply, as_tensor
+from ..core.dispatch import as_tensor
+from ..core.forms import CallForm
 from ..core.graph import Graph
+from ..core.loop_form import INDEX, LoopForm
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.trace import trace
-from .regions import INDEX
 
 
 def runs_again(iterations: int, snapshots: int) -> int:
@@ -50,7 +52,7 @@ def gap(steps: Tensor, snapshots: Tensor) -> Tensor:
     2. With beta(s, r - 1) < steps <= beta(s, r), going m is optimal when beta(s, r - 2) <= m <= beta(s, r - 1)
     and beta(s - 1, r - 1) <= steps - m <= beta(s - 1, r); this is the smallest such m.
     """
-    (found,) = apply(ops.call, (steps, snapshots), {"graph": gap_graph()})
+    (found,) = CallForm.make((steps, snapshots), gap_graph()).apply()
     return found
 
 
@@ -60,28 +62,21 @@ def gap_graph() -> Graph:
 
     def run(steps: Tensor, s: Tensor) -> list[Tensor]:
         zero, one = as_tensor(np.int64(0)), as_tensor(np.int64(1))
-        found = apply(
-            ops.loop,
-            (one, zero, zero, zero, steps, s),
-            {
-                "carries": 4,
-                "rows": 0,
-                "length": None,
-                "counted": False,
-                "body": trace(_next_beta, [INDEX] * 7, "body").graph,
-                "cond": trace(
-                    lambda beta, a, b, r, steps, s: [ops.less(beta, steps)], [INDEX] * 6, "cond"
-                ).graph,
-                "reverse": False,
-            },
-        )
-        beta, before, twice_before = found[:3]
+        loop = LoopForm.written(_next_beta, (one, zero, zero, zero), (), (steps, s), cond=_is_small)
+        beta, before, twice_before, _ = loop.apply().carry
         beyond = steps - (beta - before)  # beta(s - 1, r) = beta(s, r) - beta(s, r - 1)
         return [ops.maximum(ops.maximum(beyond, twice_before), one)]
 
     return trace(run, [INDEX, INDEX], "gap").graph
 
 
-def _next_beta(i: Any, beta: Any, before: Any, twice_before: Any, r: Any, steps: Any, s: Any) -> list[Tensor]:
-    r = r + as_tensor(np.int64(1))
-    return [ops.floordiv(beta * (s + r), r), beta, before, r]
+def _is_small(carry: Sequence[Any], consts: Sequence[Any]) -> Tensor:
+    return ops.less(carry[0], consts[0])
+
+
+def _next_beta(
+    i: Any, carry: Sequence[Any], xs: Any, consts: Sequence[Any]
+) -> tuple[list[Tensor], Sequence[Tensor]]:
+    beta, before, _, r = carry
+    s, r = consts[1], r + as_tensor(np.int64(1))
+    return [ops.floordiv(beta * (s + r), r), beta, before, r], ()

@@ -11,10 +11,11 @@ from typing import Any
 
 from ..core.backprop import gradient_graph
 from ..core.batching import Batch
-from ..core.dispatch import Record, apply
+from ..core.dispatch import Record
 from ..core.errors import GradientError, at
+from ..core.forms import TangentsForm
 from ..core.graph import Graph, needed_inputs
-from ..core.op import Joint, defop, ops
+from ..core.op import Joint, defop
 from ..core.prune import settled
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -24,79 +25,72 @@ from .lowering import Expand
 from .regions import REGION, filled, given, inputs_of_op, run_graph, zeros_like
 
 
-def _split(inputs: Sequence[Any], attrs: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The arguments, and what the function uses of its surroundings."""
-    return inputs[: attrs["arguments"]], inputs[attrs["arguments"] :]
-
-
-def _require_rule(record: Record, active: Sequence[bool]) -> None:
+def _require_rule(form: TangentsForm, record: Record, active: Sequence[bool]) -> None:
     """The rule says nothing of what the function uses beside its arguments."""
-    body, n = record.attrs["body"], record.attrs["arguments"]
-    asked = (False,) * n + tuple(active)
-    if any(asked) and any(gradient_graph(body, asked)[1]):
+    asked = (*(False for _ in form.arguments), *active)
+    if any(asked) and any(gradient_graph(form.body, asked)[1]):
         raise GradientError(
-            f"{body.name} has a rule for the tangents of its arguments, and uses another tensor or Variable that is "
-            f"differentiated: pass it as an argument, or stop its gradient{at(record.location)}"
+            f"{form.body.name} has a rule for the tangents of its arguments, and uses another tensor or Variable that "
+            f"is differentiated: pass it as an argument, or stop its gradient{at(record.location)}"
         )
 
 
 def _jvp(record: Record, ts: list) -> list:
-    xs, held = _split(record.inputs, record.attrs)
-    t_xs, t_held = _split(ts, record.attrs)
-    _require_rule(record, [t is not None for t in t_held])
-    tangents = [filled(t, x) for t, x in zip(t_xs, xs, strict=True) if x.spec.differentiable]
-    found = iter(replay(_opened(record.attrs), (*xs, *tangents, *held)))
+    form = TangentsForm(record.inputs, record.attrs)
+    t_xs, t_held = form.split(ts)
+    _require_rule(form, record, [t is not None for t in t_held])
+    tangents = [filled(t, x) for t, x in zip(t_xs, form.arguments, strict=True) if x.spec.differentiable]
+    found = iter(replay(_opened(form), (*form.arguments, *tangents, *form.captured)))
     return [next(found) if y.spec.differentiable else None for y in record.outputs]
 
 
 def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
     """The rule, linear in the tangents, transposed: what a tangent was does not matter."""
-    xs, held = _split(record.inputs, record.attrs)
-    n_xs, n_held = _split(needs, record.attrs)
-    _require_rule(record, n_held)
+    form = TangentsForm(record.inputs, record.attrs)
+    xs, held = form.arguments, form.captured
+    n_xs, n_held = form.split(needs)
+    _require_rule(form, record, n_held)
     able = [x.spec.differentiable for x in xs]
     zeros = [zeros_like(x) for x, a in zip(xs, able, strict=True) if a]
     wanted = [n for n, a in zip(n_xs, able, strict=True) if a]
     seeded = tuple(g is not None for g, y in zip(gs, record.outputs, strict=True) if y.spec.differentiable)
-    rule = _opened(record.attrs, transposed=True)
+    rule = _opened(form, transposed=True)
     graph, connected = gradient_graph(rule, (False,) * len(xs) + tuple(wanted) + (False,) * len(held), seeded)
     graph = settled(graph)
-    tangents = set(graph.inputs[len(xs) : len(xs) + len(zeros)])
+    tangents = set(form.split_rule(graph.inputs[: len(rule.inputs)])[1])
     if tangents & needed_inputs(graph, graph.outputs):
         raise GradientError(
-            f"the rule for the tangents of {record.attrs['body'].name} is not linear in the tangents, as derivatives "
-            f"are{at(record.location)}"
+            f"the rule for the tangents of {form.body.name} is not linear in the tangents, as derivatives are"
+            f"{at(record.location)}"
         )
     found = iter(replay(graph, (*xs, *zeros, *held, *given(gs))))
     flags = iter(connected)
     return [next(found) if n and next(flags) else None for n in n_xs] + [None] * len(held)
 
 
-def _batch(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Tensor, ...]:
+def _batch(batch: Batch, *inputs: Tensor, **attrs: Any) -> Sequence[Tensor]:
     """Body and rule for all lanes; every input has them, here and where the rule calls the function itself."""
-    whole = {key: everywhere(attrs[key], batch) for key in ("body", "rule")}
-    return apply(ops.custom_tangents, tuple(batch.all_spread(inputs)), {**attrs, **whole})
+    form = TangentsForm(batch.all_spread(inputs), attrs)
+    return form.replace(body=everywhere(form.body, batch), rule=everywhere(form.rule, batch)).apply()
 
 
-def _opened(attrs: Any, transposed: bool = False) -> Graph:
+def _opened(form: TangentsForm, transposed: bool = False) -> Graph:
     """The rule with the function in it where it calls itself."""
-    rule, n = attrs["rule"], attrs["arguments"]
-    held = len(rule.inputs) - len(attrs["body"].inputs) + n
-    tangents = rule.inputs[n:held] if transposed else ()
-    return opened(ops.custom_tangents, attrs, rule, rule.inputs[held:], tangents)
+    _, tangents, captured = form.split_rule(form.rule.inputs)
+    return opened(form, captured, tangents if transposed else ())
 
 
 def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
     """The arguments, a tangent for each that is differentiable, and what the function uses of its surroundings."""
-    xs, held = _split(inputs, attrs)
-    return (*xs, *(x for x in xs if x.differentiable), *held)
+    form = TangentsForm(inputs, attrs)
+    return (*form.arguments, *(x for x in form.arguments if x.differentiable), *form.captured)
 
 
 @defop(
     vjp=Joint(_vjp),
     jvp=_jvp,
-    kernel=lambda *arrays, body, **attrs: run_graph(body, arrays),
-    lower=Expand(lambda *tensors, body, **attrs: replay(body, tensors)),
+    kernel=lambda *arrays, **attrs: run_graph(TangentsForm(arrays, attrs).body, arrays),
+    lower=Expand(lambda *tensors, **attrs: replay(TangentsForm(tensors, attrs).body, tensors)),
     batch=_batch,
     region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
     traits=(*REGION, "polls"),

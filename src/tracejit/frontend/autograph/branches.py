@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.dispatch import apply, as_tensor
 from ...core.errors import ShapeError, at, user_location
+from ...core.forms import BranchForm
 from ...core.graph import Constant, Graph, Value, has_effect
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -180,8 +181,8 @@ def select(
     captured = share_captures(*(s.region for s in sides))
     for v in variables:
         v.announce()
-    graphs = {"then": sides[0].region.graph, "orelse": sides[1].region.graph}
-    plan.results = apply(ops.cond, (condition, *captured), graphs)
+    first, second = (side.region.graph for side in sides)
+    plan.results = BranchForm.make(condition, captured, first, second).apply()
     if plan.missing:
         reads = ", ".join(map(repr, plan.missing))
         ran = ops.cast(condition, dtype=np.dtype(np.float32))
@@ -394,27 +395,20 @@ class _Plan:
     def _placeholder(self, value: Any, left: bool) -> Callable[[], Any]:
         """A generated variable set on one side: on the other nobody reads it, any number will do."""
         leaves, structure = flatten(value)
-        makers = [self._on_one_side(x, left) for x in leaves]
+        pairs = [(None, x) if left else (x, None) for x in leaves]
+        makers = [
+            self.placed(a, b, number_kind(x)) if is_number(x) and _is_static(x) else _constantly(x)
+            for (a, b), x in zip(pairs, leaves, strict=True)
+        ]
         return lambda: unflatten(structure, [m() for m in makers])
-
-    def _on_one_side(self, x: Any, left: bool) -> Callable[[], Any]:
-        """A leaf that the other side has none for, the `left` one if that holds."""
-
-        def place(part: Any, kind: Kind) -> Callable[[], Any]:
-            return self.placed(None, part, kind) if left else self.placed(part, None, kind)
-
-        if x.__class__ is Either:
-            which = place(x.which, INDEX)
-            number = place(x.number, Kind(x.spec, False)) if x.number is not None else None
-            return lambda: Either(which(), x.among, number and number())
-        if x.__class__ is Stacked and all(map(_is_static, x.parts)):
-            rows = [place(p, number_kind(p)) for p in x.parts]
-            return lambda: Stacked.of(r() for r in rows)
-        return place(x, number_kind(x)) if is_number(x) and _is_static(x) else lambda: x
 
 
 def _both_lists(a: Structure, b: Structure) -> bool:
     return all(isinstance(s, Nest) and s.kind is list for s in (a, b))
+
+
+def _constantly(x: Any) -> Callable[[], Any]:
+    return lambda: x
 
 
 def _is_static(x: Any) -> bool:

@@ -173,8 +173,7 @@ def _room(counted: Filled) -> tuple[Tensor, ...]:
         return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in counted.stored]
 
     body = Region(zeros, structure, [INDEX], "body")
-    attrs = {"length": None, "counted": True, "reverse": False}
-    return tuple(add_loop([counted.state[0]], [], [], (), body, None, attrs)[1:])
+    return tuple(add_loop(body, None, [], count=counted.state[0]).ys)
 
 
 def _check_counts(counted: dict[str, Filled], filled: dict[str, Filled]) -> None:

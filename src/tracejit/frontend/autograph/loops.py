@@ -228,23 +228,11 @@ class _Tracing:
         initial = [t for n in self.names for t in n.initial()]
         if self.counting:
             initial.append(as_tensor(0, INDEX.dtype))
-        counted = steps.count is not None and test is None
-        attrs = {
-            "length": steps.length if test is None else None,
-            "counted": counted,
-            "reverse": False,
-            **in_force(),
-        }
+        count, length = (steps.count, steps.length) if test is None else (None, None)
         found = add_loop(
-            [steps.count] if counted and steps.count is not None else [],
-            initial,
-            steps.rows,
-            variables,
-            body,
-            test,
-            attrs,
+            body, test, initial, steps.rows, variables, count=count, length=length, memory=in_force()
         )
-        return found[: len(initial)], found[len(initial) + 1 :]
+        return found.carry, found.ys
 
     def test(self, carried: Sequence[Variable]) -> Region | None:
         if self.steps.test is None:
