@@ -41,10 +41,6 @@ def test_code_generation_has_code_for_nothing_else():
         assert kind in SCALAR_OPS[name].kinds or kind == "b"  # sums and products of bools are never written
 
 
-def test_tests_are_the_comparisons():
-    assert scalars.COMPARISONS | {"isnan"} == {op.name for op in SCALAR_OPS.values() if op.result == "bool"}
-
-
 def test_elementary_operations_are_those_with_a_function():
     assert math.NAMES | set(arithmetic.NAMES) == ELEMENTARY
 
