@@ -17,8 +17,8 @@ import tracejit as tj
 from benchmarks import timing
 from benchmarks.peers import jax, jitted, njit, numba
 from benchmarks.timing import Candidate, Case
-from tracejit.core.dispatch import interpreting
-from tracejit.core.interpreters import Count
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.interpreters import Count
 
 STEPS = 10_000
 H = 1e-3

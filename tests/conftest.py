@@ -61,7 +61,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def no_body_is_traced_twice() -> Iterator[None]:
     """Fail a test in which a body was traced again while what the first time did still stood."""
-    from tracejit.core import transaction
+    from tracejit.core.tracing import transaction
 
     found: list[str] = []
     transaction.TRACED_AGAIN.append(found.append)

@@ -22,14 +22,14 @@ from checks.derivatives import (
     push,
     values,
 )
-from tracejit.core.backprop import Listing, gradient_graph
-from tracejit.core.dispatch import recording
+from tracejit.core.autodiff.backprop import Listing, gradient_graph
 from tracejit.core.errors import DtypeError, ShapeError
-from tracejit.core.graph import verify
+from tracejit.core.ir.graph import verify
+from tracejit.core.ir.text import constants, parse, to_text
 from tracejit.core.op import OPS, Joint, Op
 from tracejit.core.tensor import Tensor
-from tracejit.core.text import constants, parse, to_text
-from tracejit.core.trace import replay, trace
+from tracejit.core.tracing.dispatch import recording
+from tracejit.core.tracing.trace import replay, trace
 
 #: Ops that cannot be compiled and run on the host instead.
 HOST: frozenset[str] = frozenset()

@@ -16,13 +16,13 @@ from checks.cases import Case, all_cases, cases_of, drawn_ops, resized
 from checks.derivatives import directions
 from tracejit.compiler import cache, pipeline
 from tracejit.compiler.loops import Fail, walk
-from tracejit.core.backprop import gradient_graph
-from tracejit.core.batching import batch_graph, batch_replay, is_total
-from tracejit.core.graph import Graph, verify
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.autodiff.batching import batch_graph, batch_replay, is_total
+from tracejit.core.ir.graph import Graph, verify
 from tracejit.core.op import OPS, Op
 from tracejit.core.settings import settings
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import replay, trace
+from tracejit.core.tracing.trace import replay, trace
 
 #: Ops that are run lane by lane: nothing else is known of them.
 LANE_BY_LANE = {"loop_gradient", "implicit", "print"}

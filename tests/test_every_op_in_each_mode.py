@@ -12,7 +12,7 @@ import tracejit.ops.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
 from tracejit.compiler import cache, loopinterp, pipeline
-from tracejit.core.graph import Graph
+from tracejit.core.ir.graph import Graph
 from tracejit.core.op import Op
 from tracejit.core.settings import settings
 

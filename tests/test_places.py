@@ -25,7 +25,12 @@ FURTHER = {
     "bitcast": ("compiler/loopinterp.py", "compiler/loopverify.py"),
     "and": ("frontend/tape.py", "ops/bits.py"),  # words; and two ops are one scalar operation
     "or": ("ops/bits.py",),
-    "not": ("core/straightline.py", "frontend/autograph/values.py", "frontend/tape.py", "ops/bits.py"),
+    "not": (
+        "core/autodiff/straightline.py",
+        "frontend/autograph/values.py",
+        "frontend/tape.py",
+        "ops/bits.py",
+    ),
 }
 ELEMENT_WISE = [name for name, op in OPS.items() if isinstance(op.lower, Scalar)]
 

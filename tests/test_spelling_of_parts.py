@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import tracejit
-from tracejit.core.forms import Form
 from tracejit.core.op import OPS, Op
+from tracejit.core.tracing.forms import Form
 
 SOURCE = Path(tracejit.__file__).parent
-FORMS = ("core/loop_form.py", "core/forms.py")
+FORMS = ("core/tracing/loop_form.py", "core/tracing/forms.py")
 STRUCTURED = {name for name, op in OPS.items() if op.region_specs is not None}
 
 
@@ -96,7 +96,7 @@ def test_nobody_but_the_forms_spells_the_parts_of_ops_with_graphs():
     offenders = [line for path in files for line in spelled(path)]
     assert len(files) > 200
     if offenders:
-        rule = "A form of core/forms.py or core/loop_form.py reads, writes and calls this:"
+        rule = "A form of core/tracing/forms.py or core/tracing/loop_form.py reads, writes and calls this:"
         pytest.fail("\n".join([rule, *offenders]), pytrace=False)
 
 

@@ -9,8 +9,8 @@ from typing import Any as _Any
 
 import numpy as _np
 
-from .core import text as _text  # graphs print themselves
 from .core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
+from .core.ir import text as _text  # graphs print themselves
 from .core.op import Op, defop
 from .core.settings import configure, settings
 from .core.spec import TensorSpec, as_dtype
@@ -23,18 +23,7 @@ from .frontend.conditional import cond
 from .frontend.config import set_default_dtype
 from .frontend.control import fori_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
-from .frontend.creation import (
-    eye,
-    fill,
-    linspace,
-    ones,
-    ones_like,
-    rank,
-    shape,
-    size,
-    zeros,
-    zeros_like,
-)
+from .frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
 from .frontend.creation import range_ as range
 from .frontend.custom import custom_gradient, grad_pass_through
 from .frontend.custom_jvp import custom_jvp
@@ -110,20 +99,7 @@ from .ops.shape import (
     stop_gradient,
     transpose,
 )
-from .ops.transcendental import (
-    cos,
-    erf,
-    exp,
-    expm1,
-    log,
-    log1p,
-    relu,
-    sigmoid,
-    sin,
-    softplus,
-    sqrt,
-    tanh,
-)
+from .ops.transcendental import cos, erf, exp, expm1, log, log1p, relu, sigmoid, sin, softplus, sqrt, tanh
 
 __version__ = "0.1.0"
 

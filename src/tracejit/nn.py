@@ -1,16 +1,6 @@
 """Neural networks, as functions of tensors: ``tracejit.nn``. Names only."""
 
-from .library.activations import (
-    elu,
-    gelu,
-    leaky_relu,
-    log_softmax,
-    relu6,
-    selu,
-    silu,
-    softmax,
-    softsign,
-)
+from .library.activations import elu, gelu, leaky_relu, log_softmax, relu6, selu, silu, softmax, softsign
 from .library.convolution import (
     avg_pool,
     avg_pool1d,

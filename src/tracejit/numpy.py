@@ -43,9 +43,7 @@ from .library.numpy_names.calculus import (
     trapezoid,
     unwrap,
 )
-from .library.numpy_names.conversion import (
-    array,
-)
+from .library.numpy_names.conversion import array
 from .library.numpy_names.elementwise import (
     abs,
     absolute,

@@ -17,7 +17,7 @@ from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import OPS, Op, Sample
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 #: Ops that hold graphs or state, that print, or that need a matrix far from singular: their arguments cannot be drawn
 #: from a sample; they have tests of their own.

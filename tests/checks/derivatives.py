@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tracejit.core.backprop import Listing, backprop
-from tracejit.core.dispatch import recording
-from tracejit.core.pushforward import pushforward
+from tracejit.core.autodiff.backprop import Listing, backprop
+from tracejit.core.autodiff.pushforward import pushforward
 from tracejit.core.tensor import Tensor
+from tracejit.core.tracing.dispatch import recording
 from tracejit.ops.arithmetic import add
 
 from .cases import Case

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.compiler import cache, loopinterp, pipeline
-from tracejit.core.backprop import gradient_graph
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.autodiff.pushforward import jvp_graph
 from tracejit.core.dim import Dim, evaluate
 from tracejit.core.errors import at
-from tracejit.core.graph import Graph
-from tracejit.core.pushforward import jvp_graph
+from tracejit.core.ir.graph import Graph
+from tracejit.core.ir.text import constants, parse, to_text
 from tracejit.core.settings import settings
-from tracejit.core.text import constants, parse, to_text
 
 from . import modes
 from .derivatives import directions

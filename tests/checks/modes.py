@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracejit.core.backprop import gradient_graph
-from tracejit.core.dispatch import interpreting
-from tracejit.core.graph import Graph, walk
-from tracejit.core.interpreters import Perturb
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.ir.graph import Graph, walk
+from tracejit.core.ir.text import to_text
 from tracejit.core.op import Op
 from tracejit.core.tensor import Tensor
-from tracejit.core.text import to_text
-from tracejit.core.trace import replay, trace
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.interpreters import Perturb
+from tracejit.core.tracing.trace import replay, trace
 from tracejit.ops.lowering import Compose, Scalar
 
 from .cases import Case

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.core.dispatch import apply, as_tensor
-from tracejit.core.graph import Graph
+from tracejit.core.ir.graph import Graph
 from tracejit.core.op import OPS
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import trace
+from tracejit.core.tracing.dispatch import apply, as_tensor
+from tracejit.core.tracing.trace import trace
 
 Function = Callable[..., Any]
 

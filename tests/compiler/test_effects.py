@@ -13,7 +13,7 @@ from tracejit.compiler.loopparser import parse
 from tracejit.compiler.loops import walk
 from tracejit.compiler.looptext import to_text
 from tracejit.compiler.loopverify import verify
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 PROGRAM = """
 program sums(n) -> (n)

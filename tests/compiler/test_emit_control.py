@@ -26,19 +26,7 @@ from compiler.native import (
     result,
 )
 from tracejit.compiler.emit import emit
-from tracejit.compiler.loops import (
-    Allocate,
-    Call,
-    Combine,
-    Fail,
-    Grow,
-    If,
-    Load,
-    Nest,
-    Program,
-    Store,
-    While,
-)
+from tracejit.compiler.loops import Allocate, Call, Combine, Fail, Grow, If, Load, Nest, Program, Store, While
 from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, View
 from tracejit.core.dim import Dim
 from tracejit.runtime import abi

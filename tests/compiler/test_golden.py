@@ -15,10 +15,10 @@ from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
 from tracejit.compiler.loops import Nest, walk
 from tracejit.compiler.looptext import to_text as program_text
-from tracejit.core.graph import Graph
+from tracejit.core.ir.graph import Graph
+from tracejit.core.ir.text import to_text
 from tracejit.core.spec import TensorSpec
-from tracejit.core.text import to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 CHOSEN = (
     "broadcast_chain-value",

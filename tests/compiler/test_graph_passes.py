@@ -23,12 +23,12 @@ from tracejit.compiler.partition import partition
 from tracejit.compiler.products import multiply_results, multiply_rows, sum_products
 from tracejit.compiler.residuals import save_residuals
 from tracejit.compiler.simplify import simplify
-from tracejit.core.graph import Graph, verify
-from tracejit.core.prune import prune
+from tracejit.core.ir.graph import Graph, verify
+from tracejit.core.ir.text import constants, parse, to_text
 from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
-from tracejit.core.text import constants, parse, to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.prune import prune
+from tracejit.core.tracing.trace import trace
 
 Show = Callable[[Callable[[Graph], Graph], Graph], Graph]
 

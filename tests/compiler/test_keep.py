@@ -6,9 +6,9 @@ import pytest
 
 import tracejit as tf
 from tracejit.compiler.keep import held_cost, keep_cost, repeat_cost, values_to_keep
-from tracejit.core.graph import Graph
+from tracejit.core.ir.graph import Graph
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 
 def traced(f) -> Graph:

@@ -16,7 +16,7 @@ from tracejit.compiler.loopvalues import Axis, Buffer, Const, Index, View
 from tracejit.compiler.loopverify import verify
 from tracejit.compiler.lower import lower
 from tracejit.core.dim import Dim, maximum
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 F64, F32, I64, BOOL = np.dtype("f8"), np.dtype("f4"), np.dtype("i8"), np.dtype(bool)
 

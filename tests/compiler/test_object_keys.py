@@ -18,13 +18,13 @@ from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import cache, pipeline
 from tracejit.core.dim import Assumptions, Dim
-from tracejit.core.graph import Graph
-from tracejit.core.graph import walk as walk_graph
+from tracejit.core.ir.graph import Graph
+from tracejit.core.ir.graph import walk as walk_graph
 from tracejit.core.op import OPS, ops
 from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 SOURCE = Path(tj.__file__).resolve().parent.parent
 SQUARE = TensorSpec((8, 8), "float64")

@@ -5,12 +5,12 @@ import pytest
 
 import tracejit as tf
 from tracejit.compiler.partition import partition
-from tracejit.core.backprop import gradient_graph
-from tracejit.core.graph import verify
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.ir.graph import verify
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import replay, trace
+from tracejit.core.tracing.trace import replay, trace
 
 
 def dense_layer(x, w):

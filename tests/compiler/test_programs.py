@@ -9,7 +9,7 @@ import tracejit as tf
 from checks.levels import assert_levels_agree, complete, derived
 from checks.loop_programs import PROGRAMS
 from checks.programs import Program
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 CASES = [(p, order) for p in PROGRAMS.values() for order in p.orders]
 IDS = [f"{p.name}-{order}" for p, order in CASES]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tracejit as tf
 from checks.levels import assert_levels_agree, complete, derived
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 SHAPES = ((), (3,), (2, 3), (3, 2), (40,), (4, 10), (1, 3), (0, 3))
 

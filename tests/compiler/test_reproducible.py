@@ -14,10 +14,10 @@ import pytest
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
-from tracejit.core.graph import Graph
+from tracejit.core.ir.graph import Graph
+from tracejit.core.ir.text import constants, parse, to_text
 from tracejit.core.settings import settings
-from tracejit.core.text import constants, parse, to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 CHOSEN = (
@@ -38,7 +38,7 @@ import numpy as np
 import tracejit
 from tracejit.compiler import pipeline
 from tracejit.core.settings import settings
-from tracejit.core.text import parse, to_text
+from tracejit.core.ir.text import parse, to_text
 
 found = []
 for text, table in json.load(sys.stdin):

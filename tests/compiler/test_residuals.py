@@ -16,11 +16,11 @@ from tracejit.compiler.passes import GRAPH_PASSES, LOOP_PASSES
 from tracejit.compiler.products import multiply_rows, sum_products
 from tracejit.compiler.residuals import save_residuals
 from tracejit.compiler.simplify import simplify
-from tracejit.core.backprop import gradient_graph
-from tracejit.core.graph import Graph, verify, walk
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.ir.graph import Graph, verify, walk
+from tracejit.core.ir.text import to_text
 from tracejit.core.spec import TensorSpec
-from tracejit.core.text import to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 STEPS, BATCH, HIDDEN = 4, 3, 12
 

@@ -12,10 +12,10 @@ from checks.modes import differing, eager, grid
 from tracejit.compiler import rules
 from tracejit.compiler.rules import RULES, Rule, by_root
 from tracejit.compiler.simplify import Rewriter, simplify
-from tracejit.core.graph import Graph, verify
+from tracejit.core.ir.graph import Graph, verify
 from tracejit.core.op import OPS, ops
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 F64 = np.dtype("float64")
 

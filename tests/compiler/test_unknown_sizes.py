@@ -12,7 +12,7 @@ import tracejit as tf
 from checks.levels import assert_levels_agree, complete, derived
 from tracejit.core.dim import Assumptions, Dim
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 SIZES = (0, 1, 2, 5, 37)
 n, m = Dim.of("n"), Dim.of("m")

@@ -13,17 +13,17 @@ from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from fuzz.hostile import changed_text
 from tracejit.compiler.cache import compile_graph
-from tracejit.core.admission import admitted
-from tracejit.core.attributes import KINDS, NotAdmitted, declared
 from tracejit.core.dim import Assumptions, Dim
 from tracejit.core.errors import TracejitError
-from tracejit.core.graph import Graph
-from tracejit.core.graph import walk as walk_graph
+from tracejit.core.ir.attributes import KINDS, NotAdmitted, declared
+from tracejit.core.ir.graph import Graph
+from tracejit.core.ir.graph import walk as walk_graph
+from tracejit.core.ir.text import constants, to_text
 from tracejit.core.op import OPS, Op, ops
 from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
-from tracejit.core.text import constants, to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.admission import admitted
+from tracejit.core.tracing.trace import trace
 
 OURS = [op for op in OPS.values() if op.infer.__module__.startswith("tracejit.")]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.core import backplan
-from tracejit.core.backprop import backprop
+from tracejit.core.autodiff import backplan
+from tracejit.core.autodiff.backprop import backprop
 from tracejit.core.errors import ShapeError
 from tracejit.core.op import ops
 from tracejit.core.tensor import without_value

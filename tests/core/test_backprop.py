@@ -9,15 +9,15 @@ import pytest
 
 import tracejit  # noqa: F401  completes Tensor
 from checks.derivatives import pull_tensors, push
-from tracejit.core.backprop import Listing, NoGradient, backprop, gradient_graph, pull_back
-from tracejit.core.dispatch import recording
+from tracejit.core.autodiff.backprop import Listing, NoGradient, backprop, gradient_graph, pull_back
+from tracejit.core.autodiff.pushforward import jvp_graph
 from tracejit.core.errors import GradientError
-from tracejit.core.graph import verify
+from tracejit.core.ir.graph import verify
 from tracejit.core.op import OPS, Op, ops
-from tracejit.core.pushforward import jvp_graph
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import replay, trace
+from tracejit.core.tracing.dispatch import recording
+from tracejit.core.tracing.trace import replay, trace
 
 FLOAT = TensorSpec((3,), "float64")
 

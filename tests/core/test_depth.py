@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.depth import TooDeep
-from tracejit.core.dispatch import state
+from tracejit.core.tracing.dispatch import state
 
 X = tf.constant(0.5, tf.float64)
 LONG = 3000

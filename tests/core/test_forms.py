@@ -9,8 +9,12 @@ import pytest
 
 import tracejit as tf
 from checks import regions
-from tracejit.core.dispatch import as_tensor
-from tracejit.core.forms import (
+from tracejit.core.ir.graph import Graph, Node, verify, walk
+from tracejit.core.ir.text import to_text
+from tracejit.core.op import ops
+from tracejit.core.spec import TensorSpec
+from tracejit.core.tracing.dispatch import as_tensor
+from tracejit.core.tracing.forms import (
     BranchForm,
     CallForm,
     CustomForm,
@@ -21,12 +25,8 @@ from tracejit.core.forms import (
     level_of,
     operands_of,
 )
-from tracejit.core.graph import Graph, Node, verify, walk
-from tracejit.core.loop_form import INDEX, LoopForm, LoopGradientForm, Parts, Results
-from tracejit.core.op import ops
-from tracejit.core.spec import TensorSpec
-from tracejit.core.text import to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.loop_form import INDEX, LoopForm, LoopGradientForm, Parts, Results
+from tracejit.core.tracing.trace import trace
 
 VECTOR = TensorSpec((3,), "float64")
 ROWS = TensorSpec((5, 3), "float64")

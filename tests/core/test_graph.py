@@ -9,10 +9,10 @@ import pytest
 
 import tracejit  # noqa: F401  completes Tensor
 from checks.regions import cond
-from tracejit.core.graph import Constant, Graph, InvalidGraph, Value, is_canonical, verify, walk
+from tracejit.core.ir.graph import Constant, Graph, InvalidGraph, Value, is_canonical, verify, walk
 from tracejit.core.op import OPS, ops
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 FLOAT = TensorSpec((3,), "float32")
 SIN = OPS["sin"]

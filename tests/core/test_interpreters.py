@@ -7,10 +7,10 @@ import pytest
 
 import tracejit as tf
 from checks.regions import call, loop
-from tracejit.core.dispatch import interpreting
-from tracejit.core.interpreters import Count, Perturb
 from tracejit.core.op import ops
 from tracejit.core.tensor import Tensor
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.interpreters import Count, Perturb
 
 
 def counted(f, *xs: np.ndarray) -> Count:

@@ -11,10 +11,10 @@ import tracejit  # noqa: F401  completes Tensor
 from checks.cases import Case, all_cases, resized
 from checks.derivatives import Arrays, directions, pull_tensors, values
 from checks.regions import cond, loop
-from tracejit.core.dispatch import interpreting
-from tracejit.core.interpreters import Count
 from tracejit.core.op import ops
 from tracejit.core.tensor import Tensor
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.interpreters import Count
 
 #: How many times its function a gradient may cost, beside running the function itself.
 LIMIT = 6

@@ -15,14 +15,14 @@ import pytest
 
 import tracejit as tf
 from checks.derivatives import difference, directions
-from tracejit.core.backprop import gradient_graph
-from tracejit.core.dispatch import interpreting
-from tracejit.core.graph import Graph
-from tracejit.core.interpreters import Count
-from tracejit.core.pushforward import jvp_graph
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.autodiff.pushforward import jvp_graph
+from tracejit.core.ir.graph import Graph
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import replay, trace
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.interpreters import Count
+from tracejit.core.tracing.trace import replay, trace
 from tracejit.frontend.execution import executable
 from tracejit.ops.regions import run_graph
 

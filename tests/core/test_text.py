@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import tracejit as tf
 from checks.regions import cond, loop
-from tracejit.core.backprop import gradient_graph
+from tracejit.core.autodiff.backprop import gradient_graph
 from tracejit.core.dim import Assumptions, Dim
-from tracejit.core.graph import Constant, Graph, verify
+from tracejit.core.ir.graph import Constant, Graph, verify
+from tracejit.core.ir.text import constants, equal, parse, to_text
 from tracejit.core.op import OPS, ops
 from tracejit.core.spec import TensorSpec
-from tracejit.core.text import constants, equal, parse, to_text
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 N = Dim.of("n")
 FLOAT = TensorSpec((3,), "float32")

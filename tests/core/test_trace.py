@@ -11,12 +11,12 @@ import tracejit as tf
 from checks.regions import cond, loop
 from tracejit.core.dim import Assumptions, Dim
 from tracejit.core.errors import LeakedTensor, ShapeError, SymbolicValue
-from tracejit.core.graph import verify
+from tracejit.core.ir.graph import verify
+from tracejit.core.ir.text import to_text
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.text import to_text
-from tracejit.core.trace import replay, resize_graph, trace
+from tracejit.core.tracing.trace import replay, resize_graph, trace
 
 FLOAT = TensorSpec((3,), "float64")
 N = Dim.of("n")

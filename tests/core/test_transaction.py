@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.core.dispatch import interpreting
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import Trace
-from tracejit.core.transaction import Attempt, Unwinding, Whole, handled, remember, tracing_body, when_kept
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.trace import Trace
+from tracejit.core.tracing.transaction import (
+    Attempt,
+    Unwinding,
+    Whole,
+    handled,
+    remember,
+    tracing_body,
+    when_kept,
+)
 
 V = tf.Variable(1.0)
 
@@ -125,7 +133,7 @@ def test_interrupts_pass():
 
 def test_a_body_traced_twice_is_reported(trace, monkeypatch):
     found = []
-    monkeypatch.setattr("tracejit.core.transaction.TRACED_AGAIN", [found.append])
+    monkeypatch.setattr("tracejit.core.tracing.transaction.TRACED_AGAIN", [found.append])
     body = object()
     with Attempt() as attempt:
         tracing_body(body, "body")

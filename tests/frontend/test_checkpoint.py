@@ -12,7 +12,7 @@ import pytest
 import tracejit as tf
 from tracejit.compiler.partition import partition
 from tracejit.core.errors import TracejitError
-from tracejit.core.graph import walk
+from tracejit.core.ir.graph import walk
 
 X = np.array([0.3, -0.7, 1.1])
 

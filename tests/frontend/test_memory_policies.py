@@ -10,13 +10,13 @@ import pytest
 
 import tracejit as tf
 from tracejit.compiler.pipeline import lower_graph
-from tracejit.core.backprop import gradient_graph
-from tracejit.core.dispatch import interpreting
-from tracejit.core.graph import walk
-from tracejit.core.interpreters import Count
-from tracejit.core.pushforward import jvp_graph
+from tracejit.core.autodiff.backprop import gradient_graph
+from tracejit.core.autodiff.pushforward import jvp_graph
+from tracejit.core.ir.graph import walk
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import replay
+from tracejit.core.tracing.dispatch import interpreting
+from tracejit.core.tracing.interpreters import Count
+from tracejit.core.tracing.trace import replay
 from tracejit.ops import checkpoint
 from tracejit.ops.regions import run_graph
 from tracejit.ops.reversal import REPEATS, BudgetError

@@ -243,7 +243,7 @@ def test_an_error_while_printing_arrives(monkeypatch):
 
 def test_the_loop_program_prints_too(capsys):
     from checks.levels import by_loops
-    from tracejit.core.trace import trace
+    from tracejit.core.tracing.trace import trace
 
     graph = trace(lambda x: [tf.print("x", x, x[0]) or x], [tf.TensorSpec((2,), np.dtype(float))]).graph
     with settings(check=True):

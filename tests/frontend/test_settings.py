@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.core.dispatch import state
+from tracejit.core.tracing.dispatch import state
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.errors import DtypeError, ShapeError, TracejitError
-from tracejit.core.graph import walk
+from tracejit.core.ir.graph import walk
 
 X = 0.7
 

@@ -23,8 +23,8 @@ import numpy as np
 import tracejit as tf
 from tracejit.compiler import cache, llvm
 from tracejit.core import dim
-from tracejit.core.dispatch import state
 from tracejit.core.settings import configure
+from tracejit.core.tracing.dispatch import state
 from tracejit.frontend import variable
 
 PATIENCE = 20.0

@@ -3,8 +3,8 @@
 import pytest
 
 from fuzz.effects import check
-from tracejit.core import transaction
-from tracejit.core.transaction import Attempt, TraceSnapshot
+from tracejit.core.tracing import transaction
+from tracejit.core.tracing.transaction import Attempt, TraceSnapshot
 
 
 def _nodes_and_variables_stay(self, keeping_nodes=False):

@@ -13,7 +13,7 @@ import pytest
 
 import tracejit as tf
 from fuzz.hostile import forged
-from tracejit.core.text import to_text
+from tracejit.core.ir.text import to_text
 from tracejit.library import saved_model
 from tracejit.library.checkpoint import store
 from tracejit.library.saved_model import NotSaved

@@ -25,7 +25,7 @@ from tracejit.compiler import cache
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 PROGRAMS: dict[str, tuple[Callable, list[tuple[int, ...]]]] = {}
 

@@ -9,7 +9,7 @@ import tracejit as tf
 from checks.levels import assert_levels_agree
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 RANDOM = np.random.default_rng(0)
 MODES = pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])

@@ -8,7 +8,7 @@ import pytest
 from tracejit.compiler import cache
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 from tracejit.ops.random import CHUNK, blocks_of, philox, random_bits, random_normal, random_uniform
 
 STATE = TensorSpec((2,), "int64")

@@ -10,7 +10,7 @@ from checks.levels import assert_levels_agree
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
-from tracejit.core.trace import trace
+from tracejit.core.tracing.trace import trace
 
 RANDOM = np.random.default_rng(0)
 

@@ -10,16 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..core.dim import Size
-from .loops import (
-    Combine,
-    Compute,
-    Fail,
-    Load,
-    Nest,
-    Size_,
-    Store,
-    walk,
-)
+from .loops import Combine, Compute, Fail, Load, Nest, Size_, Store, walk
 from .loopvalues import Axis, Buffer, Name
 from .scalars import ELEMENTARY
 from .statement import Statement

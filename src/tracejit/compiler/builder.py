@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.dim import Dim, Size
 from ..core.errors import Location, at
-from ..core.graph import Constant
+from ..core.ir.graph import Constant
 from ..core.spec import TensorSpec
 from . import boxes, complexes, math, merging
 from .complexes import Pair, Val, lifted

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core import settings, text
+from ..core import settings
 from ..core.errors import AT
-from ..core.graph import Graph
-from ..core.graph import walk as walk_graph
+from ..core.ir import text
+from ..core.ir.graph import Graph
+from ..core.ir.graph import walk as walk_graph
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable

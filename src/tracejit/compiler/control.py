@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.dim import Dim, product
-from ..core.forms import BranchForm, CallForm, CustomForm
-from ..core.graph import Node, binding_rows
-from ..core.loop_form import LoopForm, Parts, Results
+from ..core.ir.graph import Node, binding_rows
 from ..core.spec import TensorSpec
+from ..core.tracing.forms import BranchForm, CallForm, CustomForm
+from ..core.tracing.loop_form import LoopForm, Parts, Results
 from .builder import BOOL, INT64
 from .complexes import Val
 from .liveness import Liveness

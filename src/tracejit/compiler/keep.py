@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..core.dim import Dim, Size, evaluate
-from ..core.graph import Node, Value
-from ..core.loop_form import LoopForm
+from ..core.ir.graph import Node, Value
 from ..core.op import Op
+from ..core.tracing.loop_form import LoopForm
 from ..ops.lowering import Scalar
 from .mincut import FlowNetwork
 from .scalars import SCALAR_OPS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 from ..ops.lowering import Reindex, Scalar
 
 REACH = 64  # values looked at to see what an update is computed from

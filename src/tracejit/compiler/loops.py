@@ -14,19 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..core.dim import Dim, Size
-from .loopvalues import (
-    Acc,
-    Axis,
-    Buffer,
-    Index,
-    Move,
-    Name,
-    Names,
-    Operand,
-    dims,
-    renamed,
-    scalars,
-)
+from .loopvalues import Acc, Axis, Buffer, Index, Move, Name, Names, Operand, dims, renamed, scalars
 from .statement import Access, OfElement, OfViews, Statement
 
 

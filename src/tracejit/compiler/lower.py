@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.dim import Dim
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from .builder import Builder, real_dtype
 from .control import lower_call, lower_cond, lower_custom, lower_loop
 from .loops import Program

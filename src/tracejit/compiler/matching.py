@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.dim import Dim
-from ..core.graph import Graph, Node, Value, has_effect, restricted
-from ..core.loop_form import LoopForm, Parts, Results
+from ..core.ir.graph import Graph, Node, Value, has_effect, restricted
 from ..core.spec import TensorSpec
+from ..core.tracing.loop_form import LoopForm, Parts, Results
 from .keep import may_keep
 from .simplify import call_key
 

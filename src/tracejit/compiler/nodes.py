@@ -13,9 +13,9 @@ import numpy as np
 
 from ..core.dim import Size, product, substitute
 from ..core.errors import Location, TracejitError, at
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 from ..core.spec import TensorSpec
-from ..core.trace import resize, trace
+from ..core.tracing.trace import resize, trace
 from ..ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
 from .liveness import Liveness

@@ -6,7 +6,7 @@ replaced in whatever order their rules were asked. A valid order in, a valid ord
 
 from __future__ import annotations
 
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 from ..ops.lowering import Nests, Reindex
 
 WINDOW = 64  # nodes behind an update that are looked at

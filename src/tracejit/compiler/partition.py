@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core import settings
-from ..core.backprop import pull_back, seed_specs
+from ..core.autodiff.backprop import pull_back, seed_specs
 from ..core.dim import Dim
-from ..core.graph import Graph, Node, Value, silent
-from ..core.prune import prune
+from ..core.ir.graph import Graph, Node, Value, silent
 from ..core.tensor import Tensor
-from ..core.trace import trace
+from ..core.tracing.prune import prune
+from ..core.tracing.trace import trace
 from .keep import held_cost, keep_cost, repeat_cost, values_to_keep
 from .passes import LOOP_PASSES
 from .simplify import simplify

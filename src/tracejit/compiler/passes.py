@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from .products import multiply_results, multiply_rows, sum_products
 from .residuals import save_residuals
 from .simplify import simplify

@@ -13,9 +13,10 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ..core import settings, text
+from ..core import settings
 from ..core.dim import product
-from ..core.graph import Graph, verify
+from ..core.ir import text
+from ..core.ir.graph import Graph, verify
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature

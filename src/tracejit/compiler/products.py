@@ -18,11 +18,11 @@ import numpy as np
 
 from ..core.dim import Size, UnknownSize
 from ..core.errors import Location
-from ..core.graph import Graph, Node, Value
-from ..core.loop_form import LoopForm, Results
+from ..core.ir.graph import Graph, Node, Value
 from ..core.op import Op, ops
-from ..core.prune import prune
 from ..core.spec import TensorSpec
+from ..core.tracing.loop_form import LoopForm, Results
+from ..core.tracing.prune import prune
 from .keep import may_keep, nbytes, usual
 from .report import REWRITES, fired, wants
 from .rows import reading, writing

@@ -15,14 +15,7 @@ from typing import Any
 from ..core.dim import product
 from .dce import drop_dead
 from .effects import effects, is_plain, sequences
-from .loops import (
-    Compute,
-    Load,
-    Nest,
-    Program,
-    Store,
-    walk,
-)
+from .loops import Compute, Load, Nest, Program, Store, walk
 from .loopvalues import Buffer, Const, Index
 from .report import REWRITES, fired, wants
 from .scalars import CHEAP

@@ -8,10 +8,10 @@ kept carries among it, is dropped. Knows nothing of gradients: any loop over the
 
 from __future__ import annotations
 
-from ..core.forms import BranchForm
-from ..core.graph import Graph, Node, Value, regions
-from ..core.loop_form import LoopForm
-from ..core.prune import prune
+from ..core.ir.graph import Graph, Node, Value, regions
+from ..core.tracing.forms import BranchForm
+from ..core.tracing.loop_form import LoopForm
+from ..core.tracing.prune import prune
 from .builder import LOCAL_ELEMENTS
 from .keep import (
     CYCLES_PER_BYTE,

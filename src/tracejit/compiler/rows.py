@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core.graph import Graph, Value
-from ..core.loop_form import LoopForm
-from ..core.prune import prune
+from ..core.ir.graph import Graph, Value
 from ..core.spec import TensorSpec
+from ..core.tracing.loop_form import LoopForm
+from ..core.tracing.prune import prune
 
 
 def reading(loop: LoopForm, values: Mapping[Value, Value]) -> LoopForm:

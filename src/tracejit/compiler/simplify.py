@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.dispatch import in_place_of, state
-from ..core.forms import CallForm, CustomForm
-from ..core.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
-from ..core.loop_form import LoopForm
+from ..core.ir.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
 from ..core.op import Op, ops
-from ..core.prune import prune
 from ..core.spec import TensorSpec
-from ..core.trace import trace
+from ..core.tracing.dispatch import in_place_of, state
+from ..core.tracing.forms import CallForm, CustomForm
+from ..core.tracing.loop_form import LoopForm
+from ..core.tracing.prune import prune
+from ..core.tracing.trace import trace
 from ..ops.lowering import Expand
 from .report import REWRITES, fired, wants
 from .rules import Pattern, Rule, by_root

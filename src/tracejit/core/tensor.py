@@ -15,7 +15,7 @@ from .errors import LeakedTensor, SymbolicValue, at, own_location
 from .spec import TensorSpec
 
 if TYPE_CHECKING:
-    from .graph import Value
+    from .ir.graph import Value
 
 #: Gives the serial number of the next tensor; numbers only grow.
 next_serial = itertools.count(1).__next__

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dispatch import Record, as_tensor, recording_only, start_recording, state, stop_recording
+from ..core.autodiff.pushforward import pushforward
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
-from ..core.pushforward import pushforward
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import Record, as_tensor, recording_only, start_recording, state, stop_recording
 from .structure import flatten, leaves_like, unflatten
 from .tape import UnconnectedGradients
 from .variable import Variable

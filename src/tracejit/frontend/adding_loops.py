@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.dim import Size
-from ..core.loop_form import INDEX as INDEX
-from ..core.loop_form import LoopForm, Parts, Results
 from ..core.tensor import Tensor
+from ..core.tracing.loop_form import INDEX as INDEX
+from ..core.tracing.loop_form import LoopForm, Parts, Results
 from .memory import Policy
 from .regions import Region, share_captures
 from .variable import Variable

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dispatch import as_tensor
 from ..core.errors import at, user_location
 from ..core.spec import TensorSpec
+from ..core.tracing.dispatch import as_tensor
 from .signature import ArgumentError, fits, of_rank
 from .structure import flatten, leaves_like, unflatten
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import default_dtype
-from ..core.dispatch import as_tensor
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from .autograph.reachable import attempt_with
 from .autograph.weak import WIDE, Weak
 from .regions import Region, assigned_in

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..core.depth import too_deep
-from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import TracejitError, at, user_location
-from ..core.forms import RecomputedForm
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..core.trace import trace
+from ..core.tracing.dispatch import apply, as_tensor, state
+from ..core.tracing.forms import RecomputedForm
+from ..core.tracing.trace import trace
 from .autograph.operators import eager_callee
 from .function import Function
 from .specialization import converted

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..ops.reduce import one_axis
 from .conditional import cond
 from .control import scan

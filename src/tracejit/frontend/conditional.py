@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import apply, as_tensor
 from ..core.errors import ShapeError, at, user_location
-from ..core.forms import BranchForm
 from ..core.op import ops
+from ..core.tracing.dispatch import apply, as_tensor
+from ..core.tracing.forms import BranchForm
 from .autograph.reachable import attempt_with
 from .carried_numbers import takes
 from .regions import Region, assigned_in, share_captures

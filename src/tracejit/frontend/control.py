@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, Size, known, same
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
-from ..core.loop_form import Results
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.loop_form import Results
 from ..ops.indexing import get
 from ..ops.shape import stack
 from ..runtime import watch

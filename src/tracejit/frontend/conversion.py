@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import to_array
-from ..core.dispatch import as_tensor, state
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, state
 from ..ops.shape import sizes_of
 
 

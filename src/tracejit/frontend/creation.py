@@ -8,12 +8,12 @@ import numpy as np
 
 from ..core import settings
 from ..core.arrays import to_array
-from ..core.dispatch import as_tensor, tell
 from ..core.errors import at, user_location
-from ..core.graph import literal
+from ..core.ir.graph import literal
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, tell
 from ..ops.arithmetic import matched, quotient_dtype
 from ..ops.held_sizes import counting
 from ..ops.reduce import one_axis

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import NoGradient
+from ..core.autodiff.backprop import NoGradient
+from ..core.autodiff.scattered import dense
 from ..core.dim import same
-from ..core.dispatch import Record, apply, as_tensor, pausing, recording, state
 from ..core.errors import GradientError, Location, TracejitError, at, user_location
-from ..core.forms import CustomForm, OwnValueForm
-from ..core.graph import Graph, restricted
+from ..core.ir.graph import Graph, restricted
 from ..core.op import Joint, Op, ops
-from ..core.scattered import dense
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor, without_value
-from ..core.trace import Trace, trace
+from ..core.tracing.dispatch import Record, apply, as_tensor, pausing, recording, state
+from ..core.tracing.forms import CustomForm, OwnValueForm
+from ..core.tracing.trace import Trace, trace
 from .guard import out_of_reach, within_reach
 from .opening import around, opening
 from .structure import flatten, unflatten

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import same
-from ..core.dispatch import apply, as_tensor, state
 from ..core.errors import GradientError, TracejitError, at, user_location
-from ..core.forms import OwnValueForm, TangentsForm
-from ..core.graph import restricted
+from ..core.ir.graph import restricted
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import apply, as_tensor, state
+from ..core.tracing.forms import OwnValueForm, TangentsForm
 from .function import Function
 from .opening import around, opening
 from .regions import Region, assigned_in, share_captures

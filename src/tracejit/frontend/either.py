@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dispatch import as_tensor, pausing
 from ..core.errors import Untraceable, at, user_location
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, pausing
 from ..ops import operators
 from .variable import Variable
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..ops.calls import runner, splitter
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]

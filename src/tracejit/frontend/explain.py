@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import Location
-from ..core.forms import CallForm
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.forms import CallForm
 from .losses import Flow, call_flows
 from .recording import carries
 from .trail import Event, Step

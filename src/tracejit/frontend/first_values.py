@@ -11,10 +11,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..core.errors import TracejitError, at, user_location
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 from ..core.tensor import Tensor
-from ..core.trace import Trace, replay
-from ..core.transaction import remember
+from ..core.tracing.trace import Trace, replay
+from ..core.tracing.transaction import remember
 
 
 class CreationError(TracejitError, ValueError):

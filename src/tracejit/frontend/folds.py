@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import trace
-from ..core.transaction import Unwinding
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.trace import trace
+from ..core.tracing.transaction import Unwinding
 from ..ops.indexing import get
 from ..ops.shape import expand_dims
 from . import control

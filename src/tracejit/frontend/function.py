@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from ..core import settings
-from ..core.backprop import gradient_graph
+from ..core.autodiff.backprop import gradient_graph
 from ..core.depth import too_deep
 from ..core.dim import Assumptions
-from ..core.dispatch import as_tensor, state
 from ..core.errors import TracejitError, Untraceable, at, user_location
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import resize_graph, trace
-from ..core.transaction import Whole, handled
+from ..core.tracing.dispatch import as_tensor, state
+from ..core.tracing.trace import resize_graph, trace
+from ..core.tracing.transaction import Whole, handled
 from .any_rank import AnyRank
 from .autograph import operators as autograph
 from .autograph.calls import converted_source, explained

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import Record, state
 from ..core.errors import GradientError, Location, at, own_location
-from ..core.graph import Constant, Graph
+from ..core.ir.graph import Constant, Graph
 from ..core.tensor import Tensor, next_serial
+from ..core.tracing.dispatch import Record, state
 from .losses import Flow, call_flows, graphs_of, takes_out
 from .recording import Recording, carries
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.autodiff.scattered import Scattered, dense, is_rows
 from ..core.dim import same
-from ..core.dispatch import as_tensor, interpreting, state
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
-from ..core.scattered import Scattered, dense, is_rows
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor, next_serial
+from ..core.tracing.dispatch import as_tensor, interpreting, state
 
 
 class IndexedSlices(Tensor):

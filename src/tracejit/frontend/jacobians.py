@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import backprop
+from ..core.autodiff.backprop import backprop
 from ..core.dim import Size
-from ..core.dispatch import Record, as_tensor
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import Record, as_tensor
 from .choices import map_fn
 from .structure import Structure, flatten, unflatten
 from .transforms import grad, jvp, linearize, positions, vjp

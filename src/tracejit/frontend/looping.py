@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dispatch import as_tensor
 from ..core.op import ops
+from ..core.tracing.dispatch import as_tensor
 from . import control
 from .autograph.operators import while_stmt
 from .autograph.tensor_array import TensorArray

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import Location
-from ..core.forms import BranchForm, CallForm, CustomForm
-from ..core.graph import Graph, Node
-from ..core.loop_form import LoopForm, Results
+from ..core.ir.graph import Graph, Node
 from ..core.op import ops
+from ..core.tracing.forms import BranchForm, CallForm, CustomForm
+from ..core.tracing.loop_form import LoopForm, Results
 from .recording import carries
 
 

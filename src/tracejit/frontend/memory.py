@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.backprop import gradient_graph
+from ..core.autodiff.backprop import gradient_graph
 from ..core.dim import evaluate
 from ..core.errors import Location, at, user_location
-from ..core.graph import Graph, Node, Value, restricted, walk
-from ..core.loop_form import LoopForm, LoopGradientForm
+from ..core.ir.graph import Graph, Node, Value, restricted, walk
+from ..core.tracing.loop_form import LoopForm, LoopGradientForm
 from ..ops.reversal import reversal
 from ..ops.revolve import runs_again
 from .execution import executable

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from ..core.backprop import gradient_graph, input_cotangents
-from ..core.dispatch import Record
+from ..core.autodiff.backprop import gradient_graph, input_cotangents
+from ..core.autodiff.scattered import dense
 from ..core.errors import TracejitError
-from ..core.forms import CallForm
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..core.op import Joint
-from ..core.scattered import dense
 from ..core.tensor import Tensor, without_value
-from ..core.trace import trace
+from ..core.tracing.dispatch import Record
+from ..core.tracing.forms import CallForm
+from ..core.tracing.trace import trace
 
 #: Smaller values are not worth the time to drop them.
 SMALL = 4096

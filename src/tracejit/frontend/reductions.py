@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, product
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..ops import reduce
 from ..ops.division import truncatediv
 from ..ops.indexing import get

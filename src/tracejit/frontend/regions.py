@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import python_kind
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.graph import Graph, Value
+from ..core.ir.graph import Graph, Value
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Held, Traced, trace
-from ..core.transaction import tracing_body
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.trace import Held, Traced, trace
+from ..core.tracing.transaction import tracing_body
 from .structure import Structure, alike, flatten, text, unflatten
 from .variable import Variable, tracer
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.dispatch import Record, as_tensor
+from ..core.autodiff.scattered import dense
 from ..core.errors import GradientError, at, user_location
 from ..core.op import OPS, Joint, Op, ops
-from ..core.scattered import dense
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import Record, as_tensor
 
 Rule = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 
 #: Copying a smaller Variable takes less time than adding rows to it outside of compiled code.
 LARGE_BYTES = 1 << 22

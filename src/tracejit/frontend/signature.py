@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dim import Dim, Size, substitute
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ..core.spec import TensorSpec, dtype_name
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from .structure import Structure, flatten, leaves_like, text, unflatten
 from .variable import Variable
 

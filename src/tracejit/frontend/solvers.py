@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import is_weak
-from ..core.dispatch import apply, as_tensor, pausing
 from ..core.errors import DtypeError, ShapeError, SymbolicValue, TracejitError, at, user_location
-from ..core.forms import ImplicitForm
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay, trace
-from ..core.transaction import handled
+from ..core.tracing.dispatch import apply, as_tensor, pausing
+from ..core.tracing.forms import ImplicitForm
+from ..core.tracing.trace import replay, trace
+from ..core.tracing.transaction import handled
 from ..ops.implicit import Step, fixed, iterate, newton_step
 from .autograph import operators as autograph
 from .autograph.calls import explained

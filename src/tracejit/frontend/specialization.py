@@ -15,14 +15,14 @@ import numpy as np
 
 from ..core import settings
 from ..core.dim import Dim, assume, holds, substitute
-from ..core.dispatch import apply, as_tensor, state, tell
 from ..core.errors import DtypeError, TracejitError, at, user_location
-from ..core.forms import CallForm
-from ..core.graph import walk
+from ..core.ir.graph import walk
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Traced, replay
+from ..core.tracing.dispatch import apply, as_tensor, state, tell
+from ..core.tracing.forms import CallForm
+from ..core.tracing.trace import Traced, replay
 from .binding import bound_arrays
 from .execution import executable
 from .losses import takes_out

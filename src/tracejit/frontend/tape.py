@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backplan import one, planned
-from ..core.backprop import NOBODY, backprop
+from ..core.autodiff.backplan import one, planned
+from ..core.autodiff.backprop import NOBODY, backprop
+from ..core.autodiff.scattered import add_cotangents, dense
 from ..core.dim import same
-from ..core.dispatch import as_tensor, pausing, state
 from ..core.errors import ShapeError, TracejitError, at, user_location
 from ..core.op import ops
-from ..core.scattered import add_cotangents, dense
 from ..core.tensor import Tensor
-from ..core.transaction import remember, warn
+from ..core.tracing.dispatch import as_tensor, pausing, state
+from ..core.tracing.transaction import remember, warn
 from ..ops.batch import moved
 from . import config
 from .either import Either

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import Record
 from ..core.errors import Location, own_location
 from ..core.op import Op
 from ..core.tensor import Tensor, next_serial
+from ..core.tracing.dispatch import Record
 
 #: Steps and events kept by one tape.
 LIMIT = 20_000

@@ -11,14 +11,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.backplan import one, planned_backprop
+from ..core.autodiff.backplan import one, planned_backprop
+from ..core.autodiff.pushforward import pushforward
 from ..core.depth import too_deep
-from ..core.dispatch import as_tensor, state
 from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.guards import guarding
 from ..core.op import ops
-from ..core.pushforward import pushforward
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, state
+from ..core.tracing.guards import guarding
 from .guard import Guard
 from .recording import Recording
 from .structure import Structure, flatten, leaves_like, unflatten

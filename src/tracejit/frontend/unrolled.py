@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 
 from ..core.errors import Location, stack_level
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 
 #: Seconds that compiling may take without a word.
 PATIENCE = 5.0

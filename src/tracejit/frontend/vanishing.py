@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.backprop import Listing, backprop
-from ..core.dispatch import Record, recording
+from ..core.autodiff.backprop import Listing, backprop
+from ..core.autodiff.pushforward import output_tangents
+from ..core.autodiff.scattered import dense
 from ..core.errors import Location, TracejitError
-from ..core.forms import BranchForm, CallForm
-from ..core.graph import Graph
-from ..core.pushforward import output_tangents
-from ..core.scattered import dense
+from ..core.ir.graph import Graph
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import Record, recording
+from ..core.tracing.forms import BranchForm, CallForm
+from ..core.tracing.trace import replay
 from .losses import whole
 
 

@@ -18,13 +18,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..core.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
 from ..core.errors import DtypeError, Location, ShapeError, TracejitError, at, user_location
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 from ..core.op import ops
 from ..core.spec import shape_text
 from ..core.tensor import Tensor
-from ..core.trace import Trace, replay
+from ..core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
+from ..core.tracing.trace import Trace, replay
 from ..ops import operators, printing
 from ..ops.at import At
 from ..ops.gather import add_at

@@ -10,15 +10,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.batching import Batch, batch_replay
+from ..core.autodiff.batching import Batch, batch_replay
 from ..core.dim import Size, same
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, SymbolicValue, TracejitError, at, user_location
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Held, Traced, trace
-from ..core.transaction import Whole, handled
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.trace import Held, Traced, trace
+from ..core.tracing.transaction import Whole, handled
 from ..ops.batch import moved
 from .autograph import operators as autograph
 from .autograph.calls import explained

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.dispatch import Record, pausing, start_recording, state, stop_recording
 from ..core.errors import at, user_location
 from ..core.spec import dtype_name
 from ..core.tensor import Tensor, next_serial
-from ..core.transaction import remember, warn
+from ..core.tracing.dispatch import Record, pausing, start_recording, state, stop_recording
+from ..core.tracing.transaction import remember, warn
 from .recording import Recording
 from .structure import flatten
 from .trail import Trail

@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dispatch import as_tensor
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.creation import default_float
 
 _SELU_ALPHA = 1.6732632423543772848170429916717  # Klambauer et al., "Self-normalizing neural networks", 2017

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, Size, product, same
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, known
 from ..ops.indexing import get

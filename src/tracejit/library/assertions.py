@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import same
-from ..core.dispatch import as_tensor, state
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.failures import FailedAssertion
 from ..core.op import ops
 from ..core.spec import as_dtype, dtype_name, shape_text
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, state
 from ..frontend.reductions import reduce_all, reduce_any
 from ..ops.arithmetic import matched
 

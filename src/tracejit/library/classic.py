@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor, interpreting
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, interpreting
 from ..frontend import creation, transforms
 from ..frontend.tape import GradientTape
 from ..frontend.variable import Variable

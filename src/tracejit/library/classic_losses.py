@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.reductions import reduce_sum
 from . import cross_entropy
 from .losses.entropies import smoothed

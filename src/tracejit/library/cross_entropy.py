@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import same
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..ops.arithmetic import matched
 from ..ops.reduce import size_tensor
 from .activations import log_softmax

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.graph import Constant, Graph, Node, Value
-from ..core.loop_form import LoopForm, Parts, Results
+from ..core.ir.graph import Constant, Graph, Node, Value
 from ..core.spec import TensorSpec
+from ..core.tracing.loop_form import LoopForm, Parts, Results
 from .layout import Layout, Point, layout
 from .page import escape, page
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.choices import associative_scan
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.reductions import reduce_all, reduce_mean, reduce_sum

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.reductions import reduce_mean
 from ..ops.shape import clip_by_value
 

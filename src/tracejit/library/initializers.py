@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import interpreting
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import interpreting
 from ..frontend import creation
 from ..frontend.conversion import constant
 from ..frontend.creation import default_float

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size, product, same
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.reductions import reduce_max, reduce_min, reduce_sum
 from ..ops import linalg
 from ..ops.arithmetic import matched

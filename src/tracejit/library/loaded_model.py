@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.admission import LIMIT, admitted
-from ..core.attributes import NotAdmitted
 from ..core.dim import Dim
 from ..core.dim import parse as parse_size
 from ..core.errors import at, user_location
-from ..core.graph import Constant
+from ..core.ir.attributes import NotAdmitted
+from ..core.ir.graph import Constant
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Held, Traced
+from ..core.tracing.admission import LIMIT, admitted
+from ..core.tracing.trace import Held, Traced
 from ..frontend.function import Function
 from ..frontend.signature import Arguments, Call, admits
 from ..frontend.specialization import Specialization

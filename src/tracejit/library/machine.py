@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.dispatch import interpreting, is_tracing
+from ..core.tracing.dispatch import interpreting, is_tracing
 
 
 def is_gpu_available(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import interpreting
 from ..core.errors import ShapeError, at, user_location
+from ..core.tracing.dispatch import interpreting
 from ..frontend.structure import flatten, kind_of
 from ..frontend.variable import Variable
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size
-from ..core.dispatch import as_tensor, interpreting
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, interpreting
 from ..frontend.control import while_loop
 from ..frontend.creation import default_float
 from ..frontend.first_values import begin_anew

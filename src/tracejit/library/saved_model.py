@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.admission import admitted
-from ..core.attributes import NotAdmitted
 from ..core.dim import parse as parse_size
 from ..core.errors import TracejitError, at, user_location
-from ..core.graph import Graph
+from ..core.ir.attributes import NotAdmitted
+from ..core.ir.graph import Graph
+from ..core.ir.text import constants, parse, to_text
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.text import constants, parse, to_text
-from ..core.trace import Held, Traced
+from ..core.tracing.admission import admitted
+from ..core.tracing.trace import Held, Traced
 from ..frontend.any_rank import AnyRank
 from ..frontend.function import Function
 from ..frontend.methods import BoundFunction

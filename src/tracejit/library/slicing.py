@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size, same
-from ..core.dispatch import as_tensor
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import known
 from ..ops.at import At, Place

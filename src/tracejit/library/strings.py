@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor, tell
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, tell
 from ..ops.prints import array_summary
 from ..ops.reduce import axes_of
 

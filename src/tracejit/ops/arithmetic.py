@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import maximum as larger_size
-from ..core.dispatch import as_tensor, promote
 from ..core.errors import DtypeError
 from ..core.op import defop, numeric, ops, ordered, sample
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, promote
 from .held_sizes import each_size, same_sizes
 from .lowering import Compose, Scalar
 

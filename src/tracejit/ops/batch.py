@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, aligned, by_rows
+from ..core.autodiff.batching import Batch, aligned, by_rows
 from ..core.dim import Size, UnknownSize, product
-from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import OPS, ops
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 
 INT64 = np.dtype(np.int64)
 

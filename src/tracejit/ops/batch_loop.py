@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, Ragged, Shared, batch_graph, lane_specs
-from ..core.dispatch import as_tensor
-from ..core.graph import Graph
-from ..core.loop_form import INDEX, LoopForm, Parts, traced_body, traced_cond
+from ..core.autodiff.batching import Batch, Ragged, Shared, batch_graph, lane_specs
+from ..core.ir.graph import Graph
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.loop_form import INDEX, LoopForm, Parts, traced_body, traced_cond
+from ..core.tracing.trace import replay
 from .batch import any_of, moved
 from .batch_regions import harmless, sat_out, select, without_effects
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, Shared, batch_graph, batch_replay, closed, is_total, lane_specs
+from ..core.autodiff.batching import Batch, Shared, batch_graph, batch_replay, closed, is_total, lane_specs
 from ..core.errors import TracejitError, at
-from ..core.forms import BranchForm, CallForm, CustomForm, RecomputedForm
-from ..core.graph import Graph, walk
+from ..core.ir.graph import Graph, walk
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.forms import BranchForm, CallForm, CustomForm, RecomputedForm
+from ..core.tracing.trace import replay
 from .batch import any_of
 
 

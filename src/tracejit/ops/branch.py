@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import gradient_graph
-from ..core.dispatch import Record
+from ..core.autodiff.backprop import gradient_graph
+from ..core.autodiff.pushforward import jvp_graph
 from ..core.errors import require
-from ..core.forms import BranchForm
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..core.op import Joint, defop
-from ..core.prune import trim_cond
-from ..core.pushforward import jvp_graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay, trace
+from ..core.tracing.dispatch import Record
+from ..core.tracing.forms import BranchForm
+from ..core.tracing.prune import trim_cond
+from ..core.tracing.trace import replay, trace
 from .batch_regions import batch_cond
 from .lowering import Structure
 from .regions import REGION, given, positions, run_graph, zeros_like

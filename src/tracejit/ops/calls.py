@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import NoGradient, gradient_graph
-from ..core.dispatch import Record, state
+from ..core.autodiff.backprop import NoGradient, gradient_graph
+from ..core.autodiff.pushforward import jvp_graph
+from ..core.autodiff.scattered import add_cotangents
 from ..core.errors import at
-from ..core.forms import CallForm, CustomForm
-from ..core.graph import Graph
+from ..core.ir.graph import Graph
 from ..core.op import Joint, defop
-from ..core.pushforward import jvp_graph
-from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import Record, state
+from ..core.tracing.forms import CallForm, CustomForm
+from ..core.tracing.trace import replay
 from .batch_regions import batch_call, batch_custom
 from .itself import opened
 from .lowering import Structure

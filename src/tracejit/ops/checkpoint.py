@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import pull_back
+from ..core.autodiff.backprop import pull_back
+from ..core.autodiff.pushforward import jvp_graph
+from ..core.autodiff.scattered import dense
 from ..core.dim import Size
-from ..core.dispatch import Record
-from ..core.graph import Graph
-from ..core.loop_form import INDEX, LoopGradientForm, Parts, Results
+from ..core.ir.graph import Graph
 from ..core.op import Joint, defop
-from ..core.pushforward import jvp_graph
-from ..core.scattered import dense
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import trace
+from ..core.tracing.dispatch import Record
+from ..core.tracing.loop_form import INDEX, LoopGradientForm, Parts, Results
+from ..core.tracing.trace import trace
 from .loop import stacked
 from .lowering import Expand
 from .regions import REGION, run_graph

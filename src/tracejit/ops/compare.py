@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, require
 from ..core.op import defop, ops, ordered, sample
 from ..core.spec import TensorSpec, broadcast_shapes, dtype_name
+from ..core.tracing.dispatch import as_tensor
 from .arithmetic import ELEMENTWISE, broadcast, matched, matched_beyond, pairs
 from .lowering import Compose, Scalar
 

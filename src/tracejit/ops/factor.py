@@ -9,11 +9,11 @@ import numpy as np
 from ..core.dim import same
 from ..core.errors import require
 from ..core.failures import FailedComputation
-from ..core.loop_form import INDEX
 from ..core.op import Joint, defop, floating, ops
 from ..core.op import real as floats
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
+from ..core.tracing.loop_form import INDEX
 from .batch import by_lanes
 from .linalg import SINGULAR, for_each, swapped
 from .lowering import Expand

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch
+from ..core.autodiff.batching import Batch
+from ..core.autodiff.scattered import Scattered
 from ..core.dim import Size, same
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, require
 from ..core.op import defop, numeric, ops, sample
-from ..core.scattered import Scattered
 from ..core.spec import TensorSpec, dtype_name, shape_text
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from .arithmetic import converted
 from .lowering import Nests
 from .reduce import one_axis

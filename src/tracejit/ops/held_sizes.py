@@ -13,14 +13,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..core.dim import Size, maximum
-from ..core.dispatch import as_tensor, interpreting, state
 from ..core.errors import DtypeError, at, user_location
-from ..core.graph import Graph, Node, Value
-from ..core.loop_form import INDEX, LoopForm
+from ..core.ir.graph import Graph, Node, Value
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import Trace, trace
+from ..core.tracing.dispatch import as_tensor, interpreting, state
+from ..core.tracing.loop_form import INDEX, LoopForm
+from ..core.tracing.trace import Trace, trace
 
 _INDEX = TensorSpec((), np.dtype(np.int64))
 

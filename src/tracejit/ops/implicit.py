@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import pull_back
-from ..core.batching import batch_replay
+from ..core.autodiff.backprop import pull_back
+from ..core.autodiff.batching import batch_replay
+from ..core.autodiff.pushforward import jvp_graph
 from ..core.dim import Size, product
-from ..core.dispatch import Record, as_tensor
-from ..core.forms import ImplicitForm
-from ..core.graph import Graph
-from ..core.loop_form import INDEX, LoopForm
+from ..core.ir.graph import Graph
 from ..core.op import Joint, defop, ops
-from ..core.pushforward import jvp_graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay, trace
+from ..core.tracing.dispatch import Record, as_tensor
+from ..core.tracing.forms import ImplicitForm
+from ..core.tracing.loop_form import INDEX, LoopForm
+from ..core.tracing.trace import replay, trace
 from .lowering import Expand
 from .regions import filled, inputs_of_op, zeros_like
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..core.autodiff.scattered import Scattered, dense
 from ..core.dim import Size, UnknownSize, same
-from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import Joint, defop, numeric, ops, sample
-from ..core.scattered import Scattered, dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
+from ..core.tracing.dispatch import as_tensor
 from .arithmetic import converted
 from .batch import (
     batch_dynamic_slice,

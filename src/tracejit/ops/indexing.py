@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
-from ..core.dispatch import as_tensor
 from ..core.errors import SymbolicValue, at, user_location
 from ..core.op import ops
 from ..core.spec import dtype_name, shape_text
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from .index import stacked_positions
 
 INT64 = np.dtype(np.int64)

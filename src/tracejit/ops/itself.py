@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from ..core.batching import Batch, batch_graph
-from ..core.dispatch import Record
+from ..core.autodiff.batching import Batch, batch_graph
 from ..core.errors import GradientError, at
-from ..core.forms import CustomForm, OwnValueForm, TangentsForm, level_of, operands_of
-from ..core.graph import Graph, Node, Value
+from ..core.ir.graph import Graph, Node, Value
 from ..core.op import Joint, defop
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import Record
+from ..core.tracing.forms import CustomForm, OwnValueForm, TangentsForm, level_of, operands_of
+from ..core.tracing.trace import replay
 from .lowering import Expand
 from .regions import REGION, inputs_of_op, run_graph
 

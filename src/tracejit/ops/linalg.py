@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.autodiff.scattered import dense
 from ..core.dim import Size, same
-from ..core.dispatch import Record
 from ..core.errors import require
 from ..core.failures import FailedComputation
-from ..core.loop_form import INDEX, LoopForm
 from ..core.op import Joint, defop, floating, numeric, ops, sample
-from ..core.scattered import dense
 from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import Record
+from ..core.tracing.loop_form import INDEX, LoopForm
 from .arithmetic import matched, one_factor_is_zero
 from .batch import batch_matmul, batch_solve
 from .lowering import Expand, Structure

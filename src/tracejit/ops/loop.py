@@ -13,19 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backprop import gradient_graph, pull_back
+from ..core.autodiff.backprop import gradient_graph, pull_back
+from ..core.autodiff.pushforward import jvp_graph
+from ..core.autodiff.scattered import add_cotangents
 from ..core.dim import Size, same
-from ..core.dispatch import Record
 from ..core.errors import require
-from ..core.graph import Graph
-from ..core.loop_form import INDEX, LoopForm, LoopGradientForm, Parts, Results, traced_body, traced_cond
+from ..core.ir.graph import Graph
 from ..core.op import Joint, defop
-from ..core.prune import trim_loop
-from ..core.pushforward import jvp_graph
-from ..core.scattered import add_cotangents
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
-from ..core.trace import fresh_trip, replay
+from ..core.tracing.dispatch import Record
+from ..core.tracing.loop_form import (
+    INDEX,
+    LoopForm,
+    LoopGradientForm,
+    Parts,
+    Results,
+    traced_body,
+    traced_cond,
+)
+from ..core.tracing.prune import trim_loop
+from ..core.tracing.trace import fresh_trip, replay
 from .batch_loop import batch_loop
 from .lowering import Structure
 from .regions import (

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor, recording_only, state, tell
 from ..core.errors import DtypeError, GradientError, SymbolicValue, at, own_location
-from ..core.guards import carried, unguarded
 from ..core.op import OPS, Op
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, recording_only, state, tell
+from ..core.tracing.guards import carried, unguarded
 from . import linalg
 
 #: How to find a function by the name NumPy has for it, None when there is none: the package puts it here.

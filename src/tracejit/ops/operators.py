@@ -12,11 +12,11 @@ import numpy as np
 
 from ..core.arrays import to_array
 from ..core.dim import known, unknown
-from ..core.dispatch import NO_ATTRS, apply, as_tensor, state, tell
 from ..core.errors import DtypeError, SymbolicValue, at, user_location
 from ..core.op import OPS, Op, ops
 from ..core.tensor import Tensor, no_value
-from ..core.transaction import warn
+from ..core.tracing.dispatch import NO_ATTRS, apply, as_tensor, state, tell
+from ..core.tracing.transaction import warn
 from . import arithmetic, bits, compare, linalg, power, printing, reduce
 from .at import At
 from .indexing import get

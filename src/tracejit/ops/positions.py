@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch
+from ..core.autodiff.batching import Batch
 from ..core.dim import Size
-from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import defop, ops, sample
 from ..core.spec import TensorSpec
+from ..core.tracing.dispatch import as_tensor
 from .arithmetic import converted
 from .gather import batch_scatter, canonical, chosen, fits, scatter_tangent
 from .lowering import Nests

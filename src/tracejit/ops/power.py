@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.failures import FAILURES
-from ..core.graph import literal
+from ..core.ir.graph import literal
 from ..core.op import defop, ops
 from ..core.spec import TensorSpec
 from .arithmetic import ELEMENTARY, matched, numbers, pairs

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size, product
-from ..core.dispatch import as_tensor
 from ..core.errors import require
 from ..core.op import Sample, defop, ops, sample
 from ..core.spec import TensorSpec, as_dtype
+from ..core.tracing.dispatch import as_tensor
 from .lowering import Nests
 from .shape import sizes_of
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.backprop import gradient_graph
-from ..core.batching import Batch, Shared
-from ..core.dispatch import Record
-from ..core.forms import RecomputedForm
-from ..core.graph import Graph
+from ..core.autodiff.backprop import gradient_graph
+from ..core.autodiff.batching import Batch, Shared
+from ..core.autodiff.pushforward import jvp_graph
+from ..core.ir.graph import Graph
 from ..core.op import Joint, defop, ops, sample
-from ..core.pushforward import jvp_graph
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import Record
+from ..core.tracing.forms import RecomputedForm
+from ..core.tracing.trace import replay
 from .batch_regions import batch_recomputed
 from .lowering import Expand, Nests
 from .regions import REGION, given, inputs_of_op, run_graph

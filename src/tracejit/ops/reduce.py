@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size, product
-from ..core.dispatch import as_tensor
 from ..core.errors import DtypeError, ShapeError, SymbolicValue, at, require, user_location
 from ..core.op import defop, numeric, ops, sample
 from ..core.spec import TensorSpec
+from ..core.tracing.dispatch import as_tensor
 from .batch import batch_size_value, inner
 from .lowering import Nests, Reduce
 

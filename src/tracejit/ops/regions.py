@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import interpreting, state
-from ..core.graph import Graph
-from ..core.interpreters import Eager
-from ..core.loop_form import INDEX as INDEX
-from ..core.loop_form import LoopForm
+from ..core.autodiff.scattered import dense
+from ..core.ir.graph import Graph
 from ..core.op import ops
-from ..core.scattered import dense
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import interpreting, state
+from ..core.tracing.interpreters import Eager
+from ..core.tracing.loop_form import INDEX as INDEX
+from ..core.tracing.loop_form import LoopForm
+from ..core.tracing.trace import replay
 
 #: Traits of the ops that hold graphs.
 REGION = ("multiple", "runs_graphs", "expensive", "internal")

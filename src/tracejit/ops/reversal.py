@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from ..core.dim import Size, UnknownSize, maximum
 from ..core.errors import ShapeError
-from ..core.graph import needed_inputs, silent
-from ..core.loop_form import INDEX, LoopForm, LoopGradientForm, Results
+from ..core.ir.graph import needed_inputs, silent
 from ..core.tensor import Tensor
+from ..core.tracing.loop_form import INDEX, LoopForm, LoopGradientForm, Results
 from .loop import Activity
 from .regions import zeros_like
 from .revolve import snapshots_for

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_tensor
-from ..core.forms import CallForm
-from ..core.graph import Graph
-from ..core.loop_form import INDEX, LoopForm
+from ..core.ir.graph import Graph
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..core.trace import trace
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.forms import CallForm
+from ..core.tracing.loop_form import INDEX, LoopForm
+from ..core.tracing.trace import trace
 
 
 def runs_again(iterations: int, snapshots: int) -> int:

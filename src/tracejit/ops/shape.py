@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batching import Batch, aligned
+from ..core.autodiff.batching import Batch, aligned
+from ..core.autodiff.scattered import dense
 from ..core.dim import Dim, Size, broadcast_size, product, same
-from ..core.dispatch import JOIN, as_tensor
 from ..core.errors import ShapeError, at, require, user_location
 from ..core.op import Joint, defop, ops, sample
-from ..core.scattered import dense
 from ..core.spec import TensorSpec, shape_text
+from ..core.tracing.dispatch import JOIN, as_tensor
 from .arithmetic import matched
 from .batch import batch_concat, batch_fill, batch_transpose
 from .held_sizes import same_sizes, size_of, sizes_in

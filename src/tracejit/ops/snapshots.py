@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Dim, Size
-from ..core.dispatch import as_tensor
-from ..core.loop_form import LoopForm, LoopGradientForm, Parts, Results
 from ..core.op import defop, ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.loop_form import LoopForm, LoopGradientForm, Parts, Results
+from ..core.tracing.trace import replay
 from .lowering import Nests
 from .regions import zeros_like
 from .reversal import Reversal, reversal, seeds

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import product
-from ..core.dispatch import as_tensor
 from ..core.op import defop, ops, ordered, sample
 from ..core.spec import TensorSpec
+from ..core.tracing.dispatch import as_tensor
 from .batch import inner
 from .lowering import Nests
 from .reduce import one_axis

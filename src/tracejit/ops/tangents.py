@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.backprop import gradient_graph
-from ..core.batching import Batch
-from ..core.dispatch import Record
+from ..core.autodiff.backprop import gradient_graph
+from ..core.autodiff.batching import Batch
 from ..core.errors import GradientError, at
-from ..core.forms import TangentsForm
-from ..core.graph import Graph, needed_inputs
+from ..core.ir.graph import Graph, needed_inputs
 from ..core.op import Joint, defop
-from ..core.prune import settled
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
-from ..core.trace import replay
+from ..core.tracing.dispatch import Record
+from ..core.tracing.forms import TangentsForm
+from ..core.tracing.prune import settled
+from ..core.tracing.trace import replay
 from .itself import everywhere, opened
 from .lowering import Expand
 from .regions import REGION, filled, given, inputs_of_op, run_graph, zeros_like

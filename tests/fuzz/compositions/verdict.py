@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tf
-from tracejit.core.backprop import NoGradient
+from tracejit.core.autodiff.backprop import NoGradient
 from tracejit.core.errors import TracejitError
 
 from ..outcome import Outcome

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 import tracejit as tf
-from tracejit.core.dispatch import state
 from tracejit.core.errors import LeakedTensor, TracejitError
 from tracejit.core.failures import FAILURES
+from tracejit.core.tracing.dispatch import state
 from tracejit.library.random import _by_seed
 
 from ..outcome import Outcome

@@ -6,20 +6,7 @@ This is what a kernel must be given and what it gives back. It writes nothing.
 from __future__ import annotations
 
 from ...core.dim import Dim, Size, maximum
-from ..loops import (
-    Allocate,
-    Call,
-    Compute,
-    Fail,
-    Free,
-    Grow,
-    HostCall,
-    Load,
-    Nest,
-    Store,
-    While,
-    walk,
-)
+from ..loops import Allocate, Call, Compute, Fail, Free, Grow, HostCall, Load, Nest, Store, While, walk
 from ..loopvalues import Buffer, Name
 from ..scalars import ELEMENTARY
 from ..schedule import Schedule

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...ops.indexing import get
 from ..either import Either
 from ..variable import Variable

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import apply, as_tensor
 from ...core.errors import ShapeError, at, user_location
-from ...core.forms import BranchForm
-from ...core.graph import Constant, Graph, Value, has_effect
+from ...core.ir.graph import Constant, Graph, Value, has_effect
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.trace import constant
+from ...core.tracing.dispatch import apply, as_tensor
+from ...core.tracing.forms import BranchForm
+from ...core.tracing.trace import constant
 from ...ops.reduce import size_tensor
 from ..either import Either
 from ..regions import Region, assigned_in, share_captures

@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.op import OPS, ops
+from ...core.tracing.dispatch import as_tensor
 from ...ops.compare import greater, less, logical_and, logical_or, where
 from ...ops.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.shape import stack

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.errors import ShapeError, Untraceable, at, user_location
-from ...core.graph import Graph, regions
+from ...core.ir.graph import Graph, regions
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.transaction import Attempt
+from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.transaction import Attempt
 from ...ops.indexing import get
 from ..adding_loops import INDEX, add_loop
 from ..regions import Region

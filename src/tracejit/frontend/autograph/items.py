@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import SymbolicValue, at, user_location
+from ...core.tracing.dispatch import as_tensor
 from ...ops.indexing import get
 from .values import traced
 

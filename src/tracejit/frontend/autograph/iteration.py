@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, is_tracing
 from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, is_tracing
 from ...ops import operators
 from ...ops.held_sizes import counting
 from ...ops.indexing import get

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.transaction import Attempt
+from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.transaction import Attempt
 from ..adding_loops import INDEX, add_loop
 from ..memory import in_force
 from ..regions import Region, assigned_in

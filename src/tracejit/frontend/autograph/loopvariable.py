@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
-from ...core.graph import mentions
+from ...core.ir.graph import mentions
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.transaction import Unwinding
+from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.transaction import Unwinding
 from ...ops.shape import stack
 from ..either import Either
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from ...core.dispatch import as_tensor
+from ...core.tracing.dispatch import as_tensor
 from ...ops.compare import equal, logical_or
 from ..reductions import reduce_any
 from .branches import truth

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ...core.graph import Graph
+from ...core.ir.graph import Graph
 from ...core.tensor import Tensor
-from ...core.trace import Trace
-from ...core.transaction import is_attempting, remember
+from ...core.tracing.trace import Trace
+from ...core.tracing.transaction import is_attempting, remember
 from ..structure import flatten
 from ..variable import tracer
 from .contents import Contents

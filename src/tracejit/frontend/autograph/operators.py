@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, is_tracing
 from ...core.errors import LeakedTensor, TracejitError, Untraceable
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.transaction import Attempt, Unwinding
+from ...core.tracing.dispatch import as_tensor, is_tracing
+from ...core.tracing.transaction import Attempt, Unwinding
 from . import calls
 from .branches import branch, truth
 from .calls import callee, eager_callee

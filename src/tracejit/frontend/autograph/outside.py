@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core.errors import Untraceable, at, user_location
-from ...core.transaction import is_attempting, warn, when_kept
+from ...core.tracing.transaction import is_attempting, warn, when_kept
 from .surroundings import uncertain
 
 _TELLING = frozenset(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...core.dispatch import as_tensor
 from ...core.errors import TracejitError
 from ...core.op import ops
-from ...core.transaction import Attempt, handled
+from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.transaction import Attempt, handled
 from ...ops.indexing import get
 from .branches import branch
 from .iteration import Looped, is_size, row_at

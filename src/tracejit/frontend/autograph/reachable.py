@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.errors import Untraceable, at, is_internal, user_location
 from ...core.tensor import Tensor
-from ...core.transaction import Attempt
+from ...core.tracing.transaction import Attempt
 from ..structure import flatten
 from ..variable import Variable
 from .contents import KINDS, contents_of, put_contents, same_contents

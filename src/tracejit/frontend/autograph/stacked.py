@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...core.dim import known, nonnegative, unknown
-from ...core.dispatch import as_tensor
 from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...ops.indexing import get
 from ...ops.shape import stack
 

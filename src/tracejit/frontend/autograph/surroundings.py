@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...core.errors import Untraceable, at, user_location
-from ...core.transaction import Attempt, Unwinding, remember
+from ...core.tracing.transaction import Attempt, Unwinding, remember
 from .contents import Contents
 from .mutations import Mutations
 from .reachable import Change, Reachable

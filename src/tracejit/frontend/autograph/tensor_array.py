@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import Dim, Size, same
-from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...ops.held_sizes import held_sizes, size_of
 from ...ops.indexing import get
 from ...ops.shape import sizes_of, stack

@@ -17,17 +17,7 @@ from .jumps import Unsupported, lower_jumps
 from .liveness import Liveness
 from .matching import lower_matches
 from .rewriting import guarded, operator, without_values
-from .syntax import (
-    Definition,
-    assign,
-    at_line_of,
-    load,
-    no_arguments,
-    parameters,
-    store,
-    texts,
-    thunk,
-)
+from .syntax import Definition, assign, at_line_of, load, no_arguments, parameters, store, texts, thunk
 
 
 @dataclass

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.transaction import Unwinding
+from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.transaction import Unwinding
 from ...ops import operators
 from ..structure import Structure, flatten
 from .stacked import Stacked

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import default_dtype
-from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...ops import operators
 
 #: How wide a Python number of each type is.

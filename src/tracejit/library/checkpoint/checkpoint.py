@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import interpreting
 from ...core.errors import TracejitError, at, user_location
+from ...core.tracing.dispatch import interpreting
 from ...frontend.structure import kind_of
 from ...frontend.variable import Variable
 from ..module import Module, children, hand_over, put

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, interpreting
 from ...core.errors import ShapeError, TracejitError, at, user_location
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, interpreting
 from ...frontend.conversion import constant
 from ...frontend.structure import flatten, map_structure, unflatten
 from ...frontend.variable import tracer

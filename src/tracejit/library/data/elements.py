@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, holds_tensors, interpreting, pausing, tell
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, holds_tensors, interpreting, pausing, tell
 from ...frontend.conversion import convert_to_tensor
 from ...frontend.signature import admits
 from ...frontend.structure import alike, flatten, map_structure, text, unflatten

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import interpreting
 from ...core.errors import TracejitError, at, user_location
+from ...core.tracing.dispatch import interpreting
 from ...frontend.structure import map_structure
 from ...frontend.variable import Variable, tracer
 from .elements import as_tensors

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import ShapeError, at, user_location
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.autograph.calls import callee
 from ...frontend.creation import default_float
 from ...frontend.structure import flatten, map_structure

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, interpreting
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, interpreting
 from ...frontend.variable import Variable
 from ..data.dataset import Dataset
 from .base import Layer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.dispatch import pausing
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import pausing
 from ...frontend.variable import Variable
 from .. import neural
 from .base import Layer, is_training

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.creation import default_float
 from ...frontend.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
 from ...ops.shape import expand_dims, squeeze

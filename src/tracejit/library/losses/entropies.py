@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.dim import Size
-from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.reductions import reduce_sum
 from ...ops.reduce import size_tensor
 from ...ops.shape import clip_by_value, squeeze

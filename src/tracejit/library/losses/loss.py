@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.reductions import reduce_sum
 from ..elementary import divide_no_nan
 from ..module import snake_case

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.creation import default_float
 from ...ops.shape import expand_dims
 from ..cross_entropy import picked

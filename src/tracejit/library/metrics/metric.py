@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor, interpreting, pausing
 from ...core.op import ops
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, interpreting, pausing
 from ...frontend.creation import default_float
 from ...frontend.reductions import reduce_mean
 from ...frontend.variable import Variable

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import at, user_location
 from ...core.failures import FAILURES
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.conversion import convert_to_tensor
 
 _NUMBERS = (bool, int, float, complex)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend import creation
 from ...ops import shape as shapes
 from ...ops.arithmetic import matched

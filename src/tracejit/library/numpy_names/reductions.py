@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import product
-from ...core.dispatch import as_tensor
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend import reductions
 from ...ops.reduce import axes_of, one_axis, size_tensor
 from .. import elementary, sorting

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import same
-from ...core.dispatch import as_tensor, interpreting, pausing
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.transaction import warn
+from ...core.tracing.dispatch import as_tensor, interpreting, pausing
+from ...core.tracing.transaction import warn
 from ...frontend.indexed_slices import IndexedSlices
 from ...frontend.tape import GradientTape, GradientWarning
 from ...frontend.variable import Variable

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.dispatch import as_tensor
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ...frontend.reductions import reduce_sum
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_tensor
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 
 _DOUBLE = np.dtype("float64")
 

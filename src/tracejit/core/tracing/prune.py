@@ -5,8 +5,7 @@ A loop keeps a carry only if its last value, a live row, or the condition depend
 
 from __future__ import annotations
 
-from .forms import BranchForm
-from .graph import (
+from ..ir.graph import (
     Graph,
     Node,
     Value,
@@ -18,6 +17,7 @@ from .graph import (
     note_sizes,
     restricted,
 )
+from .forms import BranchForm
 from .loop_form import LoopForm
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..protocols import Guard
+from ..tensor import Tensor
 from .dispatch import state
-from .protocols import Guard
-from .tensor import Tensor
 
 
 class guarding:

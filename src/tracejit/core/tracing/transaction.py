@@ -16,10 +16,10 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from .dim import GuardMark
+from ..dim import GuardMark
+from ..errors import is_internal
+from ..ir.graph import Graph, Node, has_effect
 from .dispatch import state
-from .errors import is_internal
-from .graph import Graph, Node, has_effect
 from .trace import Trace
 
 

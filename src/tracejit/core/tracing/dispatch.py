@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from . import settings
-from .arrays import default_dtype, is_weak, python_kind, to_array
-from .depth import too_deep
-from .dim import UnknownSize
-from .errors import (
+from .. import settings
+from ..arrays import default_dtype, is_weak, python_kind, to_array
+from ..depth import too_deep
+from ..dim import UnknownSize
+from ..errors import (
     DtypeError,
     Location,
     OutOfRange,
@@ -30,10 +30,10 @@ from .errors import (
     is_explained,
     user_location,
 )
-from .op import Op
-from .protocols import Guard, Interpreter, Recorder
-from .protocols import Record as Record
-from .tensor import Tensor, no_value
+from ..op import Op
+from ..protocols import Guard, Interpreter, Recorder
+from ..protocols import Record as Record
+from ..tensor import Tensor, no_value
 
 
 class Mode:

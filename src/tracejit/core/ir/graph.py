@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .dim import Dim, Size
-from .errors import Location, TracejitError
-from .op import Op, ops
-from .spec import TensorSpec
+from ..dim import Dim, Size
+from ..errors import Location, TracejitError
+from ..op import Op, ops
+from ..spec import TensorSpec
 
 
 class InvalidGraph(TracejitError):

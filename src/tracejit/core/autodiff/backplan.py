@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import GradientError, TracejitError
+from ..spec import TensorSpec
+from ..tensor import Tensor
+from ..tracing.dispatch import Record, state
+from ..tracing.trace import trace
 from .backprop import NOBODY, backprop
-from .dispatch import Record, state
-from .errors import GradientError, TracejitError
 from .scattered import dense, is_rows
-from .spec import TensorSpec
 from .straightline import Backward, attributes_key, straight_line
-from .tensor import Tensor
-from .trace import trace
 
 #: Tensors of more bytes spend their time in kernels; so do tapes that hold more.
 LARGEST_BYTES, ALL_BYTES = 1 << 18, 1 << 23

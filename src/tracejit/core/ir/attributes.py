@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .dim import Dim
-from .errors import TracejitError
-from .failures import FAILURES
+from ..dim import Dim
+from ..errors import TracejitError
+from ..failures import FAILURES
+from ..op import Op
+from ..tensor import Tensor
 from .graph import Constant, Graph
-from .op import Op
-from .tensor import Tensor
 
 _MAX_STRING = 1 << 12  # characters
 _MAX_NUMBER = 1 << 40  # sizes, lengths of loops

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .depth import too_deep
-from .dim import Assumptions, Dim, Size, assuming, substitute
+from ..depth import too_deep
+from ..dim import Assumptions, Dim, Size, assuming, substitute
+from ..errors import DtypeError, Location, at, user_location
+from ..ir.graph import Constant, Graph, Node, Value, mentions
+from ..op import Op, defop, ops
+from ..spec import TensorSpec
+from ..tensor import Tensor, no_value
 from .dispatch import apply, as_tensor, explain, interpreting, state
-from .errors import DtypeError, Location, at, user_location
-from .graph import Constant, Graph, Node, Value, mentions
-from .op import Op, defop, ops
-from .spec import TensorSpec
-from .tensor import Tensor, no_value
 
 
 @defop(

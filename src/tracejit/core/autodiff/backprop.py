@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from .depth import too_deep
-from .dim import Dim, Size, UnknownSize, same
-from .dispatch import Record, recording, state
-from .errors import GradientError, ShapeError, TracejitError, at
-from .graph import Graph, silent
-from .op import Joint, ops
+from ..depth import too_deep
+from ..dim import Dim, Size, UnknownSize, same
+from ..errors import GradientError, ShapeError, TracejitError, at
+from ..ir.graph import Graph, silent
+from ..op import Joint, ops
+from ..spec import TensorSpec
+from ..tensor import Tensor
+from ..tracing.dispatch import Record, recording, state
+from ..tracing.trace import replay, trace
 from .scattered import Scattered, add_cotangents, dense
-from .spec import TensorSpec
-from .tensor import Tensor
-from .trace import replay, trace
 
 Cotangent = Any  # Tensor | Scattered | None
 

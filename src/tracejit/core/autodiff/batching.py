@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .dim import Dim, Size
-from .dispatch import apply, as_tensor, interpreting, resuming, state
-from .errors import Location, ShapeError, TracejitError, as_explained, at
-from .graph import Graph, mentions, walk
-from .loop_form import LoopForm
-from .op import Op, ops
-from .spec import TensorSpec
-from .tensor import Tensor
-from .trace import replay, resize, trace
+from ..dim import Dim, Size
+from ..errors import Location, ShapeError, TracejitError, as_explained, at
+from ..ir.graph import Graph, mentions, walk
+from ..op import Op, ops
+from ..spec import TensorSpec
+from ..tensor import Tensor
+from ..tracing.dispatch import apply, as_tensor, interpreting, resuming, state
+from ..tracing.loop_form import LoopForm
+from ..tracing.trace import replay, resize, trace
 
 
 class Lanes:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dim import Size
+from ..dim import Size
+from ..ir.graph import Graph, Node, Value, restricted
+from ..spec import TensorSpec
 from .forms import Form, attribute
-from .graph import Graph, Node, Value, restricted
-from .spec import TensorSpec
 from .trace import trace
 
 #: The spec of a loop's index and trip count.

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Location
+from ..op import Op
+from ..tensor import Tensor
 from .dispatch import run_kernel
-from .errors import Location
-from .op import Op
-from .tensor import Tensor
 
 #: Element operations that an elementary function counts for.
 ELEMENTARY = 8

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import Record
-from .graph import Graph, Node, Value
-from .op import ops
-from .tensor import Tensor
-from .trace import constant
+from ..ir.graph import Graph, Node, Value
+from ..op import ops
+from ..tensor import Tensor
+from ..tracing.dispatch import Record
+from ..tracing.trace import constant
 
 #: Arrays of fewer bytes may live to the end.
 _WORTH_DELETING = 4096

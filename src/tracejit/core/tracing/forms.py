@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+from ..errors import Location
+from ..ir.graph import Graph, Node, Value, restricted
+from ..op import Op, ops
 from .dispatch import apply
-from .errors import Location
-from .graph import Graph, Node, Value, restricted
-from .op import Op, ops
 
 
 class Form:

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import NotAdmitted, check_attributes, need
-from .dim import Assumptions, Size, substitute
+from ..dim import Assumptions, Size, substitute
+from ..ir.attributes import NotAdmitted, check_attributes, need
+from ..ir.graph import Graph, Node, Value, note_sizes
+from ..ir.text import parse
+from ..op import Op, ops
+from ..spec import TensorSpec
+from ..tensor import Tensor
 from .dispatch import apply, state
-from .graph import Graph, Node, Value, note_sizes
 from .loop_form import LoopForm
-from .op import Op, ops
-from .spec import TensorSpec
-from .tensor import Tensor
-from .text import parse
 from .trace import Trace, bind, resize, trace
 
 _PACKAGE = __name__.partition(".")[0] + "."

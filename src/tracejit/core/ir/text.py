@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .dim import Dim
-from .dim import parse as parse_size
+from ..dim import Dim
+from ..dim import parse as parse_size
+from ..op import OPS
+from ..spec import TensorSpec
 from .graph import PRINTERS, Constant, Graph, Value, walk
-from .op import OPS
-from .spec import TensorSpec
 
 #: How a value is printed that nothing defines: graphs under repair are printed too.
 UNDEFINED = "%?"

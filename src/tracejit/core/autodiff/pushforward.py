@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..ir.graph import Graph, silent
+from ..op import ops
+from ..tensor import Tensor
+from ..tracing.dispatch import Record, apply, located, recording
+from ..tracing.trace import replay, trace
 from .backprop import Listing, backprop, with_sizes_of
-from .dispatch import Record, apply, located, recording
-from .graph import Graph, silent
-from .op import ops
-from .tensor import Tensor
-from .trace import replay, trace
 
 Tangent = Any  # Tensor | None
 

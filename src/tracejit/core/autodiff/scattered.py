@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .op import ops
-from .spec import TensorSpec
-from .tensor import Tensor
+from ..op import ops
+from ..spec import TensorSpec
+from ..tensor import Tensor
 
 
 class Scattered:

@@ -1,0 +1,1 @@
+"""Graphs: closed SSA programs, their text, and what of them nobody needs."""

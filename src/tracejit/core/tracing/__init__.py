@@ -1,0 +1,1 @@
+"""The door, tracing and replaying, and attempts at tracing that can be taken back."""
