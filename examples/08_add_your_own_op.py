@@ -11,7 +11,7 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.core.op import real
-from tracejit.ops.arithmetic import ELEMENTARY
+from tracejit.ops.elementwise.arithmetic import ELEMENTARY
 from tracejit.ops.lowering import Compose
 
 

@@ -20,7 +20,13 @@ NAMES = {*OPS, *SCALAR_OPS}
 PACKAGE = Path(tracejit.__file__).parent
 #: Files that say what users, Python and NumPy call things.
 PUBLIC = (
-    *("library/", "compat/", "ops/operators.py", "ops/numpy_protocol.py", "frontend/autograph/builtins.py"),
+    *(
+        "library/",
+        "compat/",
+        "ops/tensor/operators.py",
+        "ops/tensor/numpy_protocol.py",
+        "frontend/autograph/builtins.py",
+    ),
     *(path.name for path in PACKAGE.glob("*.py")),
 )
 #: Code generation, which has tables of its own, is one place.

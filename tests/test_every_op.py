@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit.ops
-import tracejit.ops.operators  # noqa: F401  completes Tensor
+import tracejit.ops.tensor.operators  # noqa: F401  completes Tensor
 from checks.cases import BY_NAME, LAYOUTS, Case, all_cases, drawn_ops, refused_cases, resized
 from checks.derivatives import (
     difference,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit.ops
-import tracejit.ops.operators  # noqa: F401  completes Tensor
+import tracejit.ops.tensor.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import Case, all_cases, cases_of, drawn_ops, resized
 from checks.derivatives import directions

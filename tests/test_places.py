@@ -21,15 +21,15 @@ FURTHER = {
     "floordiv": ("core/dim.py",),
     "cast": ("compiler/builder.py", "compiler/nodes.py"),  # forms of statements, which have a dtype or a test
     "select": ("compiler/builder.py", "compiler/loopverify.py", "frontend/autograph/branches.py"),
-    "index": ("compiler/accesses.py", "compiler/loopverify.py", "ops/at.py"),
+    "index": ("compiler/accesses.py", "compiler/loopverify.py", "ops/tensor/at.py"),
     "bitcast": ("compiler/loopinterp.py", "compiler/loopverify.py"),
-    "and": ("frontend/tape.py", "ops/bits.py"),  # words; and two ops are one scalar operation
-    "or": ("ops/bits.py",),
+    "and": ("frontend/tape.py", "ops/elementwise/bits.py"),  # words; and two ops are one scalar operation
+    "or": ("ops/elementwise/bits.py",),
     "not": (
         "core/autodiff/straightline.py",
         "frontend/autograph/values.py",
         "frontend/tape.py",
-        "ops/bits.py",
+        "ops/elementwise/bits.py",
     ),
 }
 ELEMENT_WISE = [name for name, op in OPS.items() if isinstance(op.lower, Scalar)]

@@ -49,7 +49,21 @@ from .frontend.tape import GradientTape, UnconnectedGradients
 from .frontend.transforms import grad, gradients_function, jvp, linearize, value_and_grad, vjp
 from .frontend.variable import Variable
 from .frontend.vectorize import vectorized_map, vmap
-from .ops.arithmetic import (
+from .ops.arrays.gather import scatter_add
+from .ops.arrays.index import dynamic_slice, dynamic_update_slice
+from .ops.arrays.shape import (
+    broadcast_to,
+    clip_by_value,
+    concat,
+    expand_dims,
+    identity,
+    reshape,
+    squeeze,
+    stack,
+    stop_gradient,
+    transpose,
+)
+from .ops.elementwise.arithmetic import (
     abs,
     add,
     cast,
@@ -69,7 +83,7 @@ from .ops.arithmetic import (
     square,
     subtract,
 )
-from .ops.compare import (
+from .ops.elementwise.compare import (
     equal,
     greater,
     greater_equal,
@@ -81,25 +95,24 @@ from .ops.compare import (
     logical_or,
     not_equal,
 )
-from .ops.division import truncatediv, truncatemod
-from .ops.gather import scatter_add
-from .ops.index import dynamic_slice, dynamic_update_slice
-from .ops.linalg import dot, matmul
-from .ops.numpy_protocol import FACE as _NUMPY_FACE
-from .ops.power import pow
-from .ops.shape import (
-    broadcast_to,
-    clip_by_value,
-    concat,
-    expand_dims,
-    identity,
-    reshape,
-    squeeze,
-    stack,
-    stop_gradient,
-    transpose,
+from .ops.elementwise.division import truncatediv, truncatemod
+from .ops.elementwise.power import pow
+from .ops.elementwise.transcendental import (
+    cos,
+    erf,
+    exp,
+    expm1,
+    log,
+    log1p,
+    relu,
+    sigmoid,
+    sin,
+    softplus,
+    sqrt,
+    tanh,
 )
-from .ops.transcendental import cos, erf, exp, expm1, log, log1p, relu, sigmoid, sin, softplus, sqrt, tanh
+from .ops.linalg import dot, matmul
+from .ops.tensor.numpy_protocol import FACE as _NUMPY_FACE
 
 __version__ = "0.1.0"
 
@@ -180,7 +193,8 @@ _NAMES = {
         "library.slicing",
     ),
     **dict.fromkeys(
-        ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh", "tan"), "ops.angles"
+        ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh", "tan"),
+        "ops.elementwise.angles",
     ),
     **dict.fromkeys(("einsum", "norm", "tensordot"), "library.linear"),
     **dict.fromkeys(("argsort", "searchsorted", "sort", "unique", "unique_with_counts"), "library.sorting"),

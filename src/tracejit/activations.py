@@ -15,7 +15,7 @@ from .library.activations import (
     softmax,
     softsign,
 )
-from .ops.transcendental import exp as exponential
-from .ops.transcendental import relu, sigmoid, softplus, tanh
+from .ops.elementwise.transcendental import exp as exponential
+from .ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
 
 swish = silu

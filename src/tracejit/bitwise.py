@@ -1,3 +1,3 @@
 """Integers as rows of bits: ``tracejit.bitwise``. Names only."""
 
-from .ops.bits import bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift
+from .ops.elementwise.bits import bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift

@@ -21,4 +21,4 @@ from . import (
 )
 from .core.spec import as_dtype
 from .library.elementary import saturate_cast
-from .ops.arithmetic import cast, complex
+from .ops.elementwise.arithmetic import cast, complex

@@ -65,8 +65,8 @@ from .library.segments import (
     unsorted_segment_sum,
 )
 from .library.sorting import in_top_k, invert_permutation, top_k
-from .ops.angles import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
-from .ops.arithmetic import (
+from .ops.elementwise.angles import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
+from .ops.elementwise.arithmetic import (
     abs,
     add,
     conj,
@@ -85,9 +85,9 @@ from .ops.arithmetic import (
     subtract,
     trunc,
 )
-from .ops.arithmetic import divide as truediv
-from .ops.arithmetic import mod as floormod
-from .ops.compare import (
+from .ops.elementwise.arithmetic import divide as truediv
+from .ops.elementwise.arithmetic import mod as floormod
+from .ops.elementwise.compare import (
     equal,
     greater,
     greater_equal,
@@ -99,8 +99,8 @@ from .ops.compare import (
     logical_or,
     not_equal,
 )
-from .ops.power import pow
-from .ops.transcendental import (
+from .ops.elementwise.power import pow
+from .ops.elementwise.transcendental import (
     cos,
     erf,
     exp,

@@ -30,6 +30,6 @@ from .library.neural import (
     moments,
 )
 from .library.sorting import in_top_k, top_k
-from .ops.transcendental import relu, sigmoid, softplus, tanh
+from .ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
 
 swish = silu

@@ -14,7 +14,7 @@ from tracejit.core.autodiff.backprop import Listing, backprop
 from tracejit.core.autodiff.pushforward import pushforward
 from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.dispatch import recording
-from tracejit.ops.arithmetic import add
+from tracejit.ops.elementwise.arithmetic import add
 
 from .cases import Case
 

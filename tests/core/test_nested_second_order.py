@@ -24,7 +24,7 @@ from tracejit.core.tracing.dispatch import interpreting
 from tracejit.core.tracing.interpreters import Count
 from tracejit.core.tracing.trace import replay, trace
 from tracejit.frontend.execution import executable
-from tracejit.ops.regions import run_graph
+from tracejit.ops.control.regions import run_graph
 
 Step = Callable[[Tensor], Tensor]
 Arrays = list[np.ndarray]

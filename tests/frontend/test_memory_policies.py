@@ -17,10 +17,10 @@ from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.dispatch import interpreting
 from tracejit.core.tracing.interpreters import Count
 from tracejit.core.tracing.trace import replay
-from tracejit.ops import checkpoint
-from tracejit.ops.regions import run_graph
-from tracejit.ops.reversal import REPEATS, BudgetError
-from tracejit.ops.revolve import gap_graph, runs_again, snapshots_for
+from tracejit.ops.control.checkpointing import loop_gradient as checkpoint
+from tracejit.ops.control.checkpointing.reversal import REPEATS, BudgetError
+from tracejit.ops.control.checkpointing.schedule import gap_graph, runs_again, snapshots_for
+from tracejit.ops.control.regions import run_graph
 
 POLICIES: tuple[Any, ...] = ("recompute", 150, "1MB")
 

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.op import OPS
-from tracejit.ops import loop as loops
+from tracejit.ops.control import loop as loops
 
 from . import compositions
 from .compositions import exact, names

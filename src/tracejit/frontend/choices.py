@@ -16,7 +16,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..ops.reduce import one_axis
+from ..ops.arrays.reduce import one_axis
 from .conditional import cond
 from .control import scan
 from .structure import flatten, map_structure, unflatten

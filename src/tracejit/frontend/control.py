@@ -19,8 +19,8 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..core.tracing.loop_form import Results
-from ..ops.indexing import get
-from ..ops.shape import stack
+from ..ops.arrays.shape import stack
+from ..ops.tensor.indexing import get
 from ..runtime import watch
 from .adding_loops import INDEX, add_loop
 from .carried_numbers import after_first, alike_numbers, first_state, settled

@@ -11,7 +11,7 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, state
-from ..ops.shape import sizes_of
+from ..ops.arrays.shape import sizes_of
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:

@@ -14,10 +14,10 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, tell
-from ..ops.arithmetic import matched, quotient_dtype
-from ..ops.held_sizes import counting
-from ..ops.reduce import one_axis
-from ..ops.shape import expand_dims, sizes_of
+from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.shape import expand_dims, sizes_of
+from ..ops.elementwise.arithmetic import matched, quotient_dtype
+from ..ops.symbolic_values import counting
 from .conversion import constant
 
 STEP_OF_ZERO = "the step of a range must not be zero"

@@ -14,7 +14,7 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, pausing
-from ..ops import operators
+from ..ops.tensor import operators
 from .variable import Variable
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.ir.graph import Graph
-from ..ops.calls import runner, splitter
+from ..ops.control.calls import runner, splitter
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 

@@ -15,8 +15,8 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..core.tracing.trace import trace
 from ..core.tracing.transaction import Unwinding
-from ..ops.indexing import get
-from ..ops.shape import expand_dims
+from ..ops.arrays.shape import expand_dims
+from ..ops.tensor.indexing import get
 from . import control
 from .autograph.operators import callee
 from .autograph.reachable import attempt_with

@@ -20,8 +20,8 @@ from ..core.dim import evaluate
 from ..core.errors import Location, at, user_location
 from ..core.ir.graph import Graph, Node, Value, restricted, walk
 from ..core.tracing.loop_form import LoopForm, LoopGradientForm
-from ..ops.reversal import reversal
-from ..ops.revolve import runs_again
+from ..ops.control.checkpointing.reversal import reversal
+from ..ops.control.checkpointing.schedule import runs_again
 from .execution import executable
 
 Policy = int | str

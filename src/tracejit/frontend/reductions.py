@@ -12,10 +12,10 @@ from ..core.errors import DtypeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..ops import reduce
-from ..ops.division import truncatediv
-from ..ops.indexing import get
-from ..ops.reduce import axes_of, kept
+from ..ops.arrays import reduce
+from ..ops.arrays.reduce import axes_of, kept
+from ..ops.elementwise.division import truncatediv
+from ..ops.tensor.indexing import get
 from .control import fori_loop
 
 

@@ -21,7 +21,7 @@ from ..core.tracing.dispatch import apply, as_tensor, pausing
 from ..core.tracing.forms import ImplicitForm
 from ..core.tracing.trace import replay, trace
 from ..core.tracing.transaction import handled
-from ..ops.implicit import Step, fixed, iterate, newton_step
+from ..ops.control.implicit import Step, fixed, iterate, newton_step
 from .autograph import operators as autograph
 from .autograph.calls import explained
 from .autograph.reachable import attempt_with

@@ -25,10 +25,10 @@ from ..core.spec import shape_text
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
 from ..core.tracing.trace import Trace, replay
-from ..ops import operators, printing
-from ..ops.at import At
-from ..ops.gather import add_at
+from ..ops.arrays.gather import add_at
 from ..ops.state import read
+from ..ops.tensor import operators, printing
+from ..ops.tensor.at import At
 from .conversion import convert_to_tensor
 from .first_values import initial_value_of, permit_creation
 from .indexed_slices import IndexedSlices

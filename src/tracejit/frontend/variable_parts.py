@@ -15,8 +15,8 @@ from typing import Any
 from weakref import ref
 
 from ..core.tensor import Tensor
-from ..ops.at import At
-from ..ops.indexing import get
+from ..ops.tensor.at import At
+from ..ops.tensor.indexing import get
 from .variable import Variable
 
 _read: Callable[[Variable, Any], Tensor] = vars(Variable)["__getitem__"]

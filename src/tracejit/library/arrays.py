@@ -15,9 +15,9 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, known
-from ..ops.indexing import get
-from ..ops.reduce import axes_of, one_axis, size_tensor
-from ..ops.shape import expand_dims, sizes_of
+from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
+from ..ops.arrays.shape import expand_dims, sizes_of
+from ..ops.tensor.indexing import get
 
 _INT64 = np.dtype("int64")
 

@@ -18,7 +18,7 @@ from ..core.spec import as_dtype, dtype_name, shape_text
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, state
 from ..frontend.reductions import reduce_all, reduce_any
-from ..ops.arithmetic import matched
+from ..ops.elementwise.arithmetic import matched
 
 _SHOWN = 3
 

@@ -18,7 +18,7 @@ from ..core.tracing.dispatch import as_tensor, interpreting
 from ..frontend import looping, reductions
 from ..frontend.structure import flatten
 from ..frontend.variable import Variable
-from ..ops.shape import sizes_of
+from ..ops.arrays.shape import sizes_of
 from . import initializers, random
 from .elementary import argmax as _argmax
 from .elementary import argmin as _argmin

@@ -19,7 +19,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
-from ..ops.arithmetic import matched
+from ..ops.elementwise.arithmetic import matched
 from .arrays import pad
 
 

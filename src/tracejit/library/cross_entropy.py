@@ -14,8 +14,8 @@ from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..ops.arithmetic import matched
-from ..ops.reduce import size_tensor
+from ..ops.arrays.reduce import size_tensor
+from ..ops.elementwise.arithmetic import matched
 from .activations import log_softmax
 
 _INT64 = np.dtype("int64")

@@ -11,8 +11,8 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.reductions import reduce_sum
-from ..ops.indexing import get
-from ..ops.shape import expand_dims
+from ..ops.arrays.shape import expand_dims
+from ..ops.tensor.indexing import get
 
 _INT64 = np.dtype("int64")
 

@@ -19,9 +19,9 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.choices import associative_scan
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.reductions import reduce_all, reduce_mean, reduce_sum
-from ..ops.arithmetic import matched, quotients
-from ..ops.indexing import get
-from ..ops.reduce import one_axis
+from ..ops.arrays.reduce import one_axis
+from ..ops.elementwise.arithmetic import matched, quotients
+from ..ops.tensor.indexing import get
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:

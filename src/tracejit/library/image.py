@@ -11,7 +11,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.reductions import reduce_mean
-from ..ops.shape import clip_by_value
+from ..ops.arrays.shape import clip_by_value
 
 _SINGLE = np.dtype("float32")
 

@@ -22,7 +22,7 @@ from ..core.tracing.dispatch import interpreting
 from ..frontend import creation
 from ..frontend.conversion import constant
 from ..frontend.creation import default_float
-from ..ops.shape import sizes_of
+from ..ops.arrays.shape import sizes_of
 from .module import snake_case
 from .random import Generator, get_global_generator
 

@@ -18,9 +18,9 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.reductions import reduce_max, reduce_min, reduce_sum
 from ..ops import linalg
-from ..ops.arithmetic import matched
-from ..ops.reduce import one_axis
-from ..ops.shape import expand_dims, squeeze
+from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.shape import expand_dims, squeeze
+from ..ops.elementwise.arithmetic import matched
 from .diagonals import diag_part
 
 #: The first letter for an axis behind dots: above all those that users may write.

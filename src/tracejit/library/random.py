@@ -21,10 +21,10 @@ from ..frontend.control import while_loop
 from ..frontend.creation import default_float
 from ..frontend.first_values import begin_anew
 from ..frontend.variable import Variable, tracer
-from ..ops.index import stacked_positions
+from ..ops.arrays.index import stacked_positions
+from ..ops.arrays.reduce import size_tensor
+from ..ops.arrays.shape import sizes_of
 from ..ops.random import WORD, blocks_of, normal_blocks, random_bits, random_normal, random_uniform
-from ..ops.reduce import size_tensor
-from ..ops.shape import sizes_of
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _GOLDEN = 0x9E3779B97F4A7C15  # odd: spreads a global seed over all bits

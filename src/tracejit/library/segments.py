@@ -17,8 +17,8 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import known
-from ..ops.division import truncatediv
-from ..ops.indexing import get
+from ..ops.elementwise.division import truncatediv
+from ..ops.tensor.indexing import get
 from .slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
 
 _INT64 = np.dtype("int64")

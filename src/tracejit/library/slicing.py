@@ -17,11 +17,11 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import known
-from ..ops.at import At, Place
-from ..ops.index import stacked_positions
-from ..ops.indexing import get
-from ..ops.reduce import one_axis, size_tensor
-from ..ops.shape import sizes_of
+from ..ops.arrays.index import stacked_positions
+from ..ops.arrays.reduce import one_axis, size_tensor
+from ..ops.arrays.shape import sizes_of
+from ..ops.tensor.at import At, Place
+from ..ops.tensor.indexing import get
 from .elementary import descending
 
 _INT64 = np.dtype("int64")

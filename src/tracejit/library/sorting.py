@@ -17,10 +17,10 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.creation import known
 from ..frontend.reductions import reduce_sum
-from ..ops.arithmetic import matched
-from ..ops.indexing import get
-from ..ops.reduce import one_axis
-from ..ops.shape import expand_dims
+from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.shape import expand_dims
+from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.indexing import get
 from .arrays import gather
 from .cross_entropy import picked
 from .elementary import descending

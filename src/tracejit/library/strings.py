@@ -15,8 +15,8 @@ from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, tell
+from ..ops.arrays.reduce import axes_of
 from ..ops.prints import array_summary
-from ..ops.reduce import axes_of
 
 
 def _text(x: Any) -> Tensor:

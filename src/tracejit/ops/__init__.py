@@ -1,30 +1,8 @@
 """The operations: one declaration each, one file per family."""
 
-from . import (
-    angles,
-    arithmetic,
-    bits,
-    branch,
-    calls,
-    checkpoint,
-    checks,
-    compare,
-    factor,
-    gather,
-    image,
-    implicit,
-    index,
-    linalg,
-    loop,
-    positions,
-    power,
-    prints,
-    random,
-    recompute,
-    reduce,
-    shape,
-    sort,
-    tangents,
-    text,
-    transcendental,
-)
+from . import checks, factor, image, linalg, prints, random, text
+from .arrays import gather, index, positions, reduce, shape, sort
+from .control import branch, calls, implicit, loop, tangents
+from .control import remat as recompute
+from .control.checkpointing import loop_gradient as checkpoint
+from .elementwise import angles, arithmetic, bits, compare, power, transcendental

@@ -14,10 +14,10 @@ from ..core.op import real as floats
 from ..core.spec import TensorSpec, shape_text
 from ..core.tensor import Tensor
 from ..core.tracing.loop_form import INDEX
+from .arrays.shape import expand_dims
 from .batch import by_lanes
 from .linalg import SINGULAR, for_each, swapped
 from .lowering import Expand
-from .shape import expand_dims
 
 NOT_POSITIVE = "the matrix is not positive definite"
 

@@ -16,10 +16,10 @@ from ..core.spec import TensorSpec, broadcast_shapes, shape_text
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import Record
 from ..core.tracing.loop_form import INDEX, LoopForm
-from .arithmetic import matched, one_factor_is_zero
+from .arrays.shape import expand_dims, squeeze
 from .batch import batch_matmul, batch_solve
+from .elementwise.arithmetic import matched, one_factor_is_zero
 from .lowering import Expand, Structure
-from .shape import expand_dims, squeeze
 
 _TURNS = ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
 

@@ -19,8 +19,8 @@ from ..core.errors import require
 from ..core.op import Sample, defop, ops, sample
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tracing.dispatch import as_tensor
+from .arrays.shape import sizes_of
 from .lowering import Nests
-from .shape import sizes_of
 
 WORD, PAIR = np.dtype("uint32"), np.dtype("uint64")
 ROUNDS = 10

@@ -12,7 +12,7 @@ from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...ops.indexing import get
+from ...ops.tensor.indexing import get
 from ..either import Either
 from ..variable import Variable
 from .values import Kind, coerced, held, is_number, number_kind

@@ -19,7 +19,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import apply, as_tensor
 from ...core.tracing.forms import BranchForm
 from ...core.tracing.trace import constant
-from ...ops.reduce import size_tensor
+from ...ops.arrays.reduce import size_tensor
 from ..either import Either
 from ..regions import Region, assigned_in, share_captures
 from ..structure import Nest, Structure, alike, flatten, text, unflatten

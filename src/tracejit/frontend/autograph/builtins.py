@@ -12,9 +12,9 @@ from typing import Any
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.op import OPS, ops
 from ...core.tracing.dispatch import as_tensor
-from ...ops.compare import greater, less, logical_and, logical_or, where
-from ...ops.reduce import reduce_max, reduce_min, reduce_sum
-from ...ops.shape import stack
+from ...ops.arrays.reduce import reduce_max, reduce_min, reduce_sum
+from ...ops.arrays.shape import stack
+from ...ops.elementwise.compare import greater, less, logical_and, logical_or, where
 from .. import creation
 from . import outside
 from .branches import truth

@@ -14,7 +14,7 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.transaction import Attempt
-from ...ops.indexing import get
+from ...ops.tensor.indexing import get
 from ..adding_loops import INDEX, add_loop
 from ..regions import Region
 from ..structure import LEAF, Nest, Structure, flatten, unflatten

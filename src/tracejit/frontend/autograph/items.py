@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tracing.dispatch import as_tensor
-from ...ops.indexing import get
+from ...ops.tensor.indexing import get
 from .values import traced
 
 

@@ -14,9 +14,9 @@ from ...core.op import ops
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, is_tracing
-from ...ops import operators
-from ...ops.held_sizes import counting
-from ...ops.indexing import get
+from ...ops.symbolic_values import counting
+from ...ops.tensor import operators
+from ...ops.tensor.indexing import get
 from ..creation import STEP_OF_ZERO, check_step
 from ..variable import Variable
 from .stacked import Stacked

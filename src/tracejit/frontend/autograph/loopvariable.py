@@ -19,7 +19,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.transaction import Unwinding
-from ...ops.shape import stack
+from ...ops.arrays.shape import stack
 from ..either import Either
 from ..structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
 from ..variable import Variable

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...core.tracing.dispatch import as_tensor
-from ...ops.compare import equal, logical_or
+from ...ops.elementwise.compare import equal, logical_or
 from ..reductions import reduce_any
 from .branches import truth
 from .stacked import Stacked

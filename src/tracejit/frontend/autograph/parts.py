@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
-from ...ops.at import At
+from ...ops.tensor.at import At
 from .items import holds_traced
 from .surroundings import change_of, uncertain
 from .values import traced

@@ -14,7 +14,7 @@ from ...core.errors import TracejitError
 from ...core.op import ops
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.transaction import Attempt, handled
-from ...ops.indexing import get
+from ...ops.tensor.indexing import get
 from .branches import branch
 from .iteration import Looped, is_size, row_at
 from .loops import Steps, Unsettled, run_loop

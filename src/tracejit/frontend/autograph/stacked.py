@@ -10,8 +10,8 @@ from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...ops.indexing import get
-from ...ops.shape import stack
+from ...ops.arrays.shape import stack
+from ...ops.tensor.indexing import get
 
 
 class ListRefused(Untraceable, AttributeError):

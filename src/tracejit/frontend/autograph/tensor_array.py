@@ -17,9 +17,9 @@ from ...core.op import ops
 from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...ops.held_sizes import held_sizes, size_of
-from ...ops.indexing import get
-from ...ops.shape import sizes_of, stack
+from ...ops.arrays.shape import sizes_of, stack
+from ...ops.symbolic_values import held_sizes, size_of
+from ...ops.tensor.indexing import get
 from ..variable import tracer
 from .filling import Filled
 from .mutations import changing

@@ -16,7 +16,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.transaction import Unwinding
-from ...ops import operators
+from ...ops.tensor import operators
 from ..structure import Structure, flatten
 from .stacked import Stacked
 from .weak import KINDS, WIDE, Weak, wide

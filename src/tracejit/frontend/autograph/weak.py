@@ -16,7 +16,7 @@ from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...ops import operators
+from ...ops.tensor import operators
 
 #: How wide a Python number of each type is.
 WIDE = {

@@ -18,8 +18,8 @@ from ...core.tracing.dispatch import as_tensor, holds_tensors, interpreting, pau
 from ...frontend.conversion import convert_to_tensor
 from ...frontend.signature import admits
 from ...frontend.structure import alike, flatten, map_structure, text, unflatten
-from ...ops.indexing import get
-from ...ops.shape import stack
+from ...ops.arrays.shape import stack
+from ...ops.tensor.indexing import get
 
 
 def detached(leaf: Any) -> Any:

@@ -23,7 +23,7 @@ from ...frontend.autograph.calls import callee
 from ...frontend.creation import default_float
 from ...frontend.structure import flatten, map_structure
 from ...frontend.variable import Variable, tracer
-from ...ops.shape import sizes_of
+from ...ops.arrays.shape import sizes_of
 from .. import initializers, regularizers
 from ..module import Module, snake_case
 

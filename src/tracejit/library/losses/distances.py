@@ -13,7 +13,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...frontend.creation import default_float
 from ...frontend.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
-from ...ops.shape import expand_dims, squeeze
+from ...ops.arrays.shape import expand_dims, squeeze
 from .. import neural
 
 EPSILON = 1e-7  # probabilities are kept this far from 0 and 1

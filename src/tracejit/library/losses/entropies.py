@@ -12,8 +12,8 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...frontend.reductions import reduce_sum
-from ...ops.reduce import size_tensor
-from ...ops.shape import clip_by_value, squeeze
+from ...ops.arrays.reduce import size_tensor
+from ...ops.arrays.shape import clip_by_value, squeeze
 from .. import cross_entropy
 from .distances import EPSILON, mean, pair
 

@@ -8,7 +8,7 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...frontend.creation import default_float
-from ...ops.shape import expand_dims
+from ...ops.arrays.shape import expand_dims
 from ..cross_entropy import picked
 from ..elementary import argmax
 from ..losses.distances import mean, pair

@@ -15,7 +15,7 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend.conversion import constant
 from ...frontend.reductions import reduce_sum
-from ...ops.shape import expand_dims
+from ...ops.arrays.shape import expand_dims
 from ..elementary import divide_no_nan
 from ..losses.distances import pair
 from .metric import Metric, gathering

@@ -8,7 +8,7 @@ from typing import Any
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...frontend.reductions import reduce_sum
-from ...ops.reduce import size_tensor
+from ...ops.arrays.reduce import size_tensor
 from ..elementary import divide_no_nan
 from ..losses import distances, entropies
 from .metric import Metric, gathering, per_example

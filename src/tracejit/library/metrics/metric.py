@@ -18,7 +18,7 @@ from ...core.tracing.dispatch import as_tensor, interpreting, pausing
 from ...frontend.creation import default_float
 from ...frontend.reductions import reduce_mean
 from ...frontend.variable import Variable
-from ...ops.shape import sizes_of
+from ...ops.arrays.shape import sizes_of
 from .. import initializers
 from ..losses.distances import pair
 from ..module import Module, snake_case

@@ -9,10 +9,10 @@ import numpy as np
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import matched
-from ...ops.indexing import get
-from ...ops.reduce import one_axis
-from ...ops.shape import expand_dims
+from ...ops.arrays.reduce import one_axis
+from ...ops.arrays.shape import expand_dims
+from ...ops.elementwise.arithmetic import matched
+from ...ops.tensor.indexing import get
 from .. import elementary
 from .conversion import array, arrays, is_number
 from .joining import concatenate

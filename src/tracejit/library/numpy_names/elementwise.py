@@ -11,8 +11,8 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import as_floats, matched
-from ...ops.shape import stack
+from ...ops.arrays.shape import stack
+from ...ops.elementwise.arithmetic import as_floats, matched
 from .. import elementary
 from .conversion import array, arrays, floats, is_number, values_of
 

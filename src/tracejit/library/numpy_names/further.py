@@ -10,8 +10,8 @@ import numpy as np
 from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops import division
-from ...ops.arithmetic import matched
+from ...ops.elementwise import division
+from ...ops.elementwise.arithmetic import matched
 from .. import elementary
 from .conversion import array, arrays, floats
 from .elementwise import two_floats

@@ -12,10 +12,10 @@ from ...core.dim import known
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops import shape as shapes
-from ...ops.arithmetic import matched
-from ...ops.indexing import get
-from ...ops.reduce import one_axis, size_tensor
+from ...ops.arrays import shape as shapes
+from ...ops.arrays.reduce import one_axis, size_tensor
+from ...ops.elementwise.arithmetic import matched
+from ...ops.tensor.indexing import get
 from .. import arrays as cutting
 from .. import sorting
 from .conversion import array, arrays, values_of

@@ -11,9 +11,9 @@ import numpy as np
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...ops.arrays.reduce import axes_of
+from ...ops.arrays.shape import expand_dims, squeeze
 from ...ops.factor import identity_of
-from ...ops.reduce import axes_of
-from ...ops.shape import expand_dims, squeeze
 from .. import linear, matrices
 from . import products, reductions
 from .conversion import array, arrays, floats

@@ -10,10 +10,10 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...frontend import creation
-from ...ops import shape as shapes
-from ...ops.arithmetic import matched
-from ...ops.indexing import get
-from ...ops.reduce import one_axis
+from ...ops.arrays import shape as shapes
+from ...ops.arrays.reduce import one_axis
+from ...ops.elementwise.arithmetic import matched
+from ...ops.tensor.indexing import get
 from .. import arrays as cutting
 from .conversion import array, arrays, is_number, require
 from .elementwise import two_floats

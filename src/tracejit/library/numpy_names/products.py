@@ -12,10 +12,10 @@ import numpy as np
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import matched
+from ...ops.arrays.reduce import one_axis
+from ...ops.arrays.shape import expand_dims, squeeze
+from ...ops.elementwise.arithmetic import matched
 from ...ops.linalg import dot as matrix_product
-from ...ops.reduce import one_axis
-from ...ops.shape import expand_dims, squeeze
 from .. import diagonals, linear
 from .conversion import array, arrays, summable
 from .shapes import moveaxis

@@ -13,7 +13,7 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...frontend import reductions
-from ...ops.reduce import axes_of, one_axis, size_tensor
+from ...ops.arrays.reduce import axes_of, one_axis, size_tensor
 from .. import elementary, sorting
 from .conversion import array, arrays, floats, summable
 from .elementwise import truth

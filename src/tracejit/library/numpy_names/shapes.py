@@ -10,8 +10,8 @@ import numpy as np
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops import shape as shapes
-from ...ops.reduce import axes_of, one_axis
+from ...ops.arrays import shape as shapes
+from ...ops.arrays.reduce import axes_of, one_axis
 from .. import arrays as cutting
 from ..diagonals import offsets
 from .conversion import array

@@ -11,10 +11,10 @@ from ...core.dim import product
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arithmetic import matched
-from ...ops.indexing import get
-from ...ops.reduce import axes_of, kept, one_axis, size_tensor
-from ...ops.shape import expand_dims
+from ...ops.arrays.reduce import axes_of, kept, one_axis, size_tensor
+from ...ops.arrays.shape import expand_dims
+from ...ops.elementwise.arithmetic import matched
+from ...ops.tensor.indexing import get
 from .. import segments, sorting
 from . import reductions
 from .conversion import array, is_number, require, values_of

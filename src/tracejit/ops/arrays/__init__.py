@@ -1,0 +1,1 @@
+"""Ops that arrange elements: shapes, parts, positions, orders; and reductions over axes."""

@@ -1,0 +1,386 @@
+"""Shapes: views of the same elements, joining, and making tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ...core.autodiff.batching import Batch, aligned
+from ...core.autodiff.scattered import dense
+from ...core.dim import Dim, Size, broadcast_size, product, same
+from ...core.errors import ShapeError, at, require, user_location
+from ...core.op import Joint, defop, ops, sample
+from ...core.spec import TensorSpec, shape_text
+from ...core.tracing.dispatch import JOIN, as_tensor
+from ..batch import batch_concat, batch_fill, batch_transpose
+from ..elementwise.arithmetic import matched
+from ..lowering import Nests, Reindex
+from ..symbolic_values import same_sizes, size_of, sizes_in
+from .reduce import axes_of, one_axis, whole
+
+VIEW = ("view",)
+
+
+def sizes_of(shape: Any) -> tuple[Size, ...]:
+    """A shape given as an int, a sequence of sizes and integers, or an integer tensor."""
+    if shape.__class__ is tuple:
+        return tuple([s if s.__class__ is int else _size(s) for s in shape])
+    if isinstance(shape, (int, np.integer, Dim)):
+        return (_size(shape),)
+    if getattr(shape, "is_symbolic", False):
+        held = sizes_in(as_tensor(shape))
+        if held is not None:
+            return held
+    if hasattr(shape, "numpy"):
+        shape = np.atleast_1d(shape.numpy()).tolist()
+    return tuple([_size(s) for s in shape])
+
+
+def _size(s: Any) -> Size:
+    if s.__class__ is int or isinstance(s, Dim):
+        return s
+    return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
+
+
+def _canonical_reshape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    x = as_tensor(inputs[0])
+    shape = sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])
+    if -1 in [s for s in shape if s.__class__ is int]:
+        shape = _fill_in(x.spec, shape)
+    return (x,), {"shape": shape}
+
+
+def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    if shape.count(-1) > 1:
+        raise ShapeError(
+            f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: one size at most may be -1"
+        )
+    place = shape.index(-1)
+    known = product(s for i, s in enumerate(shape) if i != place)
+    total = x.size
+    if isinstance(known, int) and isinstance(total, int):
+        fits = known != 0 and total % known == 0
+    else:
+        fits = same(total // known * known, total)
+    if not fits:
+        raise ShapeError(
+            f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: {known} times the size that -1 stands for "
+            f"must be {total}"
+        )
+    missing = total // known
+    return tuple(missing if i == place else s for i, s in enumerate(shape))
+
+
+@defop(
+    vjp=(lambda g, y, x, *, shape: ops.reshape(g, shape=x.shape),),
+    linear=True,
+    kernel=lambda x, *, shape: np.reshape(x, shape),
+    lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
+    canonicalize=_canonical_reshape,
+    batch=lambda batch, x, *, shape: ops.reshape(x, shape=(batch.size, *shape)),
+    over_rows=lambda rows, attrs: {"shape": (rows, *attrs["shape"])},
+    size_rule=same_sizes,
+    traits=VIEW,
+    samples=(
+        sample((2, 3), shape=(3, 2), complex=True),
+        sample((4,), shape=(2, 1, 2)),
+        sample((), shape=(1,)),
+    ),
+)
+def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+    """The same elements in another shape; one size may be -1."""
+    require(
+        same(tensor.size, product(shape)),
+        f"cannot reshape {shape_text(tensor.shape)} to {shape_text(shape)}: "
+        f"{tensor.size} elements against {product(shape)}",
+    )
+    return tensor.with_shape(shape)
+
+
+def _agrees(shape: Sequence[Size], other: Sequence[Size]) -> bool:
+    """Have the shapes one rank, and no two known sizes that differ?"""
+    pairs = list(zip(shape, other, strict=False))
+    return len(shape) == len(other) and all(
+        isinstance(a, Dim) or isinstance(b, Dim) or a == b for a, b in pairs
+    )
+
+
+def _with_sizes_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
+    if x.shape != tuple(shape):
+        raise ValueError(f"an array of {shape_text(x.shape)} where {shape_text(shape)} belongs")
+    return x
+
+
+@defop(
+    vjp=(lambda g, y, x, *, shape: ops.with_sizes(g, shape=x.shape),),
+    linear=True,
+    kernel=_with_sizes_kernel,
+    lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
+    batch=lambda batch, x, *, shape: ops.with_sizes(x, shape=(batch.size, *shape)),
+    traits=VIEW,
+    samples=(sample((2, 3), shape=(2, 3), complex=True),),
+)
+def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+    """The same tensor where its sizes go by the names in `shape`.
+
+    For what comes of two runs of one loop, a value and its derivative: each run names its trip count anew, and
+    the counts are equal by construction. Nothing checks that in compiled code.
+    """
+    require(_agrees(x.shape, shape), f"an array of {shape_text(x.shape)} where {shape_text(shape)} belongs")
+    return x.with_shape(shape)
+
+
+def _canonical_transpose(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    x = as_tensor(inputs[0])
+    rank = len(x.shape)
+    perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
+    if perm is None:
+        return (x,), {"perm": tuple(range(rank - 1, -1, -1))}
+    perm = tuple([one_axis(p, rank) for p in perm])
+    if sorted(perm) != list(range(rank)):
+        raise ShapeError(f"perm {perm} is not an order of the {rank} axes")
+    return (x,), {"perm": perm}
+
+
+@defop(
+    vjp=(lambda g, y, x, *, perm: ops.transpose(g, perm=tuple(perm.index(i) for i in range(len(perm)))),),
+    linear=True,
+    kernel=lambda x, *, perm: np.transpose(x, perm),
+    lower=Reindex(lambda v, out, *, perm: v.transposed(perm)),
+    canonicalize=_canonical_transpose,
+    batch=batch_transpose,
+    over_rows=lambda rows, attrs: {"perm": (0, *(p + 1 for p in attrs["perm"]))},
+    size_rule=same_sizes,
+    traits=VIEW,
+    samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
+)
+def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
+    """Axes in another order; by default reversed."""
+    return a.with_shape(a.shape[p] for p in perm)
+
+
+def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    return inputs[:1], {"shape": sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])}
+
+
+@defop(
+    vjp=(lambda g, y, x, *, shape: g,),
+    linear=True,
+    kernel=lambda x, *, shape: np.broadcast_to(x, shape),
+    lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
+    canonicalize=_to_shape,
+    batch=lambda batch, x, *, shape: ops.broadcast_to(aligned(x, len(shape)), shape=(batch.size, *shape)),
+    traits=VIEW,
+    samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
+)
+def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
+    """Repeat axes of size 1, and add outer axes, up to `shape`."""
+    lead = len(shape) - len(input.shape)
+    fits = lead >= 0 and all(
+        broadcast_size(a, b) is not None and (a == b or isinstance(a, Dim) or a == 1)
+        for a, b in zip(input.shape, shape[lead:], strict=True)
+    )
+    require(fits, f"cannot broadcast {shape_text(input.shape)} to {shape_text(shape)}")
+    return input.with_shape(shape)
+
+
+def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
+    """Insert an axis of size 1 before position `axis`."""
+    x = as_tensor(input)
+    place = one_axis(axis, len(x.shape) + 1)
+    return reshape(x, shape=(*x.shape[:place], 1, *x.shape[place:]))
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Drop axes of size 1: all of them, or those named."""
+    x = as_tensor(input)
+    rank = len(x.shape)
+    axes = axes_of(axis, rank) if axis is not None else [i for i, d in enumerate(x.shape) if same(d, 1)]
+    if not all(same(x.shape[a], 1) for a in axes):
+        raise ShapeError(f"cannot squeeze axes {list(axes)} of {shape_text(x.shape)}{at(user_location())}")
+    return reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
+
+
+# ---- joining --------------------------------------------------------------------------------------------
+
+
+def _canonical_concat(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    if len(inputs) <= 2 and isinstance(inputs[0], (list, tuple)):
+        axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
+        inputs = inputs[0]
+    else:
+        axis = attrs.get("axis", 0)
+    require(len(inputs) > 0, "needs at least one tensor")
+    tensors, _ = matched(tuple(inputs), {})
+    return tensors, {"axis": one_axis(axis, len(tensors[0].shape))}
+
+
+def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+    axis, found, start = record.attrs["axis"], [], 0
+    g = dense(gs[0])
+    for x, need in zip(record.inputs, needs, strict=True):
+        size = x.shape[axis]
+        window = tuple((start, size, 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape))
+        found.append(ops.slice(g, slices=window) if need else None)
+        start = start + size
+    return found
+
+
+def _concat_jvp(record: Any, ts: list) -> list:
+    zeros = (
+        fill(shape=x.shape, value=0.0, dtype=x.dtype) if t is None else t
+        for x, t in zip(record.inputs, ts, strict=True)
+    )
+    return [concat(*zeros, axis=record.attrs["axis"])]
+
+
+def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
+    result, start = b.empty(out), 0
+    for x in xs:
+        window = tuple((start, x.shape[axis], 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape))
+        b.copy(x, result.sliced(window))
+        start = start + x.shape[axis]
+    return result
+
+
+@defop(
+    vjp=Joint(_concat_vjp),
+    jvp=_concat_jvp,
+    kernel=lambda *xs, axis: np.concatenate(xs, axis=axis),
+    lower=Nests(_concat_nests),
+    canonicalize=_canonical_concat,
+    batch=batch_concat,
+    size_rule=lambda node, inputs: tuple(chain(*inputs)),
+    samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
+)
+def concat(*values: TensorSpec, axis: int) -> TensorSpec:
+    """Join tensors along an existing axis; takes a list or several arguments."""
+    first = values[0]
+    for x in values[1:]:
+        fits = len(x.shape) == len(first.shape) and all(
+            i == axis or same(a, b) for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False))
+        )
+        require(fits, f"cannot join {shape_text(first.shape)} and {shape_text(x.shape)} along axis {axis}")
+    total: Size = 0
+    for x in values:
+        total = total + x.shape[axis]
+    return first.with_shape(total if i == axis else d for i, d in enumerate(first.shape))
+
+
+def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
+    """Join tensors of equal shape along a new axis."""
+    if len(values) == 0:
+        raise ShapeError(f"stack needs at least one tensor{at(user_location())}")
+    tensors, _ = matched(tuple(values), {})
+    return concat(*(expand_dims(t, axis) for t in tensors), axis=axis)
+
+
+JOIN.append(stack)
+
+
+# ---- making ---------------------------------------------------------------------------------------------
+
+
+def _fill_kernel(*, shape: tuple[int, ...], value: Any, dtype: np.dtype) -> np.ndarray:
+    return np.full(shape, value, dtype)
+
+
+def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dtype) -> Any:
+    return b.scalar_constant(value, dtype).broadcast(out.shape)
+
+
+@defop(
+    vjp=(),
+    kernel=_fill_kernel,
+    lower=Nests(_fill_nests),
+    batch=batch_fill,
+    traits=VIEW,
+    samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),),
+)
+def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
+    """A tensor with every element `value`."""
+    return TensorSpec(shape, dtype)
+
+
+def zeros(shape: Any, dtype: Any = "float32") -> Any:
+    """A tensor of zeros."""
+    return fill(shape=sizes_of(shape), value=0, dtype=np.dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = "float32") -> Any:
+    """A tensor of ones."""
+    return fill(shape=sizes_of(shape), value=1, dtype=np.dtype(dtype))
+
+
+def _iota_nests(b: Any, out: TensorSpec, *, size: Size, dtype: np.dtype) -> Any:
+    return b.map(out, lambda ix: b.position(ix[0], dtype))
+
+
+@defop(
+    vjp=(),
+    kernel=lambda *, size, dtype: np.arange(size, dtype=dtype),
+    lower=Nests(_iota_nests),
+    samples=(sample(size=4, dtype=np.dtype("int64")), sample(size=4, dtype=np.dtype("float64"))),
+)
+def iota(*, size: Size, dtype: np.dtype) -> TensorSpec:
+    """``0, 1, ... size - 1``."""
+    return TensorSpec((size,), dtype)
+
+
+# ---- the same value -------------------------------------------------------------------------------------
+
+
+def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
+    return v
+
+
+@defop(
+    vjp=(lambda g, y, x: g,),
+    linear=True,
+    kernel=lambda x: x,
+    lower=Reindex(same_view),
+    batch=lambda batch, x: ops.identity(x),
+    size_rule=same_sizes,
+    traits=(*VIEW, "row_local"),
+    samples=(sample((2,), complex=True),),
+)
+def identity(input: TensorSpec) -> TensorSpec:
+    """`input` itself, as a new tensor."""
+    return input
+
+
+@defop(
+    vjp=(None,),
+    kernel=lambda x: x,
+    lower=Reindex(same_view),
+    batch=lambda batch, x: ops.stop_gradient(x),
+    traits=(*VIEW, "row_local"),
+    samples=(sample((2,), complex=True),),
+)
+def stop_gradient(input: TensorSpec) -> TensorSpec:
+    """`input` itself, through which no gradient flows."""
+    return input
+
+
+@defop(
+    vjp=(None,),
+    kernel=lambda x: x,
+    lower=Reindex(same_view),
+    batch=lambda batch, x: ops.number(x),
+    traits=(*VIEW, "row_local", "takes_out"),
+    samples=(sample((2,), complex=True),),
+)
+def number(input: TensorSpec) -> TensorSpec:
+    """`input` as the Python number that ``float()`` makes of it, through which no gradient flows.
+
+    Unlike `stop_gradient` it is not written to stop gradients: transforms of functions refuse to lose them here.
+    """
+    return input
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """`t` limited to the values between; the gradient is 1 inside and on the limits, 0 outside."""
+    return ops.minimum(ops.maximum(t, clip_value_min), clip_value_max)

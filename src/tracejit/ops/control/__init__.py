@@ -1,0 +1,1 @@
+"""Ops that hold graphs: loops, branches, calls, functions with rules of their own, equations."""

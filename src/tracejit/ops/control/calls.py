@@ -1,0 +1,171 @@
+"""Graphs called from graphs: a compiled function inside of another program, and functions with their own gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.autodiff.backprop import NoGradient, gradient_graph
+from ...core.autodiff.pushforward import jvp_graph
+from ...core.autodiff.scattered import add_cotangents
+from ...core.errors import at
+from ...core.ir.graph import Graph
+from ...core.op import Joint, defop
+from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import Record, state
+from ...core.tracing.forms import CallForm, CustomForm
+from ...core.tracing.trace import replay
+from ..lowering import Structure
+from .batch_regions import batch_call, batch_custom
+from .own_value import opened
+from .regions import REGION, filled, given, inputs_of_op, recorded_for_reverse, run_graph
+
+Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]]
+
+#: How `call` runs its graph; the frontend puts the compiler here.
+runner: list[Runner] = [lambda graph: lambda arrays: run_graph(graph, arrays)]
+
+
+def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
+    graph = CallForm(arrays, attrs).graph
+    if state.interpreter is not None:
+        return run_graph(graph, arrays)
+    return tuple(runner[0](graph)(arrays))
+
+
+#: Splits a graph into a forward that keeps values and a backward that reads them, or returns None; the
+#: frontend puts the compiler's partition here.
+splitter: list[Callable[[Graph], Any]] = [lambda graph: None]
+
+
+def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The recorded form of a call for reverse mode: its graph also returns what its backward reads."""
+    call = CallForm(inputs, attrs)
+    splits = state.interpreter is None and call.backward is None and recorded_for_reverse()
+    parts = splitter[0](call.graph) if splits else None
+    if parts is None:
+        return attrs
+    parts.forward.derived["whole"] = call.graph
+    return CallForm.make(inputs, parts.forward, parts.backward, parts.outputs, parts.connected).attrs
+
+
+def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+    """Run the split backward; cotangents of some outputs only, or of kept values, take a gradient graph."""
+    call = CallForm(record.inputs, record.attrs, record.outputs)
+    seeded = [g is not None for g in gs]
+    if call.backward is not None and seeded == [
+        i < call.results and y.spec.differentiable for i, y in enumerate(call.outputs)
+    ]:
+        back = CallForm.make((*call.residuals, *given(gs)), call.backward)
+        found = iter(back.apply() if any(call.connected) else ())
+        cotangents = [next(found) if c else None for c in call.connected]
+        return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
+    graph, connected = gradient_graph(call.graph, tuple(needs), tuple(seeded))
+    found = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
+    flags = iter(connected)
+    return [next(found) if need and next(flags) else None for need in needs]
+
+
+def _call_jvp(record: Record, ts: list) -> list:
+    call = CallForm(record.inputs, record.attrs)
+    graph, connected = jvp_graph(call.graph, tuple(t is not None for t in ts))
+    found = CallForm.make((*call.inputs, *(t for t in ts if t is not None)), graph).apply()
+    take = iter(found[len(record.outputs) :])
+    return [next(take) if c else None for c in connected]
+
+
+@defop(
+    vjp=Joint(_call_vjp),
+    jvp=_call_jvp,
+    kernel=_call_kernel,
+    lower=Structure("call"),
+    with_residuals=_keeping_values,
+    batch=batch_call,
+    region_specs={"graph": inputs_of_op},
+    traits=REGION,
+)
+def call(
+    *inputs: TensorSpec,
+    graph: Graph,
+    backward: Graph | None = None,
+    outputs: int = 0,
+    connected: tuple[bool, ...] = (),
+) -> tuple[TensorSpec, ...]:
+    """Run a graph: a compiled function inside of another program.
+
+    With a `backward`, the graph returns `outputs` results and then what the backward reads, which takes those
+    and the cotangents of all differentiable results and returns the cotangents of the `connected` inputs.
+    """
+    return tuple(v.spec for v in graph.outputs)
+
+
+def _custom_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
+    return run_graph(CustomForm(arrays, attrs).body, arrays)
+
+
+def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+    """The user's rule for the results, plus the body's own derivative for the residuals."""
+    custom = CustomForm(record.inputs, record.attrs)
+    ys, residuals = custom.split(record.outputs)
+    g_ys, g_residuals = custom.split(gs)
+    result: list[Any] = [None] * len(needs)
+    if any(g is not None for g in g_ys):
+        seeds = [filled(g, y) for g, y in zip(g_ys, ys, strict=True) if y.spec.differentiable]
+        rule = opened(custom, custom.captured_by_rule)
+        found = iter(replay(rule, (*residuals, *seeds)))
+        result = [next(found) if c else None for c in custom.connected]
+    if any(g is not None for g in g_residuals):
+        seeded = (*(False for _ in ys), *(g is not None for g in g_residuals))
+        graph, flags = gradient_graph(custom.body, tuple(needs), seeded)
+        found = iter(replay(graph, (*custom.inputs, *given(g_residuals))))
+        more = iter([next(found) if f else None for f in flags])
+        extra = [next(more) if need else None for need in needs]
+        result = [
+            a if b is None else b if a is None else add_cotangents(a, b)
+            for a, b in zip(result, extra, strict=True)
+        ]
+    return result
+
+
+def _no_forward(record: Record, ts: list) -> list:
+    name = CustomForm(record.inputs, record.attrs).body.name
+    raise NoGradient(
+        f"{name}: a function with a custom gradient has a vjp only; forward mode cannot go through it: give its "
+        f"tangents by custom_jvp{at(record.location)}"
+    )
+
+
+def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:
+    """The residuals, then a cotangent for each differentiable result."""
+    custom = CustomForm(inputs, attrs)
+    results, residuals = custom.split([v.spec for v in custom.body.outputs])
+    return (*residuals, *(s for s in results if s.differentiable))
+
+
+@defop(
+    vjp=Joint(_custom_vjp),
+    jvp=_no_forward,
+    kernel=_custom_kernel,
+    lower=Structure("custom"),
+    batch=batch_custom,
+    region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
+    traits=REGION,
+)
+def custom(
+    *inputs: TensorSpec,
+    body: Graph,
+    rule: Graph,
+    outputs: int,
+    connected: tuple[bool, ...],
+    level: int = 0,
+    arguments: int = 0,
+) -> tuple[TensorSpec, ...]:
+    """A function with its own gradient: ``body(inputs) -> (outputs, kept)``, ``rule(kept, cotangents) -> cotangents``.
+
+    `connected` says per input whether the rule returns a cotangent for it. Where the rule calls the function itself
+    there are a `level`, see ``itself``, and how many of the inputs are `arguments`.
+    """
+    return tuple(v.spec for v in body.outputs)

@@ -1,0 +1,1 @@
+"""Loops whose gradient keeps few of the carries and computes the others again."""

@@ -1,0 +1,79 @@
+"""Functions whose intermediate values are not kept for the backward but computed again in it, at any order.
+
+The backward is a graph of the inputs and the cotangents. What it computes again must not be merged with what the
+forward computed, so it starts from the inputs as they are once the cotangents are known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.autodiff.backprop import gradient_graph
+from ...core.autodiff.batching import Batch, Shared
+from ...core.autodiff.pushforward import jvp_graph
+from ...core.ir.graph import Graph
+from ...core.op import Joint, defop, ops, sample
+from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import Record
+from ...core.tracing.forms import RecomputedForm
+from ...core.tracing.trace import replay
+from ..lowering import Expand, Nests
+from .batch_regions import batch_recomputed
+from .regions import REGION, given, inputs_of_op, run_graph
+
+
+def _batch_late(batch: Batch, x: Tensor, after: Tensor) -> Any:
+    y = ops.late(x, after)
+    return y if batch.flags[0] else Shared(y)
+
+
+@defop(
+    vjp=(lambda g, y, x, after: g, None),
+    jvp=lambda record, ts: [ts[0]],
+    kernel=lambda x, after: x,
+    lower=Nests(lambda b, out, x, after: b.copied(x)),
+    batch=_batch_late,
+    samples=(sample((2, 3), (2,), complex=True), sample((), (3, 1))),
+)
+def late(x: TensorSpec, after: TensorSpec) -> TensorSpec:
+    """`x`, not before `after` is known: what is computed from it is not what was computed before from `x`."""
+    return x
+
+
+def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
+    seeds = given(gs)
+    form = RecomputedForm(record.inputs, record.attrs)
+    graph, connected = gradient_graph(form.graph, tuple(needs), tuple(g is not None for g in gs))
+    if not any(connected):
+        return [None] * len(needs)
+    inputs = [ops.late(x, seeds[0]) for x in form.inputs]
+    found = iter(RecomputedForm.make((*inputs, *seeds), graph).apply())
+    flags = iter(connected)
+    return [next(found) if need and next(flags) else None for need in needs]
+
+
+def _jvp(record: Record, ts: list) -> list:
+    form = RecomputedForm(record.inputs, record.attrs)
+    graph, connected = jvp_graph(form.graph, tuple(t is not None for t in ts))
+    found = RecomputedForm.make((*form.inputs, *(t for t in ts if t is not None)), graph).apply()
+    take = iter(found[len(record.outputs) :])
+    return [next(take) if c else None for c in connected]
+
+
+def _in_place(*inputs: Any, **attrs: Any) -> Any:
+    return replay(RecomputedForm(inputs, attrs).graph, inputs)
+
+
+@defop(
+    vjp=Joint(_vjp),
+    jvp=_jvp,
+    kernel=lambda *xs, **attrs: run_graph(RecomputedForm(xs, attrs).graph, xs),
+    lower=Expand(_in_place),
+    batch=batch_recomputed,
+    region_specs={"graph": inputs_of_op},
+    traits=(*REGION, "polls"),
+)
+def recomputed(*inputs: TensorSpec, graph: Graph) -> tuple[TensorSpec, ...]:
+    """Run a graph; its backward runs it again."""
+    return tuple(v.spec for v in graph.outputs)

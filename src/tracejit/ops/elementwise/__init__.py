@@ -1,0 +1,1 @@
+"""Ops that treat each element by itself, with broadcasting."""

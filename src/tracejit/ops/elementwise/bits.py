@@ -1,0 +1,92 @@
+"""Integers as rows of bits: and, or, exclusive or, inversion and shifts. No gradient flows through any of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.errors import DtypeError
+from ...core.op import defop, sample
+from ...core.spec import TensorSpec
+from ..lowering import Scalar
+from .arithmetic import ELEMENTWISE, broadcast, matched
+
+
+def _whole(spec: TensorSpec, kinds: str) -> TensorSpec:
+    if spec.dtype.kind not in kinds:
+        wanted = "bools or integers" if "b" in kinds else "integers"
+        raise DtypeError(
+            f"takes {wanted}, got {spec.dtype.name}; compare numbers first, e.g. x != 0, or cast"
+        )
+    return spec
+
+
+def bits(*specs: TensorSpec) -> TensorSpec:
+    """Shape rule: bools or integers of one dtype that broadcast."""
+    return _whole(broadcast(*specs), "biu")
+
+
+def integers(*specs: TensorSpec) -> TensorSpec:
+    """Shape rule: integers of one dtype that broadcast."""
+    return _whole(broadcast(*specs), "iu")
+
+
+_TWO = {"vjp": (None, None), "canonicalize": matched, "traits": ELEMENTWISE}
+_INTEGERS = tuple(
+    sample(*shapes, low=-100, high=100, dtypes=(dtype, dtype))
+    for dtype, shapes in (("int64", ((2, 3), (2, 3))), ("int8", ((2, 1, 3), (4, 1))), ("int32", ((), (3,))))
+)
+_UNSIGNED = (sample((2, 3), (2, 3), low=0, high=200, dtypes=("uint8", "uint8")),)
+_BOOLS = (sample((2, 3), (3,), dtypes=("bool", "bool")),)
+_COUNTS = tuple(
+    sample((2, 3), (2, 3), low=0, high=high, dtypes=(dtype, dtype))
+    for dtype, high in (("int64", 70), ("int8", 9), ("uint32", 33))
+)
+
+
+@defop(**_TWO, kernel=np.bitwise_and, lower=Scalar("and"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS))
+def bitwise_and(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """Bit by bit, 1 where both have a 1; of bools, both hold."""
+    return bits(x, y)
+
+
+@defop(**_TWO, kernel=np.bitwise_or, lower=Scalar("or"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS))
+def bitwise_or(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """Bit by bit, 1 where either has a 1; of bools, either holds."""
+    return bits(x, y)
+
+
+@defop(**_TWO, kernel=np.bitwise_xor, lower=Scalar("xor"), samples=(*_INTEGERS, *_UNSIGNED, *_BOOLS))
+def bitwise_xor(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """Bit by bit, 1 where the two differ; of bools, exactly one holds."""
+    return bits(x, y)
+
+
+@defop(
+    vjp=(None,),
+    kernel=np.invert,
+    lower=Scalar("not"),
+    traits=ELEMENTWISE,
+    samples=(
+        sample((2, 3), low=-100, high=100, dtypes=("int64",)),
+        sample((3,), low=0, high=200, dtypes=("uint8",)),
+        sample((), dtypes=("bool",)),
+    ),
+)
+def invert(x: TensorSpec) -> TensorSpec:
+    """Every bit turned around: ``-x - 1`` of signed integers; of bools, the opposite."""
+    return bits(x)
+
+
+@defop(**_TWO, kernel=np.left_shift, lower=Scalar("shl"), samples=_COUNTS)
+def left_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The bits of `x` moved up by `y` places; 0 where `y` is negative or as large as the number of bits."""
+    return integers(x, y)
+
+
+@defop(**_TWO, kernel=np.right_shift, lower=Scalar("shr"), samples=_COUNTS)
+def right_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The bits of `x` moved down by `y` places, signed integers keeping their sign.
+
+    Where `y` is negative or as large as the number of bits, what is left: 0, or -1 of negative numbers.
+    """
+    return integers(x, y)

@@ -1,0 +1,87 @@
+"""Powers, of integers too: those have no negative powers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.failures import FAILURES
+from ...core.ir.graph import literal
+from ...core.op import defop, ops
+from ...core.spec import TensorSpec
+from ..lowering import Scalar
+from .arithmetic import ELEMENTARY, matched, numbers, pairs
+
+
+def _power_partial(y: Any, a: Any, b: Any) -> Any:
+    """``b * a ** (b - 1)``, which is 0 for ``0 ** 0``; a product also where `b` is 0, as it changes with `b`."""
+    apart = ops.where(ops.equal(a, 0.0), 1.0, a)
+    return b * ops.pow(ops.where(ops.equal(b, 0.0), apart, a), b - 1.0)
+
+
+def _exponent_partial(y: Any, a: Any, b: Any) -> Any:
+    """``y * log(a)``, the logarithm taken as 0 where there is none: NaN and infinite powers give NaN nonetheless."""
+    valid = ops.not_equal(a, 0.0) if a.dtype.kind == "c" else ops.less(0.0, a)
+    return y * ops.where(valid, ops.log(ops.where(valid, a, 1.0)), 0.0)
+
+
+def _root(a: np.ndarray, rank: int) -> np.ndarray:
+    """``a ** 0.5``: for one exponent NumPy takes the square root, which differs at -inf and -0.0."""
+    root = np.sqrt(a)
+    if not (a > 0).all():
+        root = np.where(a == -np.inf, a.dtype.type(np.inf), root + a.dtype.type(0))
+    return root if rank <= a.ndim else root.reshape((1,) * (rank - a.ndim) + a.shape)
+
+
+def _pow_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if b.size == 1 and a.dtype.kind == "f" and b.item() == 0.5:
+        return _root(a, b.ndim)
+    if a.dtype.kind in "fc" or not np.any(b < 0):
+        return np.power(a, b)
+    unit = np.where((a == 1) | (a == -1), np.power(a, b & 1), 0)
+    return np.where(b < 0, unit, np.power(a, np.maximum(b, 0)))
+
+
+def _known(x: Any) -> np.ndarray | None:
+    """The values of an eager tensor or of a constant of the trace."""
+    if not x.is_symbolic:
+        return x.array
+    return literal(x.value)
+
+
+def _integer_powers(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Canonicalize: one dtype; integers to negative powers, which are no integers, raise, now or in the program."""
+    x, y = matched(inputs, attrs)[0]
+    if y.dtype.kind == "i" and y.spec.size != 0:
+        message = "integers to negative integer powers are not integers: make the base a float, as in x * 1.0"
+        known = _known(y)
+        if known is None:
+            natural = ops.less_equal(0, ops.reduce_min(y))
+            ops.check(ops.cast(natural, dtype=np.dtype("float32")), message=message, error="ValueError")
+        elif known.min() < 0:
+            raise FAILURES["ValueError"](message)
+    return (x, y), attrs
+
+
+def _power_is_flat(record: Any, i: int) -> str:
+    if i == 1:
+        return "the base is {other}, so that the exponent, {this}, does not matter"
+    if record.inputs[1].array.any():
+        return "the base is {this} with the exponent {other}"
+    return "the exponent is 0, and the result 1 whatever the base"
+
+
+@defop(
+    partial=(_power_partial, _exponent_partial),
+    vanishes_where=_power_is_flat,
+    kernel=_pow_kernel,
+    lower=Scalar("pow"),
+    canonicalize=_integer_powers,
+    traits=ELEMENTARY,
+    samples=pairs(0.5, 2.0),
+)
+def pow(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x ** y``, element by element, with NumPy's special values. ValueError for integers to a negative power."""
+    return numbers(x, y)

@@ -1,0 +1,246 @@
+"""Elementary functions, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...core.op import defop, floating, numeric, ops, ordered, real, sample
+from ...core.spec import TensorSpec
+from ..lowering import Compose, Scalar
+from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unary
+
+SATURATED = "its argument is so large that the result no longer changes: {this}"
+UNDERFLOWN = "its argument is so small that the result is 0: {this}"
+
+
+@defop(
+    partial=(lambda y, x: 0.5 / y,),
+    kernel=np.sqrt,
+    lower=Scalar("sqrt"),
+    traits=ELEMENTWISE,
+    samples=unary(0.5, 2.0, complex=True),
+)
+def sqrt(x: TensorSpec) -> TensorSpec:
+    """Square root; the derivative at 0 is infinite."""
+    return floating(x)
+
+
+@defop(
+    partial=(lambda y, x: y,),
+    vanishes_where=UNDERFLOWN,
+    kernel=np.exp,
+    lower=Scalar("exp"),
+    traits=ELEMENTARY,
+    samples=unary(complex=True),
+)
+def exp(x: TensorSpec) -> TensorSpec:
+    """Exponential function."""
+    return floating(x)
+
+
+@defop(
+    partial=(lambda y, x: 1.0 / x,),
+    kernel=np.log,
+    lower=Scalar("log"),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 3.0, complex=True),
+)
+def log(x: TensorSpec) -> TensorSpec:
+    """Natural logarithm."""
+    return floating(x)
+
+
+@defop(
+    partial=(lambda y, x: (1.0 / math.log(2.0)) / x,),
+    kernel=np.log2,
+    lower=Scalar("log2"),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 3.0),
+)
+def log2(x: TensorSpec) -> TensorSpec:
+    """Logarithm to base 2, exact for powers of 2."""
+    return real(x)
+
+
+@defop(
+    partial=(lambda y, x: (1.0 / math.log(10.0)) / x,),
+    kernel=np.log10,
+    lower=Scalar("log10"),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 3.0),
+)
+def log10(x: TensorSpec) -> TensorSpec:
+    """Logarithm to base 10."""
+    return real(x)
+
+
+@defop(
+    partial=(lambda y, x: y * math.log(2.0),),
+    kernel=np.exp2,
+    lower=Scalar("exp2"),
+    traits=ELEMENTARY,
+    samples=unary(),
+)
+def exp2(x: TensorSpec) -> TensorSpec:
+    """``2 ** x``, exact for whole numbers."""
+    return real(x)
+
+
+@defop(
+    partial=(lambda y, x: ops.cos(x),),
+    kernel=np.sin,
+    lower=Scalar("sin"),
+    traits=ELEMENTARY,
+    samples=unary(complex=True),
+)
+def sin(x: TensorSpec) -> TensorSpec:
+    """Sine of an angle in radians."""
+    return floating(x)
+
+
+@defop(
+    partial=(lambda y, x: -ops.sin(x),),
+    vanishes_where="its argument is 0, where it is flat: {this}",
+    kernel=np.cos,
+    lower=Scalar("cos"),
+    traits=ELEMENTARY,
+    samples=unary(complex=True),
+)
+def cos(x: TensorSpec) -> TensorSpec:
+    """Cosine of an angle in radians."""
+    return floating(x)
+
+
+@defop(
+    partial=(lambda y, x: 1.0 - y * y,),
+    vanishes_where=SATURATED,
+    kernel=np.tanh,
+    lower=Scalar("tanh"),
+    traits=ELEMENTARY,
+    samples=unary(complex=True),
+)
+def tanh(x: TensorSpec) -> TensorSpec:
+    """Hyperbolic tangent."""
+    return floating(x)
+
+
+def _sigmoid_kernel(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        return 1.0 / (1.0 + np.exp(-x))
+    small = np.exp(-np.abs(x))  # never overflows
+    return np.where(x >= 0, 1.0, small).astype(x.dtype) / (1.0 + small)
+
+
+@defop(
+    partial=(lambda y, x: y * (1.0 - y),),
+    vanishes_where=SATURATED,
+    kernel=_sigmoid_kernel,
+    lower=Scalar("sigmoid"),
+    traits=ELEMENTARY,
+    samples=unary(complex=True),
+)
+def sigmoid(x: TensorSpec) -> TensorSpec:
+    """``1 / (1 + exp(-x))``, without overflow for real numbers."""
+    return floating(x)
+
+
+@defop(
+    partial=(lambda y, x: y + 1.0,),
+    kernel=np.expm1,
+    lower=Scalar("expm1"),
+    traits=ELEMENTARY,
+    samples=unary(),
+)
+def expm1(x: TensorSpec) -> TensorSpec:
+    """``exp(x) - 1``, accurate near 0."""
+    return real(x)
+
+
+@defop(
+    partial=(lambda y, x: 1.0 / (x + 1.0),),
+    kernel=np.log1p,
+    lower=Scalar("log1p"),
+    traits=ELEMENTARY,
+    samples=unary(-0.5, 2.0),
+)
+def log1p(x: TensorSpec) -> TensorSpec:
+    """``log(1 + x)``, accurate near 0."""
+    return real(x)
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    same = ops.equal(a, b)  # infinite ones have no difference
+    return ops.where(same, a + math.log(2.0), ops.maximum(a, b) + ops.softplus(-ops.abs(a - b)))
+
+
+@defop(
+    partial=(lambda y, a, b: ops.sigmoid(a - b), lambda y, a, b: ops.sigmoid(b - a)),
+    kernel=np.logaddexp,
+    lower=Compose(_logaddexp),
+    canonicalize=matched,
+    traits=ELEMENTARY,
+    samples=pairs(0.5, 2.0, complex=False),  # where it is 0 its own terms cancel
+)
+def logaddexp(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """``log(exp(a) + exp(b))``, without overflow."""
+    return real(broadcast(a, b))
+
+
+def _softplus(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+@defop(
+    partial=(lambda y, x: ops.sigmoid(x),),
+    vanishes_where=UNDERFLOWN,
+    kernel=_softplus,
+    lower=Scalar("softplus"),
+    traits=ELEMENTARY,
+    samples=unary(),
+)
+def softplus(x: TensorSpec) -> TensorSpec:
+    """``log(1 + exp(x))``, without overflow."""
+    return real(x)
+
+
+@defop(
+    vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
+    jvp=lambda record, ts: [ops.where(ops.less(0.0, record.outputs[0]), ts[0], 0.0)],
+    vanishes_where="no element of its argument is positive: {this}",
+    kernel=lambda x: np.maximum(x, 0).astype(x.dtype),
+    lower=Compose(lambda x: ops.maximum(x, 0)),
+    traits=ELEMENTWISE,
+    samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
+)
+def relu(features: TensorSpec) -> TensorSpec:
+    """``maximum(features, 0)``, with derivative 0 at 0.
+
+    The derivative is chosen by a comparison, through which nothing flows, as in `maximum`, `minimum` and `where`: a
+    tape gives None for the second derivative where nothing else depends on `features`. Zeros would have to be carried
+    back through all that lies before.
+    """
+    return ordered(numeric(features))
+
+
+def _erf_kernel(x: np.ndarray) -> np.ndarray:
+    """Real error function, through the C library's double precision one."""
+    return np.asarray(_erf_of(x), dtype=x.dtype)
+
+
+_erf_of = np.frompyfunc(math.erf, 1, 1)
+
+
+@defop(
+    partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
+    vanishes_where=SATURATED,
+    kernel=_erf_kernel,
+    lower=Scalar("erf"),
+    traits=ELEMENTARY,
+    samples=unary(),
+)
+def erf(x: TensorSpec) -> TensorSpec:
+    """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
+    return real(x)

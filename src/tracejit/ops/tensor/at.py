@@ -1,0 +1,213 @@
+"""``x.at[index].set(value)`` and its like: tensors with a part changed, as copies that a compiler need not make.
+
+The index language is that of `ops.indexing`; what is written where is told in terms of ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
+from .indexing import Plan, Rows, get, plan_for, shaped, starts_of
+
+
+class At:
+    """``t.at``: index it to name the part of a tensor that a method then changes, in a copy.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.constant([1.0, 2.0, 3.0])
+    >>> print(x.at[1:].set(0.0))
+    tf.Tensor([1. 0. 0.], shape=(3,), dtype=float32)
+    >>> print(x.at[0].add(5.0))
+    tf.Tensor([6. 2. 3.], shape=(3,), dtype=float32)
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any):
+        self.tensor = as_tensor(tensor)
+
+    def __getitem__(self, index: Any) -> Place:
+        return Place(self.tensor, index)
+
+
+class Place:
+    """A part of a tensor. Values are converted to the tensor's dtype and broadcast to the part.
+
+    Where an array of positions repeats one, `set` keeps what comes last, `add` and `subtract` add everything up,
+    and the others refuse; repeats that show only when the program runs count once there, the last of them.
+    """
+
+    __slots__ = ("tensor", "index", "plan", "mask")
+
+    def __init__(self, tensor: Any, index: Any):
+        self.tensor = tensor
+        self.index = index
+        self.mask = _traced_mask(index)
+        self.plan = Plan() if self.mask is not None else plan_for(tensor.shape, index)
+
+    def get(self) -> Any:
+        """The part itself."""
+        return get(self.tensor, self.index)
+
+    def set(self, value: Any) -> Any:
+        """The tensor with this part replaced by `value`."""
+        if self.mask is not None:
+            return self._where(lambda x, v: v, value)
+        return self._written(value, add=False)
+
+    def add(self, value: Any) -> Any:
+        """The tensor with `value` added to this part."""
+        if self.mask is not None:
+            return self._where(ops.add, value)
+        return self._written(value, add=True)
+
+    def subtract(self, value: Any) -> Any:
+        """The tensor with `value` subtracted from this part."""
+        if self.mask is not None:
+            return self._where(ops.subtract, value)
+        return self._written(ops.negative(_like(value, self.tensor.dtype)), add=True)
+
+    def multiply(self, value: Any) -> Any:
+        """The tensor with this part multiplied by `value`."""
+        return self._updated(ops.multiply, value)
+
+    def divide(self, value: Any) -> Any:
+        """The tensor with this part divided by `value`."""
+        return self._updated(ops.divide, value)
+
+    def power(self, value: Any) -> Any:
+        """The tensor with this part raised to the power `value`."""
+        return self._updated(ops.pow, value)
+
+    def min(self, value: Any) -> Any:
+        """The tensor with this part made no larger than `value`."""
+        return self._updated(ops.minimum, value)
+
+    def max(self, value: Any) -> Any:
+        """The tensor with this part made no smaller than `value`."""
+        return self._updated(ops.maximum, value)
+
+    def apply(self, function: Callable[[Any], Any]) -> Any:
+        """The tensor with this part replaced by `function` of it."""
+        return self._updated(lambda part, _: function(part), 0)
+
+    sub, mul, div, pow = subtract, multiply, divide, power
+
+    @property
+    def is_distinct(self) -> bool:
+        """Is each element of the part named once, for sure?"""
+        return self.mask is None and not any(t.shape for t in self.plan.tensors.values())
+
+    # ---- how --------------------------------------------------------------------------------------------
+
+    def _updated(self, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        value = _like(value, self.tensor.dtype)
+        if self.mask is not None:
+            return self._where(change, value)
+        self._require_no_repeats()
+        return self.set(change(self.get(), value))
+
+    def _require_no_repeats(self) -> None:
+        positions = [p for p in self.plan.tensors.values() if p.shape]
+        if not positions or any(isinstance(p, Tensor) for p in self.plan.tensors.values()):
+            return
+        together = np.stack(np.broadcast_arrays(*self.plan.tensors.values())).reshape(
+            len(self.plan.tensors), -1
+        )
+        if np.unique(together, axis=1).shape[1] < together.shape[1]:
+            raise IndexError(
+                f"positions repeat, and only add, subtract and set say what that means{at(user_location())}"
+            )
+
+    def _where(self, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        """Where a mask that is known only at run time holds: the whole is computed and chosen from."""
+        x, mask = self.tensor, self.mask
+        rank = len(mask.shape)
+        value = _like(value, x.dtype)
+        if mask.shape != x.shape[:rank] or len(value.shape) > len(x.shape) - rank:
+            raise IndexError(
+                f"a mask of {mask.spec} known only at run time selects from {x.spec}, what is written there is one "
+                f"value or one row of it, not {value.spec}: choose with tracejit.where{at(user_location())}"
+            )
+        wide = ops.reshape(mask, shape=(*mask.shape, *(1 for _ in x.shape[rank:])))
+        return ops.where(wide, _like(change(x, value), x.dtype), x)
+
+    def _written(self, value: Any, add: bool) -> Any:
+        x, plan = self.tensor, self.plan
+        value = _like(value, x.dtype)
+        if not plan.tensors:
+            return _write_slices(x, self._without_new(value), tuple(plan.slices), add)
+        if any(t.shape for t in plan.tensors.values()):
+            return self._rows_written(value, add)
+        return self._window_written(value, add)
+
+    def _window_written(self, value: Any, add: bool) -> Any:
+        """One position of run time on some axes: a window."""
+        x, plan = self.tensor, self.plan
+        part, slices = x, tuple(plan.slices)
+        corner = [start for start, _, _ in slices]
+        if any(s != (0, d, 1) and s[2] != 1 for s, d in zip(slices, x.shape, strict=True)):
+            part, corner = ops.slice(x, slices=slices), [0] * len(slices)
+        sizes = tuple(1 if a in plan.tensors else size for a, (_, size, _) in enumerate(slices))
+        shown = [
+            1 if a is None else sizes[a] for a in plan.order if a not in plan.dropped | set(plan.tensors)
+        ]
+        window = shaped(self._broadcast(value, shown), sizes)
+        starts = starts_of(part.shape, plan, corner)
+        changed = (ops.window_add if add else ops.dynamic_update_slice)(part, window, starts)
+        return changed if part is x else ops.slice_set(x, changed, slices=slices)
+
+    def _rows_written(self, value: Any, add: bool) -> Any:
+        """Arrays of positions: they count along the axes they index, joined into one."""
+        x, rows = self.tensor, Rows(self.tensor, self.plan)
+        values = shaped(self._broadcast(value, rows.shape), rows.inner)
+        write = ops.scatter_add if add else ops.scatter_set
+        changed = rows.apart(write(rows.joined, rows.flat, values, axis=rows.axis))
+        return changed if rows.part is x else ops.slice_set(x, changed, slices=tuple(self.plan.slices))
+
+    def _broadcast(self, value: Any, shape: Any) -> Any:
+        lead = len(value.shape) - len(shape)
+        if lead > 0 and all(d == 1 for d in value.shape[:lead]):  # as NumPy has it
+            value = shaped(value, value.shape[lead:])
+        return value if value.shape == tuple(shape) else ops.broadcast_to(value, shape=tuple(shape))
+
+    def _without_new(self, value: Any) -> Any:
+        """The value with an axis of size 1 for every axis an integer dropped, and none for new axes."""
+        shown = [a for a in self.plan.order if a not in self.plan.dropped]
+        lead = len(shown) - len(value.shape)
+        if lead < 0 and all(d == 1 for d in value.shape[:-lead]):
+            value, lead = shaped(value, value.shape[-lead:]), 0
+        if lead < 0:
+            raise ValueError(
+                f"cannot write {value.spec} into a part of rank {len(shown)}{at(user_location())}"
+            )
+        sizes = dict(zip(shown[lead:], value.shape, strict=True))
+        return shaped(value, [sizes.get(a, 1) for a in range(len(self.plan.slices))])
+
+
+def _write_slices(x: Any, value: Any, slices: Any, add: bool) -> Any:
+    return ops.slice_add(x, value, slices=(slices,)) if add else ops.slice_set(x, value, slices=slices)
+
+
+def _traced_mask(index: Any) -> Any:
+    """The index, when it is one mask whose values are known only at run time."""
+    given = index if index.__class__ is tuple else (index,)
+    if len(given) == 2 and given[1] is Ellipsis:
+        given = given[:1]
+    mask = given[0] if len(given) == 1 else None
+    found = isinstance(mask, Tensor) and mask.dtype.kind == "b" and mask.is_symbolic
+    return mask if found else None
+
+
+def _like(value: Any, dtype: np.dtype) -> Any:
+    value = as_tensor(value, dtype)
+    return value if value.dtype == dtype else ops.cast(value, dtype=dtype)

@@ -1,0 +1,374 @@
+"""``x[...]``: Python's and NumPy's index language, told in terms of the ops of `ops.index`.
+
+An index becomes a plan, one entry per axis: a static slice, a position known only at run time, or an array of
+positions. Static positions are checked here, the others when the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
+from ...core.errors import SymbolicValue, at, user_location
+from ...core.op import ops
+from ...core.spec import dtype_name, shape_text
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
+from ..arrays.index import stacked_positions
+
+INT64 = np.dtype(np.int64)
+
+
+@dataclass
+class Plan:
+    """What an index asks of an array.
+
+    Attributes
+    ----------
+    slices : list
+        ``(start, size, step)`` per axis; the whole axis where a tensor does the indexing.
+    tensors : dict
+        Axis to the integer tensor or array that indexes it.
+    dropped : set
+        Axes indexed by a plain integer.
+    order : list
+        Axes in order, with None for every new axis.
+    """
+
+    slices: list[tuple[Size, Size, int]] = field(default_factory=list)
+    tensors: dict[int, Any] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    order: list[int | None] = field(default_factory=list)
+
+    def static(self, shape: tuple[Size, ...]) -> bool:
+        """Do the slices select anything less than everything?"""
+        return any(s != (0, d, 1) for s, d in zip(self.slices, shape, strict=True))
+
+
+def plan_for(shape: tuple[Size, ...], index: Any) -> Plan:
+    """Read an index of an array of `shape`."""
+    entries = _entries(index, shape)
+    plan = Plan()
+    for entry in entries:
+        if entry is None:
+            plan.order.append(None)
+            continue
+        axis = len(plan.slices)
+        plan.order.append(axis)
+        size = shape[axis]
+        if isinstance(entry, slice):
+            plan.slices.append(resolve(entry, size))
+            continue
+        if isinstance(entry, (int, np.integer)) and _is_late(int(entry), size):
+            entry = as_tensor(np.int64(entry))
+        if isinstance(entry, (int, np.integer)):
+            plan.slices.append((_position(int(entry), size, shape), 1, 1))
+            plan.dropped.add(axis)
+            continue
+        plan.slices.append((0, size, 1))
+        plan.tensors[axis] = _checked(entry, size, shape)
+    return plan
+
+
+def _entries(index: Any, shape: tuple[Size, ...]) -> list[Any]:
+    """The index as a list with an entry per axis and None per new axis; Ellipsis and masks are written out."""
+    given = list(index) if index.__class__ is tuple else [index]
+    entries, rank = [_read(entry) for entry in given], len(shape)
+    used = sum(_axes_taken(e) for e in entries)
+    if used > rank:
+        raise IndexError(f"{used} indices for a tensor of rank {rank}{at(user_location())}")
+    if sum(e is Ellipsis for e in entries) > 1:
+        raise IndexError(f"an index has at most one Ellipsis{at(user_location())}")
+    where = next((i for i, e in enumerate(entries) if e is Ellipsis), len(entries))
+    filled = [*entries[:where], *[slice(None)] * (rank - used), *entries[where + 1 :]]
+    return _without_masks(filled, shape)
+
+
+def _is_mask(entry: Any) -> bool:
+    return isinstance(entry, np.ndarray) and entry.dtype.kind == "b"
+
+
+def _axes_taken(entry: Any) -> int:
+    return 0 if entry is None or entry is Ellipsis else entry.ndim if _is_mask(entry) else 1
+
+
+def _without_masks(entries: list[Any], shape: tuple[Size, ...]) -> list[Any]:
+    """Masks as the positions where they hold, one array for each of their axes, whose sizes they must have."""
+    found: list[Any] = []
+    axis = 0
+    for entry in entries:
+        if _is_mask(entry):
+            sizes = shape[axis : axis + entry.ndim]
+            if any(isinstance(d, int) and d != n for d, n in zip(sizes, entry.shape, strict=True)):
+                raise IndexError(
+                    f"a mask of the shape {shape_text(entry.shape)} for axes of the sizes {shape_text(sizes)} of the "
+                    f"shape {shape_text(shape)}{at(user_location())}"
+                )
+            found.extend(np.nonzero(entry))
+        else:
+            found.append(entry)
+        axis += _axes_taken(entry)
+    return found
+
+
+def _read(entry: Any) -> Any:
+    """One entry: None, Ellipsis, slice, int, ndarray of integers or bools, or a traced tensor of integers."""
+    if isinstance(entry, (bool, np.bool_)):
+        raise IndexError(f"a bool is not an index{at(user_location())}")
+    if entry is None or entry is Ellipsis or isinstance(entry, (slice, int, np.integer)):
+        return entry
+    if isinstance(entry, (list, tuple, np.ndarray, range)):
+        entry = np.asarray(entry)
+        entry = np.zeros(0, np.int64) if entry.shape == (0,) else entry
+    elif not isinstance(entry, Tensor):
+        entry = as_tensor(entry)
+    kind = entry.dtype.kind
+    if kind not in "biu":
+        raise IndexError(
+            f"an index is integers, slices, None, Ellipsis or bools, not {dtype_name(entry.dtype)}{at(user_location())}"
+        )
+    if isinstance(entry, Tensor) and entry.is_symbolic:
+        return entry if kind != "b" else _refused_mask(entry)
+    entry = np.asarray(entry)
+    if entry.ndim == 0:
+        return int(entry) if kind != "b" else _read(bool(entry))
+    return entry
+
+
+def _refused_mask(mask: Tensor) -> Any:
+    raise SymbolicValue(
+        f"how many elements a mask of {mask.spec} selects shows only when the function runs, sizes are known before: "
+        "choose with tracejit.where(mask, x, other), which keeps the shape, or change x.at[mask]"
+        f"{at(user_location())}"
+    )
+
+
+def _is_late(i: int, size: Size) -> bool:
+    """Does only a run of the function tell whether an axis has the position?"""
+    if isinstance(size, int) or not unknown(size):
+        return False
+    return not nonnegative(size - i - 1 if i >= 0 else size + i)
+
+
+def _position(i: int, size: Size, shape: tuple[Size, ...]) -> Size:
+    if isinstance(size, Dim) and unknown(size):  # it is inside, see `_is_late`
+        return i if i >= 0 else size + i
+    if not -size <= i < size:
+        raise IndexError(f"index {i} is out of range for the shape {shape_text(shape)}{at(user_location())}")
+    return i if i >= 0 else size + i
+
+
+def _checked(entry: Any, size: Size, shape: tuple[Size, ...]) -> Any:
+    """Static arrays of positions are checked here, and made non-negative."""
+    if isinstance(entry, Tensor) or isinstance(size, Dim):
+        return entry
+    wrong = entry[(entry < -size) | (entry >= size)]
+    if wrong.size:
+        raise IndexError(
+            f"index {wrong[0]} is out of range for the shape {shape_text(shape)}{at(user_location())}"
+        )
+    return np.where(entry < 0, entry + size, entry).astype(np.int64)
+
+
+def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
+    """A Python slice of an axis as ``(start, size, step)``; symbolic sizes record guards where they must."""
+    step = 1 if s.step is None else int(s.step)
+    if step == 0:
+        raise ValueError(f"slice step cannot be zero{at(user_location())}")
+    if isinstance(size, int):
+        positions = range(*s.indices(size))
+        return (positions.start, len(positions), step) if positions else (0, 0, 1)
+    if any(isinstance(d, Dim) and unknown(d) for d in (size, s.start, s.stop)):
+        return _resolve_late(s, size, step)
+    if step > 0:
+        start = _clip(s.start, size, 0, size) if s.start is not None else 0
+        stop = _clip(s.stop, size, 0, size) if s.stop is not None else size
+        return (start, (stop - start + step - 1) // step, step) if stop > start else (0, 0, 1)
+    start = _clip(s.start, size, -1, size - 1) if s.start is not None else size - 1
+    stop = _clip(s.stop, size, -1, size - 1) if s.stop is not None else -1
+    return (start, (start - stop - step - 1) // -step, step) if start > stop else (0, 0, 1)
+
+
+def _resolve_late(s: slice, size: Size, step: int) -> tuple[Size, Size, int]:
+    """A slice of an axis as long as a loop runs: start and size are expressions, worked out when that is known."""
+    if step > 0:
+        start = 0 if s.start is None else _clip_late(s.start, size)
+        stop = size if s.stop is None else _clip_late(s.stop, size)
+        return start, (maximum(stop - start, 0) + step - 1) // step, step
+    start = size - 1 if s.start is None else _clip_late(s.start, size, above=True)
+    stop = -1 if s.stop is None else _clip_late(s.stop, size, above=True)
+    return start, (maximum(start - stop, 0) - step - 1) // -step, step
+
+
+def _clip_late(bound: Any, size: Size, above: bool = False) -> Size:
+    """A bound from 0 to `size`, or where positions go down from -1 to one less."""
+    bound = bound if isinstance(bound, Dim) else int(bound)
+    if not nonnegative(bound):
+        if not nonnegative(bound * -1):
+            raise UnknownSize(
+                f"the slice bound {bound} of an axis of size {size} may turn out negative when the function runs; "
+                f"give a number, negative to count from the end{at(user_location())}"
+            )
+        return maximum(size + bound + above, 0) - above
+    return size - maximum(size - bound - above, 0) - above
+
+
+def _clip(bound: Any, size: Size, low: Size, high: Size) -> Size:
+    bound = bound if isinstance(bound, Dim) else int(bound)
+    if bound < 0:
+        bound = size + bound
+    if bound < low:
+        return low
+    return high if bound > high else bound
+
+
+# ---- reading --------------------------------------------------------------------------------------------
+
+
+def get(x: Any, index: Any) -> Any:
+    """``x[index]``."""
+    x = as_tensor(x)
+    if index.__class__ is int and x.shape and not _is_late(index, x.shape[0]):
+        row = _position(index, x.shape[0], x.shape)
+        rest = x.shape[1:]
+        return ops.reshape(ops.slice(x, slices=((row, 1, 1), *((0, d, 1) for d in rest))), shape=rest)
+    plan = plan_for(x.shape, index)
+    if not plan.tensors:
+        y = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
+        return shaped(y, [1 if a is None else y.shape[a] for a in plan.order if a not in plan.dropped])
+    if all(not t.shape for t in plan.tensors.values()):
+        return _get_scalars(x, plan)
+    return _get_arrays(x, plan)
+
+
+def shaped(y: Any, shape: Sequence[Size]) -> Any:
+    """`y` in another shape, if it has another."""
+    return y if y.shape == tuple(shape) else ops.reshape(y, shape=tuple(shape))
+
+
+def _get_scalars(x: Any, plan: Plan) -> Any:
+    """Every tensor in the index is one position: a gather of one axis, or a window."""
+    y = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
+    sizes = [1 if a in plan.tensors else d for a, d in enumerate(y.shape)]
+    gone = plan.dropped | set(plan.tensors)
+    if len(plan.tensors) == 1:
+        ((axis, position),) = plan.tensors.items()
+        y = ops.gather(y, position, axis=axis)
+    else:
+        y = ops.dynamic_slice(y, starts_of(y.shape, plan), sizes=tuple(sizes))
+    return shaped(y, [1 if a is None else sizes[a] for a in plan.order if a not in gone])
+
+
+def starts_of(shape: tuple[Size, ...], plan: Plan, corner: Sequence[Size] | None = None) -> Any:
+    """Where the window starts: rank-1 int64, at `corner`, or 0, on the axes that no tensor indexes."""
+    parts = [
+        ops.checked_position(plan.tensors[a], size=d)
+        if a in plan.tensors
+        else _number(corner[a] if corner else 0)
+        for a, d in enumerate(shape)
+    ]
+    return stacked_positions(parts)
+
+
+def _number(size: Size) -> Any:
+    return as_tensor(np.int64(size)) if isinstance(size, int) else ops.size_value(size=size)
+
+
+def _get_arrays(x: Any, plan: Plan) -> Any:
+    """Arrays of positions select together, as NumPy has it: plain integers take part."""
+    rows = Rows(x, plan)
+    return shaped(ops.gather(rows.joined, rows.flat, axis=rows.axis), rows.shape)
+
+
+class Rows:
+    """What arrays of positions select from: the axes they index joined into one.
+
+    Attributes
+    ----------
+    part : Tensor
+        What the static slices of the index select.
+    perm : tuple of int or None
+        The order of the axes of `part` in which those that arrays index are neighbours.
+    joined : Tensor
+        `part` in that order, with these axes as the one axis `axis`.
+    flat : Tensor
+        Positions along it.
+    inner, shape : sequence of Size
+        The shape of what is selected, before and after new axes are put in.
+    """
+
+    def __init__(self, x: Any, plan: Plan):
+        for axis in plan.dropped:
+            plan.tensors[axis] = np.int64(plan.slices[axis][0])
+            plan.slices[axis] = (0, x.shape[axis], 1)
+        positions = [i for i, a in enumerate(plan.order) if a in plan.tensors]
+        adjacent = positions == list(range(positions[0], positions[-1] + 1))
+        self.part = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
+        axes = sorted(plan.tensors)
+        rest = [a for a in range(len(x.shape)) if a not in plan.tensors]
+        self.axis = first = axes[0] if adjacent else 0
+        moved = len(axes) > 1 and bool(rest)
+        self.perm = (*rest[:first], *axes, *rest[first:]) if moved else None
+        y = ops.transpose(self.part, perm=self.perm) if moved else self.part
+        self.joined, self.flat = _joined(y, first, [plan.tensors[a] for a in axes])
+        inner = self.joined.shape[:first], self.flat.shape, self.joined.shape[first + 1 :]
+        self.inner = tuple(d for sizes in inner for d in sizes)
+        self.shape = _result_shape(plan, inner, adjacent)
+
+    def apart(self, changed: Any) -> Any:
+        """A changed `joined` with its axes as those of `part`."""
+        if self.perm is None:
+            return shaped(changed, self.part.shape)
+        y = shaped(changed, [self.part.shape[a] for a in self.perm])
+        return ops.transpose(y, perm=tuple(int(p) for p in np.argsort(self.perm)))
+
+
+def _joined(y: Any, first: int, indices: list[Any]) -> tuple[Any, Any]:
+    """Join the indexed axes into one, and their positions into positions along it."""
+    sizes = y.shape[first : first + len(indices)]
+    if len(indices) == 1:
+        return y, ops.cast(as_tensor(indices[0]), dtype=INT64)
+    total: Any = None
+    _require_one_shape(indices)
+    for index, size in zip(indices, sizes, strict=True):
+        known = isinstance(index, (np.ndarray, np.generic))
+        position = as_tensor(index) if known else ops.checked_position(index, size=size)
+        total = position if total is None else total * _number(size) + position
+    count: Size = 1
+    for size in sizes:
+        count = count * size
+    return ops.reshape(y, shape=(*y.shape[:first], count, *y.shape[first + len(indices) :])), total
+
+
+def _require_one_shape(indices: list[Any]) -> None:
+    """IndexError unless the positions that are known broadcast together."""
+    shapes = [i.shape for i in indices if all(isinstance(d, int) for d in i.shape)]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = " and ".join(shape_text(s) for s in shapes)
+        raise IndexError(
+            f"arrays of positions select together, and those of the shapes {shown} do not broadcast"
+            f"{at(user_location())}"
+        ) from None
+
+
+def _result_shape(plan: Plan, inner: tuple, adjacent: bool) -> list[Size]:
+    """Where the joint axes go: where the arrays stood when together, else in front; new axes where they stood."""
+    before, joint, after = inner
+    kept = iter((*before, *after))
+    shape: list[Size] = [] if adjacent else [*joint]
+    placed = not adjacent
+    for axis in plan.order:
+        if axis is None:
+            shape.append(1)
+        elif axis not in plan.tensors:
+            shape.append(next(kept))
+        elif not placed:
+            shape.extend(joint)
+            placed = True
+    return shape

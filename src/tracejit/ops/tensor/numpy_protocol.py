@@ -1,0 +1,248 @@
+"""NumPy's protocols and its array methods: ``np.sin(tensor)``, ``np.mean(tensor)``, ``tensor.argmax(axis=1)``.
+
+A NumPy function of single elements becomes the op of that name, or the function of that name in the face
+`tracejit.numpy`, which the package names in `FACE`: this module does not know it. Other NumPy functions become the
+face's too where values would not do: while tracing, and where a derivative that is being taken of a whole function
+flows through a tensor. Elsewhere they work on values and return arrays. Tapes never follow them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import DtypeError, GradientError, SymbolicValue, at, own_location
+from ...core.op import OPS, Op
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, recording_only, state, tell
+from ...core.tracing.guards import carried, unguarded
+from .. import linalg
+
+#: How to find a function by the name NumPy has for it, None when there is none: the package puts it here.
+FACE: list[Callable[[str], Callable[..., Any] | None]] = []
+
+#: NumPy ufunc name to op name, where they differ.
+_OTHER_NAMES = {
+    "power": "pow",
+    "absolute": "abs",
+    "positive": "identity",
+    "conjugate": "conj",
+    "rint": "round",
+    "floor_divide": "floordiv",
+    "remainder": "mod",
+    "true_divide": "divide",
+    "isnan": "is_nan",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "expit": "sigmoid",
+}
+
+#: What ``np.add.reduce`` and the like are called in the face; they take axis 0 where none is given.
+_FOLDS = {
+    ("add", "reduce"): "sum",
+    ("multiply", "reduce"): "prod",
+    ("maximum", "reduce"): "max",
+    ("minimum", "reduce"): "min",
+    ("add", "accumulate"): "cumsum",
+    ("multiply", "accumulate"): "cumprod",
+}
+
+#: Methods of arrays that are functions of the face, by name.
+_METHODS = (
+    "all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot nonzero prod ravel repeat",
+    "round searchsorted sort squeeze std swapaxes take trace var",
+)
+
+
+def from_face(name: str) -> Any:
+    """What the face has under that name, which may have dots."""
+    first, *rest = name.split(".")
+    found: Any = next((x for face in FACE if (x := face(first)) is not None), None)
+    for part in rest:
+        found = getattr(found, part, None)
+    return found
+
+
+def _meanings(name: str) -> Iterator[Callable[..., Any] | None]:
+    """What a ufunc may mean, the op first: ops refuse integers where NumPy makes them floats.
+
+    Division is the face's: the op gives small integers a float of another width than NumPy.
+    """
+    if name == "divide":
+        yield from_face(name)
+    yield linalg.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
+    yield from_face(name)
+
+
+def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy functions of single elements, of tensors: ours of that name, else NumPy's of the values."""
+    name = ufunc.__name__
+    if method == "__call__" and not kwargs:
+        for function in _meanings(name):
+            try:
+                if function is not None:
+                    return function(*inputs)
+            except DtypeError:
+                continue
+    needed = _needed((inputs, kwargs))
+    if needed is not None:
+        fold = from_face(_FOLDS.get((name, method), ""))
+        if fold is not None and len(inputs) == 1 and kwargs.keys() <= {"axis", "keepdims"}:
+            return _beside_tapes(fold, inputs, {"axis": 0, **kwargs})
+        if method == "outer" and not kwargs:
+            a, b = (x if hasattr(x, "__tensor__") or x.__class__ is Tensor else np.asarray(x) for x in inputs)
+            wide = a[(..., *(None,) * len(b.shape))]
+            return array_ufunc(self, ufunc, "__call__", wide, b)
+    called = name if method == "__call__" else f"{name}.{method}"
+    known = called if getattr(np, name, None) is ufunc else ""
+    return _of_values(known, called, getattr(ufunc, method), needed, inputs, kwargs)
+
+
+def array_function(self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Other NumPy functions: the face's where a value would not do, else NumPy's of the values."""
+    module = getattr(function, "__module__", "").removeprefix("numpy").lstrip(".")
+    name = f"{module}.{function.__name__}" if module else function.__name__
+    needed = _needed((args, kwargs))
+    if needed is not None:
+        ours = from_face(name)
+        if callable(ours) and ours is not function:
+            given = _as_ours(function, ours, args, kwargs)
+            if given is not None:
+                return _beside_tapes(ours, *given)
+    return _of_values(name, name, function, needed, args, kwargs)
+
+
+def _needed(nest: Any) -> Any:
+    """The first tensor for which values would not do: it has none, or a derivative flows through it."""
+    return next((t for t in _tensors(nest) if t.is_symbolic or (t.__class__ is Tensor and carried(t))), None)
+
+
+def _tensors(nest: Any) -> Iterator[Any]:
+    if nest.__class__ in (list, tuple):
+        for x in nest:
+            yield from _tensors(x)
+    elif nest.__class__ is dict:
+        yield from _tensors(list(nest.values()))
+    elif nest.__class__ is Tensor or hasattr(nest, "__tensor__"):
+        yield nest
+
+
+def _beside_tapes(ours: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function of the face in place of NumPy's, which tapes do not follow."""
+    followed = [r for r in state.recorders if getattr(r, "follows_numpy", True)]
+    if len(followed) == len(state.recorders):
+        return ours(*args, **kwargs)
+    for t in _tensors((args, kwargs)):
+        for recorder in state.recorders:
+            if recorder not in followed:
+                recorder.note("value", as_tensor(t))
+    with recording_only(followed):
+        return ours(*args, **kwargs)
+
+
+def _of_values(
+    name: str, called: str, function: Callable[..., Any], needed: Any, args: Any, kwargs: Any
+) -> Any:
+    """A function on values; refused where there are none, and where a derivative would be lost.
+
+    `name` is NumPy's for it, empty for another library's.
+    """
+    if needed is None:
+        return function(*_as_arrays(args), **_as_arrays(kwargs))
+    exists = name and from_face(name)
+    called = f"numpy.{called}" if name else called
+    remedy = f"write tracejit.numpy.{name}" if exists else "use functions of tracejit or tracejit.numpy"
+    if needed.is_symbolic:
+        raise SymbolicValue(
+            f"{called} works on values, and {needed.spec} has none while a function is being traced: {remedy}, "
+            f"or compute it outside of the function{at(own_location())}"
+        )
+    with unguarded():
+        found = function(*_as_arrays(args), **_as_arrays(kwargs))
+    if "out" in kwargs or _has_fractions(found):
+        what = "with these arguments" if callable(exists) else "of which tracejit.numpy has none,"
+        raise GradientError(
+            f"{called}, {what} works on values, and a derivative is being taken through {needed.spec}, which would "
+            f"be lost: {remedy}, tracejit.custom_gradient to give it a rule, or tracejit.stop_gradient where no "
+            f"derivative is wanted{at(own_location())}"
+        )
+    if found is None:  # it may have written into an array
+        for t in _tensors((args, kwargs)):
+            tell("value", as_tensor(t))
+    return found
+
+
+def _has_fractions(found: Any) -> bool:
+    if isinstance(found, (tuple, list)):
+        return any(map(_has_fractions, found))
+    if isinstance(found, (np.ndarray, np.generic)):
+        return found.dtype.kind in "fcO"
+    return isinstance(found, (float, complex))
+
+
+@cache
+def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
+    """The parameters of a function by name; None for those that do not tell, or take any."""
+    try:
+        found = dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return None
+    return None if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found.values()) else found
+
+
+def _as_ours(
+    function: Any, ours: Any, args: tuple, kwargs: dict[str, Any]
+) -> tuple[tuple, dict[str, Any]] | None:
+    """The arguments of a call of NumPy's function for ours, by name; None where ours has not all of them."""
+    theirs, known = _parameters(function), _parameters(ours)
+    if theirs is None or known is None:
+        return args, kwargs
+    bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    places, found = list(known), {}
+    for i, name in enumerate(theirs):
+        if name not in bound or bound[name] is theirs[name].default:
+            continue
+        if name in known:
+            found[name] = bound[name]
+        elif i < len(places) and places[i] not in theirs:  # under another name
+            found[places[i]] = bound[name]
+        else:
+            return None
+    positional = []
+    for name in places:
+        if name not in found or known[name].kind is inspect.Parameter.KEYWORD_ONLY:
+            break
+        positional.append(found.pop(name))
+    return tuple(positional), found
+
+
+def _as_arrays(nest: Any) -> Any:
+    if hasattr(nest, "__array_ufunc__") and not isinstance(nest, (np.ndarray, np.generic)):
+        return np.asarray(nest)
+    if nest.__class__ in (list, tuple):
+        return nest.__class__(_as_arrays(x) for x in nest)
+    return {k: _as_arrays(v) for k, v in nest.items()} if nest.__class__ is dict else nest
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        function = from_face(name)
+        assert function is not None, name
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"``tracejit.numpy.{name}`` of this tensor."
+    return method
+
+
+METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
+METHODS["flatten"] = METHODS["ravel"]

@@ -1,0 +1,356 @@
+"""Python's and NumPy's protocols for tensors: operators, conversion, ``np.sin(tensor)``, convenience methods.
+
+Importing this module completes `core.tensor.Tensor`. Indexing is in `ops.indexing`, text in `ops.printing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import to_array
+from ...core.dim import known, unknown
+from ...core.errors import DtypeError, SymbolicValue, at, user_location
+from ...core.op import OPS, Op, ops
+from ...core.tensor import Tensor, no_value
+from ...core.tracing.dispatch import NO_ATTRS, apply, as_tensor, state, tell
+from ...core.tracing.transaction import warn
+from .. import linalg
+from ..arrays import reduce
+from ..arrays.reduce import axes_of, kept
+from ..elementwise import arithmetic, bits, compare, power
+from . import printing
+from .at import At
+from .indexing import get
+from .numpy_protocol import METHODS, array_function, array_ufunc
+
+_NUMBERS = (int, float)
+_MANY_ROWS = 1000  # a loop of more steps in a trace is hardly meant to be written out
+
+
+def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Any, other: Any) -> Any:
+        return op(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return op(other, self)
+
+    if isinstance(op, Op) and op.canonicalize is arithmetic.matched:
+        return _of_one_dtype(op), reflected
+    return forward, reflected
+
+
+def _of_one_dtype(op: Op) -> Callable[..., Any]:
+    """The operator of an op that brings its tensors to one dtype: nothing to prepare where they have one."""
+
+    def forward(self: Any, other: Any) -> Any:
+        if other.__class__ is Tensor and other.dtype is self.dtype and self.__class__ is Tensor:
+            return apply(op, (self, other), NO_ATTRS)
+        return op(self, other)
+
+    return forward
+
+
+def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., Any]:
+    """A comparison; with None, strings and other strangers == is False and != is True, as Python has it."""
+
+    def forward(self: Any, other: Any) -> Any:
+        if otherwise is not None:
+            if self.dtype.kind == "O":
+                return _compared_text(self, other, otherwise)
+            if other is None or isinstance(other, str):
+                return otherwise
+        return op(self, other)
+
+    return forward
+
+
+def _compared_text(self: Any, other: Any, otherwise: bool) -> Any:
+    """Strings are equal or not, element by element; to anything else they are not."""
+    try:
+        text = as_tensor(other)
+    except DtypeError:
+        return otherwise
+    if text.dtype.kind != "O":
+        return otherwise
+    same = np.equal(self.array, text.array)
+    return Tensor(np.asarray(~same if otherwise else same, dtype=bool))
+
+
+def _pow(self: Any, other: Any) -> Any:
+    if other.__class__ in _NUMBERS and other == 2:
+        return (
+            apply(arithmetic.square, (self,), NO_ATTRS)
+            if self.__class__ is Tensor
+            else arithmetic.square(self)
+        )
+    return power.pow(self, other)
+
+
+def _logic_or_bits(logic: Callable[..., Any], of_bits: Callable[..., Any]) -> Callable[..., Any]:
+    """``&``, ``|`` and ``^``: logic of bools, and of integers bit by bit."""
+
+    def op(a: Any, b: Any) -> Any:
+        (a, b), _ = arithmetic.matched((a, b), {})
+        return (logic if a.dtype.kind == "b" else of_bits)(a, b)
+
+    return op
+
+
+def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
+    return arithmetic.floordiv(self, other), arithmetic.mod(self, other)
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    pairs: dict[str, Callable[..., Any]] = {
+        "add": arithmetic.add,
+        "sub": arithmetic.subtract,
+        "mul": arithmetic.multiply,
+        "truediv": arithmetic.divide,
+        "floordiv": arithmetic.floordiv,
+        "mod": arithmetic.mod,
+        "pow": power.pow,
+        "matmul": linalg.dot,
+        "and": _logic_or_bits(compare.logical_and, bits.bitwise_and),
+        "or": _logic_or_bits(compare.logical_or, bits.bitwise_or),
+        "xor": _logic_or_bits(compare.not_equal, bits.bitwise_xor),
+        "lshift": bits.left_shift,
+        "rshift": bits.right_shift,
+    }
+    found: dict[str, Callable[..., Any]] = {}
+    for name, op in pairs.items():
+        found[f"__{name}__"], found[f"__r{name}__"] = _binary(op)
+    for name, op in {
+        "lt": compare.less,
+        "le": compare.less_equal,
+        "gt": compare.greater,
+        "ge": compare.greater_equal,
+    }.items():
+        found[f"__{name}__"] = _compared(op, None)
+    found["__eq__"], found["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
+    found["__pow__"], found["__divmod__"] = _pow, _divmod
+    found["__rdivmod__"] = lambda self, other: _divmod(other, self)
+    found["__neg__"] = lambda self: arithmetic.negative(self)
+    found["__pos__"] = lambda self: ops.identity(self)
+    found["__abs__"] = lambda self: arithmetic.abs(self)
+    found["__invert__"] = lambda self: (compare.logical_not if self.dtype.kind == "b" else bits.invert)(self)
+    return found
+
+
+# ---- one value out of a tensor --------------------------------------------------------------------------
+
+
+def _value(self: Any, kind: str = "value") -> np.ndarray:
+    """The array of a tensor, which leaves the sight of tapes."""
+    mode = state.mode
+    if mode.recorders or mode.guards:
+        tell(kind, self)
+    return self.array
+
+
+def _item(self: Any) -> Any:
+    """The one element as a Python number."""
+    return _number(self, "value")
+
+
+def _number(self: Any, kind: str) -> Any:
+    array = _value(self, kind)
+    if array.size != 1:
+        raise ValueError(
+            f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}"
+        )
+    return array.item()
+
+
+def _bool(self: Any) -> bool:
+    array = _value(self, "choice")
+    if array.size != 1:
+        raise ValueError(
+            f"the truth value of {self.spec} is ambiguous: use tracejit.reduce_any or tracejit.reduce_all"
+            f"{at(user_location())}"
+        )
+    return bool(array.item())
+
+
+def _index(self: Any) -> int:
+    array = _value(self, "choice")
+    if array.dtype.kind not in "iu" or array.ndim:
+        raise TypeError(
+            f"only an integer tensor of rank 0 is an index, this one is {self.spec}{at(user_location())}"
+        )
+    return int(array)
+
+
+def _round(self: Any, digits: int | None = None) -> Any:
+    if not digits:
+        return ops.round(self)
+    scale = 10.0**digits
+    return ops.divide(ops.round(ops.multiply(self, scale)), scale)
+
+
+def _len(self: Any) -> int:
+    if not self.shape:
+        raise TypeError(f"a tensor of rank 0 has no len(){at(user_location())}")
+    return known(self.shape[0])
+
+
+def _iter(self: Any) -> Iterator[Any]:
+    if not self.shape:
+        raise TypeError(f"cannot iterate over a tensor of rank 0{at(user_location())}")
+    if unknown(self.shape[0]):
+        raise SymbolicValue(
+            f"how many rows {self.spec} has, is known only when the function runs, and this loop is not converted: "
+            "no generator, no jump out of `finally` and no code of a library is, nor what has no source text; use "
+            f"tracejit.scan or a converted function{at(user_location())}"
+        )
+    rows = known(self.shape[0])
+    if self.is_symbolic and rows > _MANY_ROWS:
+        warn(
+            f"iterating over {self.spec} while tracing writes its {rows} steps out one by one; let tracejit.function "
+            "convert the loop (autograph=True), or use tracejit.scan",
+            UserWarning,
+        )
+    return (get(self, i) for i in range(rows))
+
+
+def _format(self: Any, spec: str) -> str:
+    if not self.is_symbolic:
+        return format(self.array[()], spec)
+    if not spec:
+        return str(self)
+    error = no_value(self)
+    if isinstance(error, SymbolicValue):
+        error = SymbolicValue(
+            f"{self.spec} has no value to format by {spec!r} while {self.value.graph.name!r} is being traced: "
+            "tracejit.print shows it when the function runs, or return it and format it outside"
+            f"{at(user_location())}"
+        )
+    raise error
+
+
+def _set_item(self: Any, index: Any, value: Any) -> None:
+    raise TypeError(
+        "a tensor does not change: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; in a "
+        f"function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
+    )
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------
+
+
+def _numpy(self: Any) -> Any:
+    """The values as a read-only array that shares memory (a NumPy scalar for rank 0)."""
+    array = _value(self)
+    return read_only(array) if array.ndim else array[()]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = _value(self)
+    if copy or (dtype is not None and array.dtype != dtype):
+        if copy is False:
+            raise ValueError(f"a tensor of {self.spec} cannot become {np.dtype(dtype)} without a copy")
+        return np.array(array, dtype=dtype)
+    return read_only(array)
+
+
+# ---- methods --------------------------------------------------------------------------------------------
+
+
+def _reshape(self: Any, *shape: Any) -> Any:
+    """The same elements in another shape: ``t.reshape(2, -1)`` or ``t.reshape((2, -1))``."""
+    return ops.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+
+def _transposed(self: Any, *perm: Any) -> Any:
+    """Axes reversed, or in the order given."""
+    return ops.transpose(self, *((perm[0] if len(perm) == 1 else perm,) if perm else ()))
+
+
+def _matrices_transposed(self: Any) -> Any:
+    rank = len(self.shape)
+    if rank < 2:
+        raise ValueError(f"mT takes matrices, this is {self.spec}{at(user_location())}")
+    return linalg.turned(self)
+
+
+#: What NumPy adds up small integers and bools in.
+_WIDEST = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
+
+
+def _reduction(reduce: Callable[..., Any], added_up: bool = False) -> Callable[..., Any]:
+    def method(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if added_up and self.dtype.kind in "biu":
+            self = arithmetic.cast(self, dtype=_WIDEST[self.dtype.kind])
+        y = reduce(self, axis=axis)
+        return ops.reshape(y, shape=kept(self.shape, axes_of(axis, len(self.shape)))) if keepdims else y
+
+    method.__doc__ = f"``{reduce.__name__}`` of this tensor, over all axes or those named."
+    return method
+
+
+def _astype(self: Any, dtype: Any) -> Any:
+    """Converted to another dtype."""
+    return arithmetic.cast(self, dtype=np.dtype(dtype))
+
+
+def from_array(array: np.ndarray) -> Tensor:
+    """The inverse of pickling a tensor."""
+    return Tensor(to_array(array))
+
+
+#: The operator methods by name, and those among them that take another operand.
+OPERATORS = _operators()
+BINARY = frozenset([name for name, method in OPERATORS.items() if method.__code__.co_argcount == 2])
+
+
+PROTOCOLS: dict[str, Any] = {
+    "__getitem__": get,
+    "__setitem__": _set_item,
+    "__iter__": _iter,
+    "__len__": _len,
+    "__bool__": _bool,
+    "__float__": lambda self: float(_item(self)),
+    "__int__": lambda self: int(_number(self, "choice")),  # flat, as a cast to integers is
+    "__complex__": lambda self: complex(_item(self)),
+    "__index__": _index,
+    "__round__": _round,
+    "__array__": _array,
+    "__array_ufunc__": array_ufunc,
+    "__array_function__": array_function,
+    "__format__": _format,
+    "__str__": printing.tensor_str,
+    "__repr__": printing.tensor_repr,
+    "__copy__": lambda self: self,
+    "__deepcopy__": lambda self, memo: self,
+    "__reduce__": lambda self: (from_array, (np.array(_value(self)),)),
+    "numpy": _numpy,
+    "item": _item,
+    "reshape": _reshape,
+    "transpose": _transposed,
+    "sum": _reduction(reduce.reduce_sum, added_up=True),
+    "mean": _reduction(reduce.reduce_mean),
+    "max": _reduction(reduce.reduce_max),
+    "min": _reduction(reduce.reduce_min),
+    "astype": _astype,
+    **METHODS,
+    "tolist": lambda self: _value(self).tolist(),
+    "copy": lambda self: ops.identity(self),
+    "size": property(lambda self: self.spec.size, doc="Number of elements."),
+    "mT": property(_matrices_transposed, doc="The last two axes exchanged."),
+    "T": property(lambda self: ops.transpose(self), doc="The transpose: all axes reversed."),
+    "at": property(At, doc="``t.at[index].set(v)``, ``.add(v)`` …: a changed copy."),
+    "real": property(lambda self: ops.real(self), doc="Real part."),
+    "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
+}
+
+for _name, _function in (*OPERATORS.items(), *PROTOCOLS.items()):
+    setattr(Tensor, _name, _function)
