@@ -19,8 +19,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks import timing
-from tracejit.compiler.llvm import compile_text
-from tracejit.compiler.matmul import kernel_text, symbol, workspace_bytes
+from tracejit.compiler.codegen.llvm import compile_text
+from tracejit.compiler.codegen.matmul import kernel_text, symbol, workspace_bytes
 from tracejit.runtime import objects
 
 LAYERS = (

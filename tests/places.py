@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import tracejit
-from tracejit.compiler.scalars import SCALAR_OPS
+from tracejit.compiler.loopir.scalar_ops import SCALAR_OPS
 from tracejit.core.op import OPS
 
 NAMES = {*OPS, *SCALAR_OPS}
@@ -30,7 +30,7 @@ PUBLIC = (
     *(path.name for path in PACKAGE.glob("*.py")),
 )
 #: Code generation, which has tables of its own, is one place.
-CODE = ("compiler/emit", "compiler/math", "compiler/matmul")
+CODE = ("compiler/codegen", "compiler/codegen/math", "compiler/codegen/matmul")
 #: Calls and decorators that declare an operation.
 DECLARING = {"defop", "vector_function", "Scalar", "ScalarOp"}
 

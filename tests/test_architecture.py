@@ -53,7 +53,7 @@ THIRD_PARTY = {
     "compat": {"numpy"},
     "face": {"numpy"} | DRAWING,
 }
-THIRD_PARTY_OF_MODULE = {"tracejit.compiler.llvm": {"llvmlite"}}
+THIRD_PARTY_OF_MODULE = {"tracejit.compiler.codegen.llvm": {"llvmlite"}}
 LAZY = {"llvmlite"} | DRAWING
 LAZY_IF_WANTED = {"hashlib", "json"}  # of the standard library, and slow to load
 IMPORTERS = ("import_module", "__import__")
@@ -304,7 +304,7 @@ def test_third_party_imports():
             for item in module.imports
             if item.top not in allowed(module) and (item.name, module.name) != ("<computed>", PACKAGE)
         ],
-        "core, ops, compiler and runtime know NumPy only; llvmlite is imported in compiler/llvm.py alone.",
+        "core, ops, compiler and runtime know NumPy only; llvmlite is imported in compiler/codegen/llvm.py alone.",
     )
 
 

@@ -15,7 +15,7 @@ from checks import modes
 from checks.cases import Case, all_cases, cases_of, drawn_ops, resized
 from checks.derivatives import directions
 from tracejit.compiler import cache, pipeline
-from tracejit.compiler.loops import Fail, walk
+from tracejit.compiler.loopir.ir import Fail, walk
 from tracejit.core.autodiff.backprop import gradient_graph
 from tracejit.core.autodiff.batching import batch_graph, batch_replay, is_total
 from tracejit.core.ir.graph import Graph, verify

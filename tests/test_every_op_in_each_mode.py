@@ -11,7 +11,8 @@ import tracejit.ops
 import tracejit.ops.tensor.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
-from tracejit.compiler import cache, loopinterp, pipeline
+from tracejit.compiler import cache, pipeline
+from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.core.ir.graph import Graph
 from tracejit.core.op import Op
 from tracejit.core.settings import settings

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from places import known_names, places
-from tracejit.compiler.scalars import SCALAR_OPS
+from tracejit.compiler.loopir.scalar_ops import SCALAR_OPS
 from tracejit.core.op import OPS
 from tracejit.ops.lowering import Scalar
 
@@ -15,14 +15,21 @@ from tracejit.ops.lowering import Scalar
 MOST = 3
 #: Names with a further meaning, with files that count for it.
 FURTHER = {
-    "add": ("compiler/builder.py", "compiler/schedule.py"),  # a rule of Combine
-    "min": ("compiler/nodes.py",),
-    "max": ("compiler/nodes.py", "core/dim.py"),  # so is this, and a recipe of sizes
+    "add": ("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
+    "min": ("compiler/lowering/nodes.py",),
+    "max": ("compiler/lowering/nodes.py", "core/dim.py"),  # so is this, and a recipe of sizes
     "floordiv": ("core/dim.py",),
-    "cast": ("compiler/builder.py", "compiler/nodes.py"),  # forms of statements, which have a dtype or a test
-    "select": ("compiler/builder.py", "compiler/loopverify.py", "frontend/autograph/branches.py"),
-    "index": ("compiler/accesses.py", "compiler/loopverify.py", "ops/tensor/at.py"),
-    "bitcast": ("compiler/loopinterp.py", "compiler/loopverify.py"),
+    "cast": (
+        "compiler/lowering/builder.py",
+        "compiler/lowering/nodes.py",
+    ),  # forms of statements, which have a dtype or a test
+    "select": (
+        "compiler/lowering/builder.py",
+        "compiler/loopir/verifier.py",
+        "frontend/autograph/branches.py",
+    ),
+    "index": ("compiler/loopir/accesses.py", "compiler/loopir/verifier.py", "ops/tensor/at.py"),
+    "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
     "and": ("frontend/tape.py", "ops/elementwise/bits.py"),  # words; and two ops are one scalar operation
     "or": ("ops/elementwise/bits.py",),
     "not": (

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.compiler import cache, loopinterp, pipeline
+from tracejit.compiler import cache, pipeline
+from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.core.autodiff.backprop import gradient_graph
 from tracejit.core.autodiff.pushforward import jvp_graph
 from tracejit.core.dim import Dim, evaluate

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tracejit.compiler import llvm, loopinterp, matmul
-from tracejit.compiler.emit import Emitted, emit
-from tracejit.compiler.loops import Combine, Compute, Load, Nest, Program, Store
-from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index
-from tracejit.compiler.schedule import Target
+from tracejit.compiler.codegen import Emitted, emit, llvm, matmul
+from tracejit.compiler.loopir import interpreter as loopinterp
+from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
+from tracejit.compiler.loopir.passes.schedule import Target
 from tracejit.core.dim import Dim, Size, evaluate
 from tracejit.runtime import abi, cpu, objects
 
@@ -128,7 +128,7 @@ def agree(
 
 
 def loopinterp_nests(program: Program) -> list[Nest]:
-    from tracejit.compiler.loops import walk
+    from tracejit.compiler.loopir.ir import walk
 
     return [s for s in walk(program.body) if isinstance(s, Nest)]
 

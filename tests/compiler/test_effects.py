@@ -8,11 +8,11 @@ import pytest
 
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
-from tracejit.compiler.effects import OUTSIDE, effects
-from tracejit.compiler.loopparser import parse
-from tracejit.compiler.loops import walk
-from tracejit.compiler.looptext import to_text
-from tracejit.compiler.loopverify import verify
+from tracejit.compiler.loopir.effects import OUTSIDE, effects
+from tracejit.compiler.loopir.ir import walk
+from tracejit.compiler.loopir.parser import parse
+from tracejit.compiler.loopir.text import to_text
+from tracejit.compiler.loopir.verifier import verify
 from tracejit.core.tracing.trace import trace
 
 PROGRAM = """

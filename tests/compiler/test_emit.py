@@ -31,13 +31,12 @@ from compiler.native import (
     same,
     softmax_program,
 )
-from tracejit.compiler import emit as emit_package
-from tracejit.compiler import llvm
-from tracejit.compiler.emit import emit
-from tracejit.compiler.emit.routine import MAX_LOOPS
-from tracejit.compiler.loops import Fail, Load, Nest, Program, Store
-from tracejit.compiler.loopvalues import Axis, Buffer, Const
-from tracejit.compiler.statement import Statement
+from tracejit.compiler import codegen as emit_package
+from tracejit.compiler.codegen import emit, llvm
+from tracejit.compiler.codegen.routine import MAX_LOOPS
+from tracejit.compiler.loopir.ir import Fail, Load, Nest, Program, Store
+from tracejit.compiler.loopir.operands import Axis, Buffer, Const
+from tracejit.compiler.loopir.statement import Statement
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -25,9 +25,21 @@ from compiler.native import (
     op,
     result,
 )
-from tracejit.compiler.emit import emit
-from tracejit.compiler.loops import Allocate, Call, Combine, Fail, Grow, If, Load, Nest, Program, Store, While
-from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, View
+from tracejit.compiler.codegen import emit
+from tracejit.compiler.loopir.ir import (
+    Allocate,
+    Call,
+    Combine,
+    Fail,
+    Grow,
+    If,
+    Load,
+    Nest,
+    Program,
+    Store,
+    While,
+)
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, View
 from tracejit.core.dim import Dim
 from tracejit.runtime import abi
 

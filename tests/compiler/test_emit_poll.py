@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from compiler.native import F8, I8, N, Native, at, given, local, op, result
-from tracejit.compiler.emit import emit, poll
-from tracejit.compiler.loops import Call, If, Load, Nest, Program, Store, While
-from tracejit.compiler.loopvalues import Axis, Buffer, Const, View
-from tracejit.compiler.statement import Statement
+from tracejit.compiler.codegen import emit, poll
+from tracejit.compiler.loopir.ir import Call, If, Load, Nest, Program, Store, While
+from tracejit.compiler.loopir.operands import Axis, Buffer, Const, View
+from tracejit.compiler.loopir.statement import Statement
 from tracejit.runtime import abi
 
 S, Z = local("s", I8, 1), result("z", I8, 1)

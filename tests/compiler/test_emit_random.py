@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from compiler.native import B1, F4, F8, HOST, I4, I8, Native, at, op, result, same
-from tracejit.compiler import loopinterp
-from tracejit.compiler.loops import Combine, Compute, Load, Nest, Program, Store
-from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index
-from tracejit.compiler.schedule import Target
+from tracejit.compiler.loopir import interpreter as loopinterp
+from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
+from tracejit.compiler.loopir.passes.schedule import Target
 from tracejit.core.dim import Dim, Size
 
 SIZES = (1, 2, 3, 5, 8, 17, 40)

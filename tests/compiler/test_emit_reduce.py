@@ -25,8 +25,8 @@ from compiler.native import (
     result,
     softmax_program,
 )
-from tracejit.compiler.loops import Combine, Load, Nest, Program, Size_, Store
-from tracejit.compiler.loopvalues import Acc, Axis, Const
+from tracejit.compiler.loopir.ir import Combine, Load, Nest, Program, Size_, Store
+from tracejit.compiler.loopir.operands import Acc, Axis, Const
 from tracejit.core.dim import Size
 
 # ---- reductions -----------------------------------------------------------------------------------------

@@ -28,10 +28,10 @@ from compiler.native import (
     same,
     unary_program,
 )
-from tracejit.compiler.emit import emit
-from tracejit.compiler.loops import Load, Nest, Program, Store
-from tracejit.compiler.loopvalues import Axis
-from tracejit.compiler.scalars import SCALAR_OPS
+from tracejit.compiler.codegen import emit
+from tracejit.compiler.loopir.ir import Load, Nest, Program, Store
+from tracejit.compiler.loopir.operands import Axis
+from tracejit.compiler.loopir.scalar_ops import SCALAR_OPS
 
 # ---- scalar operations ----------------------------------------------------------------------------------
 

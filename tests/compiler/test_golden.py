@@ -13,8 +13,8 @@ import tracejit as tf
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
-from tracejit.compiler.loops import Nest, walk
-from tracejit.compiler.looptext import to_text as program_text
+from tracejit.compiler.loopir.ir import Nest, walk
+from tracejit.compiler.loopir.text import to_text as program_text
 from tracejit.core.ir.graph import Graph
 from tracejit.core.ir.text import to_text
 from tracejit.core.spec import TensorSpec

@@ -14,15 +14,15 @@ import pytest
 import tracejit as tf
 from checks import modes
 from checks.levels import derived
-from tracejit.compiler.liveness import Liveness
-from tracejit.compiler.looptext import to_text as program_text
-from tracejit.compiler.lower import lower
-from tracejit.compiler.matching import Matcher
-from tracejit.compiler.order import reads_first
-from tracejit.compiler.partition import partition
-from tracejit.compiler.products import multiply_results, multiply_rows, sum_products
-from tracejit.compiler.residuals import save_residuals
-from tracejit.compiler.simplify import simplify
+from tracejit.compiler.graph.batch_matmuls import multiply_results, multiply_rows, sum_products
+from tracejit.compiler.graph.loop_cse import Matcher
+from tracejit.compiler.graph.partition import partition
+from tracejit.compiler.graph.save_residuals import save_residuals
+from tracejit.compiler.graph.simplify import simplify
+from tracejit.compiler.loopir.text import to_text as program_text
+from tracejit.compiler.lowering.liveness import Liveness
+from tracejit.compiler.lowering.lower import lower
+from tracejit.compiler.lowering.topological_order import reads_first
 from tracejit.core.ir.graph import Graph, verify
 from tracejit.core.ir.text import constants, parse, to_text
 from tracejit.core.settings import settings

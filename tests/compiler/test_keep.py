@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tracejit as tf
-from tracejit.compiler.keep import held_cost, keep_cost, repeat_cost, values_to_keep
+from tracejit.compiler.graph.rematerialize import held_cost, keep_cost, repeat_cost, values_to_keep
 from tracejit.core.ir.graph import Graph
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tracing.trace import trace

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tracejit.compiler.loopinterp import ProgramFailure, _Machine, compute, run
-from tracejit.compiler.loops import (
+from tracejit.compiler.loopir.interpreter import ProgramFailure, _Machine, compute, run
+from tracejit.compiler.loopir.ir import (
     Allocate,
     Call,
     Combine,
@@ -22,8 +22,8 @@ from tracejit.compiler.loops import (
     Store,
     While,
 )
-from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index, View
-from tracejit.compiler.loopverify import verify
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index, View
+from tracejit.compiler.loopir.verifier import verify
 from tracejit.core.dim import Dim
 
 F64, I64, BOOL = np.dtype("f8"), np.dtype("i8"), np.dtype(bool)

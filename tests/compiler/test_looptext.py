@@ -8,13 +8,13 @@ import pytest
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
-from tracejit.compiler.emit import emit
-from tracejit.compiler.loopparser import parse
-from tracejit.compiler.loops import Compute, HostCall, If, Nest, Program, Size_, Store, While
-from tracejit.compiler.looptext import to_text
-from tracejit.compiler.loopvalues import Axis, Buffer, Const, Index, View
-from tracejit.compiler.loopverify import verify
-from tracejit.compiler.lower import lower
+from tracejit.compiler.codegen import emit
+from tracejit.compiler.loopir.ir import Compute, HostCall, If, Nest, Program, Size_, Store, While
+from tracejit.compiler.loopir.operands import Axis, Buffer, Const, Index, View
+from tracejit.compiler.loopir.parser import parse
+from tracejit.compiler.loopir.text import to_text
+from tracejit.compiler.loopir.verifier import verify
+from tracejit.compiler.lowering.lower import lower
 from tracejit.core.dim import Dim, maximum
 from tracejit.core.tracing.trace import trace
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tracejit.compiler.loops import (
+from tracejit.compiler.loopir.ir import (
     Allocate,
     Call,
     Combine,
@@ -19,8 +19,8 @@ from tracejit.compiler.loops import (
     Store,
     While,
 )
-from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index, View
-from tracejit.compiler.loopverify import InvalidProgram, verify
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index, View
+from tracejit.compiler.loopir.verifier import InvalidProgram, verify
 from tracejit.core.dim import Dim
 
 F64, F32, I64, BOOL = np.dtype("f8"), np.dtype("f4"), np.dtype("i8"), np.dtype(bool)

@@ -11,9 +11,9 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from tracejit.compiler import math as vector_math
-from tracejit.compiler.llvm import compile_text
-from tracejit.compiler.math import NAMES, MathFunction, function
+from tracejit.compiler.codegen import math as vector_math
+from tracejit.compiler.codegen.llvm import compile_text
+from tracejit.compiler.codegen.math import NAMES, MathFunction, function
 from tracejit.runtime.cpu import baseline
 
 pytestmark = pytest.mark.skipif(

@@ -14,8 +14,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tracejit.compiler.llvm import compile_text
-from tracejit.compiler.matmul import kernel_text, symbol, workspace_bytes
+from tracejit.compiler.codegen.llvm import compile_text
+from tracejit.compiler.codegen.matmul import kernel_text, symbol, workspace_bytes
 from tracejit.runtime import cpu, elf, objects
 
 DTYPES = ["float32", "float64"]

@@ -6,7 +6,7 @@ import random
 import networkx as nx
 import pytest
 
-from tracejit.compiler.mincut import FlowNetwork
+from tracejit.compiler.graph.mincut import FlowNetwork
 
 
 @pytest.mark.parametrize("seed", range(40))

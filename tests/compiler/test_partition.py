@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.compiler.partition import partition
+from tracejit.compiler.graph.partition import partition
 from tracejit.core.autodiff.backprop import gradient_graph
 from tracejit.core.ir.graph import verify
 from tracejit.core.op import ops

@@ -10,18 +10,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tracejit.compiler import loopinterp
-from tracejit.compiler.dce import drop_dead
-from tracejit.compiler.fuse import fuse
-from tracejit.compiler.loopparser import parse
-from tracejit.compiler.loops import Program
-from tracejit.compiler.looptext import to_text
-from tracejit.compiler.loopverify import verify
-from tracejit.compiler.plan import plan, settle
-from tracejit.compiler.recompute import recompute
-from tracejit.compiler.rowfuse import fuse_rows
-from tracejit.compiler.schedule import Target, schedule
-from tracejit.compiler.value_numbering import number_values
+from tracejit.compiler.loopir import interpreter as loopinterp
+from tracejit.compiler.loopir.ir import Program
+from tracejit.compiler.loopir.parser import parse
+from tracejit.compiler.loopir.passes.assign_buffers import plan, settle
+from tracejit.compiler.loopir.passes.dce import drop_dead
+from tracejit.compiler.loopir.passes.fuse import fuse
+from tracejit.compiler.loopir.passes.recompute import recompute
+from tracejit.compiler.loopir.passes.row_fusion import fuse_rows
+from tracejit.compiler.loopir.passes.schedule import Target, schedule
+from tracejit.compiler.loopir.passes.value_numbering import number_values
+from tracejit.compiler.loopir.text import to_text
+from tracejit.compiler.loopir.verifier import verify
 from tracejit.core.dim import evaluate
 
 Show = Callable[[Callable[[Program], Program], str], None]

@@ -71,7 +71,7 @@ def test_every_rewrite_is_named_with_its_rule_and_the_users_line(texts: list[str
 
 
 def test_a_rule_is_shown_where_it_is_declared(texts: list[str]):
-    from tracejit.compiler import rules
+    from tracejit.compiler.graph import rules
 
     (number,) = re.findall(r"neg_neg \(tracejit/compiler/rules\.py:(\d+)\)", texts[3])
     assert '"neg_neg"' in Path(rules.__file__).read_text().splitlines()[int(number) - 1]

@@ -10,12 +10,14 @@ import pytest
 import tracejit as tf
 from checks import modes
 from checks.levels import assert_levels_agree, complete, derived
-from tracejit.compiler import pipeline, products, residuals
-from tracejit.compiler.partition import partition
-from tracejit.compiler.passes import GRAPH_PASSES, LOOP_PASSES
-from tracejit.compiler.products import multiply_rows, sum_products
-from tracejit.compiler.residuals import save_residuals
-from tracejit.compiler.simplify import simplify
+from tracejit.compiler import pipeline
+from tracejit.compiler.graph import batch_matmuls as products
+from tracejit.compiler.graph import save_residuals as residuals
+from tracejit.compiler.graph.batch_matmuls import multiply_rows, sum_products
+from tracejit.compiler.graph.partition import partition
+from tracejit.compiler.graph.passes import GRAPH_PASSES, LOOP_PASSES
+from tracejit.compiler.graph.save_residuals import save_residuals
+from tracejit.compiler.graph.simplify import simplify
 from tracejit.core.autodiff.backprop import gradient_graph
 from tracejit.core.ir.graph import Graph, verify, walk
 from tracejit.core.ir.text import to_text

@@ -9,9 +9,9 @@ import pytest
 
 import tracejit as tf
 from checks.modes import differing, eager, grid
-from tracejit.compiler import rules
-from tracejit.compiler.rules import RULES, Rule, by_root
-from tracejit.compiler.simplify import Rewriter, simplify
+from tracejit.compiler.graph import rules
+from tracejit.compiler.graph.rules import RULES, Rule, by_root
+from tracejit.compiler.graph.simplify import Rewriter, simplify
 from tracejit.core.ir.graph import Graph, verify
 from tracejit.core.op import OPS, ops
 from tracejit.core.spec import TensorSpec

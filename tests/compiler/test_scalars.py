@@ -7,11 +7,11 @@ import inspect
 import numpy as np
 import pytest
 
-from tracejit.compiler import math
-from tracejit.compiler.emit import arithmetic, scalars
-from tracejit.compiler.loopinterp import compute
-from tracejit.compiler.math.definition import WRITERS
-from tracejit.compiler.scalars import ELEMENTARY, SCALAR_OPS, ScalarOp
+from tracejit.compiler.codegen import math
+from tracejit.compiler.codegen.math.definition import WRITERS
+from tracejit.compiler.codegen.writing import arithmetic, scalars
+from tracejit.compiler.loopir.interpreter import compute
+from tracejit.compiler.loopir.scalar_ops import ELEMENTARY, SCALAR_OPS, ScalarOp
 from tracejit.core.op import OPS
 from tracejit.ops.lowering import Scalar
 

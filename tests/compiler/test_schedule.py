@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.compiler.loops import Combine, Compute, If, Load, Nest, Program, Store
-from tracejit.compiler.loopvalues import Acc, Axis, Buffer, Const, Index
-from tracejit.compiler.schedule import Schedule, Target, plan, schedule
+from tracejit.compiler.loopir.ir import Combine, Compute, If, Load, Nest, Program, Store
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
+from tracejit.compiler.loopir.passes.schedule import Schedule, Target, plan, schedule
 from tracejit.core.dim import Dim, Size
 
 F8, F4, I8 = np.dtype("f8"), np.dtype("f4"), np.dtype("i8")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tracejit.compiler.loopvalues import Buffer
-from tracejit.compiler.views import View, row_major
+from tracejit.compiler.loopir.operands import Buffer
+from tracejit.compiler.lowering.views import View, row_major
 
 SHAPE = (4, 6, 5)
 ARRAY = np.arange(120.0).reshape(SHAPE)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.compiler.partition import partition
+from tracejit.compiler.graph.partition import partition
 from tracejit.core.errors import TracejitError
 from tracejit.core.ir.graph import walk
 
@@ -107,7 +107,7 @@ def test_in_one_program_the_backward_computes_again():
         return tf.reduce_sum(tf.sin(tf.matmul(x, x)))
 
     def products(g: Any) -> int:
-        from tracejit.compiler.simplify import simplify
+        from tracejit.compiler.graph.simplify import simplify
 
         graph = simplify(tf.function(tf.value_and_grad(g)).graph(np.ones((20, 20))))
         return sum(n.op.name == "matmul" for _, n in walk(graph))

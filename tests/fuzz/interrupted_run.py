@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 import tracejit as tf
-from tracejit.compiler import cache, llvm
+from tracejit.compiler import cache
+from tracejit.compiler.codegen import llvm
 from tracejit.core import dim
 from tracejit.core.settings import configure
 from tracejit.core.tracing.dispatch import state

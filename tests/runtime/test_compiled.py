@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from tracejit.compiler import llvm
+from tracejit.compiler.codegen import llvm
 from tracejit.core.dim import Dim
 from tracejit.runtime import diskcache
 from tracejit.runtime.compiled import CompiledObject

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tracejit.compiler import llvm
+from tracejit.compiler.codegen import llvm
 from tracejit.runtime import cpu
 
 TEXT = "define double @f(double %x, double %y) nounwind { %z = fadd double %x, %y\n ret double %z }"
@@ -46,7 +46,7 @@ def test_unknown_names_never_reach_llvm() -> None:
 def test_runtime_loads_without_llvm() -> None:
     code = (
         "import sys, tracejit.runtime.executable, tracejit.runtime.objects, tracejit.runtime.diskcache\n"
-        "import tracejit.compiler.llvm\n"
+        "import tracejit.compiler.codegen.llvm\n"
         "assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from tracejit.compiler import llvm
+from tracejit.compiler.codegen import llvm
 from tracejit.core.dim import Dim
 from tracejit.runtime import abi, objects
 from tracejit.runtime.executable import Executable

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from tracejit.compiler import llvm
+from tracejit.compiler.codegen import llvm
 from tracejit.core.dim import Dim
 from tracejit.runtime import abi, objects
 from tracejit.runtime.executable import Executable

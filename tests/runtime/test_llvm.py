@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import tracejit
-from tracejit.compiler import llvm
-from tracejit.compiler.llvm import CodegenError
+from tracejit.compiler.codegen import llvm
+from tracejit.compiler.codegen.llvm import CodegenError
 from tracejit.runtime import objects
 
 FLAGS = '"no-builtins" nounwind'

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from tracejit.compiler import llvm
+from tracejit.compiler.codegen import llvm
 from tracejit.runtime import cpu, elf, objects, relocations
 from tracejit.runtime.elf import ObjectError
 

@@ -27,7 +27,8 @@ from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
 from ..runtime.signature import Signature
-from . import hostcalls, llvm, matmul, pipeline, report
+from . import hostcalls, pipeline, report
+from .codegen import llvm, matmul
 
 FORMAT = "1"
 MAX_OBJECTS = 4096

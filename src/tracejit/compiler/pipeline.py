@@ -20,22 +20,22 @@ from ..core.ir.graph import Graph, verify
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature
-from . import llvm, report
-from .dce import drop_dead
-from .emit import Emitted, emit
-from .emit.poll import quick
-from .fuse import fuse
-from .loops import Allocate, Grow, HostCall, Nest, Program, While, walk
-from .looptext import to_text as program_text
-from .loopverify import verify as verify_program
-from .lower import entry_atoms, lower
-from .passes import GRAPH_PASSES
-from .plan import plan, settle
-from .recompute import recompute
-from .rowfuse import fuse_rows
-from .schedule import Target, schedule
-from .statement import Statement
-from .value_numbering import number_values
+from . import report
+from .codegen import Emitted, emit, llvm
+from .codegen.poll import quick
+from .graph.passes import GRAPH_PASSES
+from .loopir.ir import Allocate, Grow, HostCall, Nest, Program, While, walk
+from .loopir.passes.assign_buffers import plan, settle
+from .loopir.passes.dce import drop_dead
+from .loopir.passes.fuse import fuse
+from .loopir.passes.recompute import recompute
+from .loopir.passes.row_fusion import fuse_rows
+from .loopir.passes.schedule import Target, schedule
+from .loopir.passes.value_numbering import number_values
+from .loopir.statement import Statement
+from .loopir.text import to_text as program_text
+from .loopir.verifier import verify as verify_program
+from .lowering.lower import entry_atoms, lower
 
 ProgramPass = Callable[[Program], Program]
 

@@ -33,7 +33,7 @@ def executable(graph: Graph) -> Executable:
 
 def split(graph: Graph) -> Any:
     """The graph and its gradient as a forward that keeps values and a backward that reads them."""
-    return importlib.import_module("tracejit.compiler.partition").partition(graph)
+    return importlib.import_module("tracejit.compiler.graph.partition").partition(graph)
 
 
 runner[0] = executable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.op import ops
-from .arrays import gather, index, shape  # noqa: F401  (they declare what is named here)
-from .elementwise import compare  # noqa: F401
+from .arrays import gather, index, shape
+from .elementwise import compare
 
 for _moves in (
     ops.slice,

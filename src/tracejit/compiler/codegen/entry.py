@@ -1,0 +1,179 @@
+"""The entry: it finds memory and sizes, holds what groups of statements hand on, and gives results back.
+
+Buffers whose memory can move have a cell here; whatever is left on the heap is released on the one way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...runtime import abi
+from ..ir_text import function, kind_of, memory_kind
+from ..loopir.ir import Allocate, Grow, Program, walk
+from ..loopir.operands import Buffer, Name
+from . import memory
+from .footprint import Footprint
+from .writing import context
+from .writing.kernel import Kernel, Module
+from .writing.scopes import Value, integer
+
+
+class Entry:
+    """The entry of a program.
+
+    Attributes
+    ----------
+    k : Kernel
+        Its function; scalars and atoms in its tables are those that groups handed over.
+    common : set of Buffer
+        Local buffers that several groups use.
+    needed : list of set
+        The scalars that groups behind each one use.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        module: Module,
+        writers: Mapping[type, Callable[[Kernel, Any], None]],
+        prints: Sequence[Footprint],
+    ):
+        self.program, self.k = program, Kernel(module, writers)
+        self.homes: dict[Buffer, Value] = {}
+        self.moved = {b for p in prints for b in p.moved if b.kind != "local"}
+        self.allocated = {s.buffer for s in walk(program.body) if isinstance(s, (Allocate, Grow))}
+        self.mentions: dict[Buffer, int] = {}
+        for p in prints:
+            for b in p.buffers:
+                self.mentions[b] = self.mentions.get(b, 0) + 1
+        self.common = {b for b, count in self.mentions.items() if count > 1 and b.kind == "local"}
+        self.needed = behind(prints)
+        self.workspace: Value | None = None
+
+    def open(self) -> None:
+        self.k.status = "%status"
+        self.k.w.entry.append("  %status = alloca i32, align 4")
+        self.find_sizes()
+        self.find_memory()
+
+    def close(self) -> str:
+        """The function's text."""
+        self.hand_over()
+        self.k.w.do("store i32 0, ptr %status, align 4")
+        self.k.w.branch("exit")
+        self.write_exit()
+        return function(f"{context.entry_head(self.program.name)} #1", self.k.w)
+
+    # -- what the entry finds --
+
+    def find_sizes(self) -> None:
+        k = self.k
+        for p, atom in enumerate(self.program.atoms):
+            k.atoms[atom] = k.w.here("i64", 1, f"load i64, ptr {self.dim(p)}, align 8")
+
+    def dim(self, p: int) -> str:
+        return self.k.w.put("ptr", 1, f"getelementptr i64, ptr {context.DIMS}, i64 {p}").text
+
+    def find_memory(self) -> None:
+        """Pointers of all buffers that groups mention; cells for those whose memory can move."""
+        for b in self.program.buffers:
+            if b in self.mentions and (b.kind != "local" or b in self.common):
+                self.find(b)
+
+    def find(self, b: Buffer) -> None:
+        k = self.k
+        if b not in self.moved:
+            if (
+                b.kind != "temp"
+            ):  # these are found when a group asks for them: most take them from one pointer
+                k.pointers[b] = self.locate(b)
+            return
+        where = None if self.on_heap(b) else self.locate(b)
+        if where is not None and b.kind == "output":
+            self.homes[b] = where
+        cell = k.cells[b] = k.w.slot("ptr")
+        k.w.do(f"store ptr {'null' if where is None else where.text}, ptr {cell}, align 8")
+        if self.on_heap(b):
+            room = k.rooms[b] = k.w.slot("i64")
+            k.w.do(f"store i64 -1, ptr {room}, align 8")
+
+    def pointer(self, b: Buffer) -> Value:
+        """Where a buffer that does not move starts."""
+        if b not in self.k.pointers:
+            self.k.pointers[b] = self.locate(b)
+        return self.k.pointers[b]
+
+    def base(self) -> Value:
+        """Where the workspace starts."""
+        if self.workspace is None:
+            self.workspace = context.field(self.k, "ptr", "workspace")
+        return self.workspace
+
+    def on_heap(self, b: Buffer) -> bool:
+        return b.kind == "heap" or b in self.allocated
+
+    def locate(self, b: Buffer) -> Value:
+        k = self.k
+        if b.kind == "local":
+            assert isinstance(b.size, int)
+            return k.w.bound(k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1)), "ptr")
+        if b.kind == "temp":
+            base, offset = self.base(), k.size(b.offset)
+            return k.w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {offset.text}", base, offset)
+        table, place = context.BUFFERS, b.slot
+        if b.kind == "constant":
+            table = context.field(k, "ptr", "constants").text
+        elif b.kind == "output":
+            place = self.place_of_output(place)
+        where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table}, i64 {place}")
+        return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
+
+    def place_of_output(self, slot: int) -> int:
+        inputs = 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
+        return abi.place_of_output(inputs, slot)
+
+    def work(self) -> Value:
+        """Workspace behind that of the program."""
+        w, base, size = self.k.w, self.base(), self.k.size(self.program.workspace)
+        last = w.add(size, integer(abi.WORKSPACE_ALIGN - 1))
+        end = w.put("i64", 1, f"and i64 {last.text}, {-abi.WORKSPACE_ALIGN}", last)
+        return w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {end.text}", base, end)
+
+    # -- what the entry gives back --
+
+    def hand_over(self) -> None:
+        """Sizes that loops bound, and pointers of outputs that were allocated here."""
+        k = self.k
+        for p, atom in enumerate(self.program.bound):
+            dim = self.dim(abi.place_of_bound(len(self.program.atoms), p))
+            k.w.do(f"store i64 {k.atoms[atom].text}, ptr {dim}, align 8")
+        if self.homes:
+            memory.bring_home(k, self.homes)
+        for b in k.cells:
+            if self.on_heap(b) and b.slot >= 0:
+                pointer = k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
+                place = self.place_of_output(b.slot)
+                where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {context.BUFFERS}, i64 {place}")
+                k.w.do(f"store ptr {pointer.text}, ptr {where.text}, align 8")
+                k.w.do(f"store ptr null, ptr {k.cells[b]}, align 8")
+
+    def write_exit(self) -> None:
+        """The one way out: what is still on the heap is released."""
+        k = self.k
+        k.w.label("exit")
+        for b in k.cells:
+            if self.on_heap(b):
+                memory.release(k, b, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8"))
+        status = k.w.here("i32", 1, "load i32, ptr %status, align 4")
+        k.w.do(f"ret i32 {status.text}")
+
+
+def behind(prints: Sequence[Footprint]) -> list[set[Name]]:
+    """The scalars used behind each group."""
+    later: set[Name] = set()
+    found: list[set[Name]] = []
+    for p in reversed(prints):
+        found.append(set(later))
+        later.update(p.uses)
+    return found[::-1]

@@ -1,0 +1,81 @@
+"""The vector math library: elementary functions as LLVM IR text, for any width, accurate to a few units in
+the last place and free of libm. It knows numbers and instructions; it knows neither graphs, nor kernels, nor
+how text becomes machine code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from . import error_function, exponential, hyperbolic, inverse, logarithm, power, trigonometric
+from .definition import CALLED, INLINED, WRITERS, MathFunction, define
+from .writer import Builder
+
+__all__ = ["NAMES", "MathFunction", "function"]
+
+NAMES: frozenset[str] = frozenset(WRITERS)
+"""Names `function` accepts."""
+
+
+def function(
+    name: str,
+    dtype: np.dtype | type | str,
+    width: int,
+    fma: bool = True,
+    *,
+    inline: bool = False,
+    avx512: bool = False,
+) -> MathFunction:
+    """One elementary function for vectors of `width` lanes.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`; ``pow`` and ``atan2`` take two operands, the others one.
+    dtype : dtype-like
+        float32 or float64.
+    width : int
+        Lanes, a power of two; 1 gives a scalar function.  LLVM splits what is wider than a register.
+    fma : bool
+        Whether the target has fused multiply-add.  Without it no ``llvm.fma`` is written, since that would
+        become a call to libm.
+    inline : bool
+        Ask LLVM to inline every call instead of keeping the function whole.
+    avx512 : bool
+        Whether the target has AVX-512: shorter code for vectors of whole registers, the same contract.
+
+    Returns
+    -------
+    MathFunction
+        Its text, with what must stand beside it.  Equal arguments return the same object.
+
+    Raises
+    ------
+    KeyError
+        If `name` is not in `NAMES`.
+    TypeError
+        If `dtype` is neither float32 nor float64.
+
+    Examples
+    --------
+    >>> f = function("exp", "float64", 8)
+    >>> f.symbol
+    '@tj_exp_v8f64'
+    """
+    return _function(name, np.dtype(dtype).char, width, bool(fma), bool(inline), bool(avx512))
+
+
+@cache
+def _function(name: str, kind: str, width: int, fma: bool, inline: bool, avx512: bool) -> MathFunction:
+    if kind not in ("f", "d"):
+        raise TypeError(f"{name}: no vector function for {np.dtype(kind)}, only for float32 and float64")
+    if name not in NAMES:
+        raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
+    b = Builder("double" if kind == "d" else "float", width, fma, avx512)
+    write = WRITERS[name]
+    parameters = tuple(f"%a{i}" for i in range(write.__code__.co_argcount - 1))
+    result = write(b, *parameters)
+    symbol = f"@tj_{name}_{b.suffix}{b.variant}" + ("_inline" if inline else "")
+    return define(b, symbol, parameters, result, INLINED if inline else CALLED)

@@ -1,0 +1,162 @@
+"""Remainders of huge angles by Payne and Hanek's method, in scalar integer arithmetic. Vector functions reach
+it through a branch that is almost never taken, so it is written to be small, not fast. It knows nothing of
+what is computed from the remainder.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from . import coefficients as table
+from .definition import SMALL, MathFunction, define
+from .writer import Builder
+
+_BITS = 1280
+_BYTES = 176
+_TABLE = "@tj_two_over_pi"
+
+
+def _table_text() -> str:
+    """The bits of 2/pi as one little-endian integer, zeros above: a window is an unaligned load."""
+    data = table.TWO_OVER_PI.to_bytes(_BITS // 8, "little").ljust(_BYTES, b"\0")
+    text = "".join(f"\\{byte:02X}" for byte in data)
+    return f'{_TABLE} = internal constant [{_BYTES} x i8] c"{text}", align 16'
+
+
+_REMAINDER = f"""
+  %bits = bitcast double %x to i64
+  %field = lshr i64 %bits, 52
+  %biased = and i64 %field, 2047
+  %fraction = and i64 %bits, 4503599627370495
+  %m = or i64 %fraction, 4503599627370496
+  %needed = sub i64 {1090 + 1075}, %biased
+  %padded = add i64 %needed, 7
+  %position = and i64 %padded, -8
+  %spare = sub i64 %position, %needed
+  %shifted = shl i64 %m, %spare
+  %byte = lshr i64 %position, 3
+  %p0 = getelementptr inbounds i8, ptr {_TABLE}, i64 %byte
+  %p1 = getelementptr inbounds i8, ptr %p0, i64 8
+  %p2 = getelementptr inbounds i8, ptr %p0, i64 16
+  %w0 = load i64, ptr %p0, align 1
+  %w1 = load i64, ptr %p1, align 1
+  %w2 = load i64, ptr %p2, align 1
+  %m.wide = zext i64 %shifted to i128
+  %w0.wide = zext i64 %w0 to i128
+  %w1.wide = zext i64 %w1 to i128
+  %product0 = mul i128 %w0.wide, %m.wide
+  %product1 = mul i128 %w1.wide, %m.wide
+  %product2 = mul i64 %w2, %shifted
+  %carry = lshr i128 %product0, 64
+  %middle = add i128 %carry, %product1
+  %turns.low = trunc i128 %middle to i64
+  %middle.up = lshr i128 %middle, 64
+  %middle.high = trunc i128 %middle.up to i64
+  %turns.all = add i64 %middle.high, %product2
+  %turns = sub i64 %turns.all, %offset
+  %rest = call i64 @llvm.fshl.i64(i64 %turns, i64 %turns.low, i64 %shift)
+  %rest.low = shl i64 %turns.low, %shift
+  %sign = ashr i64 %rest, 63
+  %keep = sub i64 64, %shift
+  %floor = lshr i64 %turns, %keep
+  %multiple = sub i64 %floor, %sign
+  %distance = xor i64 %rest, %sign
+  %distance.low = xor i64 %rest.low, %sign
+  %zeros = call i64 @llvm.ctlz.i64(i64 %distance, i1 false)
+  %normal = call i64 @llvm.fshl.i64(i64 %distance, i64 %distance.low, i64 %zeros)
+  %normal.low = shl i64 %distance.low, %zeros
+  %first.int = lshr i64 %normal, 11
+  %join = call i64 @llvm.fshl.i64(i64 %normal, i64 %normal.low, i64 42)
+  %second.int = and i64 %join, 9007199254740991
+  %first = sitofp i64 %first.int to double
+  %second = sitofp i64 %second.int to double
+  %exponent = sub i64 {1023 - 53}, %zeros
+  %exponent.bits = shl i64 %exponent, 52
+  %sign.bit = and i64 %sign, -9223372036854775808
+  %unit.bits = or i64 %exponent.bits, %sign.bit
+  %unit = bitcast i64 %unit.bits to double"""
+
+
+def _triple(b: Builder) -> str:
+    """Type of (remainder, its rounding error, multiple)."""
+    return f"{{ {b.type}, {b.type}, {b.integer_type} }}"
+
+
+@cache
+def _remainder(fma: bool) -> MathFunction:
+    """Remainder, error and multiple of a huge positive finite angle, of (x, offset, shift, period).
+
+    Of ``x 2/pi`` modulo 4 it forms 128 bits: 53 bits of mantissa times the 192 bits of 2/pi that start where
+    whole multiples of four end. `offset` is subtracted from the upper 64; the period in them is
+    ``pi / 2**(shift - 1)``, and `period` is that over pi. Good for any x of at least 2**-60.
+    """
+    b = Builder("double", 1, fma)
+    b.w.lines.extend(_REMAINDER.strip("\n").split("\n"))
+    b.w.declare("i64", "@llvm.ctlz.i64", "i64", "i1")
+    b.w.declare("i64", "@llvm.fshl.i64", "i64", "i64", "i64")
+    b.globals.append(_table_text())
+    pi_high, pi_low = table.PI_PARTS[:2]
+    product, error = b.two_product("%first", pi_high)
+    error = b.fma("%first", pi_low, b.fma(b.mul("%second", 2.0**-53), pi_high, error))
+    unit = b.mul("%unit", "%period")
+    r, t = (b.mul(part, unit) for part in b.fast_two_sum(product, error))
+    kind = _triple(b)
+    result = b.emit(f"insertvalue {kind} poison, double {r}, 0")
+    result = b.emit(f"insertvalue {kind} {result}, double {t}, 1")
+    result = b.emit(f"insertvalue {kind} {result}, i64 %multiple, 2")
+    parameters = "double %x, i64 %offset, i64 %shift, double %period"
+    return define(b, f"@tj_remainder_f64{b.variant}", parameters, result, SMALL, kind)
+
+
+@cache
+def _remainders(width: int, fma: bool) -> MathFunction:
+    """`_remainder` of every lane: a loop, for vectors."""
+    b = Builder("double", width, fma)
+    one = _remainder(fma)
+    b.needs.append(one)
+    kind, single = _triple(b), _triple(Builder("double", 1))
+    fields = (("r", b.type, "double"), ("t", b.type, "double"), ("n", b.integer_type, "i64"))
+    b.w.lines += ["  br label %lane", "lane:", "  %i = phi i32 [ 0, %entry ], [ %i.next, %lane ]"]
+    b.w.lines += [f"  %{f} = phi {whole} [ poison, %entry ], [ %{f}.next, %lane ]" for f, whole, _ in fields]
+    b.w.lines += [
+        f"  %element = extractelement {b.type} %x, i32 %i",
+        f"  %all = call {single} {one.symbol}(double %element, i64 %offset, i64 %shift, double %period)",
+    ]
+    for k, (f, whole, part) in enumerate(fields):
+        b.w.lines.append(f"  %{f}.one = extractvalue {single} %all, {k}")
+        b.w.lines.append(f"  %{f}.next = insertelement {whole} %{f}, {part} %{f}.one, i32 %i")
+    b.w.lines += [
+        "  %i.next = add nuw nsw i32 %i, 1",
+        f"  %end = icmp eq i32 %i.next, {width}",
+        "  br i1 %end, label %done, label %lane",
+        "done:",
+    ]
+    result = "poison"
+    for k, (f, whole, _) in enumerate(fields):
+        result = b.emit(f"insertvalue {kind} {result}, {whole} %{f}.next, {k}")
+    parameters = f"{b.type} %x, i64 %offset, i64 %shift, double %period"
+    return define(b, f"@tj_remainders_{b.suffix}{b.variant}", parameters, result, SMALL, kind)
+
+
+def replace_large(
+    b: Builder, x: str, values: tuple[str, str, str], limit: float, period: int, half: bool
+) -> list[str]:
+    """Remainder, its error and multiple, `values`, made anew in lanes where the double x is beyond `limit`.
+
+    The period is ``pi / period``; with `half`, multiples count from half a period on. x is not negative.
+    """
+    r, t, n = values
+    large = b.compare("ogt", x, limit)
+
+    def anew() -> tuple[str, str, str]:
+        function = _remainders(b.width, b.has_fma) if b.width > 1 else _remainder(b.has_fma)
+        b.needs.append(function)
+        angle, kind = b.select(large, x, limit), _triple(b)
+        offset, shift = (1 << 62 if half else 0), (1 if period == 1 else 2)
+        operands = f"{b.type} {angle}, i64 {offset}, i64 {shift}, double {1 / period}"
+        result = b.emit(f"call {kind} {function.symbol}({operands})")
+        remainder, error, multiple = (b.emit(f"extractvalue {kind} {result}, {k}") for k in range(3))
+        return b.select(b.compare("oeq", x, math.inf), math.nan, remainder), error, multiple
+
+    return b.if_any(large, [(b.type, r), (b.type, t), (b.integer_type, n)], anew)

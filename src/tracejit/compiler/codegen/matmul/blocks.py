@@ -1,0 +1,101 @@
+"""The product in cache blocks: any sizes, any strides, packed operands where the caller asks for them.
+
+Blocks of the depth are also what keeps rounding small: each is summed by itself before it is added to the
+result. Strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from .counted_loops import Signature, Writer
+from .geometry import Geometry
+from .packing import PACK
+from .tile import SWEEP
+
+BLOCKS = Signature(
+    "blocks",
+    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, "
+    "ptr %c, i64 %c_row, i64 %accumulate, ptr %work, i1 %pack_b, i1 %pack_a",
+)
+
+
+def block_functions(g: Geometry) -> str:
+    """The product in blocks of columns, depth and rows, packing what the flags ask for."""
+    w = Writer(BLOCKS)
+    n_step = w.select("%pack_b", g.block_columns, "%n")
+    k_step = w.select(w.either("%pack_b", "%pack_a"), g.block_depth, "%k")
+    m_step = w.select("%pack_a", g.block_rows, 4 * g.block_rows)
+    depth_step = _even_depth(w, g)
+    with w.loop("%n", n_step) as across:
+        n = w.minimum(w.subtract("%n", across.index), n_step)
+        b_columns = w.offset("%b", w.multiply("%b_col", across.index))
+        c_columns = w.offset("%c", w.multiply(across.index, g.size))
+        with w.loop("%k", k_step) as inward:
+            k = w.minimum(w.subtract("%k", inward.index), k_step)
+            b_block = w.offset(b_columns, w.multiply("%b_row", inward.index))
+            again = w.let(f"or i64 {inward.index}, %accumulate")
+            a_columns = w.offset("%a", w.multiply("%a_col", inward.index))
+            right = _right_block(w, g, k, n, b_block)
+            with w.loop("%m", m_step) as down:
+                m = w.minimum(w.subtract("%m", down.index), m_step)
+                a_block = w.offset(a_columns, w.multiply("%a_row", down.index))
+                c_block = w.offset(c_columns, w.multiply("%c_row", down.index))
+                _sum_depth(w, g, (m, n, k, depth_step), a_block, right, c_block, again)
+    return w.text()
+
+
+def _sum_depth(
+    w: Writer,
+    g: Geometry,
+    sizes: tuple[str, str, str, str],
+    a: str,
+    right: tuple[str, str, str],
+    c: str,
+    accumulate: str,
+) -> None:
+    """Write the products of one block of the result; it stays in the second cache while they are added up."""
+    (m, n, k, step), (b, b_row, b_panel) = sizes, right
+    with w.loop(k, step, ("ptr", a), ("ptr", b)) as inward:
+        a, b = inward.carried
+        depth = w.minimum(w.subtract(k, inward.index), step)
+        again = w.let(f"or i64 {inward.index}, {accumulate}")
+        left = _left_block(w, g, m, depth, a)
+        w.call(SWEEP, m, n, depth, *left, b, b_row, b_panel, c, "%c_row", again)
+        inward.following += [w.offset(a, w.multiply("%a_col", step)), w.offset(b, w.multiply(b_row, step))]
+
+
+def _left_block(w: Writer, g: Geometry, rows: str, depth: str, block: str) -> tuple[str, str, str]:
+    """Pack a block of the left operand if asked; return its pointer and strides."""
+    packed = w.offset("%work", g.right_bytes)
+    with w.when("%pack_a"):
+        w.call(PACK, rows, depth, block, "%a_row", "%a_col", packed, g.left_stride)
+    return (
+        w.select("%pack_a", packed, block, "ptr"),
+        w.select("%pack_a", g.left_stride, "%a_row"),
+        w.select("%pack_a", g.size, "%a_col"),
+    )
+
+
+def _even_depth(w: Writer, g: Geometry) -> str:
+    """The depth summed at once: few, about equal parts, and whole vectors for the transposing copies."""
+    with w.replacing(w.compare("sgt", "%k", g.depth), ["i64"], ["%k"]) as step:
+        blocks = w.let(f"udiv i64 {w.add('%k', g.depth - 1)}, {g.depth}")
+        even = w.let(f"udiv i64 {w.add(w.add('%k', blocks), -1)}, {blocks}")
+        step.append(w.let(f"and i64 {w.add(even, g.lanes - 1)}, {-g.lanes}"))
+    return step[0]
+
+
+def _right_block(w: Writer, g: Geometry, depth: str, columns: str, block: str) -> tuple[str, str, str]:
+    """Pack a block of the right operand if asked; return its pointer, row stride and panel stride."""
+    packed_panel = w.multiply(depth, g.panel_bytes)
+    panels = w.select("%pack_b", columns, 0)
+    panel_step = w.multiply("%b_col", g.panel)
+    with w.loop(panels, g.panel, ("ptr", block), ("ptr", "%work")) as panel:
+        source, target = panel.carried
+        width = w.minimum(w.subtract(panels, panel.index), g.panel)
+        w.call(PACK, depth, width, source, "%b_row", "%b_col", target, g.panel_bytes)
+        panel.following += [w.offset(source, panel_step), w.offset(target, packed_panel)]
+    return (
+        w.select("%pack_b", "%work", block, "ptr"),
+        w.select("%pack_b", g.panel_bytes, "%b_row"),
+        w.select("%pack_b", packed_panel, g.panel_bytes),
+    )

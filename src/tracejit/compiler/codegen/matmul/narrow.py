@@ -1,0 +1,105 @@
+"""Products with a narrow result: as many columns as a part of a vector, where ordinary tiles waste lanes.
+
+Two ways out, by the layout of the left operand. Adjacent depth: dot products, lanes along the depth.
+Adjacent rows: the transposed product, lanes along the rows, then transpose the small result.
+"""
+
+from __future__ import annotations
+
+from .blocks import BLOCKS
+from .counted_loops import Signature, Writer
+from .dot_tile import DOT_TILES, dot_tile_functions
+from .geometry import Geometry
+from .packing import PACK, TRANSPOSE
+from .tile import SWEEP
+
+DOT_CASE = Signature(
+    "dot_case",
+    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, ptr %b, i64 %b_row, i64 %b_col, ptr %c, i64 %c_row, "
+    "i64 %accumulate, ptr %work",
+)
+TURNED_CASE = Signature(
+    "turned_case",
+    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, ptr %c, i64 %c_row, "
+    "i64 %accumulate, ptr %work",
+)
+
+# Fewest columns that ordinary tiles handle well whatever their number.
+NARROW = 16
+_TURNED_ROWS = 1024
+
+# Depth summed before it is added to the result: bounded for the sake of rounding, and copies must stay in the
+# first cache.
+_DENSE_BYTES = 8192
+_COPIED_BYTES = 2048
+
+
+def narrow_functions(g: Geometry) -> str:
+    """The two special products and what only they call."""
+    return dot_tile_functions(g) + _dot_case(g) + _turned_case(g)
+
+
+def _dot_case(g: Geometry) -> str:
+    """The product for adjacent depth in A; columns of B are copied to the workspace unless they have it too.
+
+    The last part of the depth, less than a vector, goes the ordinary way: masked loads in the dot products
+    would cost more.
+    """
+    w = Writer(DOT_CASE)
+    dense = w.compare("eq", "%b_row", g.size)
+    step = w.select(dense, _DENSE_BYTES // g.size, _COPIED_BYTES // g.size)
+    stride = _COPIED_BYTES + 64
+    whole = w.let(f"and i64 %k, {-g.lanes}")
+    with w.loop(whole, step) as inward:
+        depth = w.minimum(w.subtract(whole, inward.index), step)
+        again = w.let(f"or i64 {inward.index}, %accumulate")
+        a = w.offset("%a", w.multiply(inward.index, g.size))
+        b = w.offset("%b", w.multiply(inward.index, "%b_row"))
+        with w.when(w.negate(dense)):
+            w.call(PACK, "%n", depth, b, "%b_col", "%b_row", "%work", stride)
+        columns = w.select(dense, b, "%work", "ptr")
+        b_col = w.select(dense, "%b_col", stride)
+        w.call(DOT_TILES, "%m", "%n", depth, a, "%a_row", columns, b_col, "%c", "%c_row", again)
+    rest = w.subtract("%k", whole)
+    with w.when(w.compare("ne", rest, 0)):
+        again = w.let(f"or i64 {whole}, %accumulate")
+        a = w.offset("%a", w.multiply(whole, g.size))
+        b = w.offset("%b", w.multiply(whole, "%b_row"))
+        scattered = w.compare("ne", "%b_col", g.size)
+        operands = a, "%a_row", g.size, b, "%b_row", "%b_col"
+        w.call(BLOCKS, "%m", "%n", rest, *operands, "%c", "%c_row", again, "%work", scattered, "false")
+    return w.text()
+
+
+def _turned_case(g: Geometry) -> str:
+    """The product for adjacent rows in A, as ``C.T = B.T @ A.T`` with the small ``C.T`` in the workspace."""
+    w = Writer(TURNED_CASE)
+    stride = _TURNED_ROWS * g.size + 64
+    with w.loop("%m", _TURNED_ROWS) as down:
+        rows = w.minimum(w.subtract("%m", down.index), _TURNED_ROWS)
+        a_rows = w.offset("%a", w.multiply(down.index, g.size))
+        c = w.offset("%c", w.multiply(down.index, "%c_row"))
+        with w.when(w.compare("ne", "%accumulate", 0)):
+            w.call(TRANSPOSE, rows, "%n", c, "%c_row", "%work", stride)
+        with w.loop("%k", g.depth) as inward:
+            depth = w.minimum(w.subtract("%k", inward.index), g.depth)
+            again = w.let(f"or i64 {inward.index}, %accumulate")
+            a = w.offset(a_rows, w.multiply(inward.index, "%a_col"))
+            b = w.offset("%b", w.multiply(inward.index, "%b_row"))
+            w.call(
+                SWEEP,
+                "%n",
+                rows,
+                depth,
+                b,
+                "%b_col",
+                "%b_row",
+                a,
+                "%a_col",
+                g.panel_bytes,
+                "%work",
+                stride,
+                again,
+            )
+        w.call(TRANSPOSE, "%n", rows, "%work", stride, c, "%c_row")
+    return w.text()

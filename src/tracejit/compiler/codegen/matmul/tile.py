@@ -1,0 +1,160 @@
+"""Register tiles: a few rows times one or two vectors of columns, summed over the depth in registers.
+
+The left operand is read one element at a time with any strides, which is why a transposed left operand
+needs no packing; the right operand is read as vectors, so its columns must be adjacent. All strides here
+are in bytes.
+"""
+
+from __future__ import annotations
+
+from .counted_loops import Signature, Writer
+from .geometry import Geometry
+from .vectors import broadcast, load, load_scalar, multiply_add, prefix_mask, store
+
+# One pointer serves this many neighbouring rows: x86 addresses are base + index * {1, 2, 4, 8}.
+_ROWS_PER_POINTER = 3
+
+
+def strip(pieces: tuple[int, ...]) -> Signature:
+    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``; the columns fit the pieces."""
+    return Signature(
+        f"strip_{sum(pieces)}",
+        "i64 %rows, i64 %columns, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, "
+        "ptr %c, i64 %c_row, i64 %accumulate",
+    )
+
+
+SWEEP = Signature(
+    "sweep",
+    "i64 %m, i64 %n, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_panel, "
+    "ptr %c, i64 %c_row, i64 %accumulate",
+)
+
+
+def tile_functions(g: Geometry) -> str:
+    """The product of one block of the operands, and a function for each width of a strip of columns."""
+    return "".join(_strip(g, pieces) for pieces in g.widths) + _sweep(g)
+
+
+def _sweep(g: Geometry) -> str:
+    """``C (+)= A @ B`` by strips: one strip of B stays in the first cache while A streams by.
+
+    `b_panel` is the distance from one strip of B to the next.
+    """
+    w = Writer(SWEEP)
+    narrow, wide = g.widths[-1][0], g.panel
+    with w.loop("%n", wide, ("ptr", "%b"), ("ptr", "%c")) as across:
+        b, c = across.carried
+        columns = w.minimum(w.subtract("%n", across.index), wide)
+        # Little more than one vector is cheaper as two strips than as a wide one with idle lanes.
+        whole = w.compare("sgt", columns, g.lanes + narrow % g.lanes)
+        rest = w.select(whole, 0, columns)
+        with w.when(whole):
+            _call_strip(w, g.widths[0], columns, b, c)
+        with w.when(w.compare("sgt", rest, narrow % g.lanes)):
+            _call_strip(w, g.widths[1], w.minimum(rest, g.lanes), b, c)
+        if narrow < g.lanes:
+            _narrow_rest(w, g, rest, b, c)
+        across.following += [w.offset(b, "%b_panel"), w.offset(c, g.panel_bytes)]
+    return w.text()
+
+
+def _narrow_rest(w: Writer, g: Geometry, columns: str, b: str, c: str) -> None:
+    """Write the narrow strip: all of the columns, or those after one vector."""
+    narrow = g.widths[-1][0]
+    alone = w.compare("sle", columns, narrow)
+    start = w.select(alone, 0, g.lanes)
+    rest = w.subtract(columns, start)
+    with w.when(w.compare("sgt", rest, 0)):
+        offset = w.multiply(start, g.size)
+        _call_strip(w, g.widths[-1], rest, w.offset(b, offset), w.offset(c, offset))
+
+
+def _call_strip(w: Writer, pieces: tuple[int, ...], columns: str, b: str, c: str) -> None:
+    operands = "%a", "%a_row", "%a_col", b, "%b_row"
+    w.call(strip(pieces), "%m", columns, "%depth", *operands, c, "%c_row", "%accumulate")
+
+
+def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
+    w = Writer(strip(pieces))
+    tile = _Tile(w, g, pieces)
+    left, a, c = "%rows", "%a", "%c"
+    *whole_tiles, last_tile = g.row_tiles if len(pieces) > 1 else g.narrow_row_tiles
+    for rows in whole_tiles:
+        whole = w.subtract(left, w.let(f"urem i64 {left}, {rows}"))
+        a, c = tile.write_loop(whole, rows, a, c)
+        left = w.subtract(left, whole)
+    tile.write_loop(left, last_tile, a, c, ragged=True)
+    return w.text()
+
+
+class _Tile:
+    """Writes the loops over tiles of one strip; holds what they share."""
+
+    def __init__(self, w: Writer, g: Geometry, pieces: tuple[int, ...]) -> None:
+        self.w, self.g, self.pieces = w, g, pieces
+        starts = [sum(pieces[:piece]) for piece in range(len(pieces))]
+        mask = prefix_mask(w, w.subtract("%columns", starts[-1]), pieces[-1])
+        masks = [None] * (len(pieces) - 1) + [mask]
+        self.vectors = list(zip([start * g.size for start in starts], pieces, masks, strict=True))
+        self.two_rows = w.multiply("%a_row", 2)
+
+    def write_loop(self, count: str, rows: int, a: str, c: str, ragged: bool = False) -> tuple[str, str]:
+        """Write the tiles of `rows` rows that cover `count` rows; return where A and C go on.
+
+        A ragged loop may have fewer rows than its last tile. That tile repeats the last row, storing equal
+        values to the same place, which costs less than branches.
+        """
+        w = self.w
+        a_step, c_step = w.multiply("%a_row", rows), w.multiply("%c_row", rows)
+        with w.loop(count, rows, ("ptr", a), ("ptr", c)) as loop:
+            last = w.subtract(w.subtract(count, loop.index), 1) if ragged else ""
+            numbers = [w.minimum(last, row) if ragged and row else str(row) for row in range(rows)]
+            sums = self._sum_products(loop.carried[0], numbers, ragged)
+            self._write_back(loop.carried[1], numbers, sums)
+            loop.following += [w.offset(loop.carried[0], a_step), w.offset(loop.carried[1], c_step)]
+        return loop.carried[0], loop.carried[1]
+
+    def _sum_products(self, a: str, numbers: list[str], ragged: bool) -> list[str]:
+        """Write the loop over the depth; return the accumulators, row by row."""
+        w, g = self.w, self.g
+        group = 1 if ragged else _ROWS_PER_POINTER
+        starts = [w.offset(a, w.multiply("%a_row", number)) for number in numbers[::group]]
+        zeros = [(g.vector_of(lanes), "zeroinitializer") for _ in numbers for lanes in self.pieces]
+        within = ["0", "%a_row", self.two_rows]
+        with w.loop("%depth", 1, *(("ptr", start) for start in [*starts, "%b"]), *zeros) as loop:
+            left, right, sums = (
+                loop.carried[: len(starts)],
+                loop.carried[len(starts)],
+                loop.carried[len(starts) + 1 :],
+            )
+            loop.following += [w.offset(pointer, "%a_col") for pointer in left] + [w.offset(right, "%b_row")]
+            columns = self._load_row(right)
+            for row in range(len(numbers)):
+                element = load_scalar(w, g, w.offset(left[row // group], within[row % group]))
+                spread = broadcast(w, g, element, self.pieces[0])
+                for piece, lanes in enumerate(self.pieces):
+                    total = sums[row * len(self.pieces) + piece]
+                    loop.following.append(multiply_add(w, g, spread, columns[piece], total, lanes))
+        return sums
+
+    def _load_row(self, pointer: str) -> list[str]:
+        return [
+            load(self.w, self.g, self.w.offset(pointer, start), n, mask) for start, n, mask in self.vectors
+        ]
+
+    def _write_back(self, c: str, numbers: list[str], sums: list[str]) -> None:
+        """Store the accumulators, added to C if asked.
+
+        The sum of a block of the depth is added at the end, not summed on top of C: short sums round less.
+        """
+        w, g = self.w, self.g
+        targets = [w.offset(c, w.multiply("%c_row", number)) for number in numbers]
+        kinds = [g.vector_of(lanes) for _ in targets for lanes in self.pieces]
+        with w.replacing(w.compare("ne", "%accumulate", 0), kinds, sums) as results:
+            old = [value for target in targets for value in self._load_row(target)]
+            results += [w.let(f"fadd {kind} {x}, {y}") for kind, x, y in zip(kinds, old, sums, strict=True)]
+        values = iter(results)
+        for target in targets:
+            for start, lanes, mask in self.vectors:
+                store(w, g, next(values), w.offset(target, start), lanes, mask)

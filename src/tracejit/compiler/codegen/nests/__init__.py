@@ -1,0 +1,1 @@
+"""Nests of loops as LLVM text, as their schedules say."""

@@ -1,0 +1,104 @@
+"""How loops can be stopped: each counts the work it does, and asks now and then whether to go on.
+
+Work is counted over all loops of a function in one slot, so that many short loops ask as often as a long one.
+Before it asks, a loop notes in ctx where it is. Knows ctx, not who answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...core.dim import Dim, Size, product
+from ...runtime import abi
+from ..loopir.ir import Call, Compute, If, Nest, While
+from ..loopir.scalar_ops import ELEMENTARY
+from ..loopir.statement import Statement
+from .writing.context import CTX, ctx_place, field, leave
+from .writing.kernel import Kernel
+from .writing.scopes import Value, integer
+
+WORK = 1 << 24  # statements between two questions: milliseconds, and a question costs about one microsecond
+QUICK = 1 << 12  # a loop of no more statements than this never asks
+UNKNOWN = 1 << 12  # what a nest does whose size is not known where its loop ends
+ELEMENTARY_WORK = 16
+
+
+@dataclass
+class Place:
+    """Where a loop is: the message that names its line, the iterations behind it, and of how many (-1: not known)."""
+
+    location: int
+    done: Value
+    total: Value
+
+
+def work(statements: Iterable[Statement]) -> Size:
+    """About how many scalar statements a block runs; loops that count for themselves are not counted."""
+    total: Size = 0
+    for s in statements:
+        total = total + _work(s)
+    return total
+
+
+def _work(s: Statement) -> Size:
+    match s:
+        case Nest():
+            return product(a.size for a in s.axes) * (work(s.body) + 1) + work(s.tail)
+        case If():
+            return work(s.then) + work(s.orelse) + 1
+        case While():
+            return quick(s) or 1
+        case Call():
+            return product(s.sizes)
+        case Compute():
+            return ELEMENTARY_WORK if s.op in ELEMENTARY else 1
+    return 1
+
+
+def quick(s: While) -> int:
+    """The work of a loop too short to ask, loops in it that ask apart; 0 for every other loop."""
+    if not isinstance(s.count, int):
+        return 0
+    total = s.count * work(s.body)
+    return total if isinstance(total, int) and total <= QUICK else 0
+
+
+def known(k: Kernel, size: Size) -> Size:
+    """The size, or a guess where an atom in it has no value here."""
+    if isinstance(size, Dim) and not all(a.name in k.atoms for a in size.atoms()):
+        return UNKNOWN
+    return size
+
+
+def look(k: Kernel, s: While, here: Place, outermost: Place) -> None:
+    """At the end of an iteration: count its work, and when enough was done ask whether to go on."""
+    w, number = k.w, k.w.fresh("")
+    if not k.patience:
+        k.patience = w.slot("i64")
+        w.entry.append(f"  store i64 {WORK}, ptr {k.patience}, align 8")
+    cost = k.size(known(k, work(s.cond) + work(s.body) + 1))
+    left = w.here("i64", 1, f"load i64, ptr {k.patience}, align 8")
+    rest = w.here("i64", 1, f"sub i64 {left.text}, {cost.text}")
+    w.do(f"store i64 {rest.text}, ptr {k.patience}, align 8")
+    over = w.here("i1", 1, f"icmp slt i64 {rest.text}, 0")
+    rarely = w.intrinsic("expect", "i1", 1, over, Value("false", "i1"))
+    w.fork(rarely, f"look{number}", f"go{number}")
+    w.label(f"look{number}")
+    w.do(f"store i64 {WORK}, ptr {k.patience}, align 8")
+    function = field(k, "ptr", "poll")
+    absent = w.here("i1", 1, f"icmp eq ptr {function.text}, null")
+    w.fork(absent, f"go{number}", f"ask{number}")
+    w.label(f"ask{number}")
+    for p, word in enumerate(words(outermost) + words(here)):
+        w.do(f"store i64 {word.text}, ptr {ctx_place(k, 'loops', p).text}, align 8")
+    answer = w.here("i32", 1, f"call i32 {function.text}(ptr {CTX})")
+    stop = w.here("i1", 1, f"icmp ne i32 {answer.text}, 0")
+    w.fork(stop, f"stop{number}", f"go{number}")
+    w.label(f"stop{number}")
+    leave(k, abi.STATUS_INTERRUPTED)
+    w.label(f"go{number}")
+
+
+def words(place: Place) -> list[Value]:
+    return [integer(place.location), place.done, place.total]

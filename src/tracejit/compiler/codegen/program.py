@@ -1,0 +1,102 @@
+"""A program as an LLVM module: kernels, and the entry that calls them in order.
+
+Every top-level nest, every loop or branch, and every run of scalar statements is one internal function with
+explicit pointers, sizes and scalars, so that LLVM's work stays linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.dim import Size
+from ...runtime import abi
+from ..loopir.ir import (
+    Allocate,
+    Call,
+    Combine,
+    Compute,
+    Fail,
+    Free,
+    Grow,
+    HostCall,
+    If,
+    Load,
+    Nest,
+    Program,
+    Size_,
+    Store,
+    While,
+)
+from ..loopir.passes.schedule import Target, schedule
+from . import memory
+from . import structure as control
+from .entry import Entry
+from .footprint import Footprint, larger
+from .nests import nest, reduce
+from .routine import Routine, runs
+from .writing import buffers, scalars
+from .writing.kernel import Kernel, Module
+
+WRITERS: dict[type, Callable[[Kernel, Any], None]] = {
+    Load: buffers.load, Store: buffers.store, Compute: scalars.compute, Size_: scalars.size,
+    Combine: reduce.combine, Nest: nest.nest, While: control.loop, If: control.branch, Fail: control.fail,
+    Call: control.call, HostCall: control.host_call, Allocate: memory.allocate, Grow: memory.grow, Free: memory.free,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A program as text.
+
+    Attributes
+    ----------
+    text : str
+        A complete LLVM module with one external function, named as the program.
+    functions : tuple of str
+        Library kernels expected in ctx.functions, in order: ``gemm_f32``, ``gemm_f64``.
+    workspace : int or Dim
+        Bytes of workspace to provide, library calls included.
+    """
+
+    text: str
+    functions: tuple[str, ...]
+    workspace: Size
+
+
+def emit(program: Program, target: Target | None = None) -> Emitted:
+    """The LLVM module of a program.
+
+    Statuses the entry returns: 0; ``code + 1`` of a Fail; -1 when memory ran out; -2 when poll asked to stop.
+    """
+    target = target or Target()
+    schedule(program, target)
+    module = Module(target, program.contract)
+    groups = runs(program.body)
+    prints = [Footprint(group) for group in groups]
+    entry = Entry(program, module, WRITERS, prints)
+    entry.open()
+    kernels: dict[tuple[str, str], str] = {}
+    for number, (group, print_) in enumerate(zip(groups, prints, strict=True)):
+        Routine(entry, number, group, print_).write(kernels)
+    functions = [f"define internal {shape} {name}{rest}" for (shape, rest), name in kernels.items()]
+    functions.append(entry.close())
+    module.declares.update(dict.fromkeys(sorted(entry.k.w.declares)))
+    scratch: Size = 0
+    for print_ in prints:
+        scratch = larger(scratch, print_.scratch)
+    return Emitted(text(module, functions), tuple(module.calls), aligned(program.workspace) + scratch)
+
+
+def aligned(size: Size) -> Size:
+    """At least `size`, and its end rounded up to the alignment of the workspace."""
+    align = abi.WORKSPACE_ALIGN
+    return -(-size // align) * align if isinstance(size, int) else size + align
+
+
+def text(module: Module, functions: list[str]) -> str:
+    width = 8 * module.target.register_bytes
+    flags = f'nounwind "no-builtins" "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
+    attributes = f"attributes #0 = {{ noinline {flags} }}\nattributes #1 = {{ {flags} }}\n"
+    return "\n".join([*module.declares, "", *module.globals, *module.functions, *functions, attributes])

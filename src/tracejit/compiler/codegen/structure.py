@@ -1,0 +1,214 @@
+"""Structure around nests: While, If, Fail and library calls, in the function they stand in.
+
+A failure stores its status and leaves through the function's one exit.
+"""
+
+from __future__ import annotations
+
+from ...runtime import abi
+from ..ir_text import kind_of, memory_kind
+from ..loopir.ir import Call, Fail, HostCall, If, While
+from ..loopir.operands import Buffer, Const
+from . import matmul
+from .poll import Place, look, quick
+from .writing import scalars
+from .writing.buffers import any_lane, place
+from .writing.context import CTX, ctx_place, field, leave
+from .writing.kernel import SCALAR, Kernel
+from .writing.scopes import Value, integer
+
+# ---- conditions -----------------------------------------------------------------------------------------
+
+
+def branch(k: Kernel, s: If) -> None:
+    if isinstance(s.test, Const):  # a block: what it defines is seen by what follows
+        k.statements(s.then if s.test.value else s.orelse)
+        return
+    w, number = k.w, k.w.fresh("")
+    test = k.operand(s.test)
+    other = f"else{number}" if s.orelse else f"fi{number}"
+    w.fork(test, f"then{number}", other)
+    for label, block in ((f"then{number}", s.then), (other, s.orelse)):
+        if not block and label != f"then{number}":
+            continue
+        w.label(label)
+        w.enter(certain=False)
+        before, w.floor = w.floor, w.depth
+        known = set(k.atoms)
+        k.statements(block)
+        forget(k, known)
+        w.floor = before
+        w.leave()
+        w.branch(f"fi{number}")
+    w.label(f"fi{number}")
+
+
+def fail(k: Kernel, s: Fail) -> None:
+    w, number = k.w, k.w.fresh("")
+    test, mask = k.operand(s.test), k.vector.mask
+    if test.lanes > 1 and mask is not None:
+        test = w.put("i1", test.lanes, f"and {test.typed}, {mask.text}", test, mask)
+    w.fork(any_lane(k, test), f"fail{number}", f"pass{number}")
+    w.label(f"fail{number}")
+    w.enter(certain=False)
+    before, w.floor = w.floor, w.depth
+    for p, name in enumerate(s.details[: abi.DETAIL_COUNT]):
+        word = detail(k, first_failing(k, k.env[name], test))
+        w.do(f"store i64 {word.text}, ptr {ctx_place(k, 'detail', p).text}, align 8")
+    leave(k, abi.status_of(s.code))
+    w.floor = before
+    w.leave()
+    w.label(f"pass{number}")
+
+
+def first_failing(k: Kernel, value: Value, test: Value) -> Value:
+    """The value in the first lane that fails."""
+    if value.lanes == 1 or test.lanes == 1:
+        return value if value.lanes == 1 else k.w.lanes_of(value, 0, 1)
+    w, bits = k.w, f"i{test.lanes}"
+    word = w.put(bits, 1, f"bitcast {test.typed} to {bits}", test)
+    w.declares.add(f"declare {bits} @llvm.cttz.{bits}({bits}, i1)")
+    lane = w.put(bits, 1, f"call {bits} @llvm.cttz.{bits}({word.typed}, i1 true)", word)
+    return w.put(value.kind, 1, f"extractelement {value.typed}, {lane.typed}", value, lane)
+
+
+def detail(k: Kernel, value: Value) -> Value:
+    """A scalar as the eight bytes an error message gets: integers widened, floats as float64 bits."""
+    if value.kind in ("half", "float"):
+        value = scalars.resize(k, value, "double", "fpext")
+    if value.kind == "double":
+        return k.w.put("i64", 1, f"bitcast {value.typed} to i64", value)
+    if value.kind == "i64":
+        return value
+    return scalars.resize(k, value, "i64", "zext" if value.kind == "i1" else "sext")
+
+
+# ---- loops ----------------------------------------------------------------------------------------------
+
+
+def loop(k: Kernel, s: While) -> None:
+    """A loop tested at its head; its state is in buffers, so only the trip count is a phi."""
+    w, number = k.w, k.w.fresh("")
+    before, known = (k.vector, k.still, k.stored), set(k.atoms)
+    k.vector, k.still = SCALAR, None
+    total = None if s.count is None else k.count(s.count)
+    entered = w.block
+    w.branch(f"while{number}")
+    w.label(f"while{number}")
+    phis: list[str] = []
+    w.lines.append(phis)
+    w.enter(certain=False)
+    trips = Value(f"%n{number}", "i64", 1, w.depth)
+    k.env[s.index] = position(k, s, trips, total)
+    if total is not None:
+        w.fork(w.compare("slt", trips, total), f"more{number}", f"end{number}")
+        w.label(f"more{number}")
+    k.statements(s.cond)
+    if s.test is not None:
+        w.fork(k.operand(s.test), f"do{number}", f"end{number}")
+        w.label(f"do{number}")
+    here = Place(-1 if s.location is None else s.location, trips, total or integer(-1))
+    outermost, k.outermost = k.outermost, k.outermost or here
+    k.statements(s.body)
+    for a, b in s.swaps:
+        swap(k, a, b)
+    w.do(f"%n{number}.n = add nuw nsw i64 %n{number}, 1")
+    if not quick(s):
+        look(k, s, here, k.outermost)
+    k.outermost = outermost
+    phis.append(f"  %n{number} = phi i64 [ 0, %{entered} ], [ %n{number}.n, %{w.block} ]")
+    w.branch(f"while{number}")
+    w.leave()
+    w.label(f"end{number}")
+    k.vector, k.still, k.stored = before
+    forget(k, known)
+    counted(k, s, w.bound(trips.text, "i64"))
+
+
+def position(k: Kernel, s: While, trips: Value, total: Value | None) -> Value:
+    if not s.reverse or total is None:
+        return trips
+    return k.w.sub(k.w.sub(total, integer(1)), trips)
+
+
+def forget(k: Kernel, known: set[str]) -> None:
+    """Sizes bound inside of a loop or branch have no value after it."""
+    for atom in k.atoms.keys() - known:
+        del k.atoms[atom]
+
+
+def counted(k: Kernel, s: While, trips: Value) -> None:
+    if s.trips is not None:
+        k.env[s.trips] = trips
+    if s.binds is not None:
+        k.atoms[s.binds] = trips
+
+
+def swap(k: Kernel, a: Buffer, b: Buffer) -> None:
+    """Exchange the memory of two buffers: their cells, or the elements of local ones."""
+    if a in k.cells:
+        for cells, kind in ((k.cells, "ptr"), (k.rooms, "i64")):
+            if a in cells and b in cells:
+                exchange(k, kind, cells[a], cells[b], 8)
+        return
+    assert isinstance(a.size, int)  # local buffers are of constant size
+    kind, align = memory_kind(kind_of(a.dtype)), a.dtype.itemsize
+    for p in range(a.size):
+        exchange(k, kind, element(k, kind, a, p), element(k, kind, b, p), align)
+
+
+def element(k: Kernel, kind: str, buffer: Buffer, p: int) -> str:
+    base = k.pointers[buffer]
+    return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {p}", base).text if p else base.text
+
+
+def exchange(k: Kernel, kind: str, a: str, b: str, align: int) -> None:
+    x, y = (k.w.here(kind, 1, f"load {kind}, ptr {p}, align {align}") for p in (a, b))
+    k.w.do(f"store {y.typed}, ptr {a}, align {align}")
+    k.w.do(f"store {x.typed}, ptr {b}, align {align}")
+
+
+# ---- library calls --------------------------------------------------------------------------------------
+
+
+def call(k: Kernel, s: Call) -> None:
+    """``matmul``: C = A B, or C += A B."""
+    w = k.w
+    m, inner, n = (k.size(size) for size in s.sizes)
+    arguments = [m, n, inner]
+    for view, strides in zip(s.views, (2, 2, 1), strict=True):
+        arguments.append(place(k, view.buffer, view.index).pointer)
+        arguments += [k.size(stride) for stride in view.strides[:strides]]
+    name = f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
+    spelled = ", ".join(f"{a.kind} {a.text}" for a in [*arguments, integer(int(s.accumulate))])
+    w.do(f"call void {function(k, name).text}({spelled}, ptr %work)")
+
+
+def host_call(k: Kernel, s: HostCall) -> None:
+    """Pointers and sizes in slots, as an entry takes them."""
+    w, number = k.w, k.w.fresh("")
+    pointers = [place(k, view.buffer, view.index).pointer for view in s.views]
+    tables = []
+    for kind, values in (("ptr", pointers), ("i64", [k.size(size) for size in s.sizes])):
+        slot = w.slot(kind, max(len(values), 1))
+        for p, value in enumerate(values):
+            at = w.put("ptr", 1, f"getelementptr {kind}, ptr {slot}, i64 {p}")
+            w.do(f"store {value.typed}, ptr {at.text}, align 8")
+        tables.append(f"ptr {slot}")
+    status = w.here("i32", 1, f"call i32 {function(k, s.function).text}({', '.join(tables)}, ptr {CTX})")
+    w.fork(w.here("i1", 1, f"icmp eq i32 {status.text}, 0"), f"done{number}", f"failed{number}")
+    w.label(f"failed{number}")
+    leave(k, status)
+    w.label(f"done{number}")
+
+
+def function(k: Kernel, name: str) -> Value:
+    """The address of a function in ctx."""
+    table = field(k, "ptr", "functions")
+    where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table.text}, i64 {k.module.called(name)}")
+    return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
+
+
+def scratch_bytes(s: Call) -> int:
+    """Workspace that a call needs beyond the program's own."""
+    return matmul.workspace_bytes(s.views[0].buffer.dtype.name)

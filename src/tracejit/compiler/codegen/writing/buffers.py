@@ -1,0 +1,320 @@
+"""Loads and stores: from a linear index to a pointer and a pattern over the lanes, then one instruction.
+
+An index whose lanes are consecutive is one vector access, one that no lane changes is a scalar access, all
+others gather and scatter. Lanes that do not exist, or whose guard is false, touch no memory.
+"""
+
+from __future__ import annotations
+
+from ....core.dim import Size
+from ...ir_text import kind_of, memory_kind, suffix, vector_type
+from ...loopir.ir import Load, Store
+from ...loopir.operands import Buffer, Index
+from .kernel import Kernel
+from .scopes import Value, integer, iota
+
+STEPS = (2, 3, 4)  # distances between lanes up to which one wide access beats many
+
+
+class Place:
+    """An access: `pointer` of the first lane, and how the others follow.
+
+    `stride` is 0 (one element for all lanes), 1, -1, a small step that a wide access strides over, or None: then
+    `offsets` are in elements from `pointer`.
+    """
+
+    __slots__ = ("pointer", "stride", "offsets")
+
+    def __init__(self, pointer: Value, stride: int | None, offsets: Value | None):
+        self.pointer, self.stride, self.offsets = pointer, stride, offsets
+
+
+def offset(k: Kernel, index: Index) -> tuple[Value, Size, Value | None]:
+    """The first lane's offset, the stride over the vector axis, and the lanes' further offsets."""
+    w, axis = k.w, k.vector.axis
+    parts, extra = [k.size(index.const)], None
+    stride: Size = 0
+    for symbol, coefficient in index.terms:
+        if symbol in k.dropped:
+            continue
+        value, factor = k.env[symbol], k.size(coefficient)
+        if symbol == axis:
+            stride = stride + coefficient
+        if value.lanes > 1:
+            term = scaled(k, value, factor)
+            extra = term if extra is None else total(k, extra, term)
+        else:
+            parts.append(w.mul(value, factor))
+    first, *rest = sorted(parts, key=lambda v: v.level)
+    for part in rest:
+        first = w.add(first, part)
+    return first, stride, extra
+
+
+def total(k: Kernel, a: Value, b: Value) -> Value:
+    return k.w.put("i64", a.lanes, f"add {a.typed}, {b.text}", a, b)
+
+
+def scaled(k: Kernel, value: Value, factor: Value) -> Value:
+    if factor.number == 1:
+        return value
+    other = k.w.splat(factor, value.lanes)
+    return k.w.put("i64", value.lanes, f"mul {value.typed}, {other.text}", value, other)
+
+
+def place(k: Kernel, buffer: Buffer, index: Index) -> Place:
+    """Where an access of the current lanes goes."""
+    first, stride, extra = offset(k, index)
+    kind = memory_kind(kind_of(buffer.dtype))
+    base = k.pointer(buffer)
+    if first.number == 0:
+        pointer = base
+    else:
+        pointer = k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {first.text}", base, first)
+    steps_over = k.target.has_masks and stride in STEPS
+    if extra is None and isinstance(stride, int) and (stride in (0, 1, -1) or steps_over):
+        return Place(pointer, stride, None)
+    lanes = k.vector.lanes
+    if isinstance(stride, int):
+        steps = iota("i64", lanes, stride)
+    else:
+        steps = scaled(k, iota("i64", lanes), k.size(stride))
+    if extra is None:
+        return Place(pointer, None, steps)
+    if isinstance(stride, int) and stride == 0:
+        return Place(pointer, None, extra)
+    return Place(pointer, None, total(k, extra, steps))
+
+
+# ---- masks ----------------------------------------------------------------------------------------------
+
+
+def mask_of(k: Kernel, guard: Value | None) -> Value | None:
+    """Which lanes touch memory; None for all."""
+    mask, lanes = k.vector.mask, k.vector.lanes
+    if guard is None or guard.text == "true":
+        return mask
+    guard = k.w.splat(guard, lanes)
+    return guard if mask is None else k.w.put("i1", lanes, f"and {mask.typed}, {guard.text}", mask, guard)
+
+
+def any_lane(k: Kernel, mask: Value) -> Value:
+    if mask.lanes == 1:
+        return mask
+    name = f"@llvm.vector.reduce.or.{suffix('i1', mask.lanes)}"
+    k.w.declares.add(f"declare i1 {name}({vector_type('i1', mask.lanes)})")
+    return k.w.put("i1", 1, f"call i1 {name}({mask.typed})", mask)
+
+
+def reverse(k: Kernel, value: Value) -> Value:
+    return k.w.lanes_of(value, value.lanes - 1, value.lanes, -1)
+
+
+def last_lane(k: Kernel, kind: str, pointer: Value) -> Value:
+    """The lowest address of a run that goes down."""
+    back = 1 - k.vector.lanes
+    return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {pointer.text}, i64 {back}", pointer)
+
+
+def all_lanes(k: Kernel, mask: Value | None) -> Value:
+    return mask if mask is not None else Value("splat (i1 true)", "i1", k.vector.lanes)
+
+
+def pointers(k: Kernel, kind: str, at: Place) -> Value:
+    assert at.offsets is not None
+    instruction = f"getelementptr {kind}, ptr {at.pointer.text}, {at.offsets.typed}"
+    return k.w.put("ptr", k.vector.lanes, instruction, at.pointer, at.offsets)
+
+
+# ---- loads ----------------------------------------------------------------------------------------------
+
+
+def load(k: Kernel, s: Load) -> None:
+    guard = None if s.guard is None else k.operand(s.guard)
+    other = None if s.other is None else k.operand(s.other)
+    k.env[s.out] = read(k, s.buffer, s.index, guard, other)
+
+
+def read(
+    k: Kernel, buffer: Buffer, index: Index, guard: Value | None = None, other: Value | None = None
+) -> Value:
+    """The elements of the current lanes; `other` where `guard` is false."""
+    at = place(k, buffer, index)
+    kind = kind_of(buffer.dtype)
+    if other is not None and kind == "i1":
+        other = byte(k, other)
+    if guard is None or guard.text == "true":
+        one = at.stride == 0
+        value = read_one(k, buffer, at.pointer) if one else read_lanes(k, buffer, at, k.vector.mask, None)
+    elif at.stride == 0:
+        value = read_one_guarded(k, buffer, at.pointer, guard, other)
+    else:
+        value = read_lanes(k, buffer, at, mask_of(k, guard), other)
+    return truth(k, value) if kind == "i1" else value
+
+
+def read_one(k: Kernel, buffer: Buffer, pointer: Value) -> Value:
+    kind = memory_kind(kind_of(buffer.dtype))
+    return k.fetch(
+        buffer, kind, 1, f"load {kind}, ptr {pointer.text}, align {buffer.dtype.itemsize}", pointer
+    )
+
+
+def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
+    kind, lanes, align = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, buffer.dtype.itemsize
+    shape, name = vector_type(kind, lanes), suffix(kind, lanes)
+    rest = "zeroinitializer" if other is None else k.w.splat(other, lanes).text
+    deps = [at.pointer] + [v for v in (mask, other) if v is not None]
+    if at.stride is None:
+        where, name = pointers(k, kind, at), f"@llvm.masked.gather.{name}.v{lanes}p0"
+        k.w.declares.add(f"declare {shape} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {shape})")
+        arguments = f"{where.typed}, i32 {align}, {all_lanes(k, mask).typed}, {shape} {rest}"
+        return k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", where, *deps)
+    if at.stride > 1:
+        return read_apart(k, buffer, at, mask, other)
+    down = at.stride == -1
+    pointer = last_lane(k, kind, at.pointer) if down else at.pointer
+    if mask is None:
+        value = k.fetch(buffer, kind, lanes, f"load {shape}, ptr {pointer.text}, align {align}", *deps)
+        return reverse(k, value) if down else value
+    mask = reverse(k, mask) if down else mask
+    if down and other is not None:
+        rest = reverse(k, k.w.splat(other, lanes)).text
+    name = f"@llvm.masked.load.{name}.p0"
+    k.w.declares.add(f"declare {shape} {name}(ptr, i32, <{lanes} x i1>, {shape})")
+    arguments = f"ptr {pointer.text}, i32 {align}, {mask.typed}, {shape} {rest}"
+    value = k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", *deps)
+    return reverse(k, value) if down else value
+
+
+def read_apart(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
+    """Lanes a few elements apart: one wide load that touches only those, then a shuffle."""
+    kind, lanes, step = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, at.stride
+    assert step is not None
+    shape, touched = vector_type(kind, lanes * step), spread_mask(k, mask, step)
+    name = f"@llvm.masked.load.{suffix(kind, lanes * step)}.p0"
+    k.w.declares.add(f"declare {shape} {name}(ptr, i32, <{lanes * step} x i1>, {shape})")
+    arguments = (
+        f"ptr {at.pointer.text}, i32 {buffer.dtype.itemsize}, {touched.typed}, {shape} zeroinitializer"
+    )
+    wide = k.fetch(buffer, kind, lanes * step, f"call {shape} {name}({arguments})", at.pointer, touched)
+    value = k.w.lanes_of(wide, 0, lanes, step)
+    if other is None or mask is None:
+        return value
+    other = k.w.splat(other, lanes)
+    return k.w.put(kind, lanes, f"select {mask.typed}, {value.typed}, {other.typed}", mask, value, other)
+
+
+def spread_mask(k: Kernel, mask: Value | None, step: int) -> Value:
+    """The lanes' mask for an access `step` times as wide."""
+    lanes = k.vector.lanes
+    if mask is None:
+        bits = ("true" if p % step == 0 else "false" for p in range(lanes * step))
+        return Value(f"<{', '.join(f'i1 {bit}' for bit in bits)}>", "i1", lanes * step)
+    return spread(k, mask, step, "zeroinitializer", lanes)
+
+
+def spread(k: Kernel, value: Value, step: int, rest: str, filler: int | str) -> Value:
+    """A vector `step` times as long, with lane p of `value` at place ``p * step``."""
+    lanes, shape = value.lanes, vector_type(value.kind, value.lanes)
+    places = ", ".join(f"i32 {filler if p % step else p // step}" for p in range(lanes * step))
+    text = f"shufflevector {value.typed}, {shape} {rest}, <{lanes * step} x i32> <{places}>"
+    return k.w.put(value.kind, lanes * step, text, value)
+
+
+def read_one_guarded(k: Kernel, buffer: Buffer, pointer: Value, guard: Value, other: Value | None) -> Value:
+    """One element behind a branch: nothing is read when no lane wants it."""
+    w, kind = k.w, memory_kind(kind_of(buffer.dtype))
+    assert other is not None  # a guarded load has a value for when its guard is false
+    test = any_lane(k, all_lanes(k, mask_of(k, guard)) if guard.lanes > 1 else guard)
+    number, before = w.fresh(""), w.block
+    default = other.text if other.lanes == 1 else "zeroinitializer"
+    w.fork(test, f"read{number}", f"join{number}")
+    w.label(f"read{number}")
+    value = w.here(kind, 1, f"load {kind}, ptr {pointer.text}, align {buffer.dtype.itemsize}")
+    w.branch(f"join{number}")
+    w.label(f"join{number}")
+    value = w.here(kind, 1, f"phi {kind} [ {value.text}, %read{number} ], [ {default}, %{before} ]")
+    if guard.lanes == other.lanes == 1:
+        return value
+    lanes = max(guard.lanes, other.lanes)
+    test, value, other = w.splat(guard, lanes), w.splat(value, lanes), w.splat(other, lanes)
+    return w.put(kind, lanes, f"select {test.typed}, {value.typed}, {other.typed}", test, value, other)
+
+
+# ---- stores ---------------------------------------------------------------------------------------------
+
+
+def store(k: Kernel, s: Store) -> None:
+    guard = None if s.guard is None else k.operand(s.guard)
+    value = k.operand(s.value)
+    at = place(k, s.buffer, s.index)
+    if at.stride == 0:
+        store_one(k, s, at.pointer, value, guard)
+        return
+    mask = mask_of(k, guard)
+    if s.add:
+        value = added(k, s.buffer, read_lanes(k, s.buffer, at, mask, None), k.w.splat(value, k.vector.lanes))
+    write_lanes(k, s.buffer, at, byte(k, value), mask)
+
+
+def store_one(k: Kernel, s: Store, pointer: Value, value: Value, guard: Value | None) -> None:
+    w, kind, align = k.w, memory_kind(kind_of(s.buffer.dtype)), s.buffer.dtype.itemsize
+    number = w.fresh("")
+    if guard is not None:
+        w.fork(guard, f"write{number}", f"join{number}")
+        w.label(f"write{number}")
+        w.enter()
+    if s.add:
+        old = w.here(kind, 1, f"load {kind}, ptr {pointer.text}, align {align}")
+        value = added(k, s.buffer, old, value)
+    w.do(f"store {byte(k, value).typed}, ptr {pointer.text}, align {align}")
+    if guard is not None:
+        w.leave()
+        w.branch(f"join{number}")
+        w.label(f"join{number}")
+
+
+def write_lanes(k: Kernel, buffer: Buffer, at: Place, value: Value, mask: Value | None) -> None:
+    w, lanes, align = k.w, k.vector.lanes, buffer.dtype.itemsize
+    value = w.splat(value, lanes)
+    kind, shape, name = value.kind, vector_type(value.kind, lanes), suffix(value.kind, lanes)
+    if at.stride is None:
+        where, name = pointers(k, kind, at), f"@llvm.masked.scatter.{name}.v{lanes}p0"
+        w.declares.add(f"declare void {name}({shape}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+        w.do(f"call void {name}({value.typed}, {where.typed}, i32 {align}, {all_lanes(k, mask).typed})")
+        return
+    if at.stride > 1:
+        value, mask = spread(k, value, at.stride, "poison", "poison"), spread_mask(k, mask, at.stride)
+        shape, name, lanes = vector_type(kind, value.lanes), suffix(kind, value.lanes), value.lanes
+    pointer = at.pointer
+    if at.stride == -1:
+        pointer, value = last_lane(k, kind, pointer), reverse(k, value)
+        mask = None if mask is None else reverse(k, mask)
+    if mask is None:
+        w.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
+        return
+    name = f"@llvm.masked.store.{name}.p0"
+    w.declares.add(f"declare void {name}({shape}, ptr, i32, <{lanes} x i1>)")
+    w.do(f"call void {name}({value.typed}, ptr {pointer.text}, i32 {align}, {mask.typed})")
+
+
+def added(k: Kernel, buffer: Buffer, old: Value, value: Value) -> Value:
+    plain = f"fadd {k.flags}" if buffer.dtype.kind == "f" else "add "
+    return k.w.put(old.kind, old.lanes, f"{plain}{old.typed}, {value.text}", old, value)
+
+
+def byte(k: Kernel, value: Value) -> Value:
+    """A bool as memory holds it."""
+    if value.kind != "i1":
+        return value
+    if value.lanes == 1 and value.text in ("true", "false"):
+        return integer(int(value.text == "true"), "i8")
+    shape = vector_type("i8", value.lanes)
+    return k.w.put("i8", value.lanes, f"zext {value.typed} to {shape}", value)
+
+
+def truth(k: Kernel, value: Value) -> Value:
+    """A bool as registers hold it."""
+    zero = "0" if value.lanes == 1 else "zeroinitializer"
+    return k.w.put("i1", value.lanes, f"icmp ne {value.typed}, {zero}", value)

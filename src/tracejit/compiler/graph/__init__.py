@@ -1,0 +1,1 @@
+"""Passes on graphs: rules, what to keep and what to compute again, loops made of loops, partition."""

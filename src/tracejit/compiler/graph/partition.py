@@ -1,0 +1,144 @@
+"""Partition: split a value-and-gradient graph into a forward that keeps values and a backward that reads them.
+
+What to keep is a minimum cut, see ``keep``. Correctness does not depend on the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core import settings
+from ...core.autodiff.backprop import pull_back, seed_specs
+from ...core.dim import Dim
+from ...core.ir.graph import Graph, Node, Value, silent
+from ...core.tensor import Tensor
+from ...core.tracing.prune import prune
+from ...core.tracing.trace import trace
+from .passes import LOOP_PASSES
+from .rematerialize import held_cost, keep_cost, repeat_cost, values_to_keep
+from .simplify import simplify
+
+#: More values than this are kept without thinking about it.
+LARGE = 6000
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """A graph and its gradient in two parts.
+
+    Attributes
+    ----------
+    forward : Graph
+        ``xs -> (ys, kept)``.
+    backward : Graph
+        ``(kept, cotangents of the differentiable ys) -> cotangents of the connected inputs``.
+    outputs : int
+        Number of ys.
+    connected : tuple of bool
+        Per input, whether the backward returns its cotangent.
+    """
+
+    forward: Graph
+    backward: Graph
+    outputs: int
+    connected: tuple[bool, ...]
+
+
+def partition(graph: Graph) -> Partitioned:
+    """Split `graph` and its reverse-mode gradient; remembered on the graph."""
+    key = ("partitioned", settings.current().fastmath)
+    if key not in graph.derived:
+        graph.derived[key] = _partition(graph)
+    return graph.derived[key]
+
+
+def _partition(graph: Graph) -> Partitioned:
+    joint, connected = joint_graph(graph)
+    n, k = len(graph.inputs), len(graph.outputs)
+    kept = kept_values(joint, n, k)
+    forward = Graph(graph.name + "_forward", guards=graph.guards, finished=True)
+    env = {v: forward.add_input(v.spec) for v in joint.inputs[:n]}
+    _copy(joint.nodes, forward, env, set(joint.inputs[n:]))
+    forward.outputs = [*(env[v] for v in joint.outputs[:k]), *(env[v] for v in kept)]
+    backward = Graph(graph.name + "_backward", guards=graph.guards, finished=True)
+    env = {v: backward.add_input(v.spec) for v in (*kept, *joint.inputs[n:])}
+    _copy(joint.nodes, backward, env, set())
+    backward.outputs = [env[v] for v in joint.outputs[k:]]
+    return Partitioned(prune(forward), prune(silent(backward)), k, connected)
+
+
+def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavailable: set[Value]) -> None:
+    """Copy the nodes whose inputs are there and whose outputs are not yet; what only has an effect has none."""
+    for node in nodes:
+        done = bool(node.outputs) and node.outputs[0] in env
+        if done or any(v in unavailable or v not in env for v in node.inputs):
+            unavailable.update(v for v in node.outputs if v not in env)
+            continue
+        kept = {v: env[v] for v in node.outputs if v in env}
+        target.add_copy(node, env)
+        env.update(kept)
+
+
+def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:
+    """``(xs, cotangents) -> (ys, cotangents of the connected xs)``, simplified, and which xs are connected."""
+    n = len(graph.inputs)
+    able = [v.spec.differentiable for v in graph.inputs]
+    connected: list[bool] = []
+
+    def both(*args: Tensor) -> list[Tensor]:
+        take = iter(args[n:])
+        seeds = [next(take) if v.spec.differentiable else None for v in graph.outputs]
+        ys, cotangents = pull_back(graph, args[:n], seeds, able, first=True)
+        grads = iter(cotangents)
+        found = [next(grads) if a else None for a in able]
+        connected[:] = [g is not None for g in found]
+        return [*ys, *(g for g in found if g is not None)]
+
+    seeded = [v.spec.differentiable for v in graph.outputs]
+    specs = [*(v.spec for v in graph.inputs), *seed_specs(graph, seeded)]
+    joint = simplify(trace(both, specs, graph.name).graph, final=False)
+    for _, run in LOOP_PASSES:
+        joint = run(joint)
+    return joint, tuple(connected)
+
+
+def kept_values(joint: Graph, inputs: int, outputs: int) -> list[Value]:
+    """The values the forward hands to the backward, in graph order."""
+    late = set(joint.inputs[inputs:])
+    early: list[Node] = []
+    needed: set[Value] = set()
+    for node in joint.nodes:
+        if any(v in late for v in node.inputs):
+            late.update(node.outputs)
+            needed.update(v for v in node.inputs if v not in late)
+        else:
+            early.append(node)
+    needed.update(v for v in joint.outputs[outputs:] if v not in late)
+    order = [*joint.inputs[:inputs], *(v for n in early for v in n.outputs)]
+    if len(order) <= LARGE:
+        held = {v: held_cost(v) for v in joint.inputs[:inputs]}
+        needed = values_to_keep(held, early, needed, keep_cost, repeat_cost)
+    if any(v.spec.symbolic for v in late):
+        needed = needed | sizes_to_keep(order, needed, late, joint.inputs[inputs:])
+    return [v for v in order if v in needed]
+
+
+def sizes_to_keep(
+    order: Sequence[Value], kept: set[Value], late: set[Value], cotangents: Sequence[Value]
+) -> set[Value]:
+    """Values whose shapes tell the backward the sizes that neither what it is given nor its own loops do."""
+    told = {name for v in (*kept, *cotangents) for name in _sizes_told(v)}
+    wanted = {a.name for v in late for size in v.spec.shape if isinstance(size, Dim) for a in size.atoms()}
+    found: set[Value] = set()
+    for v in sorted(order, key=lambda v: len(v.spec.shape)):
+        if not wanted.isdisjoint(_sizes_told(v) - told):
+            found.add(v)
+            told |= _sizes_told(v)
+    return found
+
+
+def _sizes_told(value: Value) -> set[str]:
+    """The sizes that an array's shape has as they are."""
+    atoms = [size.atom for size in value.spec.shape if isinstance(size, Dim)]
+    return {a.name for a in atoms if a is not None}

@@ -1,0 +1,84 @@
+"""What whole statements do, everything inside of them included: the effects of single ones, folded.
+
+Decides nothing; the passes ask it what may change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .ir import Nest, walk
+from .operands import Buffer
+from .statement import Access, Statement
+
+OUTSIDE = "the world outside"
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a statement needs of those before it, and what those behind it may see of it.
+
+    Attributes
+    ----------
+    reads, writes : set
+        Buffers, scalars of the block around it by name, sizes as ``("size", atom)``, and ``OUTSIDE``.
+    """
+
+    reads: set[Any]
+    writes: set[Any]
+
+    def conflicts(self, later: Effects) -> bool:
+        """Must `later` stay behind this?"""
+        return not (
+            self.writes.isdisjoint(later.reads)
+            and self.writes.isdisjoint(later.writes)
+            and self.reads.isdisjoint(later.writes)
+        )
+
+    def join(self, later: Effects) -> None:
+        """Make these the effects of both."""
+        self.reads |= later.reads
+        self.writes |= later.writes
+
+
+def effects(statement: Statement) -> Effects:
+    """The effects of a statement with all it holds."""
+    reads: set[Any] = set()
+    writes: set[Any] = set(statement.defines())
+    inner: set[str] = set()
+    for s in walk([statement]):
+        reads.update(s.uses())
+        inner.update(s.defines())
+        if isinstance(s, Access):  # arithmetic, most of all, touches no memory
+            reads.update(s.reads())
+            writes.update(s.writes())
+        for size in s.dims():
+            reads.update([("size", a.name) for a in size.atoms()])
+        if s.has_blocks:
+            inner.update(s.introduces())
+            writes.update(s.fills)
+        if s.binds is not None:
+            writes.add(("size", s.binds))
+        if s.ordered:
+            writes.add(OUTSIDE)
+    return Effects(reads - inner, writes)
+
+
+def sequences(body: list[Statement]) -> Iterator[list[Statement]]:
+    """The body and every list of statements in it that runs in order: those of loops and branches, not of nests."""
+    yield body
+    for s in walk(body):
+        if not isinstance(s, Nest):
+            yield from s.blocks()
+
+
+def is_plain(statement: Statement) -> bool:
+    """Is it a nest without structures in its body?"""
+    return isinstance(statement, Nest) and not any(s.has_blocks for s in statement.body)
+
+
+def mentioned(statements: list[Statement]) -> dict[Buffer, None]:
+    """The buffers that statements and all they hold mention, in order of first mention."""
+    return {b: None for s in walk(statements) if isinstance(s, Access) for b in s.buffers()}

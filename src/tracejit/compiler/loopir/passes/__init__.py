@@ -1,0 +1,1 @@
+"""Passes on loop programs, one a file."""

@@ -1,0 +1,194 @@
+"""Fusion: nests over the same iteration space become one, values pass in registers instead of through memory.
+
+Valid program in, valid program out, same results bit by bit. A nest joins the latest earlier one that has its
+axes if no statement between them and no element they share forbids it: what one writes the other may touch
+only at the same index. Computing each scalar once, and storing nothing in vain, is left to the passes behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...report import REWRITES, fired, wants
+from ..effects import Effects, effects, is_plain
+from ..ir import Load, Nest, Program, Store
+from ..operands import Axis, Buffer, Index, IndexKey
+from ..statement import Statement
+
+MAX_STATEMENTS = 512
+WINDOW = 48  # how many groups back a nest looks for one to join
+
+
+def fuse(program: Program) -> Program:
+    """Fuse every block of the program, in place; returns it."""
+    program.body = _fused(program.body)
+    return program
+
+
+def _fused(statements: Sequence[Statement]) -> list[Statement]:
+    """Fuse one block, inner blocks first."""
+    groups: list[Group] = []
+    for statement in statements:
+        for block in statement.blocks() if not isinstance(statement, Nest) else ():
+            block[:] = _fused(block)
+        group = Group.of(statement)
+        home = _home(groups, group)
+        if home is None:
+            groups.append(group)
+        else:
+            if wants(REWRITES):
+                fired(fuse, statement.location, what=f"{group} with {home[0]}")  # type: ignore[attr-defined]
+            home[0].absorb(group, home[1])
+    return [g.statement for g in groups]
+
+
+def _home(groups: list[Group], new: Group) -> tuple[Group, str] | None:
+    """The group to join and the part of it (body or tail), or None."""
+    if not new.can_join:
+        return None
+    found = None
+    for group in reversed(groups[-WINDOW:]):
+        conflicts = group.effects.conflicts(new.effects)
+        part = group.accepts(new) if group.is_nest else None
+        if part is not None:
+            found = (group, part)
+            if conflicts:
+                return found
+        if conflicts:
+            return found
+    return found
+
+
+@dataclass
+class Group:
+    """A statement with its effects.
+
+    For nests, `loaded` and `stored` give the indices of body and tail accesses by buffer; None as an index is one
+    that fusion must not reason about. `count` is how many statements there are, loads of what is at hand apart.
+    """
+
+    statement: Any
+    effects: Effects
+    is_nest: bool = False
+    can_join: bool = False
+    loaded: dict[str, dict[Buffer, set]] = field(default_factory=dict)
+    stored: dict[str, dict[Buffer, set]] = field(default_factory=dict)
+    count: int = 0
+
+    def __str__(self) -> str:
+        return f"nest {', '.join(a.name for a in self.statement.axes) or 'once'}"
+
+    @staticmethod
+    def of(statement: Statement) -> Group:
+        group = Group(statement, effects(statement))
+        if isinstance(statement, Nest) and is_plain(statement):
+            group.is_nest = True
+            group.can_join = not any(a.kind == "scan" for a in statement.axes)
+            for part, body in (("body", statement.body), ("tail", statement.tail)):
+                group.loaded[part], group.stored[part] = _indices(body)
+            group.count = len(statement.body) + len(statement.tail)
+        return group
+
+    def accepts(self, later: Group) -> str | None:
+        """Where `later` may join: in the body, in the tail, or nowhere."""
+        mine, other = self.statement, later.statement
+        if not self.can_join or self.count + later.count > MAX_STATEMENTS:
+            return None
+        if len(mine.axes) == len(other.axes) and all(
+            a.size == b.size for a, b in zip(mine.axes, other.axes, strict=True)
+        ):
+            kinds = [a.kind for a in mine.axes] == [a.kind for a in other.axes]
+            if (kinds or not mine.accs or not other.accs) and self._aligned(later, "body", mine.axes):
+                return "body"
+        if mine.accs and not other.accs:
+            outer = [a for a in mine.axes if a.kind == "parallel"]
+            same = len(outer) == len(other.axes) and all(
+                a.size == b.size for a, b in zip(outer, other.axes, strict=True)
+            )
+            if same and self._aligned(later, "tail", outer):
+                return "tail"
+        return None
+
+    def _aligned(self, later: Group, part: str, axes: Sequence[Axis]) -> bool:
+        """Do the elements both touch coincide, index by index?"""
+        rename = {b.name: a.name for a, b in zip(axes, later.statement.axes, strict=True)}
+        every = frozenset(a.name for a in axes)
+        other = "tail" if part == "body" else "body"
+        mine, theirs = self.effects, later.effects
+        for b in (mine.writes & theirs.reads) | (mine.writes & theirs.writes):
+            if not isinstance(b, Buffer) or b in self.stored[other]:
+                return False
+            touched = later.touched(b, rename)
+            if touched is None or len(self.stored[part][b] | touched) != 1 or not _covers(touched, every):
+                return False
+        for b in mine.reads & theirs.writes:
+            if not isinstance(b, Buffer) or b in self.loaded[other]:
+                return False
+            touched = later.touched(b, rename)
+            if (
+                touched is None
+                or len(self.loaded[part].get(b, touched) | touched) != 1
+                or not _covers(touched, every)
+            ):
+                return False
+        return True
+
+    def touched(self, b: Buffer, rename: dict[str, str]) -> set | None:
+        """Indices at which the body uses `b`, renamed; None when the tail does too, or one is unknown."""
+        if b in self.loaded["tail"] or b in self.stored["tail"]:
+            return None
+        found = self.loaded["body"].get(b, set()) | self.stored["body"].get(b, set())
+        return None if None in found else {_renamed_key(k, rename) for k in found}
+
+    def absorb(self, later: Group, part: str) -> None:
+        """Append the other nest's statements to this one's `part`."""
+        mine, other = self.statement, later.statement
+        axes = mine.axes if part == "body" else [a for a in mine.axes if a.kind == "parallel"]
+        rename = {b.name: a.name for a, b in zip(axes, other.axes, strict=True)}
+        (mine.body if part == "body" else mine.tail).extend([s.renamed(rename) for s in other.body])
+        if other.accs:
+            for a, b in zip(mine.axes, other.axes, strict=True):
+                a.kind = b.kind
+            mine.accs.extend(other.accs)
+            mine.tail.extend([s.renamed(rename) for s in other.tail])
+        self.count += later.count
+        for table, more in ((self.loaded, later.loaded), (self.stored, later.stored)):
+            for source in ("body", "tail"):
+                into = table[part if source == "body" else "tail"]
+                for b, keys in more[source].items():
+                    renamed = {None if k is None else _renamed_key(k, rename) for k in keys}
+                    if more is later.loaded:
+                        self.count -= len(renamed & (into.get(b, set()) | self.stored[part].get(b, set())))
+                    into.setdefault(b, set()).update(renamed)
+        self.effects.join(later.effects)
+
+
+def _renamed_key(key: IndexKey, rename: dict[str, str]) -> IndexKey:
+    return key[0], frozenset((rename.get(n, n), c) for n, c in key[1])
+
+
+def _covers(keys: set, axes: frozenset) -> bool:
+    """Does the one index differ for every point of the axes?"""
+    return all(axes <= {n for n, _ in terms} for _, terms in keys)
+
+
+def _indices(body: Sequence[Statement]) -> tuple[dict, dict]:
+    loaded: dict[Buffer, set] = {}
+    stored: dict[Buffer, set] = {}
+    computed = {name for s in body for name in s.defines()}
+    for s in body:
+        if isinstance(s, Load):
+            loaded.setdefault(s.buffer, set()).add(_safe_key(s.index, computed))
+        elif isinstance(s, Store):
+            key = _safe_key(s.index, computed)
+            stored.setdefault(s.buffer, set()).add(key)
+            for b in s.reads():
+                loaded.setdefault(b, set()).add(key)
+    return loaded, stored
+
+
+def _safe_key(index: Index, computed: set[str]) -> IndexKey | None:
+    """The index as a key; None when it depends on a scalar of the nest."""
+    return None if any(n in computed for n in index.symbols) else index.key

@@ -1,0 +1,304 @@
+"""Recomputing: a temporary whose elements are cheap is not stored, its readers work them out again.
+
+A stencil reads each element of what it is applied to several times, at other indices than they were computed
+at, so fusion cannot pass them in registers. Where an element takes one load and little arithmetic, working it out
+where it is read costs less than a pass over memory. Valid program in, valid program out, same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from ....core.dim import product
+from ...report import REWRITES, fired, wants
+from ..effects import effects, is_plain, sequences
+from ..ir import Compute, Load, Nest, Program, Store, walk
+from ..operands import Buffer, Const, Index
+from ..scalar_ops import CHEAP
+from ..statement import Statement
+from .dce import drop_dead
+from .value_numbering import ValueTable
+
+MAX_COMPUTES = 4  # for one element
+MAX_WORK = 12  # computes for all reads of one element together
+SMALLEST = 256  # elements of a temporary worth it
+
+
+def recompute(program: Program) -> Program:
+    """Replace reads of cheap temporaries by their computation, in place; returns the program."""
+    uses = _uses(program)
+    names = (f"w{k}" for k in count())
+    changed = [_in_block(block, uses, names) for block in sequences(program.body)]
+    if any(changed):
+        drop_dead(program)
+    return program
+
+
+@dataclass
+class Uses:
+    """How a temporary is used: its stores, its loads, and whether anything else mentions it."""
+
+    stores: dict[int, Store]  # by id
+    loads: dict[int, Load]
+    other: bool = False
+
+
+def _uses(program: Program) -> dict[Buffer, Uses]:
+    found = {
+        b: Uses({}, {})
+        for b in program.buffers
+        if b.kind == "temp" and isinstance(b.size, int) and b.size >= SMALLEST
+    }
+    for move in program.moves:
+        for b in (move.temp, move.target):
+            if b in found:
+                found[b].other = True
+    _note(walk(program.body), found)
+    return found
+
+
+def _note(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
+    for s in statements:
+        for b in s.buffers():
+            if b not in uses:
+                continue
+            if isinstance(s, Load):
+                uses[b].loads[id(s)] = s
+            elif isinstance(s, Store):
+                uses[b].stores[id(s)] = s
+            else:
+                uses[b].other = True
+
+
+def _forget(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
+    for s in statements:
+        if isinstance(s, (Load, Store)) and s.buffer in uses:
+            found = uses[s.buffer]
+            (found.loads if isinstance(s, Load) else found.stores).pop(id(s))
+
+
+def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[str]) -> bool:
+    changed = False
+    for position, nest in enumerate(block):
+        if not isinstance(nest, Nest) or not is_plain(nest):
+            continue
+        for store in [s for s in nest.body if isinstance(s, Store) and _is_candidate(s, uses)]:
+            recipe = _recipe(nest, store)
+            readers = recipe and _readers(block, position, recipe, uses[store.buffer])
+            if recipe and readers:
+                for reader, loads in readers:
+                    if wants(REWRITES):
+                        fired(recompute, reader.location, what=str(store.buffer))
+                    for part in (reader.body, reader.tail):
+                        made = _with_recipe(part, loads, recipe, names)
+                        _forget(part, uses)
+                        part[:] = made
+                        _note(part, uses)
+                changed = True
+    return changed
+
+
+def _is_candidate(s: Store, uses: dict[Buffer, Uses]) -> bool:
+    found = uses.get(s.buffer)
+    return (
+        found is not None
+        and not found.other
+        and len(found.stores) == 1
+        and bool(found.loads)
+        and not s.add
+        and s.guard is None
+    )
+
+
+# ---- what an element is computed from -------------------------------------------------------------------
+
+
+@dataclass
+class Recipe:
+    """How a temporary's elements are made: statements over the axes that its store runs over.
+
+    Attributes
+    ----------
+    axes : list of (name, stride, size)
+        The axes of the store, widest stride first.
+    body : list of statements
+        Loads and computes, in order.
+    value : operand
+        What is stored.
+    reads : set of Buffer
+        What the loads read.
+    """
+
+    axes: list[tuple[str, int, int]]
+    body: list[Any]
+    value: Any
+    reads: set[Buffer]
+
+    @property
+    def elements(self) -> int:
+        total = 1
+        for _, _, size in self.axes:
+            total *= size
+        return total
+
+    @property
+    def computes(self) -> int:
+        return sum(isinstance(s, Compute) for s in self.body)
+
+
+def _recipe(nest: Nest, store: Store) -> Recipe | None:
+    """The recipe for what `store` writes, or None when it is not cheap or does not fill the buffer."""
+    sizes = {a.name: a.size for a in nest.axes}
+    axes = []
+    for name, stride in store.index.terms:
+        size = sizes.get(name)
+        if not isinstance(stride, int) or not isinstance(size, int) or stride <= 0:
+            return None
+        axes.append((name, stride, size))
+    axes.sort(key=lambda axis: -axis[1])
+    covered = product(size for _, _, size in axes)
+    if covered != store.buffer.size or store.index.const != 0 or len(axes) != len(nest.axes):
+        return None
+    expected = covered
+    for _, stride, size in axes:  # row-major, so that an offset tells the index
+        expected //= size
+        if stride != expected:
+            return None
+    body = _chain(nest, store)
+    fastest = axes[-1][0]
+    if body is None or any(
+        dict(s.index.terms).get(fastest, 0) not in (0, 1) for s in body if isinstance(s, Load)
+    ):
+        return None
+    return Recipe(axes, body, store.value, {s.buffer for s in body if isinstance(s, Load)})
+
+
+def _chain(nest: Nest, store: Store) -> list[Any] | None:
+    """The statements that the stored value needs, when they are few and cheap."""
+    made = {s.out: s for s in nest.body if isinstance(s, (Load, Compute))}
+    own = {a.name for a in nest.axes}
+    written = {s.buffer for s in (*nest.body, *nest.tail) if isinstance(s, Store)}
+    needed: set[str] = set()
+    todo = [store.value]
+    varying = computes = 0
+    while todo:
+        name = todo.pop()
+        if isinstance(name, Const) or name in needed:
+            continue
+        s = made.get(name)
+        if s is None:
+            return None
+        needed.add(name)
+        if isinstance(s, Load):
+            terms = {n for n, _ in s.index.terms}
+            if s.guard is not None or s.buffer in written or not terms.isdisjoint(made):
+                return None
+            varying += not terms.isdisjoint(own)
+        else:
+            if s.op not in CHEAP:
+                return None
+            computes += 1
+            todo.extend(s.args)
+        if varying > 1 or computes > MAX_COMPUTES:
+            return None
+    return [s for s in nest.body if isinstance(s, (Load, Compute)) and s.out in needed]
+
+
+# ---- where it is read -----------------------------------------------------------------------------------
+
+
+def _readers(
+    block: list[Statement], position: int, recipe: Recipe, uses: Uses
+) -> list[tuple[Nest, dict[int, dict[str, Any]]]] | None:
+    """The nests behind `position` that read the temporary, with the shifts of each load; None when one defies it."""
+    left = set(uses.loads)
+    (store,) = uses.stores.values()
+    readers: list[tuple[Nest, dict[int, dict[str, Any]]]] = []
+    for later in block[position + 1 :]:
+        if not left:
+            break
+        found = effects(later)
+        if store.buffer in found.reads:
+            loads = _loads(later, recipe, left)
+            if loads is None or len(loads) * recipe.computes > MAX_WORK or found.writes & recipe.reads:
+                return None
+            readers.append((later, loads))  # type: ignore[arg-type]
+            left -= loads.keys()
+        elif found.writes & recipe.reads:
+            return None  # from here on the elements would come out differently
+    return None if left else readers
+
+
+def _loads(later: Statement, recipe: Recipe, left: set[int]) -> dict[int, dict[str, Any]] | None:
+    if not isinstance(later, Nest) or not is_plain(later):
+        return None
+    sizes = {a.name: a.size for a in later.axes}
+    points = product(sizes.values())
+    if not isinstance(points, int) or points > recipe.elements:
+        return None  # an element would be read for many indices
+    found = {}
+    for s in (*later.body, *later.tail):
+        if isinstance(s, Load) and id(s) in left:
+            shifts = _shifts(s, recipe, sizes)
+            if shifts is None or s.guard is not None:
+                return None
+            found[id(s)] = shifts
+    return found
+
+
+def _shifts(load: Load, recipe: Recipe, sizes: dict[str, Any]) -> dict[str, Any] | None:
+    """For each axis of the recipe, the reader's axis (or None) and the offset that together make its index."""
+    by_stride = {c: n for n, c in load.index.terms}
+    rest = load.index.const
+    if not isinstance(rest, int) or rest < 0 or len(by_stride) != len(load.index.terms):
+        return None
+    found: dict[str, Any] = {}
+    for name, stride, size in recipe.axes:
+        offset, rest = divmod(rest, stride)
+        axis = by_stride.pop(stride, None)
+        reach = sizes.get(axis) if axis is not None else 1
+        if not isinstance(reach, int) or offset + reach > size:
+            return None
+        found[name] = (axis, offset)
+    return None if by_stride or rest else found
+
+
+def _with_recipe(
+    part: list[Statement], loads: dict[int, dict[str, Any]], recipe: Recipe, names: Iterator[str]
+) -> list[Statement]:
+    """The statements with the recipe in place of loads of the temporary; nothing is computed twice."""
+    table = ValueTable()
+    for s in part:
+        shifts = loads.get(id(s))
+        if shifts is None:
+            table.add(s)
+            continue
+        copies, value = _shifted(recipe, shifts, names)
+        for copy in copies:
+            table.add(copy)
+        table.names.update(dict.fromkeys(s.defines(), table.names.get(value, value)))
+    return table.kept
+
+
+def _shifted(recipe: Recipe, shifts: dict[str, Any], names: Iterator[str]) -> tuple[list[Statement], Any]:
+    """The recipe's statements for an element at other indices, under other names; and what they give."""
+    new = {s.out: next(names) for s in recipe.body}
+    copies = [s.renamed(new) for s in recipe.body]
+    for s in copies:
+        if isinstance(s, Load):
+            s.index = _shifted_index(s.index, shifts)
+    return copies, new.get(recipe.value, recipe.value)
+
+
+def _shifted_index(index: Index, shifts: dict[str, Any]) -> Index:
+    const = index.const
+    terms: dict[str, Any] = {}
+    for name, stride in index.terms:
+        axis, offset = shifts.get(name, (name, 0))
+        const = const + stride * offset
+        if axis is not None:
+            terms[axis] = terms.get(axis, 0) + stride
+    return Index(const, tuple(terms.items()))

@@ -1,0 +1,206 @@
+"""Row fusion: nests that walk the same rows become one loop over rows with the nests inside.
+
+What one nest writes in a row the next may read in the same row only, so a row passes through all of them while
+it is in cache. Single columns, as the edges of a stencil are, join the nest that writes the rest of their rows.
+Temporaries used in that loop alone shrink to one row. Valid program in, valid program out, same results bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....core.dim import Size, product
+from ...report import REWRITES, fired, wants
+from ..effects import Effects, effects, is_plain
+from ..ir import Compute, Load, Nest, Program, Store, walk
+from ..operands import Axis, Buffer, Index
+from ..statement import Statement
+
+WINDOW = 8
+SMALLEST_ROW = 8
+COLUMN_STATEMENTS = 24  # of a nest that is worth running a row at a time
+
+
+def fuse_rows(program: Program) -> Program:
+    """Fuse rows in every block, in place; returns the program."""
+    places = _places(program.body)
+    for move in program.moves:
+        places.setdefault(move.temp, []).append(None)
+    program.body = _fuse_block(program.body, places)
+    return program
+
+
+def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
+    """All loads and stores of the program by buffer; other uses count as a place that cannot shrink."""
+    found: dict[Buffer, list] = {}
+    for s in walk(list(statements)):
+        if isinstance(s, (Load, Store)):
+            found.setdefault(s.buffer, []).append(s)
+        else:
+            for b in s.buffers():
+                found.setdefault(b, []).append(None)
+    return found
+
+
+def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list[Statement]:
+    rows: list[Rows] = []
+    for statement in statements:
+        for block in statement.blocks() if not isinstance(statement, Nest) else ():
+            block[:] = _fuse_block(block, places)
+        new = Rows.of(statement)
+        home = _home(rows, new)
+        if home is None:
+            rows.append(new)
+        else:
+            if wants(REWRITES):
+                fired(fuse_rows, statement.location, what=f"{new} with {home}")  # type: ignore[attr-defined]
+            home.nests.extend(new.nests)
+            home.effects.join(new.effects)
+    return [r.finish(places) for r in rows]
+
+
+def _home(rows: Sequence[Rows], new: Rows) -> Rows | None:
+    if new.axis is None:
+        return None
+    for row in reversed(rows[-WINDOW:]):
+        if row.takes(new):
+            return row
+        if row.effects.conflicts(new.effects):
+            return None
+    return None
+
+
+@dataclass
+class Rows:
+    """Statements to become one: a single one of any kind, or nests over the rows of `axis`."""
+
+    nests: list[Any]
+    effects: Effects
+    axis: Axis | None = None
+    is_column: bool = False
+
+    def __str__(self) -> str:
+        return f"rows {self.nests[0].axes[0].name}"
+
+    @staticmethod
+    def of(statement: Statement) -> Rows:
+        rows = Rows([statement], effects(statement))
+        if isinstance(statement, Nest):
+            if len(statement.axes) > 1 and _is_row_nest(statement):
+                rows.axis = statement.axes[0]
+            elif _is_column(statement):
+                rows.axis, rows.is_column = statement.axes[0], True
+        return rows
+
+    def takes(self, later: Rows) -> bool:
+        """Same rows, something in common, and every shared element that changes stays in its row."""
+        if self.axis is None or later.axis is None or self.axis.size != later.axis.size or self.is_column:
+            return False
+        mine, theirs = self.effects, later.effects
+        shared = (mine.writes & theirs.reads) | (mine.writes & theirs.writes) | (mine.reads & theirs.writes)
+        common = mine.writes & (theirs.writes if later.is_column else theirs.reads)
+        if not common or not all(isinstance(b, Buffer) for b in shared):
+            return False
+        nests = [*self.nests, *later.nests]
+        return all(_stays_in_row(b, nests) for b in shared)
+
+    def finish(self, places: dict[Buffer, list]) -> Statement:
+        """The statement these rows make."""
+        if len(self.nests) == 1:
+            return self.nests[0]
+        row = self.nests[0].axes[0]
+        body = [_inner(n, row.name) for n in self.nests]
+        result = Nest([row], list(body), location=self.nests[0].location)
+        for b in {x for x in self.effects.writes if isinstance(x, Buffer) and x.kind == "temp"}:
+            _shrink(b, result, places)
+        return result
+
+
+def _is_row_nest(nest: Nest) -> bool:
+    inner = [a.size for a in nest.axes[1:]]
+    long = product(inner)
+    return (
+        is_plain(nest)
+        and nest.axes[0].kind == "parallel"
+        and (not isinstance(long, int) or long >= SMALLEST_ROW)
+    )
+
+
+def _is_column(nest: Nest) -> bool:
+    """Does it do a little for elements that each lie in a row of their own?"""
+    if len(nest.axes) != 1 or nest.axes[0].kind != "parallel" or len(nest.body) > COLUMN_STATEMENTS:
+        return False
+    steps = [dict(s.index.terms).get(nest.axes[0].name, 0) for s in nest.body if isinstance(s, (Load, Store))]
+    plain = all(isinstance(s, (Load, Store, Compute)) for s in nest.body)
+    return plain and all(not isinstance(c, int) or c == 0 or c >= SMALLEST_ROW for c in steps)
+
+
+def _inner(nest: Nest, row: str) -> Nest:
+    """The nest without its row axis, which is now called `row`."""
+    own = {nest.axes.pop(0).name: row}
+    if row not in own:
+        nest.body, nest.tail = ([s.renamed(own) for s in part] for part in (nest.body, nest.tail))
+    return nest
+
+
+def _own_accesses(b: Buffer, nest: Nest) -> Iterator[Index]:
+    for s in (*nest.body, *nest.tail):
+        if isinstance(s, (Load, Store)) and s.buffer is b:
+            yield s.index
+
+
+def _stays_in_row(b: Buffer, nests: Sequence[Nest]) -> bool:
+    """Is the row of every access to `b` the row of the loop?"""
+    found = [_span(index, nest) for nest in nests for index in _own_accesses(b, nest)]
+    spans = [s for s in found if s is not None]
+    if len(spans) < len(found):
+        return False
+    steps = {step for step, _, _ in spans}
+    if len(steps) != 1:
+        return False
+    step = steps.pop()
+    return all(_positive(step - (high - low)) for _, low, _ in spans for _, _, high in spans)
+
+
+def _span(index: Index, nest: Nest) -> tuple[Size, Size, Size] | None:
+    """(elements per row, lowest and highest offset in the row), None when it cannot be told."""
+    sizes = {a.name: a.size for a in nest.axes}
+    row = nest.axes[0].name
+    step, low, high = None, index.const, index.const
+    for n, c in index.terms:
+        if n == row:
+            step = c
+        elif n not in sizes or not isinstance(c, int):
+            if n not in sizes or not _positive(c):
+                return None
+            high = high + c * (sizes[n] - 1)
+        elif c > 0:
+            high = high + c * (sizes[n] - 1)
+        else:
+            low = low + c * (sizes[n] - 1)
+    return None if step is None else (step, low, high)
+
+
+def _positive(size: Size) -> bool:
+    """Is it positive whatever the unknown sizes are (which are not negative)?"""
+    if isinstance(size, int):
+        return size > 0
+    constant = sum(f for monomial, f in size.terms if not monomial)
+    return all(f > 0 for monomial, f in size.terms if monomial) and constant > 0
+
+
+def _shrink(b: Buffer, rows: Nest, places: dict[Buffer, list]) -> None:
+    """Let a temporary used in this loop alone hold one row."""
+    own = [s for s in walk(rows.body) if isinstance(s, (Load, Store)) and s.buffer is b]
+    if len(own) != len(places.get(b, ())) or any(p is None for p in places[b]):
+        return
+    row = rows.axes[0]
+    steps = {dict(s.index.terms).get(row.name, 0) for s in own}
+    step = steps.pop()
+    if steps or step == 0 or b.size != step * row.size:
+        return
+    for s in own:
+        s.index = Index(s.index.const, tuple((n, c) for n, c in s.index.terms if n != row.name))
+    b.size = step

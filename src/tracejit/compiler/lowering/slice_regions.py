@@ -1,0 +1,96 @@
+"""Boxes of indices: how static slices that overlap divide an array. Knows sizes and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ...core.dim import Size, product
+
+Slice = tuple[Size, Size, int]  # (start, size, step)
+Box = list[Slice]
+
+
+def around(shape: Sequence[Size], slices: Sequence[Slice]) -> list[Box]:
+    """Boxes that tile everything outside of `slices`."""
+    parts = []
+    inside: Box = [(0, d, 1) for d in shape]
+    for k, (d, (start, size, _)) in enumerate(zip(shape, slices, strict=True)):
+        for first, count in ((0, start), (start + size, d - start - size)):
+            if count != 0:
+                parts.append([*inside[:k], (first, count, 1), *inside[k + 1 :]])
+        inside[k] = (start, size, 1)
+    return parts
+
+
+def relative(box: Sequence[Slice], part: Sequence[Slice]) -> Box:
+    """The box as it lies in `part`, which it is inside of."""
+    return [(start - first, size, 1) for (start, size, _), (first, _, _) in zip(box, part, strict=True)]
+
+
+def overlap(shape: Sequence[Size], slices: Sequence[Sequence[Slice]]) -> bool:
+    """Do these slices, two or more, of an array of known shape have most of each in common?"""
+    flat = [t for s in slices for t in s]
+    known = all(isinstance(x, int) for t in (*flat, shape) for x in t)
+    if len(slices) < 2 or not known or not flat or any(t[2] != 1 for t in flat):
+        return False
+    for axis in zip(*slices, strict=True):
+        low, high = max(a for a, _, _ in axis), min(a + n for a, n, _ in axis)
+        if high - low < max(n for _, n, _ in axis) * 3 // 4 or high <= low:
+            return False
+    return True
+
+
+def divided(shape: Sequence[Size], slices: Sequence[Sequence[Slice]]) -> list[tuple[Box, tuple[int, ...]]]:
+    """Boxes that tile an array, with the numbers of the slices that cover each; the largest and its rows first.
+
+    Between two neighbouring ends of slices nothing changes along an axis. Neighbours that the same slices cover
+    are joined, along the last axis first.
+    """
+    cells: list[tuple[Box, tuple[int, ...]]] = [([], tuple(range(len(slices))))]
+    for k, d in enumerate(shape):
+        assert isinstance(d, int)
+        cells = [
+            ([*box, piece], inside)
+            for box, covering in cells
+            for piece, inside in _divided_axis(d, k, slices, covering)
+        ]
+    for k in reversed(range(len(shape))):
+        cells = _joined(cells, k)
+    cells.sort(key=lambda cell: -_volume(cell[0]))
+    rows = [box[0] for box, _ in cells][:1]
+    return sorted(cells, key=lambda cell: [cell[0][0]] != rows)
+
+
+def _divided_axis(
+    d: int, k: int, slices: Sequence[Sequence[Slice]], covering: tuple[int, ...]
+) -> list[tuple[Slice, tuple[int, ...]]]:
+    ends = sorted(
+        {0, d, *(e for p in covering for e in (slices[p][k][0], slices[p][k][0] + slices[p][k][1]))}
+    )
+    found = []
+    for low, high in pairwise(ends):
+        inside = tuple(p for p in covering if slices[p][k][0] <= low < slices[p][k][0] + slices[p][k][1])
+        found.append(((low, high - low, 1), inside))
+    return found
+
+
+def _joined(cells: list[tuple[Box, tuple[int, ...]]], k: int) -> list[tuple[Box, tuple[int, ...]]]:
+    """Cells that differ along axis `k` alone, and touch there, as one."""
+    found: dict[tuple, list] = {}
+    for box, covering in sorted(cells, key=lambda cell: cell[0][k][0]):
+        key = (*box[:k], *box[k + 1 :], covering)
+        runs = found.setdefault(key, [])
+        start, size, _ = box[k]
+        if runs and runs[-1][0][k][0] + runs[-1][0][k][1] == start:
+            first = runs[-1][0][k]
+            runs[-1][0][k] = (first[0], first[1] + size, 1)
+        else:
+            runs.append(([*box], covering))
+    return [cell for runs in found.values() for cell in runs]
+
+
+def _volume(box: Box) -> int:
+    total = product(size for _, size, _ in box)
+    assert isinstance(total, int)
+    return total
