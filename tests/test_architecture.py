@@ -311,7 +311,7 @@ def test_third_party_imports():
 #: Where an op's name is compared or looked up outside of ``ops``, and how often: by users' names, and for their eyes.
 NAMES_ASKED = {
     "core.tracing.interpreters": 1,
-    "frontend.registering": 2,
+    "frontend.transforms.registering": 2,
     "library.drawing": 1,
     "library.raw": 1,
 }

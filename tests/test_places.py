@@ -26,16 +26,19 @@ FURTHER = {
     "select": (
         "compiler/lowering/builder.py",
         "compiler/loopir/verifier.py",
-        "frontend/autograph/branches.py",
+        "frontend/autograph/flow/branches.py",
     ),
     "index": ("compiler/loopir/accesses.py", "compiler/loopir/verifier.py", "ops/tensor/at.py"),
     "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
-    "and": ("frontend/tape.py", "ops/elementwise/bits.py"),  # words; and two ops are one scalar operation
+    "and": (
+        "frontend/tape/gradient_tape.py",
+        "ops/elementwise/bits.py",
+    ),  # words; and two ops are one scalar operation
     "or": ("ops/elementwise/bits.py",),
     "not": (
         "core/autodiff/straightline.py",
-        "frontend/autograph/values.py",
-        "frontend/tape.py",
+        "frontend/autograph/values/kinds.py",
+        "frontend/tape/gradient_tape.py",
         "ops/elementwise/bits.py",
     ),
 }

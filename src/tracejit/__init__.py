@@ -16,24 +16,11 @@ from .core.settings import configure, settings
 from .core.spec import TensorSpec, as_dtype
 from .core.tensor import Tensor
 from .frontend import config
-from .frontend import variable_parts as _variable_parts  # parts of Variables can be assigned
-from .frontend.checkpoint import checkpoint
-from .frontend.choices import associative_scan, case, map_fn, switch_case
-from .frontend.conditional import cond
 from .frontend.config import set_default_dtype
-from .frontend.control import fori_loop
-from .frontend.conversion import asarray, constant, convert_to_tensor
-from .frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
-from .frontend.creation import range_ as range
-from .frontend.custom import custom_gradient, grad_pass_through
-from .frontend.custom_jvp import custom_jvp
-from .frontend.folds import foldl, foldr, scan
-from .frontend.function import function
-from .frontend.indexed_slices import IndexedSlices
-from .frontend.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
-from .frontend.looping import while_loop
-from .frontend.output import print_ as print
-from .frontend.reductions import (
+from .frontend.control.branching import associative_scan, case, map_fn, switch_case
+from .frontend.control.cond import cond
+from .frontend.control.loops import fori_loop
+from .frontend.control.reductions import (
     reduce_all,
     reduce_any,
     reduce_logsumexp,
@@ -43,12 +30,25 @@ from .frontend.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from .frontend.registering import RegisterGradient, no_gradient
-from .frontend.solvers import fixed_point, root
-from .frontend.tape import GradientTape, UnconnectedGradients
-from .frontend.transforms import grad, gradients_function, jvp, linearize, value_and_grad, vjp
-from .frontend.variable import Variable
-from .frontend.vectorize import vectorized_map, vmap
+from .frontend.control.scan import foldl, foldr, scan
+from .frontend.control.while_loop import while_loop
+from .frontend.conversion import asarray, constant, convert_to_tensor
+from .frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
+from .frontend.creation import range_ as range
+from .frontend.function.function import function
+from .frontend.output import print_ as print
+from .frontend.state import variable_parts as _variable_parts  # parts of Variables can be assigned
+from .frontend.state.indexed_slices import IndexedSlices
+from .frontend.state.variable import Variable
+from .frontend.tape.gradient_tape import GradientTape, UnconnectedGradients
+from .frontend.transforms.custom_gradient import custom_gradient, grad_pass_through
+from .frontend.transforms.custom_jvp import custom_jvp
+from .frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
+from .frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+from .frontend.transforms.registering import RegisterGradient, no_gradient
+from .frontend.transforms.remat import checkpoint
+from .frontend.transforms.solvers import fixed_point, root
+from .frontend.transforms.vectorize import vectorized_map, vmap
 from .ops.arrays.gather import scatter_add
 from .ops.arrays.index import dynamic_slice, dynamic_update_slice
 from .ops.arrays.shape import (
@@ -224,7 +224,7 @@ _NAMES = {
     "Assert": "library.assertions",
     "draw": "library.drawing",
     "Module": "library.module",
-    "TensorArray": "frontend.autograph.tensor_array",
+    "TensorArray": "frontend.autograph.flow.tensor_array",
     "progress": "library.progress",
     "Sequential": "layers",
 }

@@ -1,6 +1,6 @@
 """Automatic differentiation by recording: forward and reverse mode."""
 
-from .frontend.accumulator import ForwardAccumulator
-from .frontend.tape import GradientTape
+from .frontend.tape.forward_accumulator import ForwardAccumulator
+from .frontend.tape.gradient_tape import GradientTape
 
 __all__ = ["ForwardAccumulator", "GradientTape"]

@@ -1,8 +1,7 @@
 """Mathematics, element by element and over axes: ``tracejit.math``. Names only."""
 
-from .frontend.choices import associative_scan
-from .frontend.creation import linspace
-from .frontend.reductions import (
+from .frontend.control.branching import associative_scan
+from .frontend.control.reductions import (
     reduce_all,
     reduce_any,
     reduce_logsumexp,
@@ -14,6 +13,7 @@ from .frontend.reductions import (
     reduce_sum,
     reduce_variance,
 )
+from .frontend.creation import linspace
 from .library.activations import log_softmax, softmax, softsign
 from .library.elementary import (
     accumulate_n,

@@ -148,7 +148,7 @@ def test_values_that_no_rule_uses_are_dropped_and_the_rest_is_planned(monkeypatc
         for g, w_ in zip(gradient(network, w, v, b), wanted, strict=True):
             np.testing.assert_array_equal(g, w_)
     assert plans() == 1
-    monkeypatch.setattr("tracejit.frontend.tape.backprop", None)
+    monkeypatch.setattr("tracejit.frontend.tape.gradient_tape.backprop", None)
     gradient(network, w, v, b)
 
 
@@ -213,7 +213,7 @@ def test_a_plan_that_fails_leaves_it_to_the_rules(monkeypatch):
     monkeypatch.setattr(backplan, "_latest", {})
     calls = []
     monkeypatch.setattr(
-        "tracejit.frontend.tape.backprop", lambda *a, **k: calls.append(a) or backprop(*a, **k)
+        "tracejit.frontend.tape.gradient_tape.backprop", lambda *a, **k: calls.append(a) or backprop(*a, **k)
     )
     assert gradient(lambda x: x * x, 3.0) == [6.0]
     assert calls
@@ -223,7 +223,7 @@ def test_a_plan_is_what_runs(monkeypatch):
     """Were the rules asked instead, the rest of this file would test nothing."""
     for _ in range(TIMES):
         gradient(lambda x: x * x, 3.0)
-    monkeypatch.setattr("tracejit.frontend.tape.backprop", None)
+    monkeypatch.setattr("tracejit.frontend.tape.gradient_tape.backprop", None)
     assert gradient(lambda x: x * x, 5.0) == [10.0]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.frontend.choices import associative_scan, case, map_fn, switch_case
+from tracejit.frontend.control.branching import associative_scan, case, map_fn, switch_case
 
 
 @pytest.fixture(params=["eager", "compiled"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.frontend.first_values import CreationError
+from tracejit.frontend.state.variable_init import CreationError
 
 
 class Layer:

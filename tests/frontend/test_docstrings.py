@@ -17,7 +17,7 @@ MODULES = [m.name for m in pkgutil.iter_modules(tracejit.frontend.__path__, "tra
 @pytest.fixture(autouse=True)
 def no_op_stays(monkeypatch):
     """Ops that examples declare are gone afterwards."""
-    monkeypatch.setattr("tracejit.frontend.registering._registered", {})
+    monkeypatch.setattr("tracejit.frontend.transforms.registering._registered", {})
     before = set(OPS)
     yield
     for name in set(OPS) - before:

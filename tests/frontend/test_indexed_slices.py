@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.errors import ShapeError
-from tracejit.frontend.variable import alone
+from tracejit.frontend.state.variable import alone
 
 LARGE = (1 << 18, 64)  # 64 MiB in float32
 

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.op import OPS, defop, floating, sample
-from tracejit.frontend import registering
+from tracejit.frontend.transforms import registering
 from tracejit.ops.lowering import Compose
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.frontend.retracing import PATIENCE, RetracingWarning
+from tracejit.frontend.function.retracing import PATIENCE, RetracingWarning
 
 
 def calls(f, arguments):

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.op import OPS
-from tracejit.frontend.row_updates import LARGE_BYTES, row_updates
+from tracejit.frontend.state.row_updates import LARGE_BYTES, row_updates
 
 COLUMNS = 64
 LARGE = LARGE_BYTES // 4 // COLUMNS  # rows of float32

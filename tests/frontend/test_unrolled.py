@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import tracejit as tf
-from tracejit.frontend import unrolled
+from tracejit.frontend.function import compile_warnings as unrolled
 
 
 def long_loop(x):

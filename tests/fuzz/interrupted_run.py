@@ -26,7 +26,7 @@ from tracejit.compiler.codegen import llvm
 from tracejit.core import dim
 from tracejit.core.settings import configure
 from tracejit.core.tracing.dispatch import state
-from tracejit.frontend import variable
+from tracejit.frontend.state import variable
 
 PATIENCE = 20.0
 TIMES = 4

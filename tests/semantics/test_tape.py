@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tf
 from checks.nests import values
-from tracejit.frontend.tape import GradientWarning
+from tracejit.frontend.tape.gradient_tape import GradientWarning
 
 
 def test_row_01_records_and_walks_backwards(run):

@@ -7,9 +7,9 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from ..frontend.custom import custom_gradient as _custom_gradient
-from ..frontend.function import function as _function
-from ..frontend.variable import Variable as _Variable
+from ..frontend.function.function import function as _function
+from ..frontend.state.variable import Variable as _Variable
+from ..frontend.transforms.custom_gradient import custom_gradient as _custom_gradient
 from ..library import classic as _classic
 from ..library import classic_losses as losses
 from ..library import classic_optimizers as _optimizers

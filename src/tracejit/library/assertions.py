@@ -17,7 +17,7 @@ from ..core.op import ops
 from ..core.spec import as_dtype, dtype_name, shape_text
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, state
-from ..frontend.reductions import reduce_all, reduce_any
+from ..frontend.control.reductions import reduce_all, reduce_any
 from ..ops.elementwise.arithmetic import matched
 
 _SHOWN = 3

@@ -15,9 +15,10 @@ from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, interpreting
-from ..frontend import creation, transforms
-from ..frontend.tape import GradientTape
-from ..frontend.variable import Variable
+from ..frontend import creation
+from ..frontend.state.variable import Variable
+from ..frontend.tape.gradient_tape import GradientTape
+from ..frontend.transforms import grad as transforms
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:

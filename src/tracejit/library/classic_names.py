@@ -15,9 +15,10 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, interpreting
-from ..frontend import looping, reductions
+from ..frontend.control import reductions
+from ..frontend.control import while_loop as looping
+from ..frontend.state.variable import Variable
 from ..frontend.structure import flatten
-from ..frontend.variable import Variable
 from ..ops.arrays.shape import sizes_of
 from . import initializers, random
 from .elementary import argmax as _argmax

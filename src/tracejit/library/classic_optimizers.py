@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.errors import at, user_location
-from ..frontend.tape import GradientTape
-from ..frontend.variable import Variable
+from ..frontend.state.variable import Variable
+from ..frontend.tape.gradient_tape import GradientTape
 from .optimizers.adadelta import Adadelta
 from .optimizers.adagrad import Adagrad
 from .optimizers.adam import Adam

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.errors import at, user_location
 from ..frontend.autograph.calls import converted_source
-from ..frontend.function import Function
+from ..frontend.function.function import Function
 
 
 def to_code(

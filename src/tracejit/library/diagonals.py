@@ -10,7 +10,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.reductions import reduce_sum
+from ..frontend.control.reductions import reduce_sum
 from ..ops.arrays.shape import expand_dims
 from ..ops.tensor.indexing import get
 

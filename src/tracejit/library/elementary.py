@@ -16,9 +16,9 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.choices import associative_scan
+from ..frontend.control.branching import associative_scan
+from ..frontend.control.reductions import reduce_all, reduce_mean, reduce_sum
 from ..frontend.conversion import convert_to_tensor
-from ..frontend.reductions import reduce_all, reduce_mean, reduce_sum
 from ..ops.arrays.reduce import one_axis
 from ..ops.elementwise.arithmetic import matched, quotients
 from ..ops.tensor.indexing import get

@@ -10,7 +10,7 @@ from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.reductions import reduce_mean
+from ..frontend.control.reductions import reduce_mean
 from ..ops.arrays.shape import clip_by_value
 
 _SINGLE = np.dtype("float32")

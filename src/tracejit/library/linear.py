@@ -16,7 +16,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.reductions import reduce_max, reduce_min, reduce_sum
+from ..frontend.control.reductions import reduce_max, reduce_min, reduce_sum
 from ..ops import linalg
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, squeeze

@@ -25,11 +25,11 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.admission import LIMIT, admitted
 from ..core.tracing.trace import Held, Traced
-from ..frontend.function import Function
-from ..frontend.signature import Arguments, Call, admits
-from ..frontend.specialization import Specialization
+from ..frontend.function.function import Function
+from ..frontend.function.signature import Arguments, Call, admits
+from ..frontend.function.specialization import Specialization
+from ..frontend.state.variable import Variable
 from ..frontend.structure import count_leaves, flatten, unflatten
-from ..frontend.variable import Variable
 from .checkpoint import store
 from .module import Module
 from .saved_model import FILE, FORMAT, NotSaved

@@ -10,7 +10,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.vectorize import vmap
+from ..frontend.transforms.vectorize import vmap
 from ..ops.factor import identity_of
 from ..ops.linalg import swapped
 from .arrays import common_shape

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..core.errors import ShapeError, at, user_location
 from ..core.tracing.dispatch import interpreting
+from ..frontend.state.variable import Variable
 from ..frontend.structure import flatten, kind_of
-from ..frontend.variable import Variable
 
 
 class Module:

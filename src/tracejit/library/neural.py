@@ -11,7 +11,7 @@ from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.reductions import reduce_mean, reduce_sum, reduce_variance
+from ..frontend.control.reductions import reduce_mean, reduce_sum, reduce_variance
 from .random import uniform
 
 

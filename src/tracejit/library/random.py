@@ -17,10 +17,10 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, interpreting
-from ..frontend.control import while_loop
+from ..frontend.control.loops import while_loop
 from ..frontend.creation import default_float
-from ..frontend.first_values import begin_anew
-from ..frontend.variable import Variable, tracer
+from ..frontend.state.variable import Variable, tracer
+from ..frontend.state.variable_init import begin_anew
 from ..ops.arrays.index import stacked_positions
 from ..ops.arrays.reduce import size_tensor
 from ..ops.arrays.shape import sizes_of

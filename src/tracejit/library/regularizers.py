@@ -8,8 +8,8 @@ from typing import Any
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..frontend.control.reductions import reduce_sum
 from ..frontend.conversion import constant
-from ..frontend.reductions import reduce_sum
 
 
 class L1L2:

@@ -24,13 +24,13 @@ from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.admission import admitted
 from ..core.tracing.trace import Held, Traced
-from ..frontend.any_rank import AnyRank
-from ..frontend.function import Function
-from ..frontend.methods import BoundFunction
-from ..frontend.signature import Arguments, Call, admits
-from ..frontend.specialization import Specialization
+from ..frontend.function.any_rank import AnyRank
+from ..frontend.function.function import Function
+from ..frontend.function.methods import BoundFunction
+from ..frontend.function.signature import Arguments, Call, admits
+from ..frontend.function.specialization import Specialization
+from ..frontend.state.variable import Variable
 from ..frontend.structure import flatten, kind_of, unflatten
-from ..frontend.variable import Variable
 from .checkpoint import store
 from .module import Module, children
 from .saved_nests import decoded, encoded

@@ -15,8 +15,8 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..frontend.control.reductions import reduce_sum
 from ..frontend.creation import known
-from ..frontend.reductions import reduce_sum
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims
 from ..ops.elementwise.arithmetic import matched

@@ -17,11 +17,11 @@ from ...ops.arrays.shape import stack
 from ...ops.elementwise.compare import greater, less, logical_and, logical_or, where
 from .. import creation
 from . import outside
-from .branches import truth
-from .iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
-from .stacked import Stacked
-from .values import traced
-from .weak import WIDE, Weak
+from .flow.branches import truth
+from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
+from .values.kinds import traced
+from .values.stacked import Stacked
+from .values.weak import WIDE, Weak
 
 
 def _number(kind: type) -> Callable[..., Any]:

@@ -19,13 +19,13 @@ from typing import Any
 from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.op import Op
 from .builtins import REPLACED
-from .expressions import asks, is_literal
-from .jumps import Unsupported
-from .origins import LIBRARIES
 from .outside import telling
-from .rewriting import eagerly_rewritten
-from .syntax import Definition, MissingSource, definition
-from .transform import rewritten
+from .source.expressions import asks, is_literal
+from .source.jumps import Unsupported
+from .source.origins import LIBRARIES
+from .source.rewriting import eagerly_rewritten
+from .source.syntax import Definition, MissingSource, definition
+from .source.transform import rewritten
 
 _FACTORY = "_ag_factory"
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.indexing import get
-from .values import traced
+from .values.kinds import traced
 
 
 def item_of(x: Any, index: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...core.tracing.dispatch import as_tensor
 from ...ops.elementwise.compare import equal, logical_or
-from ..reductions import reduce_any
-from .branches import truth
-from .stacked import Stacked
-from .values import traced
+from ..control.reductions import reduce_any
+from .flow.branches import truth
+from .values.kinds import traced
+from .values.stacked import Stacked
 
 
 def contains(x: Any, items: Any) -> Any:

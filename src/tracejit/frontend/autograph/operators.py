@@ -24,20 +24,20 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
 from . import calls
-from .branches import branch, truth
 from .calls import callee, eager_callee
+from .flow.branches import branch, truth
+from .flow.loops import run_loop
+from .flow.peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
+from .flow.surroundings import Surroundings
 from .items import item_of
-from .iteration import as_range, is_size, looped
-from .loops import run_loop
 from .membership import contains
-from .mutations import changing
 from .outside import refuse_taking
 from .parts import set_item, set_item_in, set_item_of, update_item, update_item_in, update_item_of
-from .peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
+from .places.mutations import changing
+from .places.place import AttributePlace, Places
 from .properties import attribute_of, set_attribute, update_attribute
-from .state import AttributePlace, Places
-from .surroundings import Surroundings
-from .values import Escaping, SetInLoop, is_undefined, traced
+from .values.iteration import as_range, is_size, looped
+from .values.kinds import Escaping, SetInLoop, is_undefined, traced
 
 attribute = AttributePlace
 slice = builtins.slice

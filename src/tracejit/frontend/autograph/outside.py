@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.errors import Untraceable, at, user_location
 from ...core.tracing.transaction import is_attempting, warn, when_kept
-from .surroundings import uncertain
+from .flow.surroundings import uncertain
 
 _TELLING = frozenset(
     "write writelines flush debug info warning error critical exception log".split()

@@ -14,10 +14,10 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
+from .flow.surroundings import change_of, uncertain
 from .items import holds_traced
-from .surroundings import change_of, uncertain
-from .values import traced
-from .weak import Weak
+from .values.kinds import traced
+from .values.weak import Weak
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.iadd,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .calls import callee
 from .parts import BINARY
-from .state import found_in_class
+from .places.place import found_in_class
 
 
 def attribute_of(owner: Any, name: str) -> Any:

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...core.errors import TracejitError, at, user_location
 from ...core.tracing.dispatch import interpreting
+from ...frontend.state.variable import Variable
 from ...frontend.structure import kind_of
-from ...frontend.variable import Variable
 from ..module import Module, children, hand_over, put
 from . import index, store
 

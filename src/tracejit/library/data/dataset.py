@@ -20,8 +20,8 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, interpreting
 from ...frontend.conversion import constant
+from ...frontend.state.variable import tracer
 from ...frontend.structure import flatten, map_structure, unflatten
-from ...frontend.variable import tracer
 from ..random import get_global_generator
 from .elements import applied, as_array, as_element, holds, like, row
 from .reading import DatasetIterator, NumpyIterator

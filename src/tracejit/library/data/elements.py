@@ -16,7 +16,7 @@ from ...core.spec import TensorSpec, as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, holds_tensors, interpreting, pausing, tell
 from ...frontend.conversion import convert_to_tensor
-from ...frontend.signature import admits
+from ...frontend.function.signature import admits
 from ...frontend.structure import alike, flatten, map_structure, text, unflatten
 from ...ops.arrays.shape import stack
 from ...ops.tensor.indexing import get

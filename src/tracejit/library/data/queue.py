@@ -12,7 +12,7 @@ from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_locat
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...frontend.conversion import constant
-from ...frontend.variable import tracer
+from ...frontend.state.variable import tracer
 from .elements import as_tensors, detached, row, stacked
 
 

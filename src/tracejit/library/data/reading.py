@@ -10,8 +10,8 @@ import numpy as np
 
 from ...core.errors import TracejitError, at, user_location
 from ...core.tracing.dispatch import interpreting
+from ...frontend.state.variable import Variable, tracer
 from ...frontend.structure import map_structure
-from ...frontend.variable import Variable, tracer
 from .elements import as_tensors
 
 

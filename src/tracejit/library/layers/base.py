@@ -21,8 +21,8 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...frontend.autograph.calls import callee
 from ...frontend.creation import default_float
+from ...frontend.state.variable import Variable, tracer
 from ...frontend.structure import flatten, map_structure
-from ...frontend.variable import Variable, tracer
 from ...ops.arrays.shape import sizes_of
 from .. import initializers, regularizers
 from ..module import Module, snake_case

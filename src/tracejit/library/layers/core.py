@@ -9,7 +9,7 @@ from ...core.dim import product
 from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...frontend.variable import Variable
+from ...frontend.state.variable import Variable
 from ...ops.linalg import dot
 from .. import activations, neural
 from .base import Layer, is_training

@@ -11,7 +11,7 @@ from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, interpreting
-from ...frontend.variable import Variable
+from ...frontend.state.variable import Variable
 from ..data.dataset import Dataset
 from .base import Layer
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...frontend.reductions import reduce_max, reduce_mean
+from ...frontend.control.reductions import reduce_max, reduce_mean
 from ...ops.arrays.shape import concat
 from .base import Layer
 

@@ -9,7 +9,7 @@ from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import pausing
-from ...frontend.variable import Variable
+from ...frontend.state.variable import Variable
 from .. import neural
 from .base import Layer, is_training
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...frontend.control import scan
+from ...frontend.control.loops import scan
 from ...frontend.creation import zeros
-from ...frontend.variable import Variable
+from ...frontend.state.variable import Variable
 from ...ops.linalg import matmul
 from .. import activations, initializers
 from .base import Layer

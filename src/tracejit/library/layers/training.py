@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import at, user_location
-from ...frontend.function import Function
+from ...frontend.function.function import Function
 from ...frontend.structure import map_structure
-from ...frontend.tape import GradientTape
+from ...frontend.tape.gradient_tape import GradientTape
 from ..data.dataset import Dataset
 from ..losses import classes as losses
 from ..losses.loss import Loss

@@ -11,8 +11,8 @@ from typing import Any
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
+from ...frontend.control.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
 from ...frontend.creation import default_float
-from ...frontend.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
 from ...ops.arrays.shape import expand_dims, squeeze
 from .. import neural
 

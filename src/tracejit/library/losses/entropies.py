@@ -11,7 +11,7 @@ from ...core.dim import Size
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...frontend.reductions import reduce_sum
+from ...frontend.control.reductions import reduce_sum
 from ...ops.arrays.reduce import size_tensor
 from ...ops.arrays.shape import clip_by_value, squeeze
 from .. import cross_entropy

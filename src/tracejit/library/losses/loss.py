@@ -8,7 +8,7 @@ from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...frontend.reductions import reduce_sum
+from ...frontend.control.reductions import reduce_sum
 from ..elementary import divide_no_nan
 from ..module import snake_case
 from .distances import mean, pair

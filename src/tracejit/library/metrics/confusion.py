@@ -13,8 +13,8 @@ import numpy as np
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...frontend.control.reductions import reduce_sum
 from ...frontend.conversion import constant
-from ...frontend.reductions import reduce_sum
 from ...ops.arrays.shape import expand_dims
 from ..elementary import divide_no_nan
 from ..losses.distances import pair

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...frontend.reductions import reduce_sum
+from ...frontend.control.reductions import reduce_sum
 from ...ops.arrays.reduce import size_tensor
 from ..elementary import divide_no_nan
 from ..losses import distances, entropies

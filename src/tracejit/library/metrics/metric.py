@@ -15,9 +15,9 @@ from ...core.op import ops
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, interpreting, pausing
+from ...frontend.control.reductions import reduce_mean
 from ...frontend.creation import default_float
-from ...frontend.reductions import reduce_mean
-from ...frontend.variable import Variable
+from ...frontend.state.variable import Variable
 from ...ops.arrays.shape import sizes_of
 from .. import initializers
 from ..losses.distances import pair

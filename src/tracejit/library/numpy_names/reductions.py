@@ -12,7 +12,7 @@ from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...frontend import reductions
+from ...frontend.control import reductions
 from ...ops.arrays.reduce import axes_of, one_axis, size_tensor
 from .. import elementary, sorting
 from .conversion import array, arrays, floats, summable

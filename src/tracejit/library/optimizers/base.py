@@ -20,9 +20,9 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, interpreting, pausing
 from ...core.tracing.transaction import warn
-from ...frontend.indexed_slices import IndexedSlices
-from ...frontend.tape import GradientTape, GradientWarning
-from ...frontend.variable import Variable
+from ...frontend.state.indexed_slices import IndexedSlices
+from ...frontend.state.variable import Variable
+from ...frontend.tape.gradient_tape import GradientTape, GradientWarning
 from ..module import Module
 from .clipping import clip_by_global_norm, clip_by_norm
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import at, user_location
-from ...frontend.indexed_slices import IndexedSlices
+from ...frontend.state.indexed_slices import IndexedSlices
 from .base import Optimizer, State
 
 

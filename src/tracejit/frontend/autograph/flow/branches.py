@@ -1,0 +1,432 @@
+"""Branches on a condition that is known only when the compiled function runs: both sides are traced.
+
+Values are compared leaf by leaf: what is the same on both sides stays as it is, numbers become outputs of one
+`cond`, anything else is undefined afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....core.errors import ShapeError, at, user_location
+from ....core.ir.graph import Constant, Graph, Value, has_effect
+from ....core.op import ops
+from ....core.spec import TensorSpec
+from ....core.tensor import Tensor
+from ....core.tracing.dispatch import apply, as_tensor
+from ....core.tracing.forms import BranchForm
+from ....core.tracing.trace import constant
+from ....ops.arrays.reduce import size_tensor
+from ...regions.region import Region, assigned_in, share_captures
+from ...state.either import Either
+from ...state.variable import Variable
+from ...structure import Nest, Structure, alike, flatten, text, unflatten
+from ..places.place import Places
+from ..values.aliases import INDEX, is_alias, kind_of, number_of, position, variables_of
+from ..values.contents import copied, identities, written_into
+from ..values.growing import Growing
+from ..values.iteration import TensorRange
+from ..values.kinds import (
+    GENERATED,
+    UNSET,
+    Irregular,
+    Kind,
+    SetInLoop,
+    Undefined,
+    different,
+    escaping,
+    held,
+    is_number,
+    is_undefined,
+    joined,
+    number_kind,
+    plain,
+    same_object,
+)
+from ..values.stacked import Stacked
+from .recursion import ending
+from .surroundings import Surroundings, until_all_is_known
+
+NO_ARGUMENTS = Nest(tuple, (), ())
+BOOL = TensorSpec((), np.dtype(bool))
+
+
+def truth(x: Any) -> Tensor:
+    """The truth value of a traced number, as a scalar bool tensor."""
+    if x.__class__ is Stacked:
+        return ops.greater(size_tensor(x.__tensor__().shape[0]), 0)
+    t = as_tensor(x)
+    if any(d != 1 for d in t.shape):
+        raise ValueError(
+            f"the truth value of {t.spec} is ambiguous: use tracejit.reduce_any or tracejit.reduce_all"
+            f"{at(user_location())}"
+        )
+    if t.shape:
+        t = ops.reshape(t, shape=())
+    return t if t.dtype == BOOL.dtype else ops.not_equal(t, 0)
+
+
+def branch(
+    pred: Any,
+    then: Callable[[], None],
+    orelse: Callable[[], None] | None,
+    places: Places,
+    scratch: Places,
+    set_by_loop: Collection[str] = (),
+    unread: Collection[str] = (),
+    what: str = "`if`",
+) -> None:
+    """Run one of two bodies that change `places`; what they do to `scratch` is forgotten.
+
+    The names in `set_by_loop` may be None before, and then must not be read unless `pred` holds. Those `unread`
+    stand for objects that may be read under another name.
+    """
+    uses = Uses(set_by_loop, unread)
+
+    def once(last: bool) -> None:
+        _branch(pred, then, orelse, places, scratch, uses, what, last)
+
+    until_all_is_known(once, lambda changes: places.extend([c.place for c in changes]))
+
+
+def _branch(
+    pred: Any,
+    then: Callable[[], None],
+    orelse: Callable[[], None] | None,
+    places: Places,
+    scratch: Places,
+    uses: Uses,
+    what: str,
+    last: bool,
+) -> None:
+    kept = scratch.get()
+    around = Surroundings(places, scratch, last)
+    before, objects = around.before, around.contents.containers
+    bound = [True] * len(before)
+    names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
+    same = identities(before)
+
+    def restore() -> None:
+        around.restore()
+        scratch.set(kept)
+
+    def side(body: Callable[[], None] | None) -> Callable[[], list[Any]]:
+        def run() -> list[Any]:
+            restore()
+            if body is not None:
+                body()
+            around.check("a branch")
+            found = places.get()
+            bound[:] = [k and v is b for k, v, b in zip(bound, found, before, strict=True)]
+            same.intersection_update(identities(objects))
+            return [copied(v) for v in (*found, *objects)]
+
+        return run
+
+    try:
+        with around:
+            after = select(pred, side(then), side(orelse), names, what, uses, around, then)
+    except Irregular as irregular:
+        if irregular.origin.__class__ is str:
+            irregular.origin = [*before, *objects][names.index(irregular.origin)]
+        irregular.places += [c.place for c in around.unknown()]
+        raise
+    finally:
+        restore()
+    for c, a in zip(objects, after[len(before) :], strict=True):
+        written_into(c, a, same)
+    places.set([b if k else a for b, a, k in zip(before, after, bound, strict=False)])
+
+
+def _name_of(container: Any, names: Sequence[str], values: Sequence[Any]) -> str:
+    """The name that a list or dict is known by."""
+    return next((n for n, v in zip(names, values, strict=True) if id(container) in identities([v])), "")
+
+
+@ending
+def select(
+    pred: Any,
+    then: Callable[[], list[Any]],
+    orelse: Callable[[], list[Any]],
+    names: Sequence[str],
+    what: str,
+    uses: Uses,
+    around: Surroundings,
+    of: object,
+) -> list[Any]:
+    """The values of ``then()`` where `pred` holds, else those of ``orelse()``."""
+    condition = truth(pred)
+    with around.attempt() as attempt:
+        sides = [_Side(then, "then", (), of), _Side(orelse, "orelse", (), of)]
+        variables = assigned_in(*(s.region for s in sides))
+        if variables:
+            attempt.rollback()
+    if variables:
+        sides = [_Side(then, "then", variables, of), _Side(orelse, "orelse", variables, of)]
+    plan = _Plan(sides, uses, condition)
+    values = [
+        plan.merged(name, a, b, what)
+        for name, a, b in zip(names, sides[0].values, sides[1].values, strict=True)
+    ]
+    if not plan.kinds and not variables:
+        if not any(has_effect(n) for s in sides for n in s.region.graph.nodes):
+            return [v() for v in values]
+        plan.placed(None, None, Kind(BOOL, False))  # what only checks or prints has a result nobody reads
+    for side, outputs in zip(sides, plan.outputs, strict=True):
+        state = side.region.graph.outputs[len(side.numbers) :]
+        side.region.graph.outputs = [*outputs, *state]
+    captured = share_captures(*(s.region for s in sides))
+    for v in variables:
+        v.announce()
+    first, second = (side.region.graph for side in sides)
+    plan.results = BranchForm.make(condition, captured, first, second).apply()
+    if plan.missing:
+        reads = ", ".join(map(repr, plan.missing))
+        ran = ops.cast(condition, dtype=np.dtype(np.float32))
+        ops.check(ran, message=f"the loop that sets {reads} ran zero times: start with a number, not None")
+    for variable, value in zip(variables, plan.results[len(plan.kinds) :], strict=True):
+        variable.store(value)
+    return [v() for v in values]
+
+
+def _reading(value: Any) -> Any:
+    """The value, with tensors for ranges."""
+    leaves, structure = flatten(value)
+    if not any(x.__class__ is TensorRange for x in leaves):
+        return value
+    return unflatten(structure, [x.__tensor__() if x.__class__ is TensorRange else x for x in leaves])
+
+
+class Uses(NamedTuple):
+    """How variables of a branch are read afterwards.
+
+    Attributes
+    ----------
+    set_by_loop : collection of str
+        Read only where the condition holds, which is that a loop runs.
+    unread : collection of str
+        Not read under that name.
+    """
+
+    set_by_loop: Collection[str]
+    unread: Collection[str]
+
+
+class _Side:
+    """One branch, traced.
+
+    Attributes
+    ----------
+    values : list
+        What it returned.
+    numbers : dict
+        Serial number of the position among the leaves to the graph's value.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[], list[Any]],
+        name: str,
+        carried: Sequence[Variable],
+        of: object,
+    ):
+        self.values: list[Any] = []
+        self.numbers: list[Any] = []
+
+        def body() -> list[Tensor]:
+            try:
+                self.values = [_reading(v) for v in run()]
+            except Exception as error:
+                raise escaping(error, "a branch") from error
+            self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
+            return [plain(x) for x in self.numbers]
+
+        self.region = Region(body, NO_ARGUMENTS, [], name, carried, given=False, of=of)
+        self.at = {id(x): k for k, x in enumerate(self.numbers)}
+
+    def output(self, leaf: Any, kind: Kind) -> Value:
+        """The graph's value for a leaf, of the type wanted."""
+        graph = self.region.graph
+        if leaf is None:
+            array = np.zeros(tuple(kind.spec.shape), kind.spec.dtype)
+            return graph.add(constant, (), {"value": Constant.of(array)}, (kind.spec,))[0]
+        return _cast(graph, graph.outputs[self.at[id(leaf)]], kind.spec)
+
+
+def _cast(graph: Graph, value: Value, spec: TensorSpec) -> Value:
+    if value.spec.dtype == spec.dtype:
+        return value
+    return graph.add(ops.cast, (value,), {"dtype": spec.dtype}, (value.spec.with_dtype(spec.dtype),))[0]
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """The leaves of a value, and what those are made of; a list that grows shows its new items."""
+    leaves = flatten(value.items if value.__class__ is Growing else value)[0]
+    if not any(x.__class__ in (Either, Stacked) for x in leaves):
+        return leaves
+    return [part for x in leaves for part in _parts(x)]
+
+
+def _parts(x: Any) -> Sequence[Any]:
+    if x.__class__ is Stacked:
+        return x.parts
+    return (x.which, x.number) if x.__class__ is Either else (x,)
+
+
+class _Plan:
+    """What the branch returns: how each variable is put together from outputs and from what stays."""
+
+    def __init__(self, sides: Sequence[_Side], uses: Uses, condition: Tensor):
+        self.sides, self.uses, self.condition = sides, uses, condition
+        self.known: dict[tuple, Callable[[], Any]] = {}
+        self.missing: list[str] = []  # names that a loop must have set
+        self.kinds: list[Kind] = []
+        self.outputs: tuple[list[Value], list[Value]] = ([], [])
+        self.results: Sequence[Tensor] = ()
+
+    def merged(self, name: str, a: Any, b: Any, what: str) -> Callable[[], Any]:
+        """How to make the value of a variable once the branch has run."""
+        if is_undefined(a) and is_undefined(b) and (a is b or not {a.__class__, b.__class__} & {SetInLoop}):
+            return lambda: a
+        if is_undefined(a) or is_undefined(b):
+            if name.startswith(GENERATED):
+                return self._placeholder(b if is_undefined(a) else a, is_undefined(a))
+            reason = (
+                f"is set in one branch only of the {what}{at(user_location())}\n  set it in both, or before"
+            )
+            return lambda: Undefined(name, reason)
+        if b is None and a is not None and name in self.uses.set_by_loop:
+            self.missing.append(name)
+            return self._placeholder(a, left=False)
+        if a.__class__ is Stacked and b.__class__ is Stacked and not a.same(b):
+            return self._stacked(name, a, b, what)
+        grows = a.__class__ is Growing and b.__class__ is Growing
+        left, structure = flatten(a.items if grows else a)
+        right, other = flatten(b.items if grows else b)
+        if not alike(structure, other):
+            message = self._unlike(name, structure, other, what)
+            if name in self.uses.unread:
+                return lambda: Undefined(name, message)
+            if grows or _both_lists(structure, other):
+                raise Irregular(a.origin if grows else name, message)
+            raise ShapeError(message)
+        makers = [self._leaf(name, x, y, what) for x, y in zip(left, right, strict=True)]
+        if grows:
+            return lambda: _grown(a, unflatten(structure, [m() for m in makers]))
+        return lambda: unflatten(structure, [m() for m in makers])
+
+    def _stacked(self, name: str, a: Stacked, b: Stacked, what: str) -> Callable[[], Any]:
+        """A list that a loop has built, and that grows in the branches."""
+        if [p.spec for p in a.parts] != [p.spec for p in b.parts]:
+            raise Irregular(
+                name, f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+            )
+        makers = [self._leaf(name, x, y, what) for x, y in zip(a.parts, b.parts, strict=True)]
+        return lambda: Stacked.of(m() for m in makers)
+
+    def _unlike(self, name: str, a: Structure, b: Structure, what: str) -> str:
+        if _both_lists(a, b):
+            return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+        return (
+            f"{different(name, 'the ' + what)} is {text(a)} in one branch and {text(b)} in the other; "
+            f"they must agree in structure{at(user_location())}"
+        )
+
+    def _leaf(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
+        if same_object(x, y):
+            return lambda: x
+        if is_number(x) and is_number(y):
+            message = f"{different(name, 'the ' + what)} differs between the branches"
+            try:
+                kind = joined(number_kind(x), number_kind(y), message)
+            except (ShapeError, TypeError) as error:
+                raise type(error)(
+                    f"{error}; make them agree in shape and dtype{at(user_location())}"
+                ) from None
+            return self.placed(x, y, kind)
+        if is_alias(x) or is_alias(y):
+            return self._either(name, x, y, what)
+        reason = (
+            f"is {_shown(x)} in one branch and {_shown(y)} in the other, and the condition is known only when the "
+            f"compiled function runs{at(user_location())}"
+        )
+        return lambda: Undefined(name, reason)
+
+    def _either(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
+        """Variables, or a Variable and a number: which one the name stands for is asked when it is used."""
+        a, b = kind_of(x), kind_of(y)
+        message = (
+            f"{different(name, 'the ' + what)} is {_shown(x)} in one branch and {_shown(y)} in the other"
+        )
+        if a is None or b is None:
+            return lambda: Undefined(name, message.removeprefix(f"variable {name!r} "))
+        try:
+            kind = joined(a, b, message)
+        except (ShapeError, TypeError) as error:
+            raise type(error)(f"{error}; make them agree in shape and dtype{at(user_location())}") from None
+        among, number = variables_of(x, y), None
+        if number_of(x) is not None or number_of(y) is not None:
+            number = self.placed(number_of(x), number_of(y), kind)
+        left, right = self._position(x, among, True), self._position(y, among, False)
+        return lambda: Either(ops.where(self.condition, left(), right()), among, number and number())
+
+    def _position(self, x: Any, among: tuple[Variable, ...], left: bool) -> Callable[[], Tensor]:
+        """Where what a name stands for on one side is among all Variables, once the branch has run."""
+        if x.__class__ is not Either:
+            return lambda: position(x, among)
+        which = self.placed(x.which, None, INDEX) if left else self.placed(None, x.which, INDEX)
+        return lambda: position(x, among, which())
+
+    def placed(self, x: Any, y: Any, kind: Kind) -> Callable[[], Any]:
+        """Add an output: one leaf per side, of one type; None for any value."""
+        key = (id(x), id(y), kind)
+        if key in self.known:
+            return self.known[key]
+        k = len(self.kinds)
+        self.kinds.append(kind)
+        for side, leaf, outputs in zip(self.sides, (x, y), self.outputs, strict=True):
+            outputs.append(side.output(leaf, kind))
+        self.known[key] = lambda: held(self.results[k], kind)
+        return self.known[key]
+
+    def _placeholder(self, value: Any, left: bool) -> Callable[[], Any]:
+        """A generated variable set on one side: on the other nobody reads it, any number will do."""
+        leaves, structure = flatten(value)
+        pairs = [(None, x) if left else (x, None) for x in leaves]
+        makers = [
+            self.placed(a, b, number_kind(x)) if is_number(x) and _is_static(x) else _constantly(x)
+            for (a, b), x in zip(pairs, leaves, strict=True)
+        ]
+        return lambda: unflatten(structure, [m() for m in makers])
+
+
+def _both_lists(a: Structure, b: Structure) -> bool:
+    return all(isinstance(s, Nest) and s.kind is list for s in (a, b))
+
+
+def _constantly(x: Any) -> Callable[[], Any]:
+    return lambda: x
+
+
+def _is_static(x: Any) -> bool:
+    return not number_kind(x).spec.symbolic
+
+
+def _shown(x: Any) -> str:
+    if x.__class__ is Stacked:
+        return "a list that a loop has built, with other items"
+    if x.__class__ is Either:
+        return "one of several Variables"
+    return "a number" if is_number(x) else repr(x)
+
+
+def _grown(model: Growing, items: list[Any]) -> Growing:
+    made = model.copy()
+    made.items = items
+    return made
+
+
+__all__ = ["BOOL", "UNSET", "branch", "leaves_of", "select", "truth"]

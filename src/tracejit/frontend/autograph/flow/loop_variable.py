@@ -1,0 +1,370 @@
+"""One variable of a compiled loop: which parts of it go round, and of what type.
+
+The types are found by trying: after each trace of the body a variable learns from the value it has there, and says
+whether the body must be traced again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ....core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
+from ....core.ir.graph import mentions
+from ....core.op import ops
+from ....core.spec import TensorSpec
+from ....core.tensor import Tensor
+from ....core.tracing.dispatch import as_tensor
+from ....core.tracing.transaction import Unwinding
+from ....ops.arrays.shape import stack
+from ...state.either import Either
+from ...state.variable import Variable
+from ...structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
+from ..values.aliases import Alias, is_alias, kind_of, number_of, refuse_aliases, variables_of
+from ..values.contents import abandon, identities, written_into
+from ..values.growing import Growing
+from ..values.iteration import TensorRange
+from ..values.kinds import (
+    GENERATED,
+    UNSET,
+    Irregular,
+    Kind,
+    SetInLoop,
+    Undefined,
+    coerced,
+    different,
+    held,
+    is_number,
+    is_undefined,
+    joined,
+    number_kind,
+    same_object,
+)
+from ..values.stacked import Stacked
+
+
+class Unsettled(Unwinding):
+    """A variable of a loop has another type after an iteration than before, and none that fits both.
+
+    Passes the handlers of the traced function: the loop may still be written in another way.
+    """
+
+    def __init__(self, error: TracejitError):
+        super().__init__(str(error))
+        self.error = error
+
+
+_FLAG = Kind(TensorSpec((), np.dtype(bool)), False)
+
+
+class LoopVariable:
+    """One variable of a loop: its value before, and which of its leaves go round.
+
+    A number that nothing has set before a loop that may run zero times goes round `flagged`, that is with a bool
+    beside it that says whether it has been set; see :class:`SetInLoop`.
+    """
+
+    def __init__(self, name: str, before: Any, grows: bool, what: str):
+        self.name, self.what = name, what
+        self.grows = grows and before.__class__ in (list, Stacked)
+        self.nested = grows and before.__class__ is Growing
+        self.before = before
+        self.unset = is_undefined(before)
+        self.placeholder = False
+        self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
+        self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
+        self.kinds: list[Kind | Alias | None] = [_first_kind(x) for x in self.leaves]
+        self.surely: list[Any] = []  # the leaves that it surely has after the loop
+        self.fixed = [False] * len(self.leaves)
+        self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
+        self.flagged = before.__class__ is SetInLoop  # its one leaf is a number then
+        self.refused = not name.isidentifier() or name.startswith(GENERATED)  # it never goes round flagged
+        if self.flagged:
+            self.placeholder = True
+            self.leaves, self.kinds = [before.value], [number_kind(before.value)]
+        if self.grows:
+            self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
+        self.rows: list[Kind] = []
+        self.row_structures: list[Structure] = []
+
+    # ---- in the body ------------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        return len(self.given())
+
+    def value(self, carried: Sequence[Tensor]) -> Any:
+        """What the variable holds at the start of an iteration."""
+        if self.grows:
+            return Growing(self.before, self._last(carried))
+        if self.unset and not self.placeholder:
+            return self.before
+        if self.flagged:
+            (kind, _), (last, is_set) = self.given(), carried
+            return SetInLoop(self.name, self._reason(), held(last, kind), is_set)
+        take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
+        leaves = [
+            x if k is None else k.value(take) if isinstance(k, Alias) else next(take)
+            for x, k in zip(self.leaves, self.kinds, strict=True)
+        ]
+        if self.before.__class__ in (Growing, Stacked):
+            return self.before
+        return written_into(self.before, unflatten(self.structure, leaves), self.kept)
+
+    def _last(self, carried: Sequence[Tensor]) -> Any:
+        """The last item of a list at the start of an iteration; None for none that is known."""
+        if self.before.__class__ is not Stacked and not self.before:
+            return None
+        if not self.kinds:
+            return _last(self.before)
+        return unflatten(flatten(_last(self.before))[1], [held(t, k) for t, k in zip(carried, self.given())])
+
+    def given(self) -> list[Kind]:
+        """The types of the leaves that go round, and of the flag."""
+        found = (k.kinds() if isinstance(k, Alias) else [k] for k in self.kinds if k is not None)
+        return [*chain.from_iterable(found), *([_FLAG] if self.flagged else [])]
+
+    def initial(self) -> list[Tensor]:
+        """The values that go round first."""
+        if self.before.__class__ is SetInLoop and self.flagged:
+            return [coerced(self.before.value, self.given()[0]), self.before.is_set]
+        if self.grows and self.kinds:
+            self.leaves = flatten(_last(self.before))[0]  # here, and not in the body
+        if self.unset:
+            return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in self.given()]
+        return self._spread(self.leaves)
+
+    def _spread(self, leaves: Sequence[Any]) -> list[Tensor]:
+        """What goes round for these leaves."""
+        found: list[Tensor] = []
+        for x, k in zip(leaves, self.kinds, strict=True):
+            if k is not None:
+                found += k.spread(x) if isinstance(k, Alias) else [coerced(_read(x), k)]
+        return found
+
+    # ---- after the body ---------------------------------------------------------------------------------
+
+    def learn(self, value: Any, surely_runs: bool, inside: Collection[str]) -> bool:
+        """Compare with the value at the end of an iteration; True when a type has changed.
+
+        `inside` names the sizes that are known in the loop only.
+        """
+        if self.grows:
+            return self._learn_list(value)
+        if self.nested and (value.__class__ is not Growing or value.items):
+            raise Irregular(self.before.origin, f"the list {self.name!r} is assigned in an inner loop")
+        if value.__class__ is not SetInLoop and is_undefined(value):
+            return self.flagged and self._refuse()
+        if self.unset and (
+            value.__class__ is SetInLoop or not (surely_runs or self.name.startswith(GENERATED))
+        ):
+            return not self.refused and self._learn_flagged(value, inside)
+        return self._keeps(value) or self._learn_value(value, surely_runs)
+
+    def _learn_flagged(self, value: Any, inside: Collection[str]) -> bool:
+        """Learn of a variable that has no value before, in a loop that may run zero times."""
+        x = _read(value.value if value.__class__ is SetInLoop else value)
+        if not is_number(x) or mentions(number_kind(x).spec.shape, inside):
+            return self._refuse()
+        if self.before.__class__ is SetInLoop and self.flagged:
+            try:
+                return self._learn_leaf(0, x, False)
+            except Unsettled:
+                return self._refuse()
+        known, self.kinds = (self.flagged, self.kinds), [number_kind(x)]
+        self.flagged = self.placeholder = True
+        self.leaves, self.structure = [x], LEAF
+        return known != (True, self.kinds)
+
+    def _refuse(self) -> bool:
+        """Leave the variable undefined after the loop; True if it was to have a value."""
+        was, self.flagged, self.placeholder, self.refused = self.flagged, False, False, True
+        if was:
+            self.leaves, self.kinds = [], []
+            self.before = Undefined(self.name, self._reason())
+        return was
+
+    def _keeps(self, value: Any) -> bool:
+        """Note which containers are still the same; True when some were taken to be and are not."""
+        found = self.kept & identities([value])
+        changed, self.kept = found != self.kept, found
+        return changed
+
+    def _learn_value(self, value: Any, surely_runs: bool) -> bool:
+        leaves, structure = flatten(value)
+        if self.unset and not self.placeholder:
+            self.placeholder = True
+            self.leaves, self.structure = leaves, structure
+            self.kinds = [_first_kind(x) for x in leaves]
+            return True
+        if not alike(structure, self.structure):
+            raise Unsettled(
+                ShapeError(
+                    f"{different(self.name, 'the ' + self.what)} changes from {text(self.structure)} to "
+                    f"{text(structure)} in an iteration: keep its structure{at(user_location())}"
+                )
+            )
+        self.surely = leaves if surely_runs else []
+        found = [self._learn_leaf(k, x, surely_runs) for k, x in enumerate(leaves)]
+        return any(found)
+
+    def _learn_leaf(self, k: int, x: Any, surely_runs: bool) -> bool:
+        known = self.kinds[k]
+        if isinstance(known, Alias) or (is_alias(x) and not same_object(x, self.leaves[k])):
+            return self._learn_alias(k, x)
+        if known is None and is_alias(self.leaves[k]) and is_number(x):
+            return self._learn_alias(k, x)
+        if known is None:
+            if not same_object(x, self.leaves[k]):
+                raise Unsettled(
+                    Untraceable(
+                        f"{different(self.name, 'the ' + self.what)} changes from {self.leaves[k]!r} to {x!r}; "
+                        f"what a compiled loop changes must be numbers and tensors{at(user_location())}"
+                    )
+                )
+            return False
+        if not is_number(x):
+            x = _read(x)
+        if not is_number(x):
+            raise Unsettled(
+                Untraceable(
+                    f"{different(self.name, 'the ' + self.what)} changes from {known} to {x!r}{at(user_location())}"
+                )
+            )
+        kind = number_kind(x)
+        message = f"{different(self.name, 'the ' + self.what)} changes from {known} to {kind} in an iteration"
+        try:
+            new = joined(known, kind, message, broadcast=surely_runs)
+        except (ShapeError, TypeError):
+            error = ShapeError if known.spec.dtype == kind.spec.dtype or known.weak else DtypeError
+            hint = "keep its dtype"
+            if known.weak:
+                hint = "start with a tensor of that shape"
+            elif known.spec.shape != kind.spec.shape:
+                hint = "keep its shape, or append to a list in the loop and stack or concat that after it"
+            raise Unsettled(error(f"{message}: {hint}{at(user_location())}")) from None
+        if new.spec.shape == known.spec.shape and not known.weak and new.spec.dtype != known.spec.dtype:
+            new = known  # a Python number is assigned to a tensor
+        self.kinds[k] = new
+        return new != known
+
+    def _learn_alias(self, k: int, x: Any) -> bool:
+        """Learn of a leaf that stands for a Variable before the loop, or after an iteration."""
+        known, message = self.kinds[k], f"{different(self.name, 'the ' + self.what)} changes in an iteration"
+        before = known if isinstance(known, Alias) else self.leaves[k]
+        kinds = [
+            Kind(before.among[0].spec, False) if isinstance(before, Alias) else kind_of(before),
+            kind_of(x),
+        ]
+        if kinds[0] is None or kinds[1] is None:
+            raise Unsettled(Untraceable(f"{message} from {self.leaves[k]!r} to {x!r}{at(user_location())}"))
+        try:
+            kind = joined(kinds[0], kinds[1], message)
+        except (ShapeError, DtypeError) as error:
+            raise Unsettled(type(error)(f"{error}: keep its shape and dtype{at(user_location())}")) from None
+        numbered = before.kind if isinstance(before, Alias) else number_of(before)
+        among = variables_of(before, x)
+        new = Alias(among, kind if numbered is not None or number_of(x) is not None else None)
+        self.kinds[k] = new
+        return not new.same(known)
+
+    def _learn_list(self, value: Any) -> bool:
+        if value.__class__ is not Growing:
+            raise Untraceable(
+                f"the list {self.name!r} is assigned in a loop that appends to it{at(user_location())}"
+            )
+        self.row_structures = [flatten(item)[1] for item in value.items]
+        if len({(s, *map(number_kind, flatten(x)[0])) for s, x in zip(self.row_structures, value.items)}) > 1:
+            raise Irregular(self.before, f"the items of the list {self.name!r} differ")
+        if not value.reads or self.kinds:
+            return False
+        if not value.items:
+            raise Untraceable(f"the list {self.name!r} is read but not appended to{at(user_location())}")
+        leaves, structure = flatten(value.items[-1])
+        first, before = flatten(_last(self.before))
+        if structure != before or not all(is_number(x) for x in (*leaves, *first)):
+            return False
+        self.leaves = first
+        self.kinds = [number_kind(x) for x in leaves]
+        return True
+
+    def outputs(self, value: Any) -> list[Tensor]:
+        """The tensors that go round, at the end of an iteration."""
+        if self.grows:
+            leaves = flatten(value.items[-1])[0] if value.items and self.kinds else []
+            return [coerced(x, k) for x, k in zip(leaves, self.given(), strict=False)]
+        if self.flagged:
+            last, is_set = (value.value, value.is_set) if value.__class__ is SetInLoop else (value, True)
+            return [coerced(_read(last), self.given()[0]), as_tensor(is_set)]
+        if not self.given():
+            return []
+        if is_undefined(value):
+            raise Unsettled(value.error())
+        return self._spread(flatten(value)[0])
+
+    def appended(self, value: Any) -> list[Tensor]:
+        """The rows that this iteration adds to a list."""
+        if not self.grows:
+            return []
+        leaves = [flatten(item)[0] for item in value.items]
+        refuse_aliases(chain.from_iterable(leaves))
+        columns = list(zip(*leaves, strict=True))
+        return [as_tensor(c[0]) if len(c) == 1 else stack(list(c)) for c in columns]
+
+    # ---- after the loop ---------------------------------------------------------------------------------
+
+    def result(self, final: Sequence[Tensor], rows: Sequence[Tensor]) -> Any:
+        """What the variable holds after the loop."""
+        if self.grows:
+            return self._built(rows)
+        if self.unset and not self.placeholder:
+            if self.before is UNSET and self.name.startswith(GENERATED):
+                return UNSET
+            return Undefined(self.name, self._reason())
+        value = self.value(final)
+        if not any(isinstance(k, Alias) for k in self.kinds) or not self.surely:
+            return value
+        leaves = [
+            last if isinstance(last, Variable) else x
+            for x, last in zip(flatten(value)[0], self.surely, strict=True)
+        ]
+        return written_into(self.before, unflatten(self.structure, leaves), self.kept)
+
+    def _reason(self) -> str:
+        return (
+            f"is set only inside of the {self.what}, which may run zero times{at(user_location())}\n"
+            "  give it a value before"
+        )
+
+    def _built(self, rows: Sequence[Tensor]) -> Any:
+        if not self.row_structures:
+            return self.before
+        structure, together = self.row_structures[0], len(self.row_structures)
+        if together > 1:
+            rows = [ops.reshape(r, shape=(r.shape[0] * together, *r.shape[2:])) for r in rows]
+        if structure is LEAF:
+            made: Any = Stacked(self.before, rows[0])
+        else:
+            before = [flatten(item)[0] for item in self.before]
+            made = unflatten(structure, [Stacked([b[k] for b in before], r) for k, r in enumerate(rows)])
+        if self.before.__class__ is list:
+            abandon(self.before, self.name)
+        return made
+
+
+def _last(before: Any) -> Any:
+    """The last item of a list that a loop appends to, before the loop."""
+    return before.surely_last() if before.__class__ is Stacked else before[-1]
+
+
+def _read(x: Any) -> Any:
+    return x.__tensor__() if x.__class__ is TensorRange else x
+
+
+def _first_kind(x: Any) -> Kind | Alias | None:
+    """The type of a leaf before the loop, or where it is first set."""
+    if x.__class__ is Either:
+        return Alias(x.among, None if x.number is None else Kind(x.spec, False))
+    return number_kind(x) if is_number(x) else None

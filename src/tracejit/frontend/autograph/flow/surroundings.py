@@ -1,0 +1,153 @@
+"""What a branch or loop finds around it, and what its body does to that: Python's side of an attempt at tracing.
+
+Each body, and each iteration that is traced, starts from what was there before. What it changes is handed on with
+the variables that the syntax shows; what is found changed besides is one more of them, and the body traced again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ....core.errors import Untraceable, at, user_location
+from ....core.tracing.transaction import Attempt, Unwinding, remember
+from ..places.mutations import Mutations
+from ..places.place import Places
+from ..places.reachable import Change, Reachable
+from ..values.contents import Contents
+from .tensor_array import Begun
+
+T = TypeVar("T")
+
+_ROUNDS = 6  # attempts that may find more: afterwards, what is found is made anew by each
+
+
+class Revealed(Unwinding):
+    """A body changes what its syntax does not show."""
+
+    def __init__(self, changes: Sequence[Change]):
+        super().__init__("changes of more than its variables")
+        self.changes = changes
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.around: list[Surroundings] = []
+
+
+_open = _Open()
+
+
+def uncertain() -> Surroundings | None:
+    """What is around the innermost body that may run another number of times than once; None outside of all."""
+    return next((s for s in reversed(_open.around) if not s.certain), None)
+
+
+class Surroundings:
+    """The values of variables before a branch or loop, and all else that its body may change; a context.
+
+    Parameters
+    ----------
+    places : Places
+        The variables that are handed on.
+    scratch : Places, optional
+        Variables that are not handed on; their lists and dicts are given back what they hold.
+    last : bool
+        Changes of what is not handed on are no reason any more to trace again.
+    certain : bool
+        The body runs once, here and now.
+    """
+
+    def __init__(
+        self, places: Places, scratch: Places | None = None, last: bool = False, certain: bool = False
+    ):
+        self.places, self.last, self.certain = places, last, certain
+        self.own = list(places.places)  # more may be handed on later
+        self.before = places.get()
+        self.scratch = Places((), (), ()) if scratch is None else scratch
+        self.contents = Contents([*self.before, *self.scratch.get()])
+        self.reachable = Reachable(places.functions)
+        self.log = Mutations()
+        remember(self, lambda: self.rollback)
+
+    def __enter__(self) -> Surroundings:
+        self.log.__enter__()
+        _open.around.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _open.around.pop()
+        self.log.__exit__()
+
+    def attempt(self) -> Attempt:
+        """An attempt that starts from here."""
+        made = Attempt()
+        made.undo[self] = self.rollback
+        return made
+
+    def restore(self) -> None:
+        """Give variables and what was announced what they were: the next body or iteration starts from there."""
+        if self.log.found:
+            self.log.restore()
+            self.reachable.restore()  # what was announced may have been changed before, by what announces nothing
+        self.contents.restore()
+        for place, value in zip(self.own, self.before, strict=True):
+            place.set(value)
+
+    def rollback(self) -> None:
+        """Make everything as it was: what Python did besides, too, which else stands, and stands once."""
+        self.restore()
+        self.reachable.restore()
+
+    def unknown(self) -> list[Change]:
+        """What was changed that is not handed on."""
+        found = [*self.reachable.changes(), *self.log.changes()]
+        by_key = {c.place.key: c for c in found}
+        by_key.update((c.place.key, c) for c in found if c.grows)
+        more = self.scratch.unknown(c.place for c in found)
+        return [by_key[p.key] for p in self.places.unknown(more)]
+
+    def check(self, what: str) -> None:
+        """Raise where the body of `what` has changed something that must be handed on, or cannot be."""
+        other = self.reachable.foreign()
+        if other is not None:
+            raise change_of(other, what)
+        more = [] if self.last else self.unknown()
+        if more:
+            raise Revealed(more)
+
+
+def change_of(x: Any, what: str) -> Untraceable:
+    """The error for changing in place what no branch or loop can hand on."""
+    instead = "use a list of numbers"
+    if isinstance(x, np.ndarray):
+        instead = "make it a tensor, as with x = tracejit.constant(x)"
+    return Untraceable(
+        f"{what} changes {'an' if isinstance(x, np.ndarray) else 'a'} {type(x).__name__} in place, and how often it "
+        f"runs is known only when the compiled function does: {instead}{at(user_location())}"
+    )
+
+
+def until_all_is_known(once: Callable[[bool], T], learn: Callable[[Sequence[Change]], None]) -> T:
+    """Trace a branch or loop until it knows what it changes; ``once(last)`` does so, each in an attempt of its own."""
+    for done in count():
+        with Attempt() as attempt:
+            try:
+                return once(done >= _ROUNDS)
+            except Revealed as revealed:
+                attempt.rollback()
+                more: Revealed | Begun = revealed
+            except Begun as begun:
+                if not begun.is_for_here():
+                    raise
+                attempt.rollback()
+                more = begun
+        if isinstance(more, Begun):
+            more.begin()
+        else:
+            learn(more.changes)
+    raise AssertionError("counts for ever")

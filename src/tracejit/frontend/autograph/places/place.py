@@ -1,0 +1,177 @@
+"""The variables that a branch or loop hands on: closure cells of its body, module globals, attributes of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import CellType, FunctionType
+from typing import Any, Protocol
+
+from ..values.kinds import UNSET
+
+
+class Place(Protocol):
+    """Something that holds a value; `UNSET` stands for none.
+
+    Attributes
+    ----------
+    key : tuple
+        The same for the same place.
+    """
+
+    name: str
+
+    @property
+    def key(self) -> tuple: ...
+
+    def get(self) -> Any: ...
+
+    def set(self, value: Any) -> None: ...
+
+
+class Cell:
+    """A local name that nested functions share.
+
+    Attributes
+    ----------
+    grows : bool
+        Something is appended to the list that it names.
+    """
+
+    __slots__ = ("name", "cell", "grows")
+
+    def __init__(self, name: str, cell: CellType, grows: bool = False):
+        self.name, self.cell, self.grows = name, cell, grows
+
+    @property
+    def key(self) -> tuple:
+        return (id(self.cell),)
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNSET
+
+    def set(self, value: Any) -> None:
+        if value is not UNSET:
+            self.cell.cell_contents = value
+        elif self.get() is not UNSET:
+            del self.cell.cell_contents
+
+
+class GlobalName:
+    """A name of the module."""
+
+    __slots__ = ("name", "names")
+
+    def __init__(self, name: str, names: dict[str, Any]):
+        self.name, self.names = name, names
+
+    @property
+    def key(self) -> tuple:
+        return id(self.names), self.name
+
+    def get(self) -> Any:
+        return self.names.get(self.name, UNSET)
+
+    def set(self, value: Any) -> None:
+        if value is UNSET:
+            self.names.pop(self.name, None)
+        else:
+            self.names[self.name] = value
+
+
+def found_in_class(owner: Any, name: str) -> Any:
+    """What an object's class has under a name; None where it has nothing."""
+    for kind in type(owner).__mro__:
+        if name in kind.__dict__:
+            return kind.__dict__[name]
+    return None
+
+
+class AttributePlace:
+    """An attribute of an object; the object is the one its expression gives at the start."""
+
+    __slots__ = ("name", "owner", "attribute")
+
+    def __init__(self, name: str, owner: Callable[[], Any], attribute: str):
+        self.name, self.attribute = name, attribute
+        try:
+            self.owner = owner()
+        except (NameError, AttributeError):
+            self.owner = None  # made inside: nothing to hand on
+        if found_in_class(self.owner, attribute).__class__ is property:
+            self.owner = None  # what its function assigns is handed on
+
+    @property
+    def key(self) -> tuple:
+        return id(self.owner), self.attribute
+
+    def get(self) -> Any:
+        try:
+            return getattr(self.owner, self.attribute, UNSET)
+        except ValueError:
+            return UNSET
+
+    def set(self, value: Any) -> None:
+        if self.owner is None:
+            return
+        if value is not UNSET:
+            setattr(self.owner, self.attribute, value)
+        elif self.get() is not UNSET:
+            delattr(self.owner, self.attribute)
+
+
+class Places:
+    """Several places, read and written together."""
+
+    def __init__(
+        self,
+        functions: Sequence[FunctionType | None],
+        names: Sequence[str],
+        attributes: Sequence[AttributePlace],
+    ):
+        cells: dict[str, CellType] = {}
+        self.functions = [f for f in functions if f is not None]
+        names_of_module: dict[str, Any] = {}
+        for f in functions:
+            if f is not None:
+                cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+                names_of_module = f.__globals__
+        found: list[Place] = [
+            Cell(n, cells[n]) if n in cells else GlobalName(n, names_of_module) for n in names
+        ]
+        self.places: list[Place] = [*found, *(a for a in attributes if a.owner is not None)]
+        self.names = [p.name for p in self.places]
+
+    def copy(self) -> Places:
+        """The same places, to be extended apart from these."""
+        made = Places((), (), ())
+        made.extend(self.places)
+        made.functions = self.functions
+        return made
+
+    def mentioned(self) -> list[Cell]:
+        """The local names that the functions mention."""
+        return [
+            Cell(n, c)
+            for f in self.functions
+            for n, c in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+        ]
+
+    def unknown(self, found: Iterable[Place]) -> list[Place]:
+        """Those among some places that are none of these, each once."""
+        known = {p.key for p in self.places}
+        return [p for k, p in {p.key: p for p in found}.items() if k not in known]
+
+    def extend(self, more: Sequence[Place]) -> None:
+        """Hand on more places."""
+        self.places += more
+        self.names = [p.name for p in self.places]
+
+    def get(self) -> list[Any]:
+        return [p.get() for p in self.places]
+
+    def set(self, values: Sequence[Any]) -> None:
+        for place, value in zip(self.places, values, strict=True):
+            place.set(value)

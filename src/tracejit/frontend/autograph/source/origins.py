@@ -1,0 +1,42 @@
+"""Whose code it is: the user's, which is converted, or that of Python and installed packages, which stays as it is."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+import site
+import sys
+import sysconfig
+
+from ....core.errors import PACKAGE
+
+
+def _library_paths() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    found = [
+        paths["stdlib"],
+        paths["platstdlib"],
+        paths["purelib"],
+        paths["platlib"],
+        site.getusersitepackages(),
+    ]
+    return tuple({os.path.join(p, "") for p in found})
+
+
+LIBRARIES = _library_paths()
+
+
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users_class(kind: type) -> bool:
+    """Was a class defined by the user's program?"""
+    module = kind.__module__ or ""
+    if module == "builtins":  # also that of classes made by ``exec`` without a name for their module
+        return vars(builtins).get(kind.__name__) is not kind and bool(kind.__flags__ & _MADE_BY_PYTHON)
+    if module in sys.builtin_module_names:
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is None or not file.startswith((*LIBRARIES, PACKAGE))

@@ -1,0 +1,1 @@
+"""What variables hold in branches and loops: numbers, lists, aliases, and what loops go over."""

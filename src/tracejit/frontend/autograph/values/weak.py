@@ -1,0 +1,126 @@
+"""Weak: a Python number that is known only when the compiled function runs, such as a loop's counter.
+
+It takes the dtype of the tensors it meets, as Python numbers do, and is as wide as they are until then. What
+is computed from weak and Python numbers alone is weak again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....core.arrays import default_dtype
+from ....core.op import ops
+from ....core.spec import TensorSpec
+from ....core.tensor import Tensor
+from ....core.tracing.dispatch import as_tensor
+from ....ops.tensor import operators
+
+#: How wide a Python number of each type is.
+WIDE = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
+KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+class Weak:
+    """A scalar tensor of the widest dtype of its kind that stands for a Python number."""
+
+    __slots__ = ("wide", "weak_kind")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]  # == is element-wise
+
+    def __init__(self, wide: Tensor):
+        self.weak_kind = KINDS[wide.dtype.kind]
+        self.wide = wide if wide.dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
+
+    def as_dtype(self, dtype: np.dtype) -> Tensor:
+        """As a tensor of `dtype`."""
+        return self.wide if self.wide.dtype == dtype else ops.cast(self.wide, dtype=dtype)
+
+    def __tensor__(self) -> Tensor:
+        return self.as_dtype(default_dtype(self.weak_kind(0)) or WIDE[bool])
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Shape and dtype as a tensor."""
+        return self.__tensor__().spec
+
+    @property
+    def shape(self) -> tuple:
+        """Always ``()``."""
+        return ()
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype it has where it meets no other tensor."""
+        return default_dtype(self.weak_kind(0)) or WIDE[bool]
+
+    @property
+    def ndim(self) -> int:
+        """Always 0."""
+        return 0
+
+    @property
+    def is_symbolic(self) -> bool:
+        """It has no value while tracing."""
+        return self.wide.is_symbolic
+
+
+def wide(x: Any) -> Tensor | None:
+    """A Python number or Weak as a tensor of the widest dtype of its kind; None for anything else."""
+    if x.__class__ is Weak:
+        return x.wide
+    return as_tensor(x, WIDE[x.__class__]) if x.__class__ in WIDE else None
+
+
+def _arithmetic(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(self: Weak, *others: Any) -> Any:
+        given = [wide(x) for x in others]
+        if any(x is None for x in given):
+            return method(self, *others)
+        numbers = [self.wide, *(x for x in given if x is not None)]
+        if name not in _LOGIC:
+            numbers = [_not_bool(x) for x in numbers]
+        if name in _TRUE_DIVISION:
+            numbers = [x if x.dtype.kind == "c" else ops.cast(x, dtype=WIDE[float]) for x in numbers]
+        y = method(*numbers)
+        return tuple(Weak(part) for part in y) if y.__class__ is tuple else Weak(y)
+
+    return forward
+
+
+_LOGIC = {"__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__", "__invert__"}
+_TRUE_DIVISION = {"__truediv__", "__rtruediv__"}
+
+
+def _not_bool(x: Tensor) -> Tensor:
+    return ops.cast(x, dtype=WIDE[int]) if x.dtype.kind == "b" else x
+
+
+def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(self: Weak, *args: Any, **kwargs: Any) -> Any:
+        return method(self.__tensor__(), *args, **kwargs)
+
+    return forward
+
+
+def _complete() -> None:
+    """Give Weak the operators and protocols of tensors."""
+    for name in operators.OPERATORS:
+        setattr(Weak, name, _arithmetic(name, getattr(Tensor, name)))
+    for name in operators.PROTOCOLS:
+        if name in ("__array__", "__hash__") or name in vars(Weak):
+            continue  # without __array__ a Weak is not taken for an array, which has a dtype of its own
+        method = getattr(Tensor, name)
+        is_property = isinstance(method, property)
+        made = _reading(method.fget if is_property else method)
+        setattr(Weak, name, property(made) if is_property else made)
+
+
+_complete()

@@ -1,0 +1,1 @@
+"""Control flow as functions: loops, folds, branches, and reductions."""

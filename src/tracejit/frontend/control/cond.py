@@ -1,0 +1,109 @@
+"""cond: one of two functions, chosen by a condition.
+
+Eagerly the chosen one just runs. In a trace both become graphs of one op: tensors and Variables of the surroundings may
+be used in them, and Variables assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import ShapeError, at, user_location
+from ...core.op import ops
+from ...core.tracing.dispatch import apply, as_tensor
+from ...core.tracing.forms import BranchForm
+from ..autograph.places.reachable import attempt_with
+from ..regions.region import Region, assigned_in, share_captures
+from ..state.variable import Variable, tracer
+from ..structure import flatten, text, unflatten
+from .carried_numbers import takes
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    *operands: Any,
+    name: str | None = None,
+) -> Any:
+    """``true_fn(*operands)`` where `pred` holds, else ``false_fn(*operands)``; only one of them runs.
+
+    Parameters
+    ----------
+    pred : bool or scalar bool tensor
+        In a compiled function a Python bool decides while tracing, a tensor when the function runs.
+    true_fn, false_fn : callable
+        Must return the same structure, shapes and dtypes.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.cond(tf.constant(2.0) > 1.0, lambda: 10.0, lambda: 20.0))
+    10.0
+    """
+    if tracer() is None or isinstance(pred, (bool, np.bool_)):
+        chosen = true_fn if bool(pred) else false_fn
+        leaves, structure = flatten(chosen(*operands))
+        return unflatten(structure, [as_tensor(y) for y in leaves])
+    leaves, structure = flatten(operands)
+    tensors = [as_tensor(x) for x in leaves]
+    specs, of = [t.spec for t in tensors], object()
+
+    dtypes: list[Any] | None = None
+
+    def branches(carried: Sequence[Variable]) -> list[Region]:
+        return [
+            Region(f, structure, specs, name, carried, given=False, of=of, dtypes=dtypes)
+            for f, name in ((true_fn, "then"), (false_fn, "orelse"))
+        ]
+
+    for _ in range(2):
+        with attempt_with(true_fn, false_fn) as attempt:
+            both = branches(())
+            agreed = _agreed(*both) if dtypes is None else None
+            if agreed is None:
+                _check_branches(*both)
+                attempt.refuse_changes("a branch of cond")
+            variables = assigned_in(*both)
+            if agreed or variables:
+                attempt.rollback()
+        if agreed is None:
+            break
+        dtypes = agreed
+    if variables:
+        both = branches(variables)
+    captured = share_captures(*both)
+    for v in variables:
+        v.announce()
+    then, orelse = (side.graph for side in both)
+    found = BranchForm.make(as_tensor(pred), (*tensors, *captured), then, orelse).apply()
+    for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
+        v.store(value)
+    return unflatten(both[0].structure, list(found))
+
+
+def _agreed(then: Region, orelse: Region) -> list[Any] | None:
+    """The dtypes of Python numbers that one branch returns where the other has another dtype; None if they agree."""
+    if then.structure != orelse.structure or then.outputs == orelse.outputs:
+        return None
+    found: list[Any] = [None] * len(then.outputs)
+    for i, (a, b) in enumerate(zip(then.outputs, orelse.outputs, strict=True)):
+        p, q = then.numbers[i], orelse.numbers[i]
+        if a.dtype != b.dtype and (takes(p, b.dtype) or takes(q, a.dtype)):
+            wider = max(a.dtype, b.dtype, key=lambda d: "biufc".index(d.kind))  # of two numbers
+            found[i] = wider if p and q else b.dtype if p else a.dtype
+    return found if any(d is not None for d in found) else None
+
+
+def _check_branches(then: Region, orelse: Region) -> None:
+    if then.structure != orelse.structure or then.outputs != orelse.outputs:
+        a, b = ([str(s) for s in r.outputs] for r in (then, orelse))
+        raise ShapeError(
+            f"the branches of cond return {text(then.structure)} of {', '.join(a)} and {text(orelse.structure)} of "
+            f"{', '.join(b)}; they must agree in structure, shapes and dtypes{at(user_location())}"
+        )

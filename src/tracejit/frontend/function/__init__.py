@@ -1,0 +1,1 @@
+"""``function``: traces per signature, and what a call of one needs."""

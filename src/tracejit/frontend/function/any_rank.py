@@ -1,0 +1,84 @@
+"""Concrete functions of arguments of unknown rank: one trace for each rank they are called with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import at, user_location
+from ...core.spec import TensorSpec
+from ...core.tracing.dispatch import as_tensor
+from ..structure import flatten, leaves_like, unflatten
+from .signature import ArgumentError, fits, of_rank
+
+
+class AnyRank:
+    """What ``get_concrete_function`` gives where a TensorSpec leaves the rank open.
+
+    Parameters
+    ----------
+    concrete : callable
+        Gives the trace for arguments whose ranks are known.
+    args, kwargs
+        The arguments, with TensorSpecs in place of arrays.
+    signature : inspect.Signature, optional
+        Of the Python function.
+    """
+
+    def __init__(
+        self,
+        concrete: Callable[..., Any],
+        args: tuple,
+        kwargs: dict[str, Any],
+        signature: inspect.Signature | None,
+    ):
+        self.concrete = concrete
+        self.structured_input_signature = (args, kwargs)
+        self.signature = signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the trace for arguments of these ranks, which is made if there is none."""
+        leaves, structure = flatten(self.structured_input_signature)
+        given = self._given(args, kwargs, structure, leaves)
+        known = [self._ranked(spec, x) for spec, x in zip(leaves, given, strict=True)]
+        own_args, own_kwargs = unflatten(structure, known)
+        return self.concrete(*own_args, **own_kwargs)(*args, **kwargs)
+
+    def for_rank(self, rank: int) -> Any:
+        """The trace for tensors of this rank wherever the rank is open, and of any sizes."""
+        leaves, structure = flatten(self.structured_input_signature)
+        known = [of_rank(x, rank) if isinstance(x, TensorSpec) else x for x in leaves]
+        own_args, own_kwargs = unflatten(structure, known)
+        return self.concrete(*own_args, **own_kwargs)
+
+    def _given(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> list[Any]:
+        """What is given in the place of each leaf, with None for what is left out."""
+        places = [i for i, x in enumerate(leaves) if isinstance(x, TensorSpec)]
+        if not kwargs and len(args) == len(places):
+            flat: list[Any] = [None] * len(leaves)
+            for i, x in zip(places, args, strict=True):
+                flat[i] = x
+            return flat
+        try:
+            assert self.signature is not None
+            own = self.signature.bind(
+                *self.structured_input_signature[0], **self.structured_input_signature[1]
+            )
+            bound = self.signature.bind_partial(*args, **kwargs)
+            own.arguments.update(bound.arguments)
+            return leaves_like(structure, (own.args, own.kwargs))
+        except (TypeError, ValueError, AssertionError) as error:
+            raise ArgumentError(f"{error}{at(user_location())}") from None
+
+    @staticmethod
+    def _ranked(spec: Any, x: Any) -> Any:
+        if not isinstance(spec, TensorSpec) or spec.ranked:
+            return spec
+        if x is None or x is spec:
+            raise ArgumentError(f"an argument is missing: a tensor of {spec}{at(user_location())}")
+        have = x if isinstance(x, TensorSpec) else as_tensor(x).spec
+        return of_rank(spec, have.rank) if fits(spec, have.shape) else spec
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction of any rank {self.structured_input_signature}>"

@@ -1,0 +1,43 @@
+"""Unrolled loops: a warning when compiling took long, naming the line that most of the operations come from."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+from ...core.errors import Location, stack_level
+from ...core.ir.graph import Graph
+
+#: Seconds that compiling may take without a word.
+PATIENCE = 5.0
+#: Operations from one line from which on it is likely a loop.
+WRITTEN_OUT = 30
+
+
+class SlowCompilationWarning(UserWarning):
+    """Compiling took long, as of a Python loop that was written out."""
+
+
+def warn_if_slow(name: str, graph: Graph, seconds: float) -> None:
+    """Warn, at the user's line, of a trace that took long to compile."""
+    if seconds < PATIENCE:
+        return
+    places = Counter((n.location.code, n.location.lasti) for n in graph.nodes if n.location is not None)
+    lines: Counter[tuple[str, int]] = Counter()
+    for (code, lasti), count in places.items():
+        where = Location((code, lasti))
+        lines[where.file, where.line] += count
+    most = ""
+    if lines:
+        (file, line), count = lines.most_common(1)[0]
+        most = f", {count:,} of them at {file}:{line}"
+        if count >= WRITTEN_OUT:
+            most += (
+                ". A Python loop over numbers is written out; over tracejit.range(n), or range(n) of a tensor n, it is "
+                "one loop"
+            )
+    warnings.warn(
+        f"compiling {name} took {seconds:.0f} s, for {len(graph.nodes):,} operations{most}",
+        SlowCompilationWarning,
+        stacklevel=stack_level(),
+    )

@@ -1,0 +1,481 @@
+"""`function`: the decorator that traces a Python function once per signature and runs the compiled graph.
+
+A call goes through a short path when its arguments are plain arrays and numbers that were seen before, else
+through `signature.describe`. Inside a trace, and with ``settings(eager=True)``, the Python body simply runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import settings
+from ...core.autodiff.backprop import gradient_graph
+from ...core.depth import too_deep
+from ...core.dim import Assumptions
+from ...core.errors import TracejitError, Untraceable, at, user_location
+from ...core.ir.graph import Graph
+from ...core.op import ops
+from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, state
+from ...core.tracing.trace import resize_graph, trace
+from ...core.tracing.transaction import Whole, handled
+from ..autograph import operators as autograph
+from ..autograph.calls import converted_source, explained
+from ..autograph.places.reachable import attempt_with
+from ..autograph.values.kinds import Escaping
+from ..execution import compiler
+from ..regions.memory_policies import LoopMemory, policy, under
+from ..state.variable import Variable, tracer
+from ..structure import flatten, unflatten
+from .any_rank import AnyRank
+from .methods import BoundFunction, Method
+from .parameters import NUMBERS, PLAIN, Parameters
+from .retracing import Retracing
+from .signature import (
+    ArgumentError,
+    Call,
+    Weak,
+    checked_signature,
+    decided,
+    entry_specs,
+    of_rank,
+    relaxed,
+    sizes_at_entry,
+)
+from .specialization import Specialization, converted
+
+_MAX_REMEMBERED = 4096
+
+
+def function(
+    f: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    memory: int | str | None = None,
+    **accepted: Any,
+) -> Any:
+    """Compile a function: trace it once per signature and run the compiled graph.
+
+    A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of
+    each Python number. Python side effects happen while tracing only. Results are tensors.
+
+    Tensors do not change, so ``x[i] = v`` gives the name ``x`` a changed tensor: after ``y = x; x[0] = 1.0``, ``y`` is
+    what it was, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
+    ``cache["k"][i] = v`` work alike, compiled and with :func:`run_functions_eagerly`. No copy is made where
+    nothing else reads the old value. Lists and dicts among the arguments are the function's own copies: return what
+    is to be changed in them.
+
+    Parameters
+    ----------
+    f : callable, optional
+        Without it, ``function(...)`` returns a decorator.
+    input_signature : sequence of TensorSpec, optional
+        One per argument; a size None stands for any size, and one trace serves them all.
+    autograph : bool
+        Let Python's own ``if``, ``while``, ``for``, ``and``, ``or``, ``not`` … work on traced tensors, in `f` and in
+        what it calls, and parts of tensors be assigned. Where conditions are Python values they stay Python.
+    jit_compile : optional
+        Accepted for programs written for other libraries; everything is compiled.
+    reduce_retracing : bool
+        Let sizes that differ between calls become unknown sizes instead of tracing for each.
+    memory : {"save", "recompute"}, int or str, optional
+        What the gradient of each loop traced in `f` may keep. "save" (the default): the variables of all
+        iterations. A number of bytes, or such as ``"50MB"``: so many bytes of them at a time and no more; the
+        others are computed again, as few as can be (binomial checkpointing). "recompute": few, about
+        ``sqrt(2 n)`` of `n` iterations where the number is known while tracing, else at most 64. Gradients are
+        the same. Second derivatives keep to it too, with tangents among the variables. See
+        :meth:`Function.memory_report`. Run eagerly, tapes keep every op.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     return x * 2.0 + 1.0
+    >>> print(f(3.0))
+    tf.Tensor(7.0, shape=(), dtype=float32)
+    """
+    unknown = [k for k in accepted if not k.startswith("experimental_")]
+    if unknown:
+        raise TypeError(f"function() got an unexpected argument {unknown[0]!r}")
+    if f is None:
+        return lambda g: Function(g, input_signature, reduce_retracing, autograph, memory)
+    return Function(f, input_signature, reduce_retracing, autograph, memory)
+
+
+def _apart(leaves: list[Any]) -> list[Any]:
+    """The leaves, with another tensor of the same value in place of one that was there before.
+
+    As in the compiled form, where each argument is an input: a tape inside that watches one does not watch the other.
+    """
+    seen: set[int] = set()
+    found = []
+    for x in leaves:
+        if x.__class__ is Tensor:
+            x = ops.identity(x) if x.serial in seen else x
+            seen.add(x.serial)
+        found.append(x)
+    return found
+
+
+def _compilable(f: Any) -> Callable[..., Any]:
+    """`f`, if its calls return tensors; TypeError for what cannot be compiled, before anything is called."""
+    what = ""
+    if not callable(f):
+        what = f"{f!r} is not callable: write @tracejit.function above a def, or tracejit.function(f)"
+    elif isinstance(f, type):
+        what = f"{f.__name__} is a class: decorate its methods, such as __call__, instead"
+    elif inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
+        what = f"{f.__qualname__} is asynchronous: make it a plain function, and call that from the async one"
+    elif inspect.isgeneratorfunction(f):
+        what = f"{f.__qualname__} is a generator: return a list of what it yields"
+    if what:
+        raise ArgumentError(f"cannot compile this: {what}{at(user_location())}")
+    return f
+
+
+class Function:
+    """A compiled function; made by :func:`function`.
+
+    Copies are the function itself, as for every Python function: traces and compiled code are kept once.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        input_signature: Sequence[Any] | None = None,
+        reduce_retracing: bool = False,
+        autograph: bool = True,
+        memory: int | str | None = None,
+    ):
+        self.python_function = _compilable(f)
+        self.memory = None if memory is None else policy(memory)
+        self.autograph = autograph
+        self.input_signature = None if input_signature is None else checked_signature(input_signature)
+        self.reduce_retracing = reduce_retracing
+        self.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.__qualname__ = getattr(f, "__qualname__", self.__name__)
+        self.__doc__ = getattr(f, "__doc__", None)
+        self.__module__ = getattr(f, "__module__", __name__)
+        self.__wrapped__ = f
+        self._parameters = Parameters(f, self.__name__, self.input_signature)
+        self._settings: Any = None
+        self._remembered: dict[tuple, Specialization] = {}
+        self._specializations: dict[Any, list[Specialization]] = {}
+        self._patterns: dict[Any, list[TensorSpec]] = {}
+        self._traces = 0
+        self._may_create = True
+        self._retracing = Retracing()
+        self._lock = threading.RLock()
+        self._bound: dict[int, tuple[weakref.ref, Function]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.busy or settings.current() is not self._settings:
+            return self._call(args, kwargs)
+        key: list[Any] = []
+        arrays: list[np.ndarray] = []
+        for x in (*args, *kwargs.values()) if kwargs else args:
+            kind = x.__class__
+            if kind is Tensor:
+                x = x.array
+            elif kind is np.ndarray:
+                pass
+            elif kind is float:
+                key += (kind, x.hex())
+                continue
+            elif kind in PLAIN:
+                key += (kind, x)
+                continue
+            elif isinstance(x, np.generic):
+                x = np.asarray(x)
+            else:
+                return self._call(args, kwargs)
+            key += (x.dtype, x.shape)
+            arrays.append(x)
+        if kwargs:
+            key += (len(args), *kwargs)
+        found = self._remembered.get(tuple(key))
+        if found is None:
+            return self._call(args, kwargs, tuple(key))
+        return found.run(arrays)
+
+    def _call(self, args: tuple, kwargs: dict[str, Any], key: tuple | None = None) -> Any:
+        """Any call: work out the signature, trace if it is new, run."""
+        try:
+            return self._called(args, kwargs, key)
+        except RecursionError as error:
+            raise too_deep(error) from None
+
+    def _called(self, args: tuple, kwargs: dict[str, Any], key: tuple | None) -> Any:
+        if tracer() is not None or settings.current().eager:
+            return self._inline(args, kwargs)
+        call = self._described(args, kwargs)
+        found = self.specialization(call)
+        if state.recorders or state.interpreter is not None:
+            return found.apply(call.tensors())
+        given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in NUMBERS]
+        in_place = [
+            id(call.leaves[i]) for i, _ in call.arrays
+        ] == given  # nothing converted, filled in or moved
+        if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
+            self._remember(key, found)
+        return found.run(call.ndarrays())
+
+    def _remember(self, key: tuple | None, found: Specialization) -> None:
+        now = settings.current()
+        if now is not self._settings:
+            self._settings, self._remembered = now, {}
+        elif key is not None:
+            if len(self._remembered) >= _MAX_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = found
+
+    def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run the body as plain Python, with tensors where the compiled form has them."""
+        if self.input_signature is not None:
+            args, kwargs = self._parameters.conforming(args, kwargs)
+        leaves, structure = flatten((args, kwargs))
+        tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
+        args, kwargs = unflatten(structure, _apart(tensors))
+        leaves, structure = flatten(self.run_python(args, kwargs))
+        return unflatten(structure, [converted(y, self.python_function) for y in leaves])
+
+    def run_python(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run the Python function; in a trace with its control flow converted, and so that ``x[i] = v`` works."""
+        f = self.python_function
+        if not self.autograph:
+            with under(self.memory):
+                return f(*args, **kwargs)
+        f = f.bound() if isinstance(f, Method) else f
+        if tracer() is None:
+            return autograph.eager_callee(f)(*args, **kwargs)
+        try:
+            with under(self.memory):
+                return autograph.callee(f)(*args, **kwargs)
+        except Untraceable as error:
+            explained(f, error)
+            raise
+
+    # ---- signatures and traces --------------------------------------------------------------------------
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """The Python signature; None where Python cannot tell."""
+        return self._parameters.signature
+
+    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+        return self._parameters.described(args, kwargs)
+
+    def specialization(self, call: Call) -> Specialization:
+        """The trace that serves a call, made if there is none."""
+        with self._lock:
+            patterns = self._pattern(call)
+            key = (*call.arguments, tuple(patterns))
+            made = self._specializations.get(key)
+            if made is None:
+                self._forget_the_dead()
+                made = self._specializations[key] = []
+            shapes = [s.shape for s in call.specs]
+            for found in made:
+                if found.serves(shapes):
+                    self._retracing.served()
+                    return found
+            made.append(self._traced(call, patterns))
+            self._retracing.traced(
+                self.__name__, call, list(self.signature.parameters) if self.signature else []
+            )
+            return made[-1]
+
+    def _pattern(self, call: Call) -> list[TensorSpec]:
+        """The specs to trace with: None for sizes that are not known before the call."""
+        if self.input_signature is not None:
+            wanted = flatten(self.input_signature)[0]
+            return [of_rank(p, s.rank) for p, s in zip(wanted, call.specs, strict=True)]
+        if not self.reduce_retracing:
+            return call.specs
+        group = call.group()
+        known = self._patterns.get(group, call.specs)
+        known = self._patterns[group] = [relaxed(p, s) for p, s in zip(known, call.specs, strict=True)]
+        return known
+
+    def _forget_the_dead(self) -> None:
+        """Drop traces specialised on objects that no longer exist."""
+        dead = [
+            k for k in self._specializations if any(isinstance(v, Weak) and v.ref() is None for _, v in k[1])
+        ]
+        for key in dead:
+            del self._specializations[key]
+
+    def _traced(self, call: Call, patterns: Sequence[TensorSpec]) -> Specialization:
+        created: list[Variable] = []
+        made = self._trace_once(call, patterns, created if self._may_create else None)
+        self._may_create = False
+        if created:  # the graph of further calls; what Python does in this one has been done
+            with attempt_with(self.python_function, call.leaves) as attempt:
+                made = self._trace_once(call, patterns, None)
+                attempt.rollback()
+        return made
+
+    def _trace_once(
+        self, call: Call, patterns: Sequence[TensorSpec], created: list[Variable] | None
+    ) -> Specialization:
+        specs, atoms = entry_specs(patterns)
+        structure: list[Any] = []
+        generators: list[Variable] = []  # made by each call for itself
+
+        def body(*tensors: Tensor) -> list[Tensor]:
+            now: Any = tracer()
+            now.created, now.generators = created, generators
+            args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
+            try:
+                with Whole():
+                    leaves, found = flatten(self.run_python(args, kwargs))
+            except Escaping as escaping:
+                explained(self.python_function, escaping.error)
+                handled(escaping)
+                raise escaping.error from None
+            structure.append(found)
+            return [converted(y, self.python_function) for y in leaves]
+
+        hints = sizes_at_entry(atoms, [s.shape for s in call.specs])
+        self._traces += 1
+        traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
+        sizes = decided(traced.graph.guards, atoms)
+        if sizes:
+            traced.graph = resize_graph(traced.graph, sizes)
+        return Specialization(
+            self.__name__, traced, specs, atoms, structure[0], call.arguments, self.signature, generators
+        )
+
+    # ---- looking inside ---------------------------------------------------------------------------------
+
+    def experimental_get_tracing_count(self) -> int:
+        """How many times the Python body has been traced."""
+        return self._traces
+
+    def traces(self) -> list[Specialization]:
+        """Its traces so far, in the order of the arguments they were made for.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> f = tf.function(lambda x, n: x * n)
+        >>> y, z = f(tf.constant(1.0), 2), f(tf.constant([1.0, 2.0]), 3)
+        >>> for trace in f.traces():
+        ...     print(trace.outline())
+        (x: float32[], n: 2) -> float32[]
+        (x: float32[2], n: 3) -> float32[2]
+        """
+        return [made for several in self._specializations.values() for made in several]
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Parameters, result and captures of each trace so far, as text."""
+        return ("\n\n" if verbose else "\n").join(
+            made.pretty_printed_signature(verbose) for made in self.traces()
+        )
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization | AnyRank:
+        """The trace for these arguments, callable with arguments like them or with the arrays alone.
+
+        TensorSpecs may stand for arrays; where one leaves the rank open there is a trace for each rank, made when it
+        is first called.
+        """
+        if not args and not kwargs and self.input_signature is not None:
+            args = self.input_signature
+        args, kwargs = self._parameters.complete(args, kwargs)
+        open_ranks = [x for x in flatten((args, kwargs))[0] if isinstance(x, TensorSpec) and not x.ranked]
+        if open_ranks:
+            return AnyRank(self.get_concrete_function, args, kwargs, self.signature)
+        return self.specialization(self._described(args, kwargs))
+
+    def autograph_source(self) -> str:
+        """The function as it is traced: what its control flow became, as Python text."""
+        f = self.python_function
+        return converted_source(f.f if isinstance(f, Method) else f)
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The traced graph for these arguments."""
+        return self._trace_for(args, kwargs).graph
+
+    def _trace_for(self, args: tuple, kwargs: dict[str, Any]) -> Specialization:
+        return self.specialization(self._described(args, kwargs))
+
+    def gradient_graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph of the gradient with respect to every float input, for these arguments."""
+        return gradient_graph(self.graph(*args, **kwargs))[0]
+
+    def memory_report(self, *args: Any, **kwargs: Any) -> list[LoopMemory]:
+        """What the gradient of each loop keeps for these arguments, and how often it runs an iteration again.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> f = tf.function(lambda x: tf.fori_loop(0, 1000, lambda i, y: tf.sin(y), x), memory=160)
+        >>> (loop,) = f.memory_report(tf.constant(1.0))
+        >>> loop.kept, loop.bytes, round(loop.recompute_factor, 2)
+        (13, 156, 3.44)
+        """
+        call = self._described(args, kwargs)
+        return self.specialization(call).memory_report(call.ndarrays())
+
+    def loops(self, *args: Any, **kwargs: Any) -> str:
+        """The loop program that these arguments are compiled to, as text."""
+        return compiler().loops_text(self.graph(*args, **kwargs))
+
+    def llvm(self, *args: Any, **kwargs: Any) -> str:
+        """The LLVM IR that these arguments are compiled to, as text."""
+        return compiler().llvm_text(self.graph(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        traces = len(self.traces())
+        parameters = "" if self.signature is None else self.signature
+        return f"<tracejit.function {self.__qualname__}{parameters}, {traces} trace{'s' * (traces != 1)}>"
+
+    # ---- copies -----------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Function:
+        f = copy.deepcopy(self.python_function, memo)
+        return self if f is self.python_function else Function(f, *self._options())
+
+    def __reduce__(self) -> str | tuple:
+        """By name, as Python's functions are, where the name leads here."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return self.__qualname__ if found is self else (Function, (self.python_function, *self._options()))
+
+    def _options(self) -> tuple:
+        return self.input_signature, self.reduce_retracing, self.autograph, self.memory
+
+    # ---- methods ----------------------------------------------------------------------------------------
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        known = self._bound.get(id(instance))
+        if known is None or known[0]() is not instance:
+            known = self._bind(instance)
+        return BoundFunction(known[1], instance)
+
+    def _bind(self, instance: Any) -> tuple[weakref.ref, Function]:
+        key, table = id(instance), self._bound
+        with self._lock:  # threads that come at once get one function, traced once
+            known = table.get(key)
+            if known is None or known[0]() is not instance:
+                ref = weakref.ref(instance, lambda _: table.pop(key, None))
+                known = table[key] = (ref, Function(Method(self.python_function, ref), *self._options()))
+        return known

@@ -1,0 +1,114 @@
+"""Parameters: what a Python function takes, and the arguments of a call in the form that traces are kept by.
+
+Knows signatures, defaults and the ``input_signature``; neither traces nor runs anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import at, user_location
+from .methods import Method
+from .signature import ArgumentError, Call, conform, describe
+
+#: Arguments that are part of the trace, equal exactly when their classes and values are.
+PLAIN = frozenset((int, bool, str, type(None)))
+NUMBERS = PLAIN | {float}
+
+
+class Parameters:
+    """The parameters of a function that is compiled.
+
+    Parameters
+    ----------
+    f : callable
+    name : str
+        How messages name it.
+    input_signature : tuple, optional
+        TensorSpecs of its first arguments; without it all arguments are taken as they are.
+    """
+
+    def __init__(self, f: Callable[..., Any], name: str, input_signature: tuple | None):
+        self.function, self.name, self.input_signature = f, name, input_signature
+        self._arity = _plain_arity(f)
+        #: Does it only show another's signature? Then what a call leaves out or names may mean something to it.
+        self._wraps = hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature | None:
+        """The Python signature; None where Python cannot tell."""
+        try:
+            return inspect.signature(self.function)
+        except (TypeError, ValueError):
+            return None
+
+    @functools.cached_property
+    def plain_defaults(self) -> bool:
+        """Can no default change between calls?"""
+        parameters = self.signature.parameters.values() if self.signature else ()
+        return all(p.default is p.empty or p.default.__class__ in NUMBERS for p in parameters)
+
+    def complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments by position as far as they have one, with the defaults of those not given."""
+        if self.signature is None or not (kwargs or len(args) != self._arity):
+            return args, kwargs
+        if self._wraps and self.input_signature is None:
+            return args, kwargs
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(f"{self.name}{self.signature}: {error}{at(user_location())}") from None
+        if not self._wraps:
+            bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def conforming(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The complete arguments, converted to the input_signature, which says nothing of those with a default."""
+        args, kwargs = self.complete(args, kwargs)
+        covered = len(self.input_signature or ())
+        if self.signature is not None and len(args) < covered:
+            raise ArgumentError(
+                f"the input_signature has {covered} entries, {self.name}{self.signature} takes {len(args)} by "
+                f"position{at(user_location())}"
+            )
+        _must_be_defaults(self.name, self.signature, args[covered:], kwargs)
+        return (*conform(args[:covered], self.input_signature or ()), *args[covered:]), kwargs
+
+    def described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+        """What a call with these arguments is, for the choice of a trace."""
+        if self.input_signature is not None:
+            return describe(*self.conforming(args, kwargs))
+        return describe(*self.complete(args, kwargs))
+
+
+def _must_be_defaults(
+    name: str, signature: inspect.Signature | None, args: tuple, kwargs: dict[str, Any]
+) -> None:
+    """Refuse arguments behind those of an ``input_signature`` that are not what their parameters default to."""
+    names = list(signature.parameters) if signature else []
+    first = max(len(names) - len(args) - len(kwargs), 0)
+    for parameter, given in [*zip(names[first:], args, strict=False), *kwargs.items()]:
+        known = signature.parameters.get(parameter) if signature else None
+        if known is None or given is not known.default:
+            raise ArgumentError(
+                f"the input_signature of {name} says nothing of {parameter!r}, so it can only have its default; got "
+                f"{given!r}: add it to the input_signature, or leave that out{at(user_location())}"
+            )
+
+
+def _plain_arity(f: Callable[..., Any]) -> int | None:
+    """The number of arguments of a function that takes nothing but plain positional ones."""
+    if isinstance(f, Method):
+        inner = _plain_arity(f.f)
+        return None if inner is None else inner - 1
+    code = getattr(f, "__code__", None)
+    if (
+        code is None
+        or code.co_kwonlyargcount
+        or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    ):
+        return None
+    return code.co_argcount

@@ -1,0 +1,193 @@
+"""Guard: the recording of the transforms of functions, which answer for the whole derivative or refuse.
+
+A value that leaves (`numpy()`, `float()`, an array of SciPy's) loses its derivative, and nothing tells what becomes of
+it. A guard notes where the value of something that carries a derivative left; from then on all that enters from
+outside may have been computed from it: tensors made of numbers and arrays, numbers among attributes. A result that
+depends on any of those is refused, with the line where the value left. What is only looked at does no harm. What is
+assigned to a Variable is stopped there, as by `stop_gradient`: reading one starts a new history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.errors import GradientError, Location, at, own_location
+from ...core.ir.graph import Constant, Graph
+from ...core.tensor import Tensor, next_serial
+from ...core.tracing.dispatch import Record, state
+from .losses import Flow, call_flows, graphs_of, takes_out
+from .recorder import Recording, carries
+
+
+class _Left(NamedTuple):
+    """Values that left, and the ages between which new tensors may come from them; an end of 0 is now."""
+
+    start: int
+    end: int
+    location: Location | None
+
+
+class Guard(Recording):
+    """A recording that knows where values of what it follows left, and what may depend on them since."""
+
+    __slots__ = ("_carrying", "_seen", "_left", "_suspect", "_clean")
+
+    def __init__(self, tracked: Sequence[int], reverse: bool = True):
+        self.records: list[Record] = []  # what Recording sets, without the call
+        self.tracked = set(tracked)
+        self.reverse = reverse
+        self.large = False
+        self._carrying = set(tracked)
+        self._seen = 0  # records of which `_carrying` knows
+        self._left: list[_Left] = []
+        self._suspect: dict[int, Location | None] = {}  # what may depend on a value that left here
+        self._clean: set[int] = set()
+
+    def carries(self, tensor: Tensor) -> bool:
+        """Does a derivative flow through this tensor?"""
+        serial = tensor.serial
+        if serial not in self.tracked:
+            return False
+        carrying = self._carrying
+        for record in self.records[self._seen :]:
+            if any(t.serial in carrying and carries(record, i) for i, t in enumerate(record.inputs)):
+                carrying.update([t.serial for t in record.outputs])
+        self._seen = len(self.records)
+        return serial in carrying
+
+    def snapshot(self) -> Callable[[], None]:
+        """How to forget what comes after this point, while it goes on listening."""
+        forget, left, suspect = super().snapshot(), list(self._left), dict(self._suspect)
+
+        def undo() -> None:
+            forget()
+            self._seen = min(self._seen, len(self.records))
+            self._left, self._suspect = left, suspect
+
+        return undo
+
+    # ---- what leaves ------------------------------------------------------------------------------------
+
+    def note(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
+        """Hear that a value was taken out, or assigned to a Variable."""
+        if kind == "value" and self.carries(tensor):
+            self.leave(own_location())
+        elif kind == "assign":
+            found = self._suspicion(tensor.serial)
+            if found is not None:
+                self._suspect[owner] = found.location
+
+    def leave(self, location: Location | None) -> None:
+        """A value has left here."""
+        if not self.open:
+            self._left.append(_Left(next_serial(), 0, location))
+
+    @property
+    def open(self) -> bool:
+        """May anything that enters now depend on values that left?"""
+        return bool(self._left) and not self._left[-1].end
+
+    def close(self) -> None:
+        """Values that left are out of reach from here on."""
+        self._left[-1] = self._left[-1]._replace(end=next_serial())
+
+    # ---- what comes back --------------------------------------------------------------------------------
+
+    def record(self, record: Record) -> None:
+        """Listen to one call."""
+        super().record(record)
+        if record.op.runs_graphs or "takes_out" in record.op.traits:
+            self._look_into(record)
+        if self._left or self._suspect:
+            self._judge(record)
+
+    def _look_into(self, record: Record) -> None:
+        """Does a compiled function or a loop take a value out of sight by itself?"""
+        if "takes_out" not in record.op.traits and not any(map(takes_out, graphs_of(record.attrs))):
+            return
+        found = call_flows(record, [Flow(self.carries(t), None) for t in record.inputs])
+        for t, flow in zip(record.outputs, found, strict=True):
+            if flow.lost is not None:
+                self._suspect[t.serial] = flow.lost
+
+    def _judge(self, record: Record) -> None:
+        found = next((s for t in record.inputs if (s := self._suspicion(t.serial)) is not None), None)
+        if found is None and self.open and holds_numbers(record.attrs.values()):
+            found = self._left[-1]
+        serials = [t.serial for t in record.outputs]
+        if found is None:
+            self._clean.update(s for s in serials if s not in self._suspect)
+        else:
+            self._suspect.update(dict.fromkeys(serials, found.location))
+
+    def _suspicion(self, serial: int) -> _Left | None:
+        """What left that this tensor may depend on."""
+        if serial in self._suspect:
+            return _Left(0, 0, self._suspect[serial])
+        if serial in self.tracked or serial in self._clean:
+            return None
+        return next((x for x in self._left if x.start < serial and (not x.end or serial < x.end)), None)
+
+    def refuse_lost(self, *results: Tensor) -> None:
+        """GradientError where a result may depend on values that left: a part of its derivative would be lost."""
+        if not (self._left or self._suspect):
+            return
+        for y in results:
+            found = self._suspicion(y.serial) if y.spec.differentiable else None
+            if found is not None:
+                raise GradientError(
+                    "the value of a tensor that carries a derivative is taken out here, and the result may depend on "
+                    "it: no derivative follows float(), .numpy(), arrays made of tensors, and SciPy. Use the functions "
+                    "of tracejit or tracejit.numpy; where no derivative is wanted, as for logging, take the value of "
+                    f"tracejit.stop_gradient(x){at(found.location)}"
+                )
+
+
+def holds_numbers(attrs: Any) -> bool:
+    """Are there numbers with a fraction among these attributes, or in graphs among them?"""
+    for x in attrs:
+        if isinstance(x, (float, complex, np.inexact)) or (
+            isinstance(x, np.ndarray) and x.dtype.kind in "fc"
+        ):
+            return True
+        if isinstance(x, Constant) and x.array.dtype.kind in "fc":
+            return True
+        if isinstance(x, (tuple, list)) and holds_numbers(x):
+            return True
+        if isinstance(x, Graph) and any(holds_numbers(node.attrs.values()) for node in x.nodes):
+            return True
+    return False
+
+
+@contextmanager
+def out_of_reach() -> Iterator[list[tuple[Guard, Location | None]]]:
+    """What leaves in the block, of a function with a rule of its own, does not come back but through its rule.
+
+    Yields a list, in the end with the guards concerned and the lines.
+    """
+    before = [g for g in state.guards if isinstance(g, Guard) and not g.open]
+    found: list[tuple[Guard, Location | None]] = []
+    try:
+        yield found
+    finally:
+        for guard in before:
+            if guard.open:
+                found.append((guard, guard._left[-1].location))
+                guard.close()
+
+
+@contextmanager
+def within_reach(found: Sequence[tuple[Guard, Location | None]]) -> Iterator[None]:
+    """The rule of such a function is run: what enters it may depend on the values that left."""
+    again = [(g, where) for g, where in found if g in state.guards and not g.open]
+    for guard, where in again:
+        guard.leave(where)
+    try:
+        yield
+    finally:
+        for guard, _ in again:
+            guard.close()

@@ -1,0 +1,1 @@
+"""Variables: their values, first values, parts and sparse updates."""

@@ -1,0 +1,1 @@
+"""``GradientTape``, what it remembers, and why a gradient is None or zero."""

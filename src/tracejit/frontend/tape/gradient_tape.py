@@ -1,0 +1,457 @@
+"""GradientTape: what was recorded in a ``with`` block, differentiated: gradients, Jacobians, and why there is none.
+
+The derivative itself is `core.backprop`; this file is about the form in which derivatives are asked for and given.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.autodiff.backplan import one, planned
+from ...core.autodiff.backprop import NOBODY, backprop
+from ...core.autodiff.scattered import add_cotangents, dense
+from ...core.dim import same
+from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, pausing, state
+from ...core.tracing.transaction import remember, warn
+from ...ops.batch import moved
+from .. import config
+from ..state.either import Either
+from ..state.indexed_slices import rows_or_dense
+from ..state.variable import COMPUTED, Variable
+from ..structure import flatten, leaves_like, unflatten
+from ..transforms.jacobians import basis, batch_seeds, rows_of
+from .explain import Explanation, Question, explain, partly_lost, vanished_unseen
+from .history import Step, Trail, step_of
+from .vanishing import vanishing
+from .watching import GradientWarning, Tape
+
+__all__ = ["GradientTape", "GradientWarning", "UnconnectedGradients"]
+
+
+class UnconnectedGradients(enum.Enum):
+    """What the gradient is where nothing connects target and source: None or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}")
+
+
+_NONE = UnconnectedGradients.NONE
+_USED = "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
+
+
+class GradientTape(Tape):
+    """Record operations for automatic differentiation.
+
+    Parameters
+    ----------
+    persistent : bool
+        Allow several calls of :meth:`gradient`; keeps what they need until the tape is deleted.
+    watch_accessed_variables : bool
+        Watch every trainable Variable that is read.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = x**2
+    >>> print(tape.gradient(y, x))
+    tf.Tensor(6.0, shape=(), dtype=float32)
+    """
+
+    __slots__ = ()
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The gradient of `target` with respect to `sources`.
+
+        Parameters
+        ----------
+        target : Tensor, Variable or nest
+            Differentiated is the sum over all elements of all of them.
+        sources : Tensor, Variable or nest
+            Watched, or computed from what is watched.
+        output_gradients : nest like `target`, optional
+            Weights of the elements of the targets; None is 1.
+        unconnected_gradients : UnconnectedGradients or str
+            ``"none"`` or ``"zero"``: what to give where nothing connects.
+
+        Returns
+        -------
+        nest like `sources`
+            Each leaf has the shape and dtype of its source. That of a Variable of which only rows were read, by
+            :func:`tracejit.gather`, is a Tensor that keeps to these rows, :class:`tracejit.IndexedSlices`.
+
+        Raises
+        ------
+        RuntimeError
+            When a tape that is not persistent is used a second time.
+        """
+        zero = unconnected_gradients is not _NONE and _wants_zeros(unconnected_gradients)
+        records = self._begin()
+        seeds = self._seeds(target, output_gradients)
+        if sources.__class__ is Variable or sources.__class__ is Tensor:  # what most calls come to
+            (g,) = self._pulled(records, seeds, [self._followed(sources, seeds)])
+            if g.__class__ is Tensor:
+                return g
+            g = _given(g, sources)
+            if g is None:
+                g = _zeros(sources) if zero else None
+                if config.explain_none:
+                    self._warn(target, [sources])
+            return g
+        leaves, structure = flatten(sources)
+        grads = self._pulled(records, seeds, [self._followed(leaf, seeds) for leaf in leaves])
+        grads = [_given(g, leaf) for g, leaf in zip(grads, leaves, strict=True)]
+        if zero:
+            grads = [_zeros(leaf) if g is None else g for g, leaf in zip(grads, leaves, strict=True)]
+        if config.explain_none:
+            self._warn(target, [leaf for leaf, g in zip(leaves, grads, strict=True) if g is None])
+        return unflatten(structure, grads)
+
+    def _followed(self, source: Any, seeds: dict[int, Any]) -> int:
+        """The serial number that stands for a source on this tape; nobody's where the tape does not follow it."""
+        key = source if source.__class__ is Tensor else _key(source)
+        if key is None:
+            return NOBODY
+        serial = key.serial
+        return serial if serial in self.tracked or serial in seeds else NOBODY
+
+    def _pulled(self, records: list, seeds: dict[int, Any], sources: list[int]) -> list[Any]:
+        """The cotangents of the sources, scattered or not.
+
+        A tape that is spent keeps what explains those that are None.
+        """
+        weights = dict(seeds)
+        found = planned(records, seeds, sources)
+        if self.persistent:
+            if found is None:
+                found = backprop(records, seeds, sources, scattered=True)
+            if any(looks_spoiled(g) for g in found):
+                self._weights = weights
+            return found
+        steps = [step_of(r) for r in records] if found is None and self.large else None
+        if found is None:
+            found = backprop(records, seeds, sources, consume=self.large, scattered=True)
+        for g in found:
+            if g is None or looks_spoiled(g):
+                self._keep(found, records, steps, weights)
+                break
+        else:
+            if self._trail is not None and self._trail.events:
+                self._keep(found, records, steps, weights)
+        self.records, self.tracked = [], set()
+        return found
+
+    def _keep(self, found: list, records: list, steps: list | None, weights: dict[int, Any] | None) -> None:
+        """Keep of a tape that is spent what explains a gradient that is None, zero, NaN or not whole."""
+        missing = self._trail is not None and bool(self._trail.events)
+        for g in found:
+            if g is None:
+                missing = True
+            elif looks_spoiled(g):
+                self._weights = weights
+                self._spent = (records if steps is None else steps, self.tracked)
+                return
+        if missing:
+            self._spent = ([step_of(r) for r in records] if steps is None else steps, self.tracked)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The derivatives of every element of `target` with respect to `sources`.
+
+        Parameters
+        ----------
+        target : Tensor or Variable
+        sources : Tensor, Variable or nest
+        unconnected_gradients : UnconnectedGradients or str
+            What to give where nothing connects.
+        parallel_iterations : int, optional
+            Accepted for programs written for other libraries, and ignored.
+        experimental_use_pfor : bool
+            All rows at once (see :func:`tracejit.vmap`); False takes one after the other.
+
+        Returns
+        -------
+        nest like `sources`
+            Of tensors of shape ``target.shape + source.shape``.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> print(tape.jacobian(y, x))
+        tf.Tensor(
+        [[2. 0.]
+         [0. 4.]], shape=(2, 2), dtype=float32)
+        """
+        y = self._one_target(target, "jacobian")
+        leaves, structure = flatten(sources)
+        rows = self._rows(y, basis, leaves, experimental_use_pfor)
+        found = [None if g is None else ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows]
+        return unflatten(structure, _zeros_for_none(found, y.shape, leaves, unconnected_gradients))
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobian of each example: where row i of `target` depends on row i of `source` only.
+
+        Parameters
+        ----------
+        target, source : Tensor or Variable
+            Of rank 2 or more, with as many rows.
+        unconnected_gradients, parallel_iterations, experimental_use_pfor
+            As for :meth:`jacobian`.
+
+        Returns
+        -------
+        Tensor
+            Of shape ``(rows, *target.shape[1:], *source.shape[1:])``, or None.
+
+        Raises
+        ------
+        ValueError
+            For ranks below 2 and for different numbers of rows.
+        """
+        y, x = self._one_target(target, "batch_jacobian"), _key(source)
+        if x is None or len(y.shape) < 2 or len(x.shape) < 2:
+            given = type(source).__name__ if x is None else str(x.spec)
+            raise ValueError(
+                f"batch_jacobian takes tensors of rank 2 or more, got {y.spec} and {given}{at(user_location())}"
+            )
+        if not same(y.shape[0], x.shape[0]):
+            raise ValueError(
+                f"batch_jacobian: the target has {y.shape[0]} rows and the source {x.shape[0]}{at(user_location())}"
+            )
+        (rows,) = self._rows(y, batch_seeds, [source], experimental_use_pfor)
+        found = (
+            None
+            if rows is None
+            else ops.reshape(moved(rows, 0, 1), shape=(x.shape[0], *y.shape[1:], *x.shape[1:]))
+        )
+        if found is None and _wants_zeros(unconnected_gradients):
+            return ops.fill(shape=(*y.shape, *x.shape[1:]), value=0.0, dtype=x.dtype)
+        return found
+
+    def _one_target(self, target: Any, what: str) -> Tensor:
+        y = _key(target)
+        if y is None:
+            raise TypeError(f"{what} takes one tensor as target, got {target!r}{at(user_location())}")
+        return y
+
+    def _rows(
+        self, y: Tensor, seeds: Callable[[Tensor], Tensor], leaves: list, vectorized: bool
+    ) -> list[Tensor | None]:
+        """Per source its cotangents for each seed, stacked; None where nothing connects."""
+        records = self._begin()
+        keys = [_key(leaf) for leaf in leaves]
+        wanted = [
+            k.serial if k is not None and (k.serial in self.tracked or k is y) else NOBODY for k in keys
+        ]
+        found: list[Tensor | None] = [None] * len(keys)
+        if any(wanted) and y.dtype.kind in "fc":
+            found = rows_of(records, y, seeds(y), wanted, vectorized)
+        if not self.persistent:
+            self._keep(found, records, [step_of(r) for r in records] if self.large else None, None)
+            self.records, self.tracked = [], set()
+        return found
+
+    def explain(self, target: Any, source: Any) -> Explanation:
+        """Why the gradient of `target` with respect to `source` is None, zero or NaN.
+
+        Parameters
+        ----------
+        target, source : Tensor or Variable
+
+        Returns
+        -------
+        Explanation
+            Its `cause`, `file` and `line`, the nearest value that does depend on the source, and what to write
+            instead; ``print`` shows all of it. A gradient of which a part was lost is told too. The cause of one that
+            is zero or NaN is looked for in the values, of which a tape that is not persistent gives large ones away
+            once its gradient is computed.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> x = tf.constant(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * x
+        >>> tape.gradient(y, x) is None
+        True
+        >>> tape.explain(y, x).cause
+        'not watched'
+        """
+        y, x = _key(target), _key(source)
+        if y is None or x is None:
+            other = source if x is None else target
+            raise TypeError(
+                f"explain takes tensors and Variables, got {type(other).__name__}{at(user_location())}"
+            )
+        if self._used and self._spent is None and not self.persistent:
+            text = (
+                "the gradients that the tape has given are neither None nor zero, and it keeps nothing more"
+            )
+            return Explanation("connected", text)
+        records, tracked = self._spent or (self.records, self.tracked)
+        trail = self._trail or Trail()
+        name = source.name if isinstance(source, Variable) else "the source"
+        steps, events = trail.all_steps(records), tuple(trail.events)
+        question = Question(y, x, steps, events, tracked, self._started, name, COMPUTED.get(x.serial))
+        found = explain(question)
+        if found.cause != "connected" or state.interpreter is not None:
+            return (found.cause == "connected" and partly_lost(question)) or found
+        if records and records[0].__class__ is Step:
+            vanished = vanished_unseen(question) if self._weights is not None else None
+        else:
+            with pausing():
+                seed = (self._weights or {}).get(y.serial)
+                vanished = vanishing(records, {y.serial: _ones(y) if seed is None else seed}, y, x.serial)
+        if vanished is not None:
+            return Explanation(*vanished)
+        text = f"the gradient with respect to {name} is finite and not all zero"
+        return partly_lost(question) or Explanation("connected", text)
+
+    def _warn(self, target: Any, sources: list) -> None:
+        for y in flatten(target)[0]:
+            for x in sources:
+                if _key(y) is not None and _key(x) is not None:
+                    warn(f"gradient is None: {self.explain(y, x)}", GradientWarning)
+
+    def _begin(self) -> list:
+        """Check that the tape may be used now; returns its records."""
+        if self._used:
+            raise RuntimeError(_USED)
+        remember(self, self._saved)
+        if self._recording:
+            if self.persistent:
+                warn(
+                    "Calling GradientTape.gradient on a persistent tape inside its context is significantly less "
+                    "efficient than calling it outside the context (it causes the gradient ops to be recorded on the "
+                    "tape, leading to increased CPU and memory usage). Only call GradientTape.gradient inside the "
+                    "context if you actually want to trace the gradient in order to compute higher order derivatives.",
+                    GradientWarning,
+                )
+            else:
+                self._stop()
+        self._used = not self.persistent
+        return self.records
+
+    def _seeds(self, target: Any, output_gradients: Any) -> dict[int, Any]:
+        if target.__class__ is Tensor and output_gradients is None:  # what most calls come to
+            connects = target.serial in self.tracked and target.dtype.kind in "fc"
+            return {target.serial: _ones(target)} if connects else {}
+        leaves, structure = flatten(target)
+        weights = leaves_like(structure, output_gradients)
+        seeds: dict[int, Any] = {}
+        for leaf, weight in zip(leaves, weights, strict=True):
+            key = _key(leaf)
+            if key is None or key.dtype.kind not in "fc":
+                continue
+            if key.serial not in self.tracked and not isinstance(leaf, Variable):
+                continue
+            g = _ones(key) if weight is None else _weight(weight, key)
+            seeds[key.serial] = g if key.serial not in seeds else add_cotangents(seeds[key.serial], g)
+        return seeds
+
+
+def _given(g: Any, source: Any) -> Any:
+    """A cotangent as users get it: a Tensor, or None; rows of a Variable stay rows."""
+    if g is None or g.__class__ is Tensor:
+        return g
+    return rows_or_dense(g) if isinstance(source, Variable) else dense(g)
+
+
+def looks_spoiled(g: Any) -> bool:
+    """Is it all zero, or does it begin with NaN? What costs no more than a look at most gradients."""
+    if g.__class__ is not Tensor:
+        parts = (
+            () if g is None else (*(piece[-1] for piece in g.pieces), *(() if g.base is None else (g.base,)))
+        )
+        return bool(parts) and all(map(looks_spoiled, parts))
+    array = g._payload
+    if array.__class__ is not np.ndarray or not array.size:
+        return False
+    first = array.item(0)
+    return first != first or (first == 0 and not array.any())
+
+
+def _wants_zeros(unconnected_gradients: Any) -> bool:
+    return unconnected_gradients is not _NONE and (
+        UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    )
+
+
+def _zeros_for_none(found: list, shape: tuple, leaves: list, unconnected_gradients: Any) -> list:
+    """Zeros of ``shape + leaf.shape`` in place of None, where they are asked for."""
+    if not _wants_zeros(unconnected_gradients):
+        return found
+    sources = [x if isinstance(x, (Tensor, Variable)) else as_tensor(x) for x in leaves]
+    return [
+        ops.fill(shape=(*shape, *x.shape), value=0.0, dtype=x.dtype) if g is None else g
+        for g, x in zip(found, sources, strict=True)
+    ]
+
+
+def _key(leaf: Any) -> Tensor | None:
+    """What stands for a target or source on the tape; None for what can only be a constant."""
+    if isinstance(leaf, Tensor):
+        return leaf
+    if isinstance(leaf, Either):
+        raise TracejitError(
+            "a gradient by one of several Variables, which one being known only when the compiled function runs: ask "
+            f"for those of all, and choose{at(user_location())}"
+        )
+    return leaf.key() if isinstance(leaf, Variable) else None
+
+
+def _ones(x: Tensor) -> Tensor:
+    if x.shape or state.interpreter is not None:
+        return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
+    return one(x.dtype)
+
+
+def _weight(weight: Any, target: Tensor) -> Tensor:
+    g = as_tensor(weight, target.dtype)
+    g = g if g.dtype == target.dtype else ops.cast(g, dtype=target.dtype)
+    try:
+        return g if g.shape == target.shape else ops.broadcast_to(g, shape=target.shape)
+    except ShapeError:
+        raise ShapeError(
+            f"output_gradients of {g.spec} for a target of {target.spec}{at(user_location())}"
+        ) from None
+
+
+def _zeros(source: Any) -> Tensor:
+    x = source if isinstance(source, (Tensor, Variable)) else as_tensor(source)
+    return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)

@@ -1,0 +1,198 @@
+"""Tape: what happens inside a ``with`` block, recorded for later: what is watched, when, and what is forgotten.
+
+Asking for derivatives is `frontend.tape`; nothing here knows a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...core.errors import at, user_location
+from ...core.spec import dtype_name
+from ...core.tensor import Tensor, next_serial
+from ...core.tracing.dispatch import Record, pausing, start_recording, state, stop_recording
+from ...core.tracing.transaction import remember, warn
+from ..recording.recorder import Recording
+from ..state.variable import Variable
+from ..structure import flatten
+from .history import Trail
+
+
+class GradientWarning(UserWarning):
+    """Something about a gradient that is allowed and probably not meant."""
+
+
+_ACTIVE = "Tape is still recording, this can happen if you try to re-enter an already-active tape."
+_INACTIVE = "Tape is not recording."
+
+
+class Tape(Recording):
+    """A recorder for a ``with`` block; see :class:`GradientTape`, which can be asked for derivatives."""
+
+    #: NumPy's functions work on values, or as if they did; functions of single elements are ops.
+    follows_numpy = False
+
+    __slots__ = (
+        "persistent",
+        "_watches_variables",
+        "_recording",
+        "_used",
+        "_watched",
+        "_spent",
+        "_weights",
+        "_started",
+        "_trail",
+    )
+    _STATE = ("_recording", "_used", "_spent", "_started", "_trail")
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
+        # what Recording sets, without the call: making a tape is counted in tenths of microseconds
+        self.records: list[Record] = []
+        self.tracked: set[int] = set()
+        self.reverse = True
+        self.large = False
+        self.persistent = persistent
+        self._watches_variables = watch_accessed_variables
+        self._recording = False
+        self._used = False
+        self._watched: dict[int, Variable] = {}
+        self._spent: tuple[list, set[int]] | None = None
+        self._weights: dict[int, Any] | None = (
+            None  # what the targets were weighted by, where that came to nothing
+        )
+        self._started = next_serial()
+        self._trail: Trail | None = None
+
+    def __enter__(self) -> Tape:
+        if self._recording:
+            raise ValueError(_ACTIVE)
+        remember(self, self._saved)
+        if self._used or (self.tracked and not self.persistent):
+            self._forget()
+            self._spent, self._weights, self._started, self._trail = None, None, next_serial(), None
+        self._used = False
+        self._recording = True
+        start_recording(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._recording:
+            self._stop()
+
+    def _stop(self) -> None:
+        stop_recording(self)
+        self._recording = False
+
+    def _forget(self) -> None:
+        self.records = []
+        self.tracked = set()
+        self._watched = {}
+
+    def accessed(self, variable: Variable, key: Tensor) -> None:
+        """A Variable is being read, `key` stands for it."""
+        if self._watches_variables and variable.trainable and key.serial not in self._watched:
+            self._watch_variable(variable, key)
+
+    def _watch_variable(self, variable: Variable, key: Tensor) -> None:
+        if key.serial not in self._watched:
+            self.tracked.add(key.serial)
+            self._watched[key.serial] = variable
+
+    def watch(self, tensor: Any, propagate: bool = True) -> None:
+        """Treat tensors as sources of gradients.
+
+        Parameters
+        ----------
+        tensor : Tensor, Variable or nest of them
+        propagate : bool
+            Let the tapes around this one watch them too, as higher derivatives need.
+        """
+        tapes = [self]
+        if propagate and self in state.recorders:
+            around = state.recorders[: state.recorders.index(self)]
+            tapes += [t for t in around if isinstance(t, Tape)]
+        for leaf in flatten(tensor)[0]:
+            if not isinstance(leaf, (Tensor, Variable)):
+                raise ValueError(
+                    f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not tf.Tensor or "
+                    f"tf.Variable or a nest of them{at(user_location())}"
+                )
+            if leaf.dtype.kind not in "fc":
+                warn(
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got "
+                    f"tf.{dtype_name(leaf.dtype)}",
+                    GradientWarning,
+                )
+            for tape in tapes:
+                if isinstance(leaf, Variable):
+                    tape._watch_variable(leaf, leaf.key())
+                else:
+                    tape.tracked.add(leaf.serial)
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables watched so far, in order of their first read."""
+        return tuple(self._watched.values())
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Record nothing inside a ``with`` block."""
+        if not self._recording:
+            raise ValueError(_INACTIVE)
+        with pausing(self):
+            self._recording = False
+            self.note("pause")
+            try:
+                yield
+            finally:
+                self.note("resume")
+                self._recording = True
+
+    def reset(self) -> None:
+        """Forget everything recorded and watched, and go on recording."""
+        if not self._recording:
+            raise ValueError(_INACTIVE)
+        remember(self, self._saved)
+        for record in self.records:
+            self.passed_over(record)
+        self.note("reset", owner=self.tracked)
+        self._forget()
+
+    def snapshot(self) -> Callable[[], None]:
+        """How to forget what comes after this point, while it goes on recording."""
+        records, watched, trail = super().snapshot(), len(self._watched), self._trail
+        marked = None if trail is None else trail.snapshot()
+
+        def undo() -> None:
+            records()
+            while len(self._watched) > watched:
+                self._watched.popitem()
+            self._trail = trail
+            if marked is not None:
+                marked()
+
+        return undo
+
+    def _saved(self) -> Callable[[], None]:
+        """How to make it what it is now, whatever happens to it."""
+        state = [(name, getattr(self, name)) for name in Tape._STATE]
+        records, tracked, watched = list(self.records), set(self.tracked), dict(self._watched)
+
+        def undo() -> None:
+            for name, value in state:
+                setattr(self, name, value)
+            self.records, self.tracked, self._watched = records, tracked, watched
+
+        return undo
+
+    def note(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
+        """Keep in the trail that something happened which is no op call."""
+        self._trail = self._trail or Trail()
+        self._trail.note(kind, tensor, owner)
+
+    def passed_over(self, record: Record) -> None:
+        """Keep in the trail a call that the tape does not follow."""
+        if self._trail is None:
+            self._trail = Trail()
+        self._trail.follow(record)

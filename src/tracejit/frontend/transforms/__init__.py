@@ -1,0 +1,1 @@
+"""Derivatives, batches and rules of functions, as functions."""
