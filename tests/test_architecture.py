@@ -312,8 +312,8 @@ def test_third_party_imports():
 NAMES_ASKED = {
     "core.tracing.interpreters": 1,
     "frontend.transforms.registering": 2,
-    "library.drawing": 1,
-    "library.raw": 1,
+    "inspect.drawing": 1,
+    "inspect.registry": 1,
 }
 
 

@@ -180,25 +180,25 @@ _NAMES = {
             ),
             *("sequence_mask", "split", "tile", "unstack"),
         ),
-        "library.arrays",
+        "arrays.cutting",
     ),
     **dict.fromkeys(
-        ("add_n", "argmax", "argmin", "cumsum", "round", "saturate_cast", "scalar_mul"), "library.elementary"
+        ("add_n", "argmax", "argmin", "cumsum", "round", "saturate_cast", "scalar_mul"), "math.elementary"
     ),
     **dict.fromkeys(
         (
             *("boolean_mask", "gather_nd", "scatter_nd", "slice", "strided_slice", "where"),
             *(f"tensor_scatter_nd_{change}" for change in ("add", "max", "min", "sub", "update")),
         ),
-        "library.slicing",
+        "arrays.slicing",
     ),
     **dict.fromkeys(
         ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh", "tan"),
         "ops.elementwise.angles",
     ),
-    **dict.fromkeys(("einsum", "norm", "tensordot"), "library.linear"),
-    **dict.fromkeys(("argsort", "searchsorted", "sort", "unique", "unique_with_counts"), "library.sorting"),
-    "as_string": "library.strings",
+    **dict.fromkeys(("einsum", "norm", "tensordot"), "linalg.tensor_products"),
+    **dict.fromkeys(("argsort", "searchsorted", "sort", "unique", "unique_with_counts"), "math.sorting"),
+    "as_string": "strings.operations",
     **dict.fromkeys(
         (
             *(
@@ -211,9 +211,9 @@ _NAMES = {
             ),
             "name_scope",
         ),
-        "library.machine",
+        "frontend.machine",
     ),
-    **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "library.optimizers.clipping"),
+    **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "optimizers.clipping"),
     **dict.fromkeys(
         tuple(
             f"{kind}_initializer" for kind in ("constant", "ones", "random_normal", "random_uniform", "zeros")
@@ -221,11 +221,11 @@ _NAMES = {
         "initializers",
     ),
     "LongLoopWarning": "runtime.watch",
-    "Assert": "library.assertions",
-    "draw": "library.drawing",
-    "Module": "library.module",
+    "Assert": "debugging.assertions",
+    "draw": "inspect.drawing",
+    "Module": "frontend.state.module",
     "TensorArray": "frontend.autograph.flow.tensor_array",
-    "progress": "library.progress",
+    "progress": "inspect.progress",
     "Sequential": "layers",
 }
 

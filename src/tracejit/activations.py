@@ -1,6 +1,6 @@
 """Activation functions: ``tracejit.activations``. Names only."""
 
-from .library.activations import (
+from .nn.activations import (
     elu,
     gelu,
     get,

@@ -2,6 +2,6 @@
 
 from types import SimpleNamespace as _SimpleNamespace
 
-from .library.conversion_control import do_not_convert, set_loop_options, to_code
+from .frontend.function.conversion_control import do_not_convert, set_loop_options, to_code
 
 experimental = _SimpleNamespace(do_not_convert=do_not_convert, set_loop_options=set_loop_options)

@@ -1,31 +1,309 @@
-"""How weights are first drawn: ``tracejit.initializers``. Names only."""
+"""Initializers: how the first value of a weight is drawn from its shape.
 
-from .library.initializers import (
-    Constant,
-    GlorotNormal,
-    GlorotUniform,
-    HeNormal,
-    HeUniform,
-    Identity,
-    Initializer,
-    LecunNormal,
-    LecunUniform,
-    Ones,
-    Orthogonal,
-    RandomNormal,
-    RandomUniform,
-    TruncatedNormal,
-    VarianceScaling,
-    Zeros,
-    get,
+An initializer is a callable ``(shape, dtype=None) -> Tensor``. Random ones draw from `library.random`: without a
+seed from the default generator, with one always the same values. Knows no layer.
+
+Sources: Glorot, Bengio 2010; He et al. 2015; LeCun et al. 1998; Saxe, McClelland, Ganguli 2014.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .core.errors import at, user_location
+from .core.op import ops
+from .core.spec import as_dtype
+from .core.tensor import Tensor
+from .core.tracing.dispatch import interpreting
+from .frontend import conversion, creation
+from .frontend.creation import default_float
+from .frontend.state.module import snake_case
+from .ops.arrays.shape import sizes_of
+from .random.generators import Generator, get_global_generator
+
+#: Standard deviation of a standard normal cut off at two of them: what has to be made up for.
+_CUT = 0.87962566103423978
+
+
+class Initializer:
+    """Base of initializers: a subclass defines ``__call__(shape, dtype=None)``."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """A tensor of this shape."""
+        raise NotImplementedError(f"{type(self).__name__} defines no __call__(shape, dtype)")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class Zeros(Initializer):
+    """All 0."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        return creation.zeros(shape, dtype)
+
+
+class Ones(Initializer):
+    """All 1."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        return creation.ones(shape, dtype)
+
+
+class Constant(Initializer):
+    """All `value`, or `value` itself when it is an array.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.initializers.Constant(2.0)((2,)).numpy()
+    array([2., 2.], dtype=float32)
+    """
+
+    def __init__(self, value: Any = 0.0):
+        self.value = value
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        return ops.broadcast_to(
+            conversion.constant(self.value, dtype or default_float()), shape=sizes_of(shape)
+        )
+
+
+class Identity(Initializer):
+    """`gain` times the identity matrix."""
+
+    def __init__(self, gain: float = 1.0):
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        rows, columns = _matrix(self, shape)
+        return ops.multiply(creation.eye(rows, columns, dtype=dtype), self.gain)
+
+
+class _Random(Initializer):
+    """What is drawn: the same at each call when there is a seed."""
+
+    seed: int | None
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        shape, dtype = sizes_of(shape), as_dtype(dtype or default_float())
+        if self.seed is None:
+            return self._drawn(get_global_generator(), shape, dtype)
+        with interpreting(None):  # always the same values: a constant, also inside of a trace
+            return self._drawn(Generator(self.seed), shape, dtype)
+
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+        raise NotImplementedError
+
+
+class RandomNormal(_Random):
+    """Normally distributed.
+
+    Parameters
+    ----------
+    mean, stddev : float
+    seed : int, optional
+        With it every call gives the same values.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> draw = tf.initializers.RandomNormal(seed=1)
+    >>> bool(tf.reduce_all(draw((3,)) == draw((3,))))
+    True
+    """
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
+        self.mean, self.stddev, self.seed = mean, stddev, seed
+
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+        return source.normal(shape, self.mean, self.stddev, dtype)
+
+
+class RandomUniform(_Random):
+    """Uniform in [minval, maxval)."""
+
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
+        self.minval, self.maxval, self.seed = minval, maxval, seed
+
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+        return source.uniform(shape, self.minval, self.maxval, dtype)
+
+
+class TruncatedNormal(_Random):
+    """Normally distributed, drawn again where more than two `stddev` off."""
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
+        self.mean, self.stddev, self.seed = mean, stddev, seed
+
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+        return source.truncated_normal(shape, self.mean, self.stddev, dtype)
+
+
+class VarianceScaling(_Random):
+    """Variance `scale` over the number of inputs, outputs or their mean.
+
+    Parameters
+    ----------
+    scale : float
+        Positive.
+    mode : str
+        ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``.
+    distribution : str
+        ``"truncated_normal"``, ``"untruncated_normal"`` or ``"uniform"``.
+    seed : int, optional
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> w = tf.initializers.GlorotUniform(seed=0)((300, 100))
+    >>> bool(tf.reduce_max(tf.abs(w)) <= (6.0 / 400) ** 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ):
+        if scale <= 0:
+            raise ValueError(f"scale is positive, got {scale}{at(user_location())}")
+        _among("mode", mode, ("fan_in", "fan_out", "fan_avg"))
+        _among("distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform"))
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+        inputs, outputs = fans(shape)
+        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return source.uniform(shape, -limit, limit, dtype)
+        if self.distribution == "untruncated_normal":
+            return source.normal(shape, 0.0, math.sqrt(variance), dtype)
+        stddev = math.sqrt(variance) / _CUT
+        return source.truncated_normal(shape, 0.0, stddev, dtype)
+
+
+def _scaled(name: str, scale: float, mode: str, distribution: str, about: str) -> type[VarianceScaling]:
+    """A VarianceScaling with all but the seed chosen."""
+
+    def __init__(self: Any, seed: int | None = None) -> None:
+        VarianceScaling.__init__(self, scale, mode, distribution, seed)
+
+    return type(name, (VarianceScaling,), {"__init__": __init__, "__doc__": about, "__module__": __name__})
+
+
+GlorotUniform = _scaled(
+    "GlorotUniform", 1.0, "fan_avg", "uniform", "Uniform within sqrt(6 / (fan_in + fan_out))."
 )
+GlorotNormal = _scaled(
+    "GlorotNormal", 1.0, "fan_avg", "truncated_normal", "Truncated normal of variance 2 / (fan_in + fan_out)."
+)
+HeUniform = _scaled("HeUniform", 2.0, "fan_in", "uniform", "Uniform within sqrt(6 / fan_in).")
+HeNormal = _scaled("HeNormal", 2.0, "fan_in", "truncated_normal", "Truncated normal of variance 2 / fan_in.")
+LecunUniform = _scaled("LecunUniform", 1.0, "fan_in", "uniform", "Uniform within sqrt(3 / fan_in).")
+LecunNormal = _scaled(
+    "LecunNormal", 1.0, "fan_in", "truncated_normal", "Truncated normal of variance 1 / fan_in."
+)
+
+
+class Orthogonal(_Random):
+    """`gain` times a random matrix with orthonormal rows or columns, whichever are fewer.
+
+    The factorisation is NumPy's and runs at once: the first value of a Variable is never traced.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> q = tf.initializers.Orthogonal(seed=3)((4, 2), "float64")
+    >>> bool(tf.norm(tf.transpose(q) @ q - tf.eye(2, dtype="float64")) < 1e-12)
+    True
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None):
+        self.gain, self.seed = gain, seed
+
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+        if len(shape) < 2:
+            raise ValueError(f"Orthogonal makes tensors of rank 2 and more, not {shape}{at(user_location())}")
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        drawn = source.normal((max(rows, columns), min(rows, columns)), dtype="float64").array
+        q, r = np.linalg.qr(drawn)
+        q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # makes the distribution uniform
+        q = q if rows >= columns else q.T
+        return conversion.constant((self.gain * q).reshape(shape), dtype=dtype)
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """How many inputs and outputs a weight of this shape connects, as the field counts them.
+
+    Examples
+    --------
+    >>> fans((3, 3, 8, 16))
+    (72, 144)
+    """
+    if len(shape) < 2:
+        count = shape[0] if shape else 1
+        return count, count
+    window = math.prod(shape[:-2])
+    return window * shape[-2], window * shape[-1]
+
+
+def _matrix(what: Initializer, shape: Any) -> tuple[int, int]:
+    sizes: Any = sizes_of(shape)
+    if len(sizes) != 2:
+        raise ValueError(f"{type(what).__name__} makes matrices, not {sizes}{at(user_location())}")
+    return sizes[0], sizes[1]
+
+
+def _among(what: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{what} is one of {choices}, got {value!r}{at(user_location())}")
+
+
+_CLASSES: tuple[type, ...] = (
+    *(Zeros, Ones, Constant, Identity, RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling),
+    *(GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal, Orthogonal),
+)
+_BY_NAME = {snake_case(c.__name__): c for c in _CLASSES} | {c.__name__: c for c in _CLASSES}
+_BY_NAME |= {"uniform": RandomUniform, "normal": RandomNormal, "eye": Identity}
+
+
+def get(identifier: Any) -> Callable[..., Tensor]:
+    """The initializer meant by a name (``"he_normal"``, ``"HeNormal"``), a class or a callable.
+
+    Examples
+    --------
+    >>> get("zeros")((2,)).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    if isinstance(identifier, str):
+        if identifier not in _BY_NAME:
+            known = ", ".join(sorted(k for k in _BY_NAME if k.islower()))
+            raise ValueError(
+                f"no initializer is called {identifier!r}; there are {known}{at(user_location())}"
+            )
+        return _BY_NAME[identifier]()
+    if isinstance(identifier, type):
+        return identifier()
+    if not callable(identifier):
+        raise TypeError(
+            f"an initializer is a name or a callable, not {type(identifier).__name__}{at(user_location())}"
+        )
+    return identifier
+
 
 zeros, ones, constant, identity, orthogonal = Zeros, Ones, Constant, Identity, Orthogonal
 random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
 variance_scaling = VarianceScaling
 glorot_normal, glorot_uniform = GlorotNormal, GlorotUniform
 he_normal, he_uniform, lecun_normal, lecun_uniform = HeNormal, HeUniform, LecunNormal, LecunUniform
-
-# The names at the top level of programs for TensorFlow.
 zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant
 random_normal_initializer, random_uniform_initializer = RandomNormal, RandomUniform

@@ -4,11 +4,11 @@ import sys
 from types import SimpleNamespace
 
 from . import activations, initializers, layers, losses, metrics, models, optimizers, regularizers
-from .library.labels import to_categorical
-from .library.layers.inputs import InputLayer as Input
-from .library.layers.model import Model
-from .library.layers.sequential import Sequential
-from .library.random import set_seed
+from .arrays.labels import to_categorical
+from .layers.inputs import InputLayer as Input
+from .layers.model import Model
+from .layers.sequential import Sequential
+from .random.generators import set_seed
 
 utils = SimpleNamespace(set_random_seed=set_seed, to_categorical=to_categorical)
 

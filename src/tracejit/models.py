@@ -1,4 +1,4 @@
 """Networks: ``tracejit.keras.models``. Names only."""
 
-from .library.layers.model import Model
-from .library.layers.sequential import Sequential
+from .layers.model import Model
+from .layers.sequential import Sequential

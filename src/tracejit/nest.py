@@ -1,5 +1,165 @@
-"""Nests of lists, tuples and dicts: ``tracejit.nest``. Names only."""
+"""Nests under the names that tutorials use: flatten, pack, map, compare.
 
-from .library.nest import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
+The walk itself is `frontend.structure`; here None is a leaf, as these names promise, and errors are those of the
+field: ValueError for another shape of nest, TypeError for another class. Knows no tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .core.errors import at, user_location
+from .frontend.structure import LEAF, NONE, Nest, Structure, in_order, kind_of, text, unflatten
+from .frontend.structure import flatten as taken_apart
+
+
+def _with_none(structure: Structure, leaves: Iterator[Any], found: list[Any]) -> Structure:
+    """The structure in which None is a leaf like any other; its leaves go to `found`."""
+    if not isinstance(structure, Nest):
+        found.append(next(leaves))
+        return LEAF
+    if structure == NONE:
+        found.append(None)
+        return LEAF
+    return structure._replace(children=tuple([_with_none(c, leaves, found) for c in structure.children]))
+
+
+def _analysed(nest: Any) -> tuple[list[Any], Structure]:
+    leaves, structure = taken_apart(nest)
+    found: list[Any] = []
+    return found, _with_none(structure, iter(leaves), found)
+
+
+def is_nested(structure: Any) -> bool:
+    """Is it a list, tuple, named tuple or dict?
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.nest.is_nested([1]), tf.nest.is_nested("text")
+    (True, False)
+    """
+    return structure is not None and kind_of(structure) is not None
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves in order, dicts by sorted keys; None is a leaf, and what is no nest is its own only leaf.
+
+    Parameters
+    ----------
+    structure : nest
+        Lists, tuples, named tuples and dicts of anything.
+    expand_composites : bool
+        Accepted for programs written for other libraries, and ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.nest.flatten({"b": 1, "a": [2, None]})
+    [2, None, 1]
+    """
+    return _analysed(structure)[0]
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
+    """Put leaves into a nest like `structure`: the inverse of :func:`flatten`.
+
+    Raises
+    ------
+    TypeError
+        When `flat_sequence` is no list or tuple.
+    ValueError
+        When it has more or fewer leaves than the structure.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.nest.pack_sequence_as({"b": 0, "a": (0, 0)}, [1, 2, 3])
+    {'b': 3, 'a': (1, 2)}
+    """
+    if not is_nested(flat_sequence) or isinstance(flat_sequence, dict):
+        raise TypeError(
+            f"flat_sequence is a {type(flat_sequence).__name__}, not a list or tuple of leaves"
+            f"{at(user_location())}"
+        )
+    leaves, shape = _analysed(structure)
+    if len(flat_sequence) != len(leaves):
+        raise ValueError(
+            f"the structure {text(shape)} has {len(leaves)} leaves, flat_sequence has {len(flat_sequence)}"
+            f"{at(user_location())}"
+        )
+    return unflatten(shape, flat_sequence)
+
+
+def map_structure(
+    func: Callable[..., Any], *structure: Any, check_types: bool = True, expand_composites: bool = False
+) -> Any:
+    """Apply `func` to the leaves of nests of one structure; the result is like the first of them.
+
+    Parameters
+    ----------
+    func : callable
+        Takes one leaf of each nest.
+    *structure : nests
+        At least one.
+    check_types : bool
+        Lists, tuples and dicts must agree in class too.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.nest.map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+    [11, (22,)]
+    """
+    if not structure:
+        raise ValueError(f"map_structure takes a function and at least one nest{at(user_location())}")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types)
+    columns, shape = [_analysed(s)[0] for s in structure], _analysed(structure[0])[1]
+    return unflatten(shape, [func(*row) for row in zip(*columns, strict=True)])
+
+
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Raise unless two nests differ in nothing but their leaves.
+
+    Raises
+    ------
+    ValueError
+        When one has leaves, keys or lengths that the other has not.
+    TypeError
+        With `check_types`, when classes differ: a list against a tuple.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.nest.assert_same_structure([1, (2, 3)], ["a", ("b", None)])
+    """
+    a, b = _analysed(nest1)[1], _analysed(nest2)[1]
+    found = _difference(a, b, check_types)
+    if found is not None:
+        kind, what = found
+        raise kind(f"the nests differ: {what}, in {text(a)} and {text(b)}{at(user_location())}")
+
+
+def _difference(a: Structure, b: Structure, check_types: bool) -> tuple[type[Exception], str] | None:
+    """The first difference, as the error to raise and what it says."""
+    if not isinstance(a, Nest) or not isinstance(b, Nest):
+        return None if a is b else (ValueError, f"a leaf stands against {text(b if a is LEAF else a)}")
+    if len(a.children) != len(b.children):
+        return ValueError, f"{len(a.children)} elements against {len(b.children)}"
+    if check_types and not _interchangeable(a.kind, b.kind):
+        return TypeError, f"{a.kind.__name__} against {b.kind.__name__}"
+    if set(a.keys) != set(b.keys) and bool(a.keys) == bool(b.keys):
+        return ValueError, f"the keys {in_order(a.keys)} against {in_order(b.keys)}"
+    inner = (_difference(x, y, check_types) for x, y in zip(a.children, b.children, strict=True))
+    return next((d for d in inner if d is not None), None)
+
+
+def _interchangeable(a: type, b: type) -> bool:
+    return a is b or (issubclass(a, dict) and issubclass(b, dict))
+
 
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]

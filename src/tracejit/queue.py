@@ -1,3 +1,3 @@
 """Queues of tensors: ``tracejit.queue``. Names only."""
 
-from .library.data.queue import FIFOQueue, QueueError
+from .data.queue import FIFOQueue, QueueError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .library.raw import by_type_name, gradient_table, type_names
+from .inspect.registry import by_type_name, gradient_table, type_names
 
 
 def __getattr__(name: str) -> Any:

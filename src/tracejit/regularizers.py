@@ -1,5 +1,64 @@
-"""What large weights cost: ``tracejit.keras.regularizers``. Names only."""
+"""Regularizers: what large weights cost, as a number to be added to a loss."""
 
-from .library.regularizers import L1, L1L2, L2, get
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .core.errors import at, user_location
+from .core.op import ops
+from .core.tensor import Tensor
+from .frontend.control.reductions import reduce_sum
+from .frontend.conversion import constant
+
+
+class L1L2:
+    """``l1 * sum(abs(w)) + l2 * sum(w**2)``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.keras.regularizers.L1L2(l1=0.5, l2=0.25)([1.0, -2.0]))
+    2.75
+    """
+
+    def __init__(self, l1: float | None = 0.0, l2: float | None = 0.0):
+        self.l1, self.l2 = l1 or 0.0, l2 or 0.0
+
+    def __call__(self, x: Any) -> Tensor:
+        """The cost of `x`."""
+        total: Any = constant(0.0, x.dtype) if hasattr(x, "dtype") else constant(0.0)
+        if self.l1:
+            total = total + ops.multiply(self.l1, reduce_sum(ops.abs(x)))
+        return total + ops.multiply(self.l2, reduce_sum(ops.square(x))) if self.l2 else total
+
+
+class L1(L1L2):
+    """``l1 * sum(abs(w))``."""
+
+    def __init__(self, l1: float = 0.01):
+        super().__init__(l1=l1)
+
+
+class L2(L1L2):
+    """``l2 * sum(w**2)``."""
+
+    def __init__(self, l2: float = 0.01):
+        super().__init__(l2=l2)
+
+
+def get(identifier: Any) -> Callable[[Any], Any] | None:
+    """The regularizer meant by a name (``"l1"``, ``"l2"``, ``"l1_l2"``) or a class, or the callable given, or None."""
+    if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
+        return identifier
+    if isinstance(identifier, type):
+        return identifier()
+    names = {"l1": L1, "l2": L2, "l1_l2": lambda: L1L2(0.01, 0.01)}
+    if isinstance(identifier, str) and identifier.lower() in names:
+        return names[identifier.lower()]()
+    raise ValueError(
+        f"a regularizer is a function, or one of {', '.join(names)}; got {identifier!r}{at(user_location())}"
+    )
+
 
 l1, l2, l1_l2 = L1, L2, L1L2

@@ -1,3 +1,3 @@
 """What tutorials ask of ``tf.test``: ``tracejit.test``. Names only."""
 
-from .library.machine import is_built_with_cuda, is_gpu_available
+from .frontend.machine import is_built_with_cuda, is_gpu_available

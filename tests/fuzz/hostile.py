@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tracejit.core.op import OPS
-from tracejit.library.checkpoint import store
+from tracejit.train.checkpoint import store
 
 STRANGE: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 7, 2**31, 2**63, -(2**70), 0.5, -0.0, 1e308, float("nan"), float("inf")),

@@ -26,8 +26,8 @@ import tracejit as tf
 from fuzz.hostile import hostile
 from tracejit.core.errors import TracejitError
 from tracejit.core.settings import configure
-from tracejit.library import saved_model
 from tracejit.runtime import hostcall
+from tracejit.saved_model import saving as saved_model
 
 PATIENCE = 10.0  # seconds after which Ctrl-C is pressed
 MEMORY = 6 << 30

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.library.activations import get
+from tracejit.nn.activations import get
 
 # Computed by keras 3.15 with the TensorFlow backend in float64: keras.activations.<name> at X, and the gradient of
 # the sum of the values weighted by WEIGHTS.

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.library.checkpoint import index, store
 from tracejit.train import Checkpoint, CheckpointManager, DamagedCheckpoint, MismatchedCheckpoint
+from tracejit.train.checkpoint import index, store
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -13,8 +13,8 @@ import pytest
 
 import tracejit as tf
 from fuzz.hostile import forged
-from tracejit.library.checkpoint import index
 from tracejit.train import Checkpoint, CheckpointManager, DamagedCheckpoint
+from tracejit.train.checkpoint import index
 
 NOT_NAMES = [
     "",

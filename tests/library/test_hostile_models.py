@@ -14,9 +14,9 @@ import pytest
 import tracejit as tf
 from fuzz.hostile import forged
 from tracejit.core.ir.text import to_text
-from tracejit.library import saved_model
-from tracejit.library.checkpoint import store
-from tracejit.library.saved_model import NotSaved
+from tracejit.saved_model import saving as saved_model
+from tracejit.saved_model.saving import NotSaved
+from tracejit.train.checkpoint import store
 
 Model = dict[str, Any]
 

@@ -82,7 +82,7 @@ def test_dtypes_and_shapes():
 
 
 def test_names():
-    from tracejit.library.initializers import fans, get
+    from tracejit.initializers import fans, get
 
     assert isinstance(get("he_normal"), tf.initializers.HeNormal)
     assert isinstance(get("HeNormal"), tf.initializers.he_normal)
@@ -96,7 +96,7 @@ def test_names():
 
 
 def test_errors():
-    from tracejit.library.initializers import get
+    from tracejit.initializers import get
 
     with pytest.raises(
         ValueError, match="no initializer is called 'nonsense'; there are constant, eye, glorot_normal"

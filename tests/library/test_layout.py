@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejit.library.layout import GAP_X, layout
+from tracejit.inspect.layout import GAP_X, layout
 
 SIZES = st.tuples(st.floats(10, 200), st.floats(10, 80))
 

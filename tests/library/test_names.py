@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.library.raw import gradient_of, gradient_table, type_names
+from tracejit.inspect.registry import gradient_of, gradient_table, type_names
 
 NAMES = """
 constant Variable convert_to_tensor Tensor TensorSpec GradientTape UnconnectedGradients function custom_gradient
@@ -71,7 +71,7 @@ def test_parts_of_keras_can_be_imported():
         "from tracejit.keras.layers import Dense; import tracejit.keras.optimizers as o; print(Dense, o.Adam)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "tracejit.library.layers.core.Dense" in shown and "Adam" in shown
+    assert "tracejit.layers.core.Dense" in shown and "Adam" in shown
     assert importlib.import_module("tracejit.keras.losses") is tf.losses
 
 

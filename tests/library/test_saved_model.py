@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.library.saved_model import NotSaved
+from tracejit.saved_model.saving import NotSaved
 
 
 class Network(tf.Module):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.library.sorting import take_along
+from tracejit.math.sorting import take_along
 
 RANDOM = np.random.default_rng(0)
 MODES = pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])

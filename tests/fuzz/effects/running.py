@@ -24,7 +24,7 @@ import tracejit as tf
 from tracejit.core.errors import LeakedTensor, TracejitError
 from tracejit.core.failures import FAILURES
 from tracejit.core.tracing.dispatch import state
-from tracejit.library.random import _by_seed
+from tracejit.random.generators import _by_seed
 
 from ..outcome import Outcome
 from .functional import CAPTURED

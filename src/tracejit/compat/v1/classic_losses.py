@@ -1,0 +1,114 @@
+"""Losses as programs of 2018 call them: functions that return a weighted mean over all examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.errors import ShapeError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
+from ...frontend.control.reductions import reduce_sum
+from ...losses.entropies import smoothed
+from ...nn import cross_entropy
+
+
+def compute_weighted_loss(losses: Any, weights: Any = 1.0) -> Tensor:
+    """The sum of ``losses * weights`` over the number of losses whose weight is not 0; 0 where there is none.
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> float(tf.losses.compute_weighted_loss([1.0, 3.0, 5.0], [1.0, 1.0, 0.0]))
+    2.0
+    """
+    losses = as_tensor(losses)
+    weights = ops.cast(as_tensor(weights), dtype=losses.dtype)
+    weights = ops.broadcast_to(weights, shape=losses.shape)
+    present = reduce_sum(ops.cast(ops.not_equal(weights, 0), dtype=losses.dtype))
+    some = ops.greater(present, 0)
+    return ops.where(some, reduce_sum(losses * weights) / ops.where(some, present, 1), 0)
+
+
+def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
+    predictions = as_tensor(predictions)
+    labels = ops.cast(as_tensor(labels), dtype=predictions.dtype)
+    if labels.shape != predictions.shape:
+        raise ShapeError(
+            f"labels {labels.spec} and predictions {predictions.spec} differ in shape{at(user_location())}"
+        )
+    return labels, predictions
+
+
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> Tensor:
+    """Weighted mean of squared differences.
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> float(tf.losses.mean_squared_error([1.0, 2.0], [2.0, 4.0]))
+    2.5
+    """
+    y, p = _pair(labels, predictions)
+    return compute_weighted_loss(ops.square(p - y), weights)
+
+
+def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> Tensor:
+    """Weighted mean of absolute differences."""
+    y, p = _pair(labels, predictions)
+    return compute_weighted_loss(ops.abs(p - y), weights)
+
+
+def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0) -> Tensor:
+    """Weighted mean of squares, halved, of differences up to `delta`, and lines beyond."""
+    y, p = _pair(labels, predictions)
+    error = ops.abs(p - y)
+    inner = ops.minimum(error, delta)
+    return compute_weighted_loss(0.5 * ops.square(inner) + delta * (error - inner), weights)
+
+
+def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7) -> Tensor:
+    """Weighted mean cross entropy of probabilities."""
+    y, p = _pair(labels, predictions)
+    return compute_weighted_loss(-y * ops.log(p + epsilon) - (1.0 - y) * ops.log(1.0 - p + epsilon), weights)
+
+
+def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> Tensor:
+    """Weighted mean of how far logits are from a margin of 1; labels are 0 or 1."""
+    y, p = _pair(labels, logits)
+    return compute_weighted_loss(ops.relu(1.0 - (2.0 * y - 1.0) * p), weights)
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0.0
+) -> Tensor:
+    """Weighted mean cross entropy of independent classes, from logits."""
+    y, z = _pair(multi_class_labels, logits)
+    y = smoothed(y, label_smoothing, 2)
+    found = cross_entropy.sigmoid_cross_entropy_with_logits(labels=y, logits=z)
+    return compute_weighted_loss(found, weights)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0.0
+) -> Tensor:
+    """Weighted mean cross entropy of exclusive classes, from logits and distributions."""
+    y, z = _pair(onehot_labels, logits)
+    y = smoothed(y, label_smoothing, y.shape[-1])
+    found = cross_entropy.softmax_cross_entropy_with_logits(labels=y, logits=z)
+    return compute_weighted_loss(found, weights)
+
+
+def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> Tensor:
+    """Weighted mean cross entropy of exclusive classes, from logits and numbers of classes.
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> print(f"{tf.losses.sparse_softmax_cross_entropy([0], [[2.0, 1.0]]):.4f}")
+    0.3133
+    """
+    found = cross_entropy.sparse_softmax_cross_entropy_with_logits(
+        labels=as_tensor(labels), logits=as_tensor(logits)
+    )
+    return compute_weighted_loss(found, weights)

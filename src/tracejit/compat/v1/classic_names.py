@@ -1,0 +1,197 @@
+"""Functions of 2018 whose arguments have other names since: reductions, divisions, Variables by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ... import initializers
+from ...core.errors import at, user_location
+from ...core.op import ops
+from ...core.spec import as_dtype
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor, interpreting
+from ...frontend.control import reductions
+from ...frontend.control import while_loop as looping
+from ...frontend.state.variable import Variable
+from ...frontend.structure import flatten
+from ...math.elementary import argmax as _argmax
+from ...math.elementary import argmin as _argmin
+from ...ops.arrays.shape import sizes_of
+from ...random import generators as random
+
+
+def _with_older_names(reduce: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A reduction that may be given ``keep_dims`` and ``reduction_indices``."""
+
+    @functools.wraps(reduce)
+    def reduced(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        kept = keepdims if keep_dims is None else keep_dims
+        return reduce(input_tensor, reduction_indices if axis is None else axis, bool(kept))
+
+    return reduced
+
+
+reduce_all = _with_older_names(reductions.reduce_all)
+reduce_any = _with_older_names(reductions.reduce_any)
+reduce_logsumexp = _with_older_names(reductions.reduce_logsumexp)
+reduce_max = _with_older_names(reductions.reduce_max)
+reduce_mean = _with_older_names(reductions.reduce_mean)
+reduce_min = _with_older_names(reductions.reduce_min)
+reduce_prod = _with_older_names(reductions.reduce_prod)
+reduce_sum = _with_older_names(reductions.reduce_sum)
+
+
+def argmax(
+    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
+) -> Tensor:
+    """Positions of the largest elements along an axis, the first unless another is given."""
+    found = _argmax(input, _first(axis, dimension))
+    return ops.cast(found, dtype=as_dtype(output_type))
+
+
+def argmin(
+    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
+) -> Tensor:
+    """Positions of the smallest elements along an axis, the first unless another is given."""
+    found = _argmin(input, _first(axis, dimension))
+    return ops.cast(found, dtype=as_dtype(output_type))
+
+
+def _first(axis: Any, dimension: Any) -> int:
+    chosen = dimension if axis is None else axis
+    return 0 if chosen is None else int(chosen)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x / y``, of integers rounded down, as in Python 2.
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> int(tf.div(7, 2)), float(tf.div(7.0, 2.0))
+    (3, 3.5)
+    """
+    x, y = as_tensor(x), as_tensor(y)
+    both_integers = x.dtype.kind in "iu" and y.dtype.kind in "iu"
+    return ops.floordiv(x, y) if both_integers else ops.divide(x, y)
+
+
+def assign(
+    ref: Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None
+) -> Any:
+    """``ref.assign(value)``."""
+    return ref.assign(value)
+
+
+def assign_add(ref: Variable, value: Any, use_locking: bool | None = None) -> Any:
+    """``ref.assign_add(value)``."""
+    return ref.assign_add(value)
+
+
+def assign_sub(ref: Variable, value: Any, use_locking: bool | None = None) -> Any:
+    """``ref.assign_sub(value)``."""
+    return ref.assign_sub(value)
+
+
+def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: Any = np.int64) -> Tensor:
+    """Numbers of classes drawn with probabilities ``softmax(logits)``: shape (rows, num_samples)."""
+    return ops.cast(random.categorical(logits, num_samples, seed=seed), dtype=as_dtype(output_dtype))
+
+
+def while_loop(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, *args: Any, **options: Any
+) -> Any:
+    """As :func:`tracejit.while_loop`; a list of one variable gives that variable, without the list.
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> int(tf.while_loop(lambda i: i < 10, lambda i: i + 1, [tf.constant(0)]))
+    10
+    """
+    same = options.pop("return_same_structure", False)
+    found = looping.while_loop(cond, body, loop_vars, *args, **options)
+    alone = found.__class__ in (list, tuple) and len(flatten(found)[0]) == 1 and len(found) == 1
+    return found[0] if alone and not same else found
+
+
+# ---- Variables by name ----------------------------------------------------------------------------------
+
+AUTO_REUSE = "auto_reuse"
+
+_scope: ContextVar[str] = ContextVar("tracejit_variable_scope", default="")
+
+
+@contextmanager
+def variable_scope(name: str, *args: Any, **options: Any) -> Iterator[str]:
+    """Let :func:`get_variable` put ``name/`` before the names of what it makes."""
+    token = _scope.set(f"{_scope.get()}{name}/")
+    try:
+        yield _scope.get()
+    finally:
+        _scope.reset(token)
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = np.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    **options: Any,
+) -> Variable:
+    """A new Variable of that name, each time: outside of graphs nothing is shared by name.
+
+    Parameters
+    ----------
+    name : str
+    shape : sequence of int, optional
+        Needed unless `initializer` is a tensor.
+    dtype : dtype-like
+    initializer : tensor or callable, optional
+        ``initializer(shape, dtype)`` gives the first value. Default: uniform, as in `initializers.GlorotUniform`.
+    regularizer, **options
+        Accepted, and ignored: a new Variable is in no collection.
+    trainable : bool
+
+    Examples
+    --------
+    >>> from tracejit.compat import v1 as tf
+    >>> with tf.variable_scope("layer"):
+    ...     w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
+    >>> w.name, w.numpy().tolist()
+    ('layer/w:0', [1.0, 1.0])
+    """
+    with interpreting(None):
+        if initializer is not None and not callable(initializer):
+            first = as_tensor(initializer)
+        elif shape is None:
+            raise ValueError(
+                f"get_variable({name!r}) needs a shape, or a tensor as initializer{at(user_location())}"
+            )
+        else:
+            first = as_tensor((initializer or initializers.GlorotUniform())(sizes_of(shape), as_dtype(dtype)))
+        return Variable(first, trainable=trainable, name=_scope.get() + name)
+
+
+def global_variables_initializer() -> None:
+    """Nothing: a Variable has its value from the start."""
+
+
+def placeholder_with_default(input: Any, shape: Sequence[Any] | None, name: str | None = None) -> Tensor:
+    """The tensor `input`: there are no graphs to feed."""
+    return as_tensor(input)

@@ -1,0 +1,10 @@
+"""Sequences of examples: ``tracejit.data``. Names only."""
+
+from types import SimpleNamespace
+
+from .dataset import Dataset, Options
+from .reading import DatasetIterator, NumpyIterator
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
+experimental = SimpleNamespace(AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)

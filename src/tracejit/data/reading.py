@@ -1,0 +1,83 @@
+"""One reading of a dataset: an iterator that knows where it is, so that a checkpoint can take it there again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import TracejitError, at, user_location
+from ..core.tracing.dispatch import interpreting
+from ..frontend.state.variable import Variable, tracer
+from ..frontend.structure import map_structure
+from .elements import as_tensors
+
+
+class DatasetIterator:
+    """One reading of a dataset, as tensors.
+
+    In a checkpoint it is the number of elements read. After that was restored, the next element is the one with this
+    number of a new reading; a shuffled dataset gives its order again only with a seed.
+    """
+
+    __slots__ = ("_source", "_elements", "_trace", "_count", "_position", "__weakref__")
+
+    def __init__(self, source: Callable[[], Iterator[Any]]):
+        self._source, self._elements, self._trace = source, source(), tracer()
+        self._count = 0
+        self._position: Variable | None = None
+
+    def __iter__(self) -> DatasetIterator:
+        return self
+
+    def __next__(self) -> Any:
+        if tracer() is not self._trace:
+            raise TracejitError(
+                "an iterator over a dataset is advanced by a trace that it does not belong to: the element would "
+                f"be the same in every call. Pass the element to the function{at(user_location())}"
+            )
+        self._go_where_restored()
+        element = next(self._elements)
+        self._count += 1
+        if self._position is not None:
+            self._note()
+        return as_tensors(element)
+
+    get_next = __next__
+
+    def _checkpointed(self) -> dict[str, Variable]:
+        """What a checkpoint holds of it."""
+        if self._position is None:
+            with interpreting(None):
+                self._position = Variable(np.int64(self._count), trainable=False, name="position")
+        return {"position": self._position}
+
+    def _note(self) -> None:
+        assert self._position is not None
+        with interpreting(None):
+            self._position.assign(self._count)
+
+    def _go_where_restored(self) -> None:
+        """Begin again where a checkpoint has set the position to another number."""
+        if self._position is not None and int(self._position.array) != self._count:
+            self._count = int(self._position.array)
+            self._elements = itertools.islice(self._source(), self._count, None)
+
+
+class NumpyIterator:
+    """One reading of a dataset, as arrays and NumPy's scalars."""
+
+    __slots__ = ("_elements",)
+
+    def __init__(self, elements: Iterator[Any]):
+        self._elements = elements
+
+    def __iter__(self) -> NumpyIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return map_structure(lambda x: np.array(x)[()], next(self._elements))
+
+    next = __next__

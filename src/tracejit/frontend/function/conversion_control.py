@@ -1,0 +1,92 @@
+"""What programs say to the conversion of control flow: to show it, to leave a function out of it, and hints."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import at, user_location
+from ..autograph.calls import converted_source
+from .function import Function
+
+
+def to_code(
+    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+) -> str:
+    """What a function becomes when it is traced, as Python text.
+
+    Parameters
+    ----------
+    entity : function
+        As it was written; of a compiled function, its ``python_function``.
+    recursive, experimental_optional_features
+        Accepted for programs written for other libraries, and ignored.
+
+    Raises
+    ------
+    TypeError
+        For what is no Python function.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> def f(x):
+    ...     return x + 1
+    >>> print(tf.autograph.to_code(f))
+    def f(x):
+        return x + 1
+    """
+    f = entity.python_function if isinstance(entity, Function) else entity
+    source = converted_source(f)
+    if not source:
+        raise TypeError(f"to_code shows Python functions, not {type(entity).__name__}{at(user_location())}")
+    return source
+
+
+class Unconverted:
+    """A function that runs as it is written while it is traced: its ``if``, ``while`` and ``for`` stay Python's."""
+
+    def __init__(self, f: Callable[..., Any]):
+        functools.update_wrapper(self, f)
+        self.f = f
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.f(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else Unconverted(self.f.__get__(instance, owner))
+
+
+def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
+    """Leave a function as it is written where it is called while tracing.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.autograph.experimental.do_not_convert
+    ... def half(x):
+    ...     return x / 2.0
+    >>> print(tf.function(lambda x: half(x))(tf.constant(3.0)))
+    tf.Tensor(1.5, shape=(), dtype=float32)
+    """
+    return do_not_convert if func is None else Unconverted(func)
+
+
+def set_loop_options(
+    parallel_iterations: Any = None,
+    swap_memory: Any = None,
+    maximum_iterations: Any = None,
+    shape_invariants: Any = None,
+) -> None:
+    """Hints about the loop around: accepted, and not needed.
+
+    Raises
+    ------
+    NotImplementedError
+        For `maximum_iterations`, which would change what the loop does: write it into the loop's condition.
+    """
+    if maximum_iterations is not None:
+        raise NotImplementedError(
+            f"maximum_iterations: write it into the condition of the loop{at(user_location())}"
+        )

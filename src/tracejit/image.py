@@ -1,3 +1,0 @@
-"""Images: ``tracejit.image``. Names only."""
-
-from .library.image import adjust_contrast

@@ -1,0 +1,3 @@
+"""Images: ``tracejit.image``. Names only."""
+
+from .adjust import adjust_contrast

@@ -1,0 +1,1 @@
+"""What compiled functions look like: pictures of graphs, the registry of ops, progress."""

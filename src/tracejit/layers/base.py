@@ -1,0 +1,299 @@
+"""Layer: a Module that makes its weights from the shape of its first input.
+
+A subclass defines ``build(input_shape)``, which makes weights, and ``call(inputs)``, which uses them. Whether a
+network is being trained is said once, to the outermost call, and known to the layers inside of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from .. import initializers, regularizers
+from ..core.errors import ShapeError, at, user_location
+from ..core.spec import as_dtype
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.autograph.calls import callee
+from ..frontend.creation import default_float
+from ..frontend.state.module import Module, snake_case
+from ..frontend.state.variable import Variable, tracer
+from ..frontend.structure import flatten, map_structure
+from ..ops.arrays.shape import sizes_of
+
+
+class _Call:
+    """One call of a layer by a user: what the layers inside of it know of it."""
+
+    __slots__ = ("training", "outermost")
+
+    def __init__(self, training: bool | None, outer: _Call | None):
+        self.training = training
+        self.outermost: _Call = self if outer is None else outer.outermost
+
+
+#: The call of the layer around this one.
+_outer: ContextVar[_Call | None] = ContextVar("tracejit_call_of_a_layer", default=None)
+_count: Counter[str] = Counter()
+
+
+class Layer(Module):
+    """Base of layers and of networks.
+
+    Parameters
+    ----------
+    trainable : bool
+        False freezes the weights: they are not among :attr:`trainable_variables`.
+    name : str, optional
+        By default the class's name in snake case, with a number from the second one on.
+    dtype : dtype-like, optional
+        Of the weights; by default that of Python floats. Inputs are not cast: wider ones make wider results.
+    input_shape : tuple, optional
+        The shape of one example, to make the weights at once.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> class Scale(tf.layers.Layer):
+    ...     def build(self, input_shape):
+    ...         self.factor = self.add_weight("factor", input_shape[-1:], "ones")
+    ...     def call(self, inputs):
+    ...         return inputs * self.factor
+    >>> layer = Scale()
+    >>> layer([[1.0, 2.0]]).shape, [v.shape for v in layer.trainable_variables]
+    ((1, 2), [(2,)])
+    """
+
+    _unsearched = frozenset(
+        {*Module._unsearched, "_made", "_regularized", "_added", "_last_call", "_result_shape"}
+    )
+
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        input_shape: Sequence[int | None] | None = None,
+    ):
+        super().__init__(name or _numbered(snake_case(type(self).__name__)))
+        self.trainable = trainable
+        self.dtype = as_dtype(dtype or default_float())
+        self.built = False
+        self.input_shape = None if input_shape is None else tuple(input_shape)
+
+    # ---- for subclasses ---------------------------------------------------------------------------------
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights. Called once, before the first call, with the shape of its inputs."""
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result for `inputs`; may take ``training`` too, a bool."""
+        raise NotImplementedError(f"{type(self).__name__} defines no call(inputs)")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let a `build` that a user calls count as done."""
+        super().__init_subclass__(**kwargs)
+        build = cls.__dict__.get("build")
+        if build is not None:
+
+            @functools.wraps(build)
+            def noted(self: Layer, input_shape: Any = ()) -> None:
+                build(self, input_shape)
+                self.built = True
+
+            cls.build = noted  # type: ignore[method-assign]
+
+    def _build_for(self, inputs: Any) -> None:
+        self.build(map_structure(lambda x: x.shape, inputs))
+
+    def add_weight(
+        self,
+        name: Any = None,
+        shape: Any = (),
+        initializer: Any = "glorot_uniform",
+        trainable: bool = True,
+        dtype: Any = None,
+        regularizer: Any = None,
+    ) -> Variable:
+        """A new Variable of this layer.
+
+        Parameters
+        ----------
+        name : str, optional
+        shape : shape
+        initializer : str or callable
+            See :func:`tracejit.initializers.get`.
+        trainable : bool
+        dtype : dtype-like, optional
+            By default the layer's.
+        regularizer : str or callable, optional
+            What the weight costs, found in :attr:`losses`.
+        """
+        if name is not None and not isinstance(name, str):  # add_weight(shape, ...)
+            name, shape = None, name
+        made = self.__dict__.setdefault("_made", [])
+        first, dtype = initializers.get(initializer), as_dtype(dtype or self.dtype)
+        whole = f"{self.name}/{name or f'weight_{len(made)}'}"
+        variable = Variable(lambda: first(sizes_of(shape), dtype), trainable, dtype=dtype, name=whole)
+        made.append(variable)
+        if regularizer is not None:
+            self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))
+        return variable
+
+    def add_loss(self, loss: Any) -> None:
+        """Add a number, or a list of some, to the :attr:`losses` of the call that is being made."""
+        outer = _outer.get()
+        now = None if outer is None else outer.outermost
+        before, found = self.__dict__.get("_added", (None, []))
+        given = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        object.__setattr__(self, "_added", (now, [*found, *given] if before is now else given))
+
+    @property
+    def losses(self) -> list[Any]:
+        """What the weights cost by their regularizers, and what the last call has added, inner layers included."""
+        last, found = self.__dict__.get("_last_call"), list[Any]()
+        for part in (self, *self.submodules):
+            added = part.__dict__.get("_added", (None, []))
+            found += added[1] if added[0] is last else []
+            found += [cost(variable) for variable, cost in part.__dict__.get("_regularized", ())]
+        return found
+
+    # ---- for users --------------------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result for `inputs`, tensors or what they are made of; ``training`` says in which mode."""
+        if "built" not in self.__dict__:
+            raise TypeError(
+                f"{type(self).__name__}.__init__ has not called super().__init__(){at(user_location())}"
+            )
+        inputs = _as_inputs(inputs)
+        if not self.built:
+            self._build_for(inputs)
+            self.built = True
+        outer, training = _outer.get(), kwargs.pop("training", None)
+        if training is None and outer is not None:
+            training = outer.training
+        if _takes_training(type(self)) and training is not None:
+            kwargs["training"] = training
+        call = outer if outer is not None and outer.training is training else _Call(training, outer)
+        object.__setattr__(self, "_last_call", call.outermost)
+        token = _outer.set(call)
+        try:
+            result = (callee(self.call) if tracer() is not None else self.call)(inputs, *args, **kwargs)
+        finally:
+            _outer.reset(token)
+        if "_result_shape" not in self.__dict__:
+            object.__setattr__(self, "_result_shape", getattr(result, "shape", None))
+        return result
+
+    @property
+    def variables(self) -> list[Variable]:  # type: ignore[override]
+        """Every Variable, as a list; those of optimizers and metrics that it holds are not its own."""
+        return list(super().variables)
+
+    @property
+    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The trainable ones, as a list."""
+        return list(super().trainable_variables)
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The others, as a list."""
+        return list(super().non_trainable_variables)
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The others, as a list."""
+        return self.non_trainable_variables
+
+    def shape_text(self) -> str:
+        """The shape of its result for a batch, ``(None, 10)``; ``?`` before the first call."""
+        shape = self.__dict__.get("_result_shape")
+        return "?" if not shape else f"({', '.join(map(str, (None, *shape[1:])))}{'' if shape[1:] else ','})"
+
+    @property
+    def weights(self) -> list[Variable]:
+        """Every Variable, as a list."""
+        return list(self.variables)
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The trainable ones, as a list."""
+        return list(self.trainable_variables)
+
+    def get_weights(self) -> list[np.ndarray]:
+        """The values of all Variables, in order."""
+        return [np.array(v.array) for v in self.variables]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Give all Variables new values, in order."""
+        variables = self.variables
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"{self.name} has {len(variables)} weights, got {len(weights)}{at(user_location())}"
+            )
+        for variable, value in zip(variables, weights, strict=True):
+            variable.assign(value)
+
+    def count_params(self) -> int:
+        """How many numbers the weights hold."""
+        return sum(int(v.spec.size) for v in self.variables)
+
+    def _leaves(self) -> Iterator[Any]:
+        return (leaf for leaf in super()._leaves() if getattr(leaf, "holds_weights", True))
+
+    def _attributes(self) -> list[tuple[str, Any]]:
+        """Attributes as they were made; weights that none of them holds come last."""
+        own = [(k, v) for k, v in vars(self).items() if k not in self._unsearched]
+        held = {id(v) for _, v in own}
+        others = [v for v in self.__dict__.get("_made", ()) if id(v) not in held]
+        return own + [(f"weight_{i}", v) for i, v in enumerate(others)]
+
+    def _axis_size(self, input_shape: Any, axis: int = -1) -> int:
+        """A size that weights are made from: it must be known."""
+        size = input_shape[axis] if input_shape else None
+        if not isinstance(size, (int, np.integer)):
+            raise ShapeError(
+                f"{self.name} makes its weights from axis {axis} of its input, whose size must be known; the "
+                f"shape is {tuple(input_shape)}{at(user_location())}"
+            )
+        return int(size)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+
+def _numbered(name: str) -> str:
+    _count[name] += 1
+    return name if _count[name] == 1 else f"{name}_{_count[name] - 1}"
+
+
+def _as_inputs(inputs: Any) -> Any:
+    """A tensor, or a nest of them; a list of nothing but numbers is one tensor."""
+    leaves = flatten(inputs)[0]
+    if not isinstance(inputs, dict) and all(isinstance(x, (bool, int, float, complex)) for x in leaves):
+        return as_tensor(inputs)
+    return map_structure(as_tensor, inputs)
+
+
+_taking: dict[type, bool] = {}
+
+
+def _takes_training(kind: type) -> bool:
+    if kind not in _taking:
+        parameters = inspect.signature(kind.call).parameters.values()  # type: ignore[attr-defined]
+        _taking[kind] = any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)
+    return _taking[kind]
+
+
+def is_training(training: Any) -> bool:
+    """What `call` was told, as a bool; None, from nobody, is inference."""
+    if isinstance(training, (Tensor, Variable)):
+        raise TypeError(f"training is True or False, not a tensor{at(user_location())}")
+    return bool(training)

@@ -1,0 +1,253 @@
+"""The plain layers: dense, activation, shapes, dropout, embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.dim import product
+from ..core.errors import DtypeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..frontend.state.variable import Variable
+from ..nn import activations
+from ..nn import common as neural
+from ..ops.linalg import dot
+from .base import Layer, is_training
+
+
+class Dense(Layer):
+    """``activation(inputs @ kernel + bias)`` over the last axis.
+
+    Parameters
+    ----------
+    units : int
+        Size of the last axis of the result.
+    activation : str or callable, optional
+    use_bias : bool
+    kernel_initializer, bias_initializer : str or callable
+    kernel_regularizer, bias_regularizer : str or callable, optional
+        What large weights cost, see :attr:`Layer.losses`.
+    **options
+        As for :class:`Layer`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> layer = tf.layers.Dense(2, activation="relu", kernel_initializer="ones")
+    >>> print(layer([[1.0, 2.0, 3.0]]))
+    tf.Tensor([[6. 6.]], shape=(1, 2), dtype=float32)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        **options: Any,
+    ):
+        super().__init__(**options)
+        if units < 1:
+            raise ValueError(f"units is positive, got {units}{at(user_location())}")
+        self.units, self.use_bias = int(units), use_bias
+        self.activation = activations.get(activation)
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel: Variable | None = None
+        self.bias: Variable | None = None
+
+    def build(self, input_shape: Any) -> None:
+        """Make kernel and bias."""
+        width = self._axis_size(input_shape)
+        shape: tuple[int, ...] = (width, self.units)
+        regularizer = self.kernel_regularizer
+        self.kernel = self.add_weight("kernel", shape, self.kernel_initializer, regularizer=regularizer)
+        if self.use_bias:
+            shape, regularizer = (self.units,), self.bias_regularizer
+            self.bias = self.add_weight("bias", shape, self.bias_initializer, regularizer=regularizer)
+
+    def call(self, inputs: Any) -> Tensor:
+        """The result, with `units` in place of the last size."""
+        y = dot(inputs, self.kernel)
+        return self.activation(y + self.bias if self.bias is not None else y)
+
+
+class Activation(Layer):
+    """An activation by itself, by name or function.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Activation("relu")([-1.0, 1.0]))
+    tf.Tensor([0. 1.], shape=(2,), dtype=float32)
+    """
+
+    def __init__(self, activation: Any, **options: Any):
+        super().__init__(**options)
+        self.activation = activations.get(activation)
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return self.activation(inputs)
+
+
+class ReLU(Layer):
+    """``max(x, 0)``."""
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return ops.relu(inputs)
+
+
+class LeakyReLU(Layer):
+    """``x`` where positive, `negative_slope` times it elsewhere."""
+
+    def __init__(self, negative_slope: float = 0.3, **options: Any):
+        super().__init__(**options)
+        self.negative_slope = negative_slope
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return activations.leaky_relu(inputs, self.negative_slope)
+
+
+class ELU(Layer):
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+
+    def __init__(self, alpha: float = 1.0, **options: Any):
+        super().__init__(**options)
+        self.alpha = alpha
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return ops.where(ops.greater(inputs, 0.0), 1.0, self.alpha) * activations.elu(inputs)
+
+
+class Softmax(Layer):
+    """Softmax over an axis."""
+
+    def __init__(self, axis: int = -1, **options: Any):
+        super().__init__(**options)
+        self.axis = axis
+
+    def call(self, inputs: Any) -> Tensor:
+        """The activation of the inputs."""
+        return activations.softmax(inputs, self.axis)
+
+
+class Lambda(Layer):
+    """Any function of tensors as a layer; Variables it uses are not its own."""
+
+    def __init__(self, function: Callable[[Any], Any], **options: Any):
+        super().__init__(**options)
+        self.function = function
+
+    def call(self, inputs: Any) -> Any:
+        """What the function returns."""
+        return self.function(inputs)
+
+
+class Flatten(Layer):
+    """All axes but the first joined into one.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.Flatten()(tf.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def call(self, inputs: Any) -> Tensor:
+        """The examples as vectors."""
+        shape = (inputs.shape[0], product(inputs.shape[1:])) if inputs.shape else (1, 1)
+        return ops.reshape(inputs, shape=shape)
+
+
+class Reshape(Layer):
+    """Each example in another shape; one size may be -1."""
+
+    def __init__(self, target_shape: Sequence[int], **options: Any):
+        super().__init__(**options)
+        self.target_shape = tuple(target_shape)
+
+    def call(self, inputs: Any) -> Tensor:
+        """The examples in the shape asked for."""
+        if -1 not in self.target_shape:
+            return ops.reshape(inputs, shape=(inputs.shape[0], *self.target_shape))
+        rest = product(inputs.shape[1:]) // product(s for s in self.target_shape if s != -1)
+        sizes = tuple([rest if s == -1 else s for s in self.target_shape])
+        return ops.reshape(inputs, shape=(inputs.shape[0], *sizes))
+
+
+class Dropout(Layer):
+    """While training, a part of the inputs set to 0 at random and the others scaled up.
+
+    Parameters
+    ----------
+    rate : float
+        In [0, 1).
+    noise_shape : shape, optional
+        Of the random choice, which is broadcast to the inputs.
+    seed : int, optional
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> layer, x = tf.layers.Dropout(0.5, seed=1), tf.ones((4,))
+    >>> bool(tf.reduce_all(layer(x) == x)), set(layer(x, training=True).numpy().tolist()) <= {0.0, 2.0}
+    (True, True)
+    """
+
+    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **options: Any):
+        super().__init__(**options)
+        if not 0.0 <= rate < 1.0:
+            raise ValueError(f"rate is in [0, 1), got {rate}{at(user_location())}")
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+
+    def call(self, inputs: Any, training: Any = None) -> Tensor:
+        """The inputs, thinned out while training."""
+        if not is_training(training):
+            return inputs
+        return neural.dropout(inputs, self.rate, self.noise_shape, self.seed)
+
+
+class Embedding(Layer):
+    """Rows of a table by number: integers in, vectors out.
+
+    Parameters
+    ----------
+    input_dim : int
+        How many rows there are.
+    output_dim : int
+        Their length.
+    embeddings_initializer : str or callable
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.Embedding(10, 3)([[1, 2], [3, 4]]).shape
+    (2, 2, 3)
+    """
+
+    def __init__(
+        self, input_dim: int, output_dim: int, embeddings_initializer: Any = "random_uniform", **options: Any
+    ):
+        super().__init__(**options)
+        self.input_dim, self.output_dim = int(input_dim), int(output_dim)
+        self.embeddings_initializer = embeddings_initializer
+        self.embeddings: Variable | None = None
+
+    def build(self, input_shape: Any) -> None:
+        """Make the table."""
+        shape = (self.input_dim, self.output_dim)
+        self.embeddings = self.add_weight("embeddings", shape, self.embeddings_initializer)
+
+    def call(self, inputs: Any) -> Tensor:
+        """The rows of these numbers."""
+        if inputs.dtype.kind not in "iu":
+            raise DtypeError(f"row numbers are integers, got {inputs.spec}{at(user_location())}")
+        return ops.gather(self.embeddings, inputs, axis=0)

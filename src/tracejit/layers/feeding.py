@@ -1,0 +1,110 @@
+"""What a network is fed with: arrays as batches, batches as examples, labels and weights. Knows no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import at, user_location
+from ..data.dataset import Dataset, drawn_seed
+from ..data.elements import as_element, as_tensors
+from ..data.regrouping import positive
+from ..frontend.structure import flatten, map_structure
+
+BATCH_SIZE = 32  # unless another is given
+
+
+def unpack(data: Any) -> tuple[Any, Any, Any]:
+    """Examples, labels and weights of a batch; None for what is not there."""
+    if not isinstance(data, tuple):
+        return data, None, None
+    if not 1 <= len(data) <= 3:
+        raise ValueError(
+            f"a batch is (x,), (x, y) or (x, y, weights), got {len(data)} parts{at(user_location())}"
+        )
+    return (*data, None, None)[:3]
+
+
+def rows_of(x: Any) -> Any:
+    """How many examples there are: the first size of the first tensor."""
+    return flatten(x)[0][0].shape[0]
+
+
+def one_batch(x: Any, y: Any, weight: Any) -> Any:
+    """All examples as one batch."""
+    return as_tensors(_arrays(x, y, weight))
+
+
+def batches(x: Any, y: Any, weight: Any, batch_size: int | None, shuffle: bool) -> Iterable[Any]:
+    """Batches of arrays, to be read again and again; a Dataset or a generator of batches as it is."""
+    if isinstance(x, Dataset) or hasattr(x, "__next__"):
+        if y is not None or weight is not None:
+            raise ValueError(
+                f"a {type(x).__name__} of batches holds labels and weights itself: leave y and sample_weight out"
+                f"{at(user_location())}"
+            )
+        return x
+    return _OfArrays(_arrays(x, y, weight), BATCH_SIZE if batch_size is None else batch_size, shuffle)
+
+
+class _OfArrays:
+    """Batches of arrays, cut out at once: the elements of a Dataset, in a fraction of the time."""
+
+    def __init__(self, arrays: Any, size: int, shuffle: bool):
+        self.arrays, self.size, self.shuffle = arrays, positive("batch_size", size), shuffle
+        self.count = len(Dataset.from_tensor_slices(arrays))
+
+    def __len__(self) -> int:
+        return (self.count + self.size - 1) // self.size
+
+    def __iter__(self) -> Iterator[Any]:
+        order = np.random.default_rng(drawn_seed()).permutation(self.count) if self.shuffle else None
+        for start in range(0, self.count, self.size):
+            rows: Any = slice(start, start + self.size)
+            rows = rows if order is None else order[rows]
+            yield as_tensors(map_structure(lambda a, rows=rows: a[rows], self.arrays))
+
+
+def count_of(data: Iterable[Any]) -> int | None:
+    """How many batches there are; None where that is not known before, or they have no end."""
+    try:
+        return len(data)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def again(data: Iterable[Any]) -> Iterator[Any]:
+    """The batches over and over, until a reading gives none."""
+    some = True
+    while some:
+        some = False
+        for batch in data:
+            some = True
+            yield batch
+
+
+def split(x: Any, y: Any, weight: Any, part: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Examples, labels and weights without the part at their end, and that part."""
+    whole = _arrays(x, y, weight)
+    count = rows_of(whole)
+    kept = int(count * (1.0 - part))
+    if not 0 < kept < count:
+        raise ValueError(f"validation_split={part} of {count} examples leaves none{at(user_location())}")
+    first, last = (
+        map_structure(lambda a, rows=rows: a[rows], whole) for rows in (slice(kept), slice(kept, None))
+    )
+    return first, last
+
+
+def _arrays(*parts: Any) -> tuple[Any, ...]:
+    """Parts as nests of arrays, without those at the end that are None."""
+    given = [as_element(tuple(p) if _is_list_of_arrays(p) else p) for p in parts if p is not None]
+    if parts[1] is None and parts[2] is not None:
+        raise ValueError(f"weights of examples need labels{at(user_location())}")
+    return tuple(given)
+
+
+def _is_list_of_arrays(x: Any) -> bool:
+    return isinstance(x, list) and bool(x) and all(hasattr(a, "shape") and a.shape for a in x)

@@ -1,0 +1,126 @@
+"""What stands at the beginning of a network: the shape of its input, and layers that bring numbers to one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, interpreting
+from ..data.dataset import Dataset
+from ..frontend.state.variable import Variable
+from .base import Layer
+
+
+class InputLayer(Layer):
+    """The first of the layers of a :class:`Sequential`: says the shape of one example, and changes nothing.
+
+    Parameters
+    ----------
+    shape : tuple
+        Of one example.
+    batch_size : int, optional
+        Accepted for programs written for other libraries, and ignored: any number of examples will do.
+    dtype : dtype-like, optional
+        Of the examples.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> model = tf.Sequential([tf.keras.Input(shape=(3,)), tf.layers.Dense(2)])
+    >>> model.layers[0].kernel.shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int | None],
+        batch_size: int | None = None,
+        dtype: Any = None,
+        name: str | None = None,
+    ):
+        super().__init__(name=name, dtype=dtype, input_shape=shape)
+
+    def __tensor__(self) -> Tensor:
+        raise TypeError(
+            "an Input is the first layer of a Sequential; for other networks write a Model with a call method"
+            f"{at(user_location())}"
+        )
+
+    def call(self, inputs: Any) -> Any:
+        """The inputs."""
+        return inputs
+
+
+class Rescaling(Layer):
+    """``inputs * scale + offset``."""
+
+    def __init__(self, scale: Any, offset: Any = 0.0, **options: Any):
+        super().__init__(**options)
+        self.scale, self.offset = scale, offset
+
+    def call(self, inputs: Any) -> Tensor:
+        """The inputs, rescaled; integers become floats."""
+        x = ops.cast(inputs, dtype=self.dtype) if inputs.dtype.kind in "iub" else inputs
+        return x * self.scale + self.offset
+
+
+class Normalization(Layer):
+    """Features with mean 0 and variance 1, by statistics of data seen before training.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the features; statistics are taken over the others. Only the last is possible.
+    mean, variance : array-like, optional
+        The statistics, where they are known; by default :meth:`adapt` finds them.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> layer = tf.layers.Normalization()
+    >>> layer.adapt([[1.0, 10.0], [3.0, 30.0]])
+    >>> print(layer([[2.0, 30.0]]))
+    tf.Tensor([[0. 1.]], shape=(1, 2), dtype=float32)
+    """
+
+    def __init__(self, axis: int = -1, mean: Any = None, variance: Any = None, **options: Any):
+        super().__init__(**options)
+        if axis != -1:
+            raise ValueError(
+                f"features stand on the last axis, axis=-1; got axis={axis}{at(user_location())}"
+            )
+        self.mean: Variable | None = None
+        self.variance: Variable | None = None
+        if mean is not None:
+            self._know(mean, 1.0 if variance is None else variance)
+
+    def adapt(self, data: Any) -> None:
+        """Take mean and variance of each feature from data, an array or a Dataset of batches.
+
+        Functions that were compiled before see them too.
+        """
+        parts = [np.asarray(x.array) for x in data] if isinstance(data, Dataset) else [as_tensor(data).array]
+        rows = np.concatenate([x.reshape(-1, x.shape[-1]) for x in parts]).astype(np.float64)
+        self._know(rows.mean(axis=0), rows.var(axis=0))
+
+    def _know(self, mean: Any, variance: Any) -> None:
+        with interpreting(None):
+            for name, value in (("mean", mean), ("variance", variance)):
+                array, known = np.asarray(value, self.dtype), getattr(self, name)
+                if known is not None and known.shape == array.shape:
+                    known.assign(array)  # where compiled functions look
+                else:
+                    setattr(self, name, Variable(array, trainable=False, name=f"{self.name}/{name}"))
+
+    def call(self, inputs: Any) -> Tensor:
+        """The inputs, normalised."""
+        if self.mean is None or self.variance is None:
+            raise ValueError(f"{self.name} knows no statistics yet: adapt(data) first{at(user_location())}")
+        deviation = ops.maximum(ops.sqrt(self.variance), 1e-7)
+        return ops.divide(ops.subtract(ops.cast(inputs, dtype=self.dtype), self.mean), deviation)

@@ -1,0 +1,150 @@
+"""Model: a layer that is a whole network: it can be trained, saved and described."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..train.checkpoint import store
+from .base import Layer
+from .training import Trainer
+
+
+class Model(Trainer, Layer):  # type: ignore[misc]  # what Trainer asks for, Layer has
+    """Base of networks: a :class:`Layer` with the methods that train it.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> class Net(tf.keras.Model):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.hidden, self.out = tf.layers.Dense(4, activation="relu"), tf.layers.Dense(1)
+    ...     def call(self, inputs):
+    ...         return self.out(self.hidden(inputs))
+    >>> net = Net()
+    >>> net(tf.zeros((5, 3))).shape, len(net.layers), len(net.trainable_variables)
+    ((5, 1), 2, 4)
+    """
+
+    _unsearched = frozenset(
+        {*Layer._unsearched, "_loss_tracker", "_compiled_metrics", "_named_metrics", "_steps", "history"}
+    )
+
+    @property
+    def layers(self) -> Any:
+        """The layers that it holds, without those inside of them; what was assigned, if anything was."""
+        if "layers" in self.__dict__:
+            return self.__dict__["layers"]
+        return list({id(part): part for part in self._parts() if isinstance(part, Layer)}.values())
+
+    @layers.setter
+    def layers(self, layers: Any) -> None:
+        self.__dict__["layers"] = layers
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """The layer of a name, or at a position; ValueError when none is called so."""
+        if index is not None:
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        known = ", ".join(x.name for x in self.layers)
+        raise ValueError(f"no layer is called {name!r}; there are {known}{at(user_location())}")
+
+    def save_weights(self, filepath: str | os.PathLike[str], overwrite: bool = True) -> None:
+        """Write all weights to a file, in the order of :attr:`variables`.
+
+        Raises
+        ------
+        FileExistsError
+            When the file is there already and `overwrite` is False.
+        """
+        if not overwrite and Path(filepath).exists():
+            raise FileExistsError(f"{os.fspath(filepath)!r} is there already{at(user_location())}")
+        arrays = {f"{i:05d} {v.name}": v.array for i, v in enumerate(self.variables)}
+        store.write(Path(filepath), arrays, {"format": "tracejit-weights-1"})
+
+    def load_weights(self, filepath: str | os.PathLike[str]) -> None:
+        """Give all weights the values in a file that :meth:`save_weights` wrote for a network like this one.
+
+        Raises
+        ------
+        ValueError
+            When the file holds another number of weights, or they have other shapes: a network that was not called
+            yet has none.
+        """
+        arrays = store.read(Path(filepath))[0]
+        self.set_weights([arrays[name] for name in sorted(arrays)])
+
+    def summary(self, print_fn: Callable[[str], Any] | None = None) -> None:
+        """Print a table of the layers: their kind, the shape of their result, the number of their weights.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(2, input_shape=(3,), name="only")], name="net")
+        >>> model.summary()
+        Model: "net"
+        ┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓
+        ┃ Layer (type)                    ┃ Output Shape           ┃       Param # ┃
+        ┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩
+        │ only (Dense)                    │ (None, 2)              │             8 │
+        └─────────────────────────────────┴────────────────────────┴───────────────┘
+         Total params: 8 (32.00 B)
+         Trainable params: 8 (32.00 B)
+         Non-trainable params: 0 (0.00 B)
+        """
+        show = print_fn or (lambda line: print(line, file=sys.stdout))
+        rows = [
+            (f"{layer.name} ({type(layer).__name__})", layer.shape_text(), f"{layer.count_params():,}")
+            for layer in self.layers
+        ]
+        for line in (f'Model: "{self.name}"', *_table(rows), *self._totals()):
+            show(line)
+
+    def _totals(self) -> list[str]:
+        groups = {
+            "Total": self.variables,
+            "Trainable": self.trainable_variables,
+            "Non-trainable": self.non_trainable_variables,
+        }
+        return [
+            f" {name} params: {sum(int(v.spec.size) for v in found):,} "
+            f"({_memory(sum(v.array.nbytes for v in found))})"
+            for name, found in groups.items()
+        ]
+
+
+_WIDTHS = (31, 22, 13)
+
+
+def _table(rows: list[tuple[str, str, str]]) -> list[str]:
+    def line(left: str, fill: str, between: str, right: str) -> str:
+        return left + between.join(fill * (width + 2) for width in _WIDTHS) + right
+
+    def row(cells: tuple[str, str, str], edge: str) -> str:
+        a, b, c = _WIDTHS
+        parts = (cells[0][:a].ljust(a), cells[1][:b].ljust(b), cells[2].rjust(c))
+        return f"{edge} " + f" {edge} ".join(parts) + f" {edge}"
+
+    shown = [line("┏", "━", "┳", "┓"), row(("Layer (type)", "Output Shape", "Param #"), "┃")]
+    shown.append(line("┡", "━", "╇", "┩"))
+    for i, (what, shape, count) in enumerate(rows):
+        shown += [line("├", "─", "┼", "┤")] if i else []
+        name, kind = what.rsplit(" ", 1)
+        first, *rest = [what] if len(what) <= _WIDTHS[0] else [name, kind]
+        shown += [row((first, shape, count), "│"), *(row((more, "", ""), "│") for more in rest)]
+    return [*shown, line("└", "─", "┴", "┘")]
+
+
+def _memory(count: float) -> str:
+    unit = "B"
+    for larger in ("KB", "MB", "GB"):
+        if count >= 1024:
+            count, unit = count / 1024, larger
+    return f"{count:.2f} {unit}"

@@ -1,0 +1,183 @@
+"""Layers that give what passes through them mean 0 and variance 1, up to a learned scale and offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import pausing
+from ..frontend.state.variable import Variable
+from ..nn import common as neural
+from .base import Layer, is_training
+
+
+class _Normalization(Layer):
+    """What both kinds share: scale and offset along some axes."""
+
+    def __init__(
+        self,
+        axis: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        beta_initializer: Any,
+        gamma_initializer: Any,
+        options: dict[str, Any],
+    ):
+        super().__init__(**options)
+        self.axis, self.epsilon, self.center, self.scale = axis, epsilon, center, scale
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.gamma: Variable | None = None
+        self.beta: Variable | None = None
+
+    def _axes(self, rank: int) -> tuple[int, ...]:
+        axes = [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        if not axes or not all(-rank <= a < rank for a in axes):
+            raise ValueError(f"{self.name} has no axis {self.axis} in rank {rank}{at(user_location())}")
+        return tuple(sorted({a % rank for a in axes}))
+
+    def build(self, input_shape: Any) -> None:
+        """Make scale and offset."""
+        shape = tuple([self._axis_size(input_shape, a) for a in self._axes(len(input_shape))])
+        self._build_statistics(shape)
+        if self.scale:
+            self.gamma = self.add_weight("gamma", shape, self.gamma_initializer)
+        if self.center:
+            self.beta = self.add_weight("beta", shape, self.beta_initializer)
+
+    def _build_statistics(self, shape: tuple[int, ...]) -> None:
+        """Make what is kept besides."""
+
+    def _spread(self, x: Any, rank: int) -> Any:
+        """A weight with size 1 on the axes it does not have."""
+        if x is None:
+            return None
+        sizes = iter(x.shape)
+        axes = self._axes(rank)
+        return ops.reshape(x, shape=tuple([next(sizes) if a in axes else 1 for a in range(rank)]))
+
+
+class LayerNormalization(_Normalization):
+    """Each example normalised by itself, over `axis`.
+
+    Parameters
+    ----------
+    axis : int or sequence of int
+    epsilon : float
+        Added to the variance.
+    center, scale : bool
+        Learn an offset, learn a scale.
+    beta_initializer, gamma_initializer : str or callable
+
+    Notes
+    -----
+    Source: Ba, Kiros, Hinton, 2016.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.LayerNormalization(epsilon=0.0)([[1.0, 3.0]]))
+    tf.Tensor([[-1.  1.]], shape=(1, 2), dtype=float32)
+    """
+
+    def __init__(
+        self,
+        axis: int | Sequence[int] = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        **options: Any,
+    ):
+        super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer, options)
+
+    def call(self, inputs: Any) -> Tensor:
+        """The examples, normalised."""
+        rank = len(inputs.shape)
+        mean, variance = neural.moments(inputs, self._axes(rank), keepdims=True)
+        gamma, beta = self._spread(self.gamma, rank), self._spread(self.beta, rank)
+        return neural.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
+
+
+class BatchNormalization(_Normalization):
+    """Each feature normalised over the batch while training, and by running statistics afterwards.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the features; statistics are taken over the others.
+    momentum : float
+        How much of the running statistics is kept at each step of training.
+    epsilon : float
+        Added to the variance.
+    center, scale : bool
+        Learn an offset, learn a scale.
+
+    Notes
+    -----
+    Running statistics change only when called with ``training=True``, and are not trainable. A layer that is not
+    trainable uses them always. Source: Ioffe, Szegedy, 2015.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> layer = tf.layers.BatchNormalization(momentum=0.5, epsilon=0.0)
+    >>> print(layer([[1.0], [3.0]], training=True))
+    tf.Tensor(
+    [[-1.]
+     [ 1.]], shape=(2, 1), dtype=float32)
+    >>> layer.moving_mean.numpy()
+    array([1.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        **options: Any,
+    ):
+        super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer, options)
+        self.momentum = momentum
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
+        self.moving_mean: Variable | None = None
+        self.moving_variance: Variable | None = None
+
+    def _build_statistics(self, shape: tuple[int, ...]) -> None:
+        self.moving_mean = self.add_weight(
+            "moving_mean", shape, self.moving_mean_initializer, trainable=False
+        )
+        self.moving_variance = self.add_weight(
+            "moving_variance", shape, self.moving_variance_initializer, trainable=False
+        )
+
+    def call(self, inputs: Any, training: Any = None) -> Tensor:
+        """The features, normalised."""
+        rank = len(inputs.shape)
+        mean: Any
+        variance: Any
+        if is_training(training) and self.trainable:
+            others = [a for a in range(rank) if a not in self._axes(rank)]
+            mean, variance = neural.moments(inputs, others)
+            self._follow(self.moving_mean, mean)
+            self._follow(self.moving_variance, variance)
+        else:
+            mean, variance = self.moving_mean, self.moving_variance
+        mean, variance, beta, gamma = (self._spread(x, rank) for x in (mean, variance, self.beta, self.gamma))
+        return neural.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
+
+    def _follow(self, running: Any, now: Any) -> None:
+        with pausing():
+            new = running.current() * self.momentum + ops.stop_gradient(now) * (1.0 - self.momentum)
+            running.assign(ops.cast(new, dtype=running.dtype))

@@ -1,0 +1,82 @@
+"""Layers one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..frontend.creation import zeros
+from .inputs import InputLayer
+from .model import Model
+
+
+class Sequential(Model):
+    """A network whose layers are applied in turn.
+
+    Parameters
+    ----------
+    layers : iterable of callables, optional
+        Layers, or any functions of one tensor.
+    name : str, optional
+
+    Notes
+    -----
+    Where the first layer was given an ``input_shape``, the weights are made at once.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> model = tf.Sequential([tf.layers.Dense(8, activation="tanh"), tf.layers.Dense(1)])
+    >>> model(tf.zeros((5, 3))).shape, len(model.trainable_variables)
+    ((5, 1), 4)
+    """
+
+    def __init__(self, layers: Iterable[Any] | None = None, name: str | None = None, **options: Any):
+        super().__init__(name=name, **options)
+        self.layers = []
+        self._input_dtype = self.dtype
+        for layer in layers or ():
+            self._append(layer)
+        self._build_if_known()
+
+    def add(self, layer: Any) -> None:
+        """Append a layer."""
+        self._append(layer)
+        self.built = False
+        self._build_if_known()
+
+    def pop(self) -> Any:
+        """Take the last layer off, and return it."""
+        if not self.layers:
+            raise IndexError(f"{self.name} has no layers{at(user_location())}")
+        last = self.layers[-1]
+        self.layers = self.layers[:-1]
+        return last
+
+    def _append(self, layer: Any) -> None:
+        if isinstance(layer, InputLayer):
+            self.input_shape, self._input_dtype = layer.input_shape, layer.dtype
+            return
+        if not callable(layer):
+            raise TypeError(f"a layer is callable, got {type(layer).__name__}{at(user_location())}")
+        self.layers = [*self.layers, layer]
+
+    def _build_if_known(self) -> None:
+        first = self.input_shape or getattr(self.layers[0], "input_shape", None) if self.layers else None
+        if first is not None:
+            self.build((None, *first))
+
+    def build(self, input_shape: Any) -> None:
+        """Make all weights, by one call with zeros; None stands for a size that does not matter."""
+        self.built = True
+        self(zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype), training=False)
+
+    def _build_for(self, inputs: Any) -> None:
+        """Nothing: each layer makes its weights when it is reached."""
+
+    def call(self, inputs: Any) -> Any:
+        """The result of the last layer."""
+        for layer in self.layers:
+            inputs = layer(inputs)
+        return inputs

@@ -1,0 +1,428 @@
+"""Trainer: how a network is fitted to data, evaluated, and asked for predictions, batch by batch.
+
+One step is a method that users may replace; it is compiled unless they say otherwise. Knows no layer.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import at, user_location
+from ..data.dataset import Dataset
+from ..frontend.function.function import Function
+from ..frontend.structure import map_structure
+from ..frontend.tape.gradient_tape import GradientTape
+from ..inspect.progress import counted
+from ..losses import classes as losses
+from ..losses.loss import Loss
+from ..metrics import identify as metrics
+from ..metrics.means import Mean
+from ..metrics.metric import Metric
+from ..optimizers.identify import get as optimizer_of
+from . import feeding
+from .feeding import unpack
+
+
+class History:
+    """What :meth:`Trainer.fit` returns: in `history`, each name with its numbers, one per epoch."""
+
+    def __init__(self) -> None:
+        self.history: dict[str, list[float]] = {}
+        self.epoch: list[int] = []
+
+    def note(self, epoch: int, logs: dict[str, float]) -> None:
+        """Add the numbers of an epoch."""
+        self.epoch.append(epoch)
+        for name, number in logs.items():
+            self.history.setdefault(name, []).append(number)
+
+
+class Trainer:
+    """The methods of a network that train it; part of :class:`Model`."""
+
+    optimizer: Any = None
+    loss: Any = None
+    stop_training = False
+    _named_metrics: tuple[Sequence[Any], Sequence[Any]] = ((), ())
+    _compiled_metrics: tuple[list[Metric], list[Metric]] | None = None
+    _loss_tracker: Mean | None = None
+    _run_eagerly = False
+    trainable_variables: list[Any]
+    losses: list[Any]
+    built: bool
+    __call__: Callable[..., Any]
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        metrics: Any = None,
+        weighted_metrics: Any = None,
+        run_eagerly: bool = False,
+        steps_per_execution: int = 1,
+        jit_compile: Any = "auto",
+        auto_scale_loss: bool = True,
+    ) -> None:
+        """Say how the network is trained.
+
+        Parameters
+        ----------
+        optimizer : Optimizer or str
+        loss : Loss, function of labels and predictions, or str
+        metrics : sequence of Metric, functions or str, optional
+            Every example counts once. ``"accuracy"`` means the one that fits labels and predictions.
+        weighted_metrics : sequence of Metric, functions or str, optional
+            Examples count by their weights.
+        run_eagerly : bool
+            Do not compile the steps.
+        steps_per_execution, jit_compile, auto_scale_loss
+            Accepted for programs written for other libraries, and ignored: they change no result.
+        """
+        self.optimizer, self.loss = optimizer_of(optimizer), losses.get(loss)
+        self._named_metrics, self._compiled_metrics = (_several(metrics), _several(weighted_metrics)), None
+        self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
+        self._steps: dict[Any, Callable[[Any], Any]] = {}
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The mean of the loss, and the metrics that were asked for."""
+        tracked = [] if self._loss_tracker is None else [self._loss_tracker]
+        plain, weighted = self._compiled_metrics or ((), ())
+        return [*tracked, *plain, *weighted]
+
+    # ---- one batch --------------------------------------------------------------------------------------
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Any:
+        """The loss of one batch, with what the layers add to it."""
+        parts = list(self.losses)
+        if self.loss is not None:
+            if y is None:
+                raise ValueError(
+                    f"the loss is of labels and predictions, and there are no labels{at(user_location())}"
+                )
+            loss = self.loss if isinstance(self.loss, Loss) else _Averaged(self.loss)
+            parts.insert(0, loss(y, y_pred, sample_weight))
+        if not parts:
+            raise ValueError(
+                f"there is no loss: say which to compile(), or add_loss in a layer{at(user_location())}"
+            )
+        return sum(parts[1:], parts[0])
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """One step on one batch; returns the metrics so far. Replace it to train in another way."""
+        x, y, weight = unpack(data)
+        tape = GradientTape()
+        with tape:
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(x, y, y_pred, weight)
+        variables = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return self._noted(x, y, y_pred, weight, loss)
+
+    def test_step(self, data: Any) -> dict[str, Any]:
+        """Loss and metrics of one batch."""
+        x, y, weight = unpack(data)
+        y_pred = self(x, training=False)
+        return self._noted(x, y, y_pred, weight, self.compute_loss(x, y, y_pred, weight, training=False))
+
+    def predict_step(self, data: Any) -> Any:
+        """The predictions for one batch."""
+        return self(unpack(data)[0], training=False)
+
+    def _noted(self, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> dict[str, Any]:
+        assert self._loss_tracker is not None
+        self._loss_tracker.update_state(loss, sample_weight=feeding.rows_of(x))
+        return self.compute_metrics(x, y, y_pred, weight)
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Take a batch into account in the metrics that were asked for, and return all so far by name."""
+        plain, weighted = self._compiled_metrics or ((), ())
+        for metric in plain:
+            metric.update_state(y, y_pred)
+        for metric in weighted:
+            metric.update_state(y, y_pred, sample_weight=sample_weight)
+        return self.get_metrics_result()
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """The metrics so far, by name."""
+        return {metric.name: metric.result() for metric in self.metrics}
+
+    def reset_metrics(self) -> None:
+        """Forget what the metrics have seen."""
+        for metric in self.metrics:
+            metric.reset_state()
+
+    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """One step on one batch of all these examples; returns the loss, and with metrics a list."""
+        return self._on_batch("train_step", x, y, sample_weight)
+
+    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Loss, and with metrics a list, of one batch of all these examples."""
+        return self._on_batch("test_step", x, y, sample_weight)
+
+    def _on_batch(self, step: str, x: Any, y: Any, weight: Any) -> Any:
+        data = feeding.one_batch(x, y, weight)
+        self.reset_metrics()
+        return self._in_order(self._prepared(step, data)(data))
+
+    # ---- many batches -----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Any = "auto",
+        callbacks: Sequence[Any] | None = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool = True,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+    ) -> History:
+        """Train.
+
+        Parameters
+        ----------
+        x, y : arrays, or nests of them
+            Examples and labels; or `x` alone, a Dataset of batches ``(x, y)``.
+        batch_size : int, optional
+            Default 32.
+        epochs : int
+            How often all examples are seen.
+        verbose : "auto", 0, 1 or 2
+            0 prints nothing, 2 a line per epoch, 1 shows a bar on stderr too while the epoch runs. "auto" is 1 where
+            somebody looks, at a terminal or in a notebook, else 2.
+        callbacks : sequence, optional
+            Objects with any of the methods ``set_model(model)``, ``on_train_begin(logs)``, ``on_epoch_begin(epoch,
+            logs)``, ``on_epoch_end(epoch, logs)`` and ``on_train_end(logs)``. One that sets ``model.stop_training``
+            ends the training after the epoch.
+        validation_split : float
+            This part of the arrays, at their end, is kept out and evaluated after each epoch.
+        validation_data : tuple (x, y) or (x, y, weights), or Dataset, optional
+            Evaluated after each epoch, under names with ``val_``.
+        shuffle : bool
+            Draw the order of arrays anew for each epoch.
+        sample_weight : array, optional
+            How much each example counts in the loss and in weighted metrics.
+        initial_epoch : int
+            The number of the first epoch, where training goes on.
+        steps_per_epoch : int, optional
+            How many batches an epoch has, where a Dataset has no end; one that ends is read again.
+
+        Returns
+        -------
+        History
+
+        Raises
+        ------
+        RuntimeError
+            Before :meth:`compile`.
+        ValueError
+            When there is no batch, no loss, or a loss and no labels.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(1, kernel_initializer="zeros")])
+        >>> model.compile(optimizer="sgd", loss="mse")
+        >>> x = tf.constant([[1.0], [2.0]])
+        >>> history = model.fit(x, 2.0 * x, epochs=2, verbose=0)
+        >>> len(history.history["loss"])
+        2
+        """
+        if validation_split and validation_data is None:
+            kept, validation_data = feeding.split(x, y, sample_weight, validation_split)
+            x, y, sample_weight = unpack(kept)
+        data = feeding.batches(x, y, sample_weight, batch_size, shuffle)
+        steps = feeding.count_of(data) if steps_per_epoch is None else steps_per_epoch
+        endless = feeding.again(data)
+        self.history, self.stop_training, logs = History(), False, dict[str, float]()
+        _tell(callbacks, "set_model", self)
+        _tell(callbacks, "on_train_begin", {})
+        for epoch in range(initial_epoch, epochs):
+            _tell(callbacks, "on_epoch_begin", epoch, {})
+            now = data if steps_per_epoch is None else _taken(endless, steps_per_epoch)
+            report = _Report(verbose, steps, f"Epoch {epoch + 1}/{epochs}")
+            logs = self._all("train_step", report.shown(now))
+            logs |= self._validation(validation_data, batch_size)
+            report.finish(logs)
+            self.history.note(epoch, logs)
+            _tell(callbacks, "on_epoch_end", epoch, logs)
+            if self.stop_training:
+                break
+        _tell(callbacks, "on_train_end", logs)
+        return self.history
+
+    def _validation(self, data: Any, batch_size: int | None) -> dict[str, float]:
+        if data is None:
+            return {}
+        x, y, weight = (data, None, None) if isinstance(data, Dataset) else unpack(tuple(data))
+        found = self._all("test_step", feeding.batches(x, y, weight, batch_size, False))
+        return {f"val_{name}": number for name, number in found.items()}
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        sample_weight: Any = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """Loss and metrics over all examples, which are given as to :meth:`fit`.
+
+        Returns
+        -------
+        float, list of float or dict
+            The loss; with metrics a list of loss and metrics in their order; by name with `return_dict`.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones")])
+        >>> model.compile(loss="mse", metrics=["mae"])
+        >>> model.evaluate(tf.constant([[1.0], [2.0]]), tf.constant([[2.0], [5.0]]), verbose=0)
+        [5.0, 2.0]
+        """
+        data = feeding.batches(x, y, sample_weight, batch_size, False)
+        report = _Report(verbose, feeding.count_of(data))
+        logs = self._all("test_step", report.shown(data))
+        report.finish(logs)
+        return logs if return_dict else self._in_order(logs)
+
+    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto") -> Any:
+        """The predictions for all examples, as arrays.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones")])
+        >>> model.predict(tf.constant([[1.0, 2.0], [3.0, 4.0]])).tolist()
+        [[3.0], [7.0]]
+        """
+        data = feeding.batches(x, None, None, batch_size, False)
+        parts = [
+            map_structure(lambda t: t.numpy(), self._prepared("predict_step", batch)(batch))
+            for batch in _Report(verbose, feeding.count_of(data)).shown(data)
+        ]
+        if not parts:
+            raise ValueError(f"there is no batch of examples{at(user_location())}")
+        return map_structure(lambda *rows: np.concatenate(rows), *parts)
+
+    # ---- inside -----------------------------------------------------------------------------------------
+
+    def _all(self, step: str, data: Iterable[Any]) -> dict[str, float]:
+        """Run a step on all batches; the metrics, by sorted names as in Keras."""
+        self.reset_metrics()
+        found = None
+        for batch in data:
+            found = self._prepared(step, batch)(batch)
+        if found is None:
+            raise ValueError(f"there is no batch of examples{at(user_location())}")
+        return {name: float(found[name]) for name in sorted(found)}
+
+    def _in_order(self, logs: dict[str, Any]) -> Any:
+        """The numbers in the order of the metrics, then the others by name; a single one alone."""
+        names = dict.fromkeys([*(m.name for m in self.metrics if m.name in logs), *sorted(logs)])
+        found = [float(logs[name]) for name in names]
+        return found[0] if len(found) == 1 else found
+
+    def _prepared(self, step: str, data: Any) -> Callable[[Any], Any]:
+        """The compiled step, once all Variables exist."""
+        if self.optimizer is None and step != "predict_step":
+            raise RuntimeError(f"say how to train first: compile(optimizer, loss){at(user_location())}")
+        x, y, _ = unpack(data)
+        if not self.built:
+            self(x, training=False)
+        if self._compiled_metrics is None and step != "predict_step":
+            self._compile_metrics(x, y)
+        method = getattr(self, step)
+        if self._run_eagerly:
+            return method
+        steps, variables = self.__dict__.setdefault("_steps", {}), self.trainable_variables
+        key = (step, tuple(v.handle.serial for v in variables))
+        if key not in steps:
+            if step == "train_step":
+                self.optimizer.build(variables)
+            steps[key] = Function(method)
+        return steps[key]
+
+    def _compile_metrics(self, x: Any, y: Any) -> None:
+        """Make the metrics that names mean for data like this."""
+        plain, weighted = self._named_metrics
+        y_pred = self(x, training=False) if plain or weighted else None
+
+        def made(m: Any) -> Metric:
+            return metrics.accuracy_for(m, y, y_pred) if m in ("accuracy", "acc") else metrics.get(m)
+
+        self._compiled_metrics = [made(m) for m in plain], [made(m) for m in weighted]
+
+
+class _Averaged(Loss):
+    """A loss given as a function."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        return self.function(y_true, y_pred)
+
+
+class _Report:
+    """What is shown of a pass over batches: a bar while it runs, a line when it is over."""
+
+    def __init__(self, verbose: Any, steps: int | None, title: str = ""):
+        watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self.level = (1 if watched else 2) if verbose == "auto" else int(verbose)
+        self.steps, self.title = steps, title
+        self.count, self.started = 0, time.perf_counter()
+        if self.level and title:
+            print(title, file=sys.stdout)
+
+    def shown(self, data: Iterable[Any]) -> Iterator[Any]:
+        """The batches, counted."""
+        for batch in counted(data, self.steps) if self.level == 1 else data:
+            self.count += 1
+            yield batch
+
+    def finish(self, logs: dict[str, float]) -> None:
+        """Print the line."""
+        if self.level:
+            seconds = time.perf_counter() - self.started
+            shown = " - ".join(f"{name}: {number:.4f}" for name, number in logs.items())
+            each = 1000 * seconds / self.count
+            print(
+                f"{self.count}/{self.count} - {seconds:.0f}s - {each:.0f}ms/step - {shown}", file=sys.stdout
+            )
+
+
+def _several(given: Any) -> list[Any]:
+    """A sequence of metrics; one alone is meant as one."""
+    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
+
+
+def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
+    for _, batch in zip(range(count), data, strict=False):
+        yield batch
+
+
+def _tell(callbacks: Sequence[Any] | None, event: str, *args: Any) -> None:
+    """Call the method of this name of all callbacks that have it."""
+    for part in callbacks or ():
+        getattr(part, event, lambda *_: None)(*args)

@@ -1,1 +1,0 @@
-"""Layers: functions of tensors that hold their weights, made when the first input is seen."""

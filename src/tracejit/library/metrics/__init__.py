@@ -1,1 +1,0 @@
-"""Metrics: numbers gathered over many batches, such as means and rates of success."""

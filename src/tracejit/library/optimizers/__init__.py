@@ -1,1 +1,0 @@
-"""Optimizers: one file per method, schedules of learning rates, clipping of gradients."""

@@ -1,0 +1,176 @@
+"""Inverses, determinants and factors of matrices in the last two axes; leading axes are a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..arrays.cutting import common_shape
+from ..core.dim import product
+from ..core.errors import ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.transforms.vectorize import vmap
+from ..ops.factor import identity_of
+from ..ops.linalg import swapped
+from .diagonals import band_part
+
+
+def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
+    """`f` of one matrix each, or of each in the leading axes, which broadcast."""
+    tensors = [as_tensor(x) for x in inputs]
+    if any(len(x.shape) < 2 for x in tensors):
+        shown = " and ".join(str(x.spec) for x in tensors)
+        raise ShapeError(f"takes matrices, got {shown}{at(user_location())}")
+    lead = common_shape(*(x.shape[:-2] for x in tensors))
+    if not lead:
+        return f(*tensors)
+    spread = [ops.broadcast_to(x, shape=(*lead, *x.shape[-2:])) for x in tensors]
+    flat = [ops.reshape(x, shape=(product(lead), *x.shape[-2:])) for x in spread]
+    found = vmap(f)(*flat)
+    many = found if isinstance(found, tuple) else (found,)
+    shaped = tuple([ops.reshape(y, shape=(*lead, *y.shape[1:])) for y in many])
+    return shaped if isinstance(found, tuple) else shaped[0]
+
+
+def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """The inverse of square matrices; with `adjoint` of their conjugate transposes.
+
+    Raises
+    ------
+    RuntimeError
+        Where a matrix is singular.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.inv([[2.0, 0.0], [0.0, 4.0]]))
+    tf.Tensor(
+    [[0.5  0.  ]
+     [0.   0.25]], shape=(2, 2), dtype=float32)
+    """
+    x = as_tensor(input)
+    return _of_matrices(lambda a: ops.solve(a, identity_of(a)), swapped(x) if adjoint else x)
+
+
+def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """The `x` with ``matrix @ x = rhs``, for square matrices; with `adjoint` of their conjugate transposes.
+
+    Raises
+    ------
+    RuntimeError
+        Where a matrix is singular.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[2.0], [2.0]]))
+    tf.Tensor(
+    [[1. ]
+     [0.5]], shape=(2, 1), dtype=float32)
+    """
+    a = as_tensor(matrix)
+    return _of_matrices(ops.solve, swapped(a) if adjoint else a, rhs)
+
+
+def triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """The `x` with ``matrix @ x = rhs``, reading the lower (or upper) triangle of the matrices alone."""
+    return solve(band_part(matrix, -1, 0) if lower else band_part(matrix, 0, -1), rhs, adjoint)
+
+
+def det(input: Any, name: str | None = None) -> Tensor:
+    """The determinant of square matrices; its gradient is refused where a matrix is singular.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.linalg.det([[2.0, 0.0], [0.0, 4.0]]))
+    8.0
+    """
+    return _of_matrices(ops.det, input)
+
+
+class LogMatrixDeterminant(NamedTuple):
+    """The sign of determinants, and the logarithms of their sizes."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
+    """The sign of the determinant of real square matrices, and the logarithm of its size: no overflow."""
+    return LogMatrixDeterminant(*_of_matrices(ops.slogdet, input))
+
+
+def logdet(matrix: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the determinant of positive definite matrices."""
+    return slogdet(matrix)[1]
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """The `x` with ``A @ x = rhs``, for ``A = chol @ chol.T`` given by its factor, see :func:`cholesky`."""
+    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
+
+
+def lstsq(
+    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
+    """The `x` for which ``matrix @ x`` is nearest to `rhs`, by the normal equations.
+
+    Parameters
+    ----------
+    matrix, rhs : tensor-like of real floats
+        Matrices of full rank in the last two axes. With fewer rows than columns the smallest `x` is found.
+    l2_regularizer : float
+        What the squares of `x` count beside those of the rest.
+    fast : bool
+        Accepted; the normal equations are used in any case.
+
+    Raises
+    ------
+    RuntimeError
+        Where a matrix has not full rank.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.lstsq([[1.0], [1.0]], [[1.0], [3.0]]))
+    tf.Tensor([[2.]], shape=(1, 1), dtype=float32)
+    """
+    return _of_matrices(lambda a, b: _least_squares(a, b, l2_regularizer), matrix, rhs)
+
+
+def _least_squares(a: Any, b: Any, regularizer: Any) -> Any:
+    turned = swapped(a)
+    rows, columns = a.shape
+    few = rows < columns
+    whole = ops.matmul(a, turned) if few else ops.matmul(turned, a)
+    whole = whole + ops.cast(regularizer, dtype=a.dtype) * identity_of(whole)
+    factor = ops.cholesky(whole)
+    if few:
+        return ops.matmul(turned, ops.solve(swapped(factor), ops.solve(factor, b)))
+    return ops.solve(swapped(factor), ops.solve(factor, ops.matmul(turned, b)))
+
+
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """The lower triangular L with ``L @ L.T`` the matrix, for symmetric positive definite ones.
+
+    The upper triangle is not read; the gradient is symmetric: right for symmetric changes.
+
+    Raises
+    ------
+    RuntimeError
+        Where a matrix is not positive definite.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.cholesky([[4.0, 2.0], [2.0, 2.0]]))
+    tf.Tensor(
+    [[2. 0.]
+     [1. 1.]], shape=(2, 2), dtype=float32)
+    """
+    return _of_matrices(ops.cholesky, input)

@@ -1,0 +1,207 @@
+"""The losses as classes: a formula with its options, weights of examples and a reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..core.tensor import Tensor
+from . import distances, entropies
+from .loss import Loss
+
+
+class LossOfFunction(Loss):
+    """A loss by a function of labels and predictions, whose options it keeps."""
+
+    function: Callable[..., Tensor]
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        dtype: Any = None,
+        **options: Any,
+    ):
+        super().__init__(reduction, name, dtype)
+        self.options = options
+
+    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+        return type(self).function(y_true, y_pred, **self.options)
+
+
+class MeanSquaredError(LossOfFunction):
+    """See :func:`mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.losses.MeanSquaredError()([0.0, 1.0], [1.0, 3.0]))
+    2.5
+    """
+
+    function = distances.mean_squared_error
+
+
+class MeanAbsoluteError(LossOfFunction):
+    """See :func:`mean_absolute_error`."""
+
+    function = distances.mean_absolute_error
+
+
+class MeanAbsolutePercentageError(LossOfFunction):
+    """See :func:`mean_absolute_percentage_error`."""
+
+    function = distances.mean_absolute_percentage_error
+
+
+class MeanSquaredLogarithmicError(LossOfFunction):
+    """See :func:`mean_squared_logarithmic_error`."""
+
+    function = distances.mean_squared_logarithmic_error
+
+
+class LogCosh(LossOfFunction):
+    """See :func:`log_cosh`."""
+
+    function = distances.log_cosh
+
+
+class Poisson(LossOfFunction):
+    """See :func:`poisson`."""
+
+    function = distances.poisson
+
+
+class Hinge(LossOfFunction):
+    """See :func:`hinge`."""
+
+    function = distances.hinge
+
+
+class SquaredHinge(LossOfFunction):
+    """See :func:`squared_hinge`."""
+
+    function = distances.squared_hinge
+
+
+class CategoricalHinge(LossOfFunction):
+    """See :func:`categorical_hinge`."""
+
+    function = distances.categorical_hinge
+
+
+class KLDivergence(LossOfFunction):
+    """See :func:`kl_divergence`."""
+
+    function = entropies.kl_divergence
+
+
+class CosineSimilarity(LossOfFunction):
+    """See :func:`cosine_similarity`."""
+
+    function = distances.cosine_similarity
+
+    def __init__(self, axis: int = -1, *args: Any, **options: Any):
+        super().__init__(*args, axis=axis, **options)
+
+
+class Huber(LossOfFunction):
+    """See :func:`huber`."""
+
+    function = distances.huber
+
+    def __init__(self, delta: float = 1.0, *args: Any, **options: Any):
+        super().__init__(*args, delta=delta, **options)
+
+
+class BinaryCrossentropy(LossOfFunction):
+    """See :func:`binary_crossentropy`."""
+
+    function = entropies.binary_crossentropy
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        *args: Any,
+        **options: Any,
+    ):
+        super().__init__(
+            *args, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis, **options
+        )
+
+
+class CategoricalCrossentropy(BinaryCrossentropy):
+    """See :func:`categorical_crossentropy`."""
+
+    function = entropies.categorical_crossentropy
+
+
+class SparseCategoricalCrossentropy(LossOfFunction):
+    """See :func:`sparse_categorical_crossentropy`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> loss = tf.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1, reduction="none")
+    >>> loss([1, -1], [[1000.0, 0.0], [0.0, 0.0]]).numpy().tolist()
+    [1000.0, 0.0]
+    """
+
+    function = entropies.sparse_categorical_crossentropy
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_class: int | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        axis: int = -1,
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(
+            reduction, name, dtype, from_logits=from_logits, ignore_class=ignore_class, axis=axis
+        )
+
+
+_CLASSES = (
+    *(MeanSquaredError, MeanAbsoluteError, MeanAbsolutePercentageError, MeanSquaredLogarithmicError, LogCosh),
+    *(Poisson, Hinge, SquaredHinge, CategoricalHinge, KLDivergence, CosineSimilarity, Huber),
+    *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
+)
+#: The functions by name.
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    **{c.function.__name__: c.function for c in _CLASSES},
+    "mse": distances.mean_squared_error,
+    "mae": distances.mean_absolute_error,
+    "mape": distances.mean_absolute_percentage_error,
+    "msle": distances.mean_squared_logarithmic_error,
+    "bce": entropies.binary_crossentropy,
+    "kld": entropies.kl_divergence,
+}
+
+
+def get(identifier: Any) -> Callable[..., Tensor] | None:
+    """The loss meant by a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``), or a callable.
+
+    A function's name gives the function, a class's name an instance of it. None stays None.
+
+    Examples
+    --------
+    >>> float(get("mse")([0.0, 1.0], [1.0, 3.0]))
+    2.5
+    """
+    if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
+        return identifier
+    if isinstance(identifier, type):
+        return identifier()
+    classes = {c.__name__: c for c in _CLASSES}
+    if identifier in classes:
+        return classes[identifier]()
+    found = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
+    if found is None:
+        known = ", ".join(sorted(FUNCTIONS))
+        raise ValueError(f"no loss is called {identifier!r}; there are {known}{at(user_location())}")
+    return found

@@ -1,0 +1,75 @@
+"""Loss: one number per example, weighted, and reduced to one number. Knows no formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.control.reductions import reduce_sum
+from ..frontend.state.module import snake_case
+from ..math.elementary import divide_no_nan
+from .distances import mean, pair
+
+_MEANS = ("sum_over_batch_size", "mean", "auto")
+_WEIGHTED = "mean_with_sample_weight"
+_REDUCTIONS = (*_MEANS, _WEIGHTED, "sum", "none", None)
+
+
+class Reduction:
+    """The reductions by the names they once had."""
+
+    AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE = "auto", "none", "sum", "sum_over_batch_size"
+
+
+class Loss:
+    """Base of losses: a subclass defines ``call(y_true, y_pred)``, one number per example.
+
+    Parameters
+    ----------
+    reduction : str or None
+        ``"sum_over_batch_size"`` (the mean over all examples), ``"sum"``, ``"mean_with_sample_weight"`` (divided by
+        the sum of the weights), or ``"none"`` for one each.
+    name : str, optional
+    dtype : dtype-like, optional
+        Accepted for programs written for other libraries; losses have the dtype of the predictions.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> class Distance(tf.losses.Loss):
+    ...     def call(self, y_true, y_pred):
+    ...         return tf.abs(y_true - y_pred)
+    >>> float(Distance()([1.0, 2.0], [2.0, 4.0]))
+    1.5
+    """
+
+    def __init__(
+        self, reduction: str | None = "sum_over_batch_size", name: str | None = None, dtype: Any = None
+    ):
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"reduction is one of {_REDUCTIONS}, got {reduction!r}{at(user_location())}")
+        self.reduction = reduction
+        self.name = name or snake_case(type(self).__name__)
+
+    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+        """One number per example."""
+        raise NotImplementedError(f"{type(self).__name__} defines no call(y_true, y_pred)")
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+        """The loss of predictions; `sample_weight` broadcasts against one number per example.
+
+        The mean divides by the number of examples, not by the sum of their weights.
+        """
+        losses: Any = self.call(as_tensor(y_true), as_tensor(y_pred))
+        weight: Any = None
+        if sample_weight is not None:
+            weight, losses = pair(sample_weight, losses)
+            losses = losses * weight
+        if self.reduction in _MEANS or (self.reduction == _WEIGHTED and weight is None):
+            return mean(losses, None)
+        if self.reduction == _WEIGHTED:
+            return divide_no_nan(reduce_sum(losses), reduce_sum(ops.broadcast_to(weight, shape=losses.shape)))
+        return reduce_sum(losses) if self.reduction == "sum" else losses

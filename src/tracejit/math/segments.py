@@ -1,0 +1,257 @@
+"""Sums, means and extremes over segments: parts of a tensor that share a number, wherever they are.
+
+Written with scatters; what of it can be counted (``bincount``, ``confusion_matrix``) is a sum of ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays.slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
+from ..core.dim import Dim, same
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.op import ops
+from ..core.spec import as_dtype
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.conversion import convert_to_tensor
+from ..frontend.creation import known
+from ..ops.elementwise.division import truncatediv
+from ..ops.tensor.indexing import get
+
+_INT64 = np.dtype("int64")
+
+
+def _numbers(data: Any, segment_ids: Any, count: Any) -> tuple[Any, Any, Any]:
+    """Data with the axes of its numbers joined into one, the numbers, and how many segments there are.
+
+    A negative number is of no segment: it goes to one more, before the others.
+    """
+    x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    rank = len(ids.shape)
+    fits = len(x.shape) >= rank and all(map(same, x.shape, ids.shape))
+    if ids.dtype.kind not in "iu" or not fits:
+        raise ShapeError(
+            f"segment numbers {ids.spec} for {x.spec}: integers of the shape of its first axes are needed"
+            f"{at(user_location())}"
+        )
+    count = count if isinstance(count, Dim) else int(known(count))
+    flat = ops.reshape(ops.cast(ids, dtype=_INT64), shape=(ids.spec.size,))
+    flat = ops.where(ops.less(flat, 0), 0, flat + 1)
+    return ops.reshape(x, shape=(ids.spec.size, *x.shape[rank:])), flat, count
+
+
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """The sum of each segment.
+
+    Parameters
+    ----------
+    data : tensor-like
+    segment_ids : tensor-like of integers
+        The segment of each part of `data`, over its first axes; a negative one is of none.
+    num_segments : int
+
+    Returns
+    -------
+    Tensor
+        One row per segment; 0 where nothing is of it.
+
+    Raises
+    ------
+    IndexError
+        When a number is not below `num_segments`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.unsorted_segment_sum([1, 2, 3, 4], [0, 1, 0, 1], 2))
+    tf.Tensor([4 6], shape=(2,), dtype=int32)
+    """
+    x, ids, count = _numbers(data, segment_ids, num_segments)
+    start = ops.fill(shape=(count + 1, *x.shape[1:]), value=0, dtype=x.dtype)
+    return get(ops.scatter_add(start, ids, x, axis=0), slice(1, None))
+
+
+def _shares(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """How many parts each segment has, at least one, in a shape that divides its sum."""
+    x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    found = unsorted_segment_sum(ops.fill(shape=ids.shape, value=1, dtype=x.dtype), ids, num_segments)
+    wide = ops.reshape(found, shape=(found.shape[0], *(1 for _ in x.shape[len(ids.shape) :])))
+    return ops.maximum(wide, 1)
+
+
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """The mean of each segment, see :func:`unsorted_segment_sum`; 0 where nothing is of it."""
+    total = unsorted_segment_sum(data, segment_ids, num_segments)
+    return ops.divide(total, _shares(data, segment_ids, num_segments))
+
+
+def unsorted_segment_sqrt_n(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The sum of each segment over the square root of its size, see :func:`unsorted_segment_sum`."""
+    total = unsorted_segment_sum(data, segment_ids, num_segments)
+    return ops.divide(total, ops.sqrt(_shares(data, segment_ids, num_segments)))
+
+
+def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """The largest element of each segment, see :func:`unsorted_segment_sum`.
+
+    The lowest number of the dtype where nothing is of it. Of equal elements the last one gets the gradient.
+    """
+    return _extreme(data, segment_ids, num_segments, tensor_scatter_nd_max, "min")
+
+
+def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """The smallest element of each segment, see :func:`unsorted_segment_max`; the highest number where none is."""
+    return _extreme(data, segment_ids, num_segments, tensor_scatter_nd_min, "max")
+
+
+def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit: str) -> Tensor:
+    x, ids, count = _numbers(data, segment_ids, num_segments)
+    if x.dtype.kind not in "fiu":
+        raise DtypeError(f"extremes are of real numbers, got {x.spec}{at(user_location())}")
+    about: Any = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+    start = ops.fill(
+        shape=(count + 1, *x.shape[1:]), value=np.asarray(getattr(about, limit)).item(), dtype=x.dtype
+    )
+    return get(scatter(start, ops.reshape(ids, shape=(*ids.shape, 1)), x), slice(1, None))
+
+
+def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The sum of each segment, of which the sorted numbers are known when this is called.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.segment_sum([1, 2, 3, 4], [0, 0, 1, 1]))
+    tf.Tensor([3 7], shape=(2,), dtype=int32)
+    """
+    return unsorted_segment_sum(data, segment_ids, _count_of_sorted(segment_ids))
+
+
+def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The mean of each segment, see :func:`segment_sum`; of integers one of their dtype, rounded towards 0."""
+    x, count = convert_to_tensor(data), _count_of_sorted(segment_ids)
+    if x.dtype.kind not in "iu":
+        return unsorted_segment_mean(x, segment_ids, count)
+    return truncatediv(unsorted_segment_sum(x, segment_ids, count), _shares(x, segment_ids, count))
+
+
+def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The largest element of each segment, see :func:`segment_sum`."""
+    return unsorted_segment_max(data, segment_ids, _count_of_sorted(segment_ids))
+
+
+def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The smallest element of each segment, see :func:`segment_sum`."""
+    return unsorted_segment_min(data, segment_ids, _count_of_sorted(segment_ids))
+
+
+def _count_of_sorted(segment_ids: Any) -> int:
+    numbers = known(segment_ids)  # they shape the result: while tracing, this raises
+    if (np.diff(numbers) < 0).any():
+        raise ValueError(f"segment numbers are sorted here, got {numbers.tolist()}{at(user_location())}")
+    return int(numbers[-1]) + 1 if numbers.size else 0
+
+
+# ---- counting -------------------------------------------------------------------------------------------
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = np.int32,
+    name: str | None = None,
+) -> Tensor:
+    """How often each number from 0 on occurs, or the sum of the weights of its places.
+
+    Parameters
+    ----------
+    arr : tensor-like of integers
+        Not negative.
+    weights : tensor-like, optional
+        Like `arr`.
+    minlength, maxlength : int, optional
+        Bounds on the size of the result, which is one more than the largest number. While a function is traced both
+        must be given, and be equal.
+    dtype : dtype-like
+        Of the result without weights.
+
+    Raises
+    ------
+    IndexError
+        When a number is negative.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bincount([1, 1, 3]))
+    tf.Tensor([0 2 0 1], shape=(4,), dtype=int32)
+    """
+    x: Any = convert_to_tensor(arr)
+    fixed = minlength is not None and minlength == maxlength
+    size = int(minlength) if fixed else _bins(known(arr), minlength, maxlength)
+    flat = ops.reshape(x, shape=(x.spec.size,))
+    if weights is None:
+        counted = ops.fill(shape=flat.shape, value=1, dtype=as_dtype(dtype))
+    else:
+        counted = ops.reshape(as_tensor(weights), shape=flat.shape)
+    kept = ops.where(ops.less(flat, size), ops.cast(flat, dtype=_INT64), -1)
+    return unsorted_segment_sum(counted, ops.where(ops.less(flat, 0), size, kept), size)  # size is refused
+
+
+def _bins(numbers: np.ndarray, minlength: Any, maxlength: Any) -> int:
+    size = int(numbers.max()) + 1 if numbers.size else 0
+    size = max(size, int(minlength or 0))
+    return size if maxlength is None else min(size, int(maxlength))
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    weights: Any = None,
+    dtype: Any = np.int32,
+    name: str | None = None,
+) -> Tensor:
+    """How often each class (row) was taken for each class (column).
+
+    Parameters
+    ----------
+    labels, predictions : tensor-like of integers, rank 1
+    num_classes : int, optional
+        One more than the largest number by default; to be given while a function is traced.
+    weights : tensor-like, optional
+        What each place counts, 1 by default.
+    dtype : dtype-like
+
+    Raises
+    ------
+    IndexError
+        When a number is negative, or not below `num_classes`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.confusion_matrix([1, 2, 2], [1, 2, 0]))
+    tf.Tensor(
+    [[0 0 0]
+     [0 1 0]
+     [1 0 1]], shape=(3, 3), dtype=int32)
+    """
+    real, found = (ops.cast(convert_to_tensor(v), dtype=_INT64) for v in (labels, predictions))
+    if num_classes is None:
+        num_classes = max(int(known(v).max(initial=-1)) + 1 for v in (labels, predictions))
+    size = int(known(num_classes))
+    wanted = as_dtype(dtype)
+    counted = (
+        ops.fill(shape=real.shape, value=1, dtype=wanted) if weights is None else as_tensor(weights, wanted)
+    )
+    where = ops.concat(*(ops.reshape(v, shape=(*v.shape, 1)) for v in (real, found)), axis=1)
+    where = ops.where(ops.less(where, 0), size, where)  # no class, and not one from the end
+    return scatter_nd(where, ops.cast(counted, dtype=wanted), (size, size))

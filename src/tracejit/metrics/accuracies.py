@@ -1,0 +1,142 @@
+"""How often predictions are right: functions that give 0 or 1 per example, and metrics that average them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.creation import default_float
+from ..losses.distances import mean, pair
+from ..losses.entropies import labels_and_scores
+from ..math.elementary import argmax
+from ..nn.cross_entropy import picked
+from ..ops.arrays.shape import expand_dims
+from .means import MeanMetricWrapper
+
+
+def _rate(right: Any) -> Tensor:
+    return ops.cast(right, dtype=default_float())
+
+
+def accuracy(y_true: Any, y_pred: Any) -> Tensor:
+    """1 where labels and predictions are equal."""
+    return _rate(ops.equal(*pair(y_true, y_pred)))
+
+
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
+    """The part of the last axis where ``y_pred > threshold`` is the label, 0 or 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.metrics.binary_accuracy([[1.0], [0.0]], [[0.9], [0.6]]))
+    tf.Tensor([1. 0.], shape=(2,), dtype=float32)
+    """
+    y_true, y_pred = pair(y_true, y_pred)
+    return mean(_rate(ops.equal(y_true, ops.cast(y_pred > threshold, dtype=y_true.dtype))))
+
+
+def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+    """1 where the largest number of labels and of predictions stands at the same place of the last axis.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.metrics.categorical_accuracy([[0.0, 1.0]], [[0.3, 0.7]]))
+    tf.Tensor([1.], shape=(1,), dtype=float32)
+    """
+    return _rate(ops.equal(argmax(as_tensor(y_true), -1), argmax(as_tensor(y_pred), -1)))
+
+
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+    """1 where the largest number on the last axis of the predictions stands at the label.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.metrics.sparse_categorical_accuracy([1, 0], [[0.3, 0.7], [0.4, 0.6]]))
+    tf.Tensor([1. 0.], shape=(2,), dtype=float32)
+    """
+    labels, scores = labels_and_scores(y_true, y_pred)
+    return _rate(ops.equal(labels, ops.cast(argmax(scores, -1), dtype=labels.dtype)))
+
+
+def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+    """1 where fewer than `k` numbers on the last axis of the predictions are larger than that of the label.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.metrics.sparse_top_k_categorical_accuracy([2], [[0.1, 0.9, 0.8]], k=2))
+    tf.Tensor([1.], shape=(1,), dtype=float32)
+    """
+    labels, scores = labels_and_scores(y_true, y_pred)
+    own = expand_dims(picked(scores, labels), -1)
+    larger = ops.reduce_sum(ops.cast(ops.greater(scores, own), dtype="int32"), axis=-1)
+    return _rate(ops.less(larger, k))
+
+
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+    """As :func:`sparse_top_k_categorical_accuracy`, for one-hot labels."""
+    return sparse_top_k_categorical_accuracy(argmax(as_tensor(y_true), -1), y_pred, k)
+
+
+class Accuracy(MeanMetricWrapper):
+    """How often predictions equal labels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> accuracy = tf.metrics.Accuracy()
+    >>> print(accuracy([1, 2, 3, 4], [0, 2, 3, 4]))
+    tf.Tensor(0.75, shape=(), dtype=float32)
+    """
+
+    def __init__(self, name: str | None = "accuracy", dtype: Any = None):
+        super().__init__(accuracy, name, dtype)
+
+
+class BinaryAccuracy(MeanMetricWrapper):
+    """The mean of :func:`binary_accuracy`."""
+
+    def __init__(self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5):
+        super().__init__(binary_accuracy, name, dtype, threshold=threshold)
+
+
+class CategoricalAccuracy(MeanMetricWrapper):
+    """The mean of :func:`categorical_accuracy`."""
+
+    def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None):
+        super().__init__(categorical_accuracy, name, dtype)
+
+
+class SparseCategoricalAccuracy(MeanMetricWrapper):
+    """The mean of :func:`sparse_categorical_accuracy`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> accuracy = tf.metrics.SparseCategoricalAccuracy()
+    >>> accuracy.update_state([1, 0], [[0.3, 0.7], [0.4, 0.6]])
+    >>> print(accuracy.result())
+    tf.Tensor(0.5, shape=(), dtype=float32)
+    """
+
+    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: Any = None):
+        super().__init__(sparse_categorical_accuracy, name, dtype)
+
+
+class TopKCategoricalAccuracy(MeanMetricWrapper):
+    """The mean of :func:`top_k_categorical_accuracy`."""
+
+    def __init__(self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None):
+        super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
+
+
+class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
+    """The mean of :func:`sparse_top_k_categorical_accuracy`."""
+
+    def __init__(self, k: int = 5, name: str | None = "sparse_top_k_categorical_accuracy", dtype: Any = None):
+        super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k)

@@ -1,0 +1,66 @@
+"""Which metric a name means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..frontend.state.module import snake_case
+from ..losses.classes import FUNCTIONS
+from . import accuracies, confusion, means
+from .metric import Metric
+
+_CLASSES: tuple[type[Metric], ...] = (
+    *(accuracies.Accuracy, accuracies.BinaryAccuracy, accuracies.CategoricalAccuracy),
+    *(accuracies.SparseCategoricalAccuracy, accuracies.TopKCategoricalAccuracy),
+    *(accuracies.SparseTopKCategoricalAccuracy, means.Mean, means.Sum, means.MeanSquaredError),
+    *(means.MeanAbsoluteError, means.MeanAbsolutePercentageError, means.MeanSquaredLogarithmicError),
+    *(means.RootMeanSquaredError, means.CosineSimilarity, means.KLDivergence, means.BinaryCrossentropy),
+    *(means.CategoricalCrossentropy, means.SparseCategoricalCrossentropy),
+    *(confusion.TruePositives, confusion.FalsePositives, confusion.TrueNegatives, confusion.FalseNegatives),
+    *(confusion.Precision, confusion.Recall, confusion.AUC),
+)
+
+
+def get(identifier: Any) -> Metric:
+    """The metric meant by a name, a class or a function of labels and predictions.
+
+    Parameters
+    ----------
+    identifier : Metric, class, callable or str
+        A name is that of a class (``"AUC"``, ``"auc"``) or of a loss (``"mse"``); the metric bears it.
+
+    Raises
+    ------
+    ValueError
+        When nothing is called so.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.metrics.get("mse")([0.0, 1.0], [1.0, 3.0]))
+    2.5
+    """
+    if isinstance(identifier, Metric):
+        return identifier
+    if isinstance(identifier, type):
+        return identifier()
+    if callable(identifier):
+        return means.MeanMetricWrapper(identifier)
+    classes = {name: c for c in _CLASSES for name in (c.__name__, snake_case(c.__name__))}
+    if identifier in classes:
+        return classes[identifier](name=identifier)
+    function = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
+    if function is None:
+        known = ", ".join(sorted({*classes, *FUNCTIONS}))
+        raise ValueError(f"no metric is called {identifier!r}; there are {known}{at(user_location())}")
+    return means.MeanMetricWrapper(function, name=identifier)
+
+
+def accuracy_for(name: str, y_true: Any, y_pred: Any) -> Metric:
+    """The accuracy that fits labels and predictions: of yes or no, of class numbers, or of one-hot rows."""
+    if len(y_pred.shape) < 2 or y_pred.shape[-1] == 1:
+        return accuracies.BinaryAccuracy(name)
+    if len(y_true.shape) < len(y_pred.shape) or y_true.shape[-1] == 1:
+        return accuracies.SparseCategoricalAccuracy(name)
+    return accuracies.CategoricalAccuracy(name)

@@ -1,0 +1,130 @@
+"""What networks are made of besides activations and losses: moments, normalisation, dropout, look-ups.
+
+Functions of tensors without state of their own; layers hold the Variables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.errors import at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.control.reductions import reduce_mean, reduce_sum, reduce_variance
+from ..random.generators import uniform
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of squares.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.nn.l2_loss([3.0, 4.0]))
+    12.5
+    """
+    return ops.multiply(reduce_sum(ops.square(as_tensor(t))), 0.5)
+
+
+def moments(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over `axes`, of integers both rounded towards 0; `shift` and `name` are accepted and ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> [float(m) for m in tf.nn.moments([1.0, 3.0], axes=[0])]
+    [2.0, 1.0]
+    """
+    x = as_tensor(x)
+    mean = reduce_mean(x, axes, keepdims)
+    if x.dtype.kind in "iu":
+        return mean, reduce_mean(ops.square(x - reduce_mean(x, axes, keepdims=True)), axes, keepdims)
+    return mean, ops.cast(reduce_variance(x, axes, keepdims), dtype=x.dtype)
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; None leaves out scale or offset."""
+    inverse = 1.0 / ops.sqrt(ops.add(variance, variance_epsilon))
+    y = ops.subtract(x, mean) * (inverse if scale is None else inverse * scale)
+    return y if offset is None else y + offset
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+    """`x` over its Euclidean norm along `axis`; a sum of squares below `epsilon` counts as `epsilon`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.l2_normalize([3.0, 4.0]))
+    tf.Tensor([0.6 0.8], shape=(2,), dtype=float32)
+    """
+    x = as_tensor(x)
+    return x / ops.sqrt(ops.maximum(reduce_sum(ops.square(x), axis, keepdims=True), epsilon))
+
+
+def dropout(
+    x: Any, rate: float, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Set a part `rate` of the elements to 0 at random and scale the others by ``1 / (1 - rate)``.
+
+    Parameters
+    ----------
+    x : tensor-like of floats
+    rate : float
+        In [0, 1).
+    noise_shape : shape, optional
+        Of the random choice, which is broadcast to `x`.
+    seed : int, optional
+        As for :func:`tracejit.random.uniform`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> sorted(set(tf.nn.dropout(tf.ones((100,)), 0.5, seed=1).numpy().tolist()))
+    [0.0, 2.0]
+    """
+    if not 0.0 <= rate < 1.0:
+        raise ValueError(f"rate is in [0, 1), got {rate}{at(user_location())}")
+    x = as_tensor(x)
+    if rate == 0.0:
+        return x
+    draw: Any = uniform(x.shape if noise_shape is None else noise_shape, dtype=x.dtype, seed=seed)
+    return ops.where(draw >= rate, x * (1.0 / (1.0 - rate)), 0.0)
+
+
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """``value + bias`` on the last axis, or with ``data_format="NCHW"`` on axis 1."""
+    bias = as_tensor(bias)
+    if data_format is not None and data_format.startswith("NC"):
+        bias = ops.reshape(bias, shape=(*bias.shape, *(1 for _ in as_tensor(value).shape[2:])))
+    return ops.add(value, bias)
+
+
+def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name: str | None = None) -> Tensor:
+    """Rows of `params` by number; with `max_norm` none is longer than that.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.embedding_lookup([[1.0], [2.0]], [1, 1]))
+    tf.Tensor(
+    [[2.]
+     [2.]], shape=(2, 1), dtype=float32)
+    """
+    rows = ops.gather(params, ids, axis=0)
+    if max_norm is None:
+        return rows
+    axes = list(range(len(as_tensor(ids).shape), len(rows.shape)))
+    norms = ops.sqrt(reduce_sum(ops.square(rows), axes, keepdims=True))
+    return rows * max_norm / ops.maximum(norms, max_norm)

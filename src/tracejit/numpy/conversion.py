@@ -1,0 +1,87 @@
+"""Arguments as NumPy reads them: Python floats are float64, integers int64; beside arrays they take their dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import at, user_location
+from ..core.failures import FAILURES
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.conversion import convert_to_tensor
+
+_NUMBERS = (bool, int, float, complex)
+_NARROW_FLOATS = {1: np.dtype("float16"), 2: np.dtype("float32")}
+
+
+def is_number(x: Any) -> bool:
+    """Is it a Python number, or what stands for one in a trace?"""
+    return x.__class__ in _NUMBERS or hasattr(x, "weak_kind")
+
+
+def array(object: Any, dtype: Any = None) -> Tensor:
+    """A tensor of a number, nested sequence, array or tensor, with the dtype NumPy gives it.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> tnp.array([1.0, 2.0]).dtype, tnp.array([1, 2]).dtype
+    (dtype('float64'), dtype('int64'))
+    """
+    x = _plain(object)
+    return x if dtype is None or x.dtype == np.dtype(dtype) else ops.cast(x, dtype=np.dtype(dtype))
+
+
+def _plain(x: Any) -> Tensor:
+    if hasattr(x, "weak_kind"):
+        return x.as_dtype(np.asarray(x.weak_kind(0)).dtype)
+    if x.__class__ is Tensor or hasattr(x, "__tensor__"):
+        return as_tensor(x)
+    if x.__class__ in (list, tuple) and _holds_tensors(x):
+        return convert_to_tensor([array(v) for v in x])
+    return as_tensor(np.asarray(x))
+
+
+def _holds_tensors(x: Any) -> bool:
+    if x.__class__ in (list, tuple):
+        return any(_holds_tensors(v) for v in x)
+    return x.__class__ is Tensor or hasattr(x, "__tensor__")
+
+
+def values_of(x: Any) -> np.ndarray:
+    """The values of what is known when this is called; SymbolicValue for what a traced function computes."""
+    return array(x).array if _holds_tensors(x) else np.asarray(x)
+
+
+def arrays(*inputs: Any) -> tuple[Any, ...]:
+    """All as tensors, but numbers beside tensors as they are: those take the others' dtype."""
+    strong = any(not is_number(x) for x in inputs)
+    return tuple([x if strong and is_number(x) else array(x) for x in inputs])
+
+
+def require(holds: Tensor, message: str) -> None:
+    """ValueError unless all of `holds`, now or, for what a traced function computes, when it runs."""
+    sure = ops.reduce_min(holds)
+    if sure.is_symbolic:
+        ops.check(ops.cast(sure, dtype=np.dtype("float32")), message=message, error="ValueError")
+    elif not sure.array:
+        raise FAILURES["ValueError"](f"{message}{at(user_location())}")
+
+
+def floats(x: Any) -> Tensor:
+    """A tensor of floats or complex numbers: integers become as wide as NumPy makes them."""
+    x = array(x)
+    if x.dtype.kind in "fc":
+        return x
+    return ops.cast(x, dtype=_NARROW_FLOATS.get(x.dtype.itemsize, np.dtype("float64")))
+
+
+def summable(x: Any, dtype: Any) -> Tensor:
+    """A tensor of the dtype NumPy adds it up in: small integers and bools in the widest of their kind."""
+    x = array(x, dtype)
+    if dtype is None and x.dtype.kind in "biu":
+        return ops.cast(x, dtype=np.dtype("uint64" if x.dtype.kind == "u" else "int64"))
+    return x

@@ -1,0 +1,282 @@
+"""NumPy's functions of single elements: ufuncs, comparisons, logic, choices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import SymbolicValue, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..math import elementary
+from ..ops.arrays.shape import stack
+from ..ops.elementwise.arithmetic import as_floats, matched
+from .conversion import array, arrays, floats, is_number, values_of
+
+Function = Callable[..., Any]
+
+
+def _named(function: Function, name: str, text: str) -> Function:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
+
+
+def _of_floats(name: str, function: Function, of_complex: Function | None = None) -> Function:
+    """A function that turns integers into floats first; of complex numbers another one, if there is one."""
+
+    def of_floats(x: Any) -> Tensor:
+        x = floats(x)
+        return (of_complex if of_complex is not None and x.dtype.kind == "c" else function)(x)
+
+    return _named(of_floats, name, f"``numpy.{name}`` of a tensor; integers are made floats.")
+
+
+def _of_one(name: str, function: Function, of_bools: Function | None = None) -> Function:
+    """A function that keeps the dtype; of bools another one, where it has a meaning of its own for them."""
+
+    def of_one(x: Any) -> Tensor:
+        x = array(x)
+        return (of_bools if of_bools is not None and x.dtype.kind == "b" else function)(x)
+
+    return _named(of_one, name, f"``numpy.{name}`` of a tensor.")
+
+
+def _of_whole(name: str, function: Function) -> Function:
+    """Rounding, which leaves integers alone."""
+
+    def rounded(x: Any) -> Tensor:
+        x = array(x)
+        return function(x) if x.dtype.kind in "fc" else x
+
+    return _named(rounded, name, f"``numpy.{name}`` of a tensor; integers stay as they are.")
+
+
+def _of_two(name: str, function: Function) -> Function:
+    """Two operands that broadcast and are promoted."""
+    return _named(
+        lambda x1, x2: function(*arrays(x1, x2)), name, f"``numpy.{name}`` of two tensors that broadcast."
+    )
+
+
+def _of_two_floats(name: str, function: Function) -> Function:
+    """Two operands that broadcast and are promoted to floats."""
+    return _named(
+        lambda x1, x2: function(*two_floats(x1, x2)),
+        name,
+        f"``numpy.{name}`` of two tensors that broadcast; integers are made floats.",
+    )
+
+
+def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
+    """Two operands of the one dtype of floats that NumPy makes of theirs: tensors become floats each by itself."""
+    pair = arrays(x1, x2)
+    kinds = {x.__class__ if is_number(x) else x.dtype.kind for x in pair}
+    if any(map(is_number, pair)) and not (int in kinds and kinds & {"i", "u"}):
+        return tuple([floats(x) for x in matched(pair, {})[0]])
+    return tuple(matched([x if is_number(x) else floats(x) for x in pair], {})[0])
+
+
+def _of_truth(name: str, function: Function) -> Function:
+    """Operands that count as true where they are not 0."""
+    return _named(lambda *xs: function(*map(truth, xs)), name, f"``numpy.{name}``: true is what is not 0.")
+
+
+def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
+    return ops.cast(elementary.hypot(x1, x2), dtype=x1.dtype)
+
+
+def _quotient(x1: Any, x2: Any) -> Tensor:
+    """Integers of any size are divided as float64."""
+    return ops.divide(*as_floats((x1, x2), {})[0])
+
+
+def _as_int8(x: Tensor) -> Tensor:
+    """Bools as NumPy's arithmetic takes them."""
+    return ops.cast(x, dtype=np.dtype(np.int8))
+
+
+def _of_numbers(function: Function) -> Function:
+    """Of two operands that are bools, as of int8."""
+
+    def of_numbers(x1: Any, x2: Any) -> Tensor:
+        a, b = matched((x1, x2), {})[0] if not (is_number(x1) or is_number(x2)) else (x1, x2)
+        kinds = [type(x) is bool or getattr(getattr(x, "dtype", None), "kind", "") == "b" for x in (a, b)]
+        return function(_as_int8(array(a)), _as_int8(array(b))) if kinds == [True, True] else function(x1, x2)
+
+    return of_numbers
+
+
+def _sign(x: Any) -> Tensor:
+    """Of complex numbers the number of size 1 in their direction."""
+    if x.dtype.kind != "c":
+        return ops.sign(x)
+    size = ops.abs(x)
+    none = ops.equal(size, 0)
+    return ops.where(none, x, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
+
+
+def truth(x: Any) -> Tensor:
+    """True where `x` is not 0."""
+    x = array(x)
+    return x if x.dtype.kind == "b" else ops.not_equal(x, 0)
+
+
+exp = _of_floats("exp", ops.exp)
+exp2 = _of_floats("exp2", ops.exp2, lambda x: ops.exp(x * math.log(2.0)))
+expm1 = _of_floats("expm1", ops.expm1)
+log = _of_floats("log", ops.log)
+log2 = _of_floats("log2", ops.log2, lambda x: ops.log(x) * (1.0 / math.log(2.0)))
+log10 = _of_floats("log10", ops.log10, lambda x: ops.log(x) * (1.0 / math.log(10.0)))
+log1p = _of_floats("log1p", ops.log1p)
+sqrt = _of_floats("sqrt", ops.sqrt)
+sin = _of_floats("sin", ops.sin)
+cos = _of_floats("cos", ops.cos)
+tan = _of_floats("tan", ops.tan)
+arcsin = _of_floats("arcsin", ops.asin)
+arccos = _of_floats("arccos", ops.acos)
+arctan = _of_floats("arctan", ops.atan)
+sinh = _of_floats("sinh", ops.sinh)
+cosh = _of_floats("cosh", ops.cosh)
+tanh = _of_floats("tanh", ops.tanh)
+arcsinh = _of_floats("arcsinh", ops.asinh)
+arccosh = _of_floats("arccosh", ops.acosh)
+arctanh = _of_floats("arctanh", ops.atanh)
+
+acos, acosh, asin, asinh, atan, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctanh
+
+negative = _of_one("negative", ops.negative)
+absolute = _of_one("absolute", ops.abs, ops.identity)
+sign = _of_one("sign", _sign)
+square = _of_one("square", ops.square, _as_int8)
+conjugate = _of_one("conjugate", ops.conj, _as_int8)
+real = _of_one("real", ops.real)
+imag = _of_one("imag", ops.imag)
+positive = _of_one("positive", ops.identity)
+isnan = _of_one("isnan", ops.is_nan)
+isinf = _of_one("isinf", elementary.is_inf, lambda x: ops.not_equal(x, x))
+isfinite = _of_one("isfinite", elementary.is_finite, lambda x: ops.equal(x, x))
+abs, conj = absolute, conjugate
+
+floor = _of_whole("floor", ops.floor)
+ceil = _of_whole("ceil", elementary.ceil)
+trunc = _of_whole("trunc", ops.trunc)
+rint = _of_floats("rint", ops.round, lambda x: ops.complex(ops.round(ops.real(x)), ops.round(ops.imag(x))))
+
+add = _of_two("add", ops.add)
+subtract = _of_two("subtract", ops.subtract)
+multiply = _of_two("multiply", ops.multiply)
+divide = _of_two("divide", _quotient)
+floor_divide = _of_two("floor_divide", _of_numbers(ops.floordiv))
+remainder = _of_two("remainder", _of_numbers(ops.mod))
+power = _of_two("power", _of_numbers(ops.pow))
+maximum = _of_two("maximum", ops.maximum)
+minimum = _of_two("minimum", ops.minimum)
+equal = _of_two("equal", ops.equal)
+not_equal = _of_two("not_equal", ops.not_equal)
+less = _of_two("less", ops.less)
+less_equal = _of_two("less_equal", ops.less_equal)
+greater = _of_two("greater", ops.greater)
+greater_equal = _of_two("greater_equal", ops.greater_equal)
+true_divide, mod, pow = divide, remainder, power
+arctan2 = _of_two_floats("arctan2", ops.atan2)
+hypot = _of_two_floats("hypot", _hypot)
+atan2 = arctan2
+logaddexp = _of_two_floats("logaddexp", ops.logaddexp)
+
+bitwise_and = _of_two("bitwise_and", ops.bitwise_and)
+bitwise_or = _of_two("bitwise_or", ops.bitwise_or)
+bitwise_xor = _of_two("bitwise_xor", ops.bitwise_xor)
+invert = _of_one("invert", ops.invert)
+left_shift = _of_two("left_shift", ops.left_shift)
+right_shift = _of_two("right_shift", ops.right_shift)
+bitwise_not = bitwise_invert = invert
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+logical_and = _of_truth("logical_and", ops.logical_and)
+logical_or = _of_truth("logical_or", ops.logical_or)
+logical_xor = _of_truth("logical_xor", elementary.logical_xor)
+logical_not = _of_truth("logical_not", ops.logical_not)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where the condition is not 0, else `y`; the three broadcast. Without them, :func:`nonzero`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.where([True, False], 1.0, 2.0))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError(f"where takes a condition alone, or with both x and y{at(user_location())}")
+    return ops.where(truth(condition), *arrays(x, y))
+
+
+def nonzero(a: Any) -> tuple[Tensor, ...]:
+    """The positions of what is not 0, one tensor per axis; the values are known when this is called."""
+    if a.__class__ is Tensor and a.is_symbolic:
+        raise SymbolicValue(
+            f"how much of {a.spec} is not 0 shows only when the function runs, and sizes are known before: choose "
+            f"with where(condition, x, y){at(user_location())}"
+        )
+    return tuple([array(positions) for positions in np.nonzero(values_of(a))])
+
+
+def flatnonzero(a: Any) -> Tensor:
+    """The positions of what is not 0 among all elements in a row."""
+    x = array(a)
+    return nonzero(ops.reshape(x, shape=(x.spec.size,)))[0]
+
+
+def argwhere(a: Any) -> Tensor:
+    """The positions of what is not 0, one in each row."""
+    return ops.transpose(stack(nonzero(a)))
+
+
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+) -> Tensor:
+    """`a` limited to the values between; None is no limit."""
+    x: Any = array(a)
+    low, high = a_min if min is None else min, a_max if max is None else max
+    x = x if low is None else ops.maximum(*arrays(x, low))
+    return x if high is None else ops.minimum(*arrays(x, high))
+
+
+def round(a: Any, decimals: int = 0) -> Tensor:
+    """`a` to so many decimals, halves to even."""
+    x: Any = array(a)
+    if x.dtype.kind == "b":
+        return ops.cast(x, dtype=np.dtype(np.float16))
+    if x.dtype.kind == "c":
+        return ops.complex(round(ops.real(x), decimals), round(ops.imag(x), decimals))
+    if x.dtype.kind in "iu":
+        return x if decimals >= 0 else _round_integers(x, 10**-decimals)
+    if decimals == 0:
+        return ops.round(x)
+    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+    return ops.round(x * scale) / scale if decimals > 0 else ops.round(x / scale) * scale
+
+
+def _round_integers(x: Any, unit: int) -> Tensor:
+    wide = ops.cast(x, dtype=np.dtype(np.float64))
+    return ops.cast(ops.round(wide / unit) * unit, dtype=x.dtype)
+
+
+around = round
+
+
+def divmod(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    """``x1 // x2`` and ``x1 % x2``."""
+    return floor_divide(x1, x2), remainder(x1, x2)

@@ -1,0 +1,207 @@
+"""NumPy's less frequent functions of single elements, written with the frequent ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import DtypeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..math import elementary
+from ..ops.elementwise import division
+from ..ops.elementwise.arithmetic import matched
+from .conversion import array, arrays, floats
+from .elementwise import two_floats
+from .reductions import wide_floats
+
+_LOG_2 = math.log(2.0)
+
+
+def reciprocal(x: Any) -> Tensor:
+    """``1 / x``; of integers rounded towards 0, and 0 of 0."""
+    x = array(x)
+    if x.dtype.kind in "iu":
+        return ops.where(ops.equal(ops.abs(x), 1), x, 0)
+    return ops.divide(1.0, floats(x))
+
+
+def _real(x: Any) -> Tensor:
+    """A tensor of floats; DtypeError for complex numbers."""
+    x = floats(x)
+    if x.dtype.kind == "c":
+        raise DtypeError(f"takes real numbers, got {x.spec}{at(user_location())}")
+    return x
+
+
+def fabs(x: Any) -> Tensor:
+    """Absolute value as a float."""
+    return ops.abs(_real(x))
+
+
+def radians(x: Any) -> Tensor:
+    """Degrees as radians."""
+    return ops.multiply(_real(x), np.pi / 180)
+
+
+def degrees(x: Any) -> Tensor:
+    """Radians as degrees."""
+    return ops.multiply(_real(x), 180 / np.pi)
+
+
+deg2rad, rad2deg = radians, degrees
+
+
+def angle(z: Any, deg: bool = False) -> Tensor:
+    """The angle of complex numbers with the positive real axis, in radians or degrees."""
+    z = array(z)
+    found = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
+    return degrees(found) if deg else found
+
+
+def signbit(x: Any) -> Tensor:
+    """Is the sign that of a negative number? It is for -0.0; of NaN the sign is not told."""
+    return division.signbit(array(x))
+
+
+def copysign(x1: Any, x2: Any) -> Tensor:
+    """The size of `x1` with the sign of `x2`."""
+    size, sign = two_floats(x1, x2)
+    size = ops.abs(size)
+    return ops.where(signbit(sign), ops.negative(size), size)
+
+
+def float_power(x1: Any, x2: Any) -> Tensor:
+    """``x1 ** x2`` in float64 or complex128."""
+    base, exponent = two_floats(x1, x2)
+    wide = np.result_type(base.dtype, np.float64)
+    return ops.pow(ops.cast(base, dtype=wide), ops.cast(exponent, dtype=wide))
+
+
+def fmax(x1: Any, x2: Any) -> Tensor:
+    """The larger of two, and of a number and NaN the number."""
+    a, b = arrays(x1, x2)
+    return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.maximum(a, b)))
+
+
+def fmin(x1: Any, x2: Any) -> Tensor:
+    """The smaller of two, and of a number and NaN the number."""
+    a, b = arrays(x1, x2)
+    return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.minimum(a, b)))
+
+
+def _missing(x: Any) -> Any:
+    return ops.is_nan(array(x))
+
+
+def fmod(x1: Any, x2: Any) -> Tensor:
+    """The remainder of division with the sign of `x1`, as C has it."""
+    return division.truncatemod(*arrays(x1, x2))
+
+
+def heaviside(x1: Any, x2: Any) -> Tensor:
+    """0 below 0, 1 above, and `x2` at 0; no gradient flows to `x1`."""
+    x, middle = two_floats(x1, x2)
+    above = ops.cast(ops.less(0, x), dtype=x.dtype)
+    return ops.where(ops.is_nan(x), x, ops.where(ops.equal(x, 0), middle, above))
+
+
+def logaddexp2(x1: Any, x2: Any) -> Tensor:
+    """``log2(2**x1 + 2**x2)`` without overflow."""
+    a, b = two_floats(x1, x2)
+    return ops.divide(ops.logaddexp(ops.multiply(a, _LOG_2), ops.multiply(b, _LOG_2)), _LOG_2)
+
+
+def sinc(x: Any) -> Tensor:
+    """``sin(pi x) / (pi x)``, and 1 at 0; near 0 by its series, which has derivatives of any order.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.sinc([0.0, 0.5]))
+    tf.Tensor([1.         0.63661977], shape=(2,), dtype=float64)
+    """
+    t = ops.multiply(wide_floats(x), np.pi)
+    near = ops.less(ops.abs(t), 0.5)
+    square, series = ops.square(ops.where(near, t, 0.0)), 0.0
+    for k in range(8, 0, -1):
+        series = (1.0 + series) * square / (-2 * k * (2 * k + 1))
+    far = ops.where(near, 1.0, t)
+    return ops.where(near, 1.0 + series, ops.divide(ops.sin(far), far))
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    """NaN replaced by `nan`, infinities by numbers: the largest there are unless told; `copy` is accepted."""
+    x = array(x)
+    if x.dtype.kind == "c":
+        parts = (nan_to_num(part(x), copy, nan, posinf, neginf) for part in (ops.real, ops.imag))
+        return ops.complex(*parts)
+    if x.dtype.kind != "f":
+        return x
+    most = float(np.finfo(x.dtype).max)
+    x = ops.where(ops.is_nan(x), nan, x)
+    x = ops.where(ops.equal(x, np.inf), most if posinf is None else posinf, x)
+    return ops.where(ops.equal(x, -np.inf), -most if neginf is None else neginf, x)
+
+
+def modf(x: Any) -> tuple[Tensor, Tensor]:
+    """What is behind the decimal point and what is before, both with the sign of `x`."""
+    x = floats(x)
+    whole = ops.trunc(x)
+    rest = ops.where(ops.equal(ops.abs(x), np.inf), 0.0, ops.subtract(x, whole))
+    return copysign(rest, x), whole
+
+
+def fix(x: Any) -> Tensor:
+    """The whole number next to `x` on the side of 0."""
+    x = array(x)
+    return x if x.dtype.kind in "biu" else ops.trunc(_real(x))
+
+
+# ---- questions ------------------------------------------------------------------------------------------
+
+
+def isposinf(x: Any) -> Tensor:
+    """True where `x` is positively infinite."""
+    return ops.equal(_real(x), np.inf)
+
+
+def isneginf(x: Any) -> Tensor:
+    """True where `x` is negatively infinite."""
+    return ops.equal(_real(x), -np.inf)
+
+
+def isreal(x: Any) -> Tensor:
+    """True where the imaginary part is 0."""
+    return ops.equal(ops.imag(array(x)), 0)
+
+
+def iscomplex(x: Any) -> Tensor:
+    """True where the imaginary part is not 0."""
+    return ops.not_equal(ops.imag(array(x)), 0)
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """True where `a` and `b` differ by at most ``atol + rtol * abs(b)``."""
+    a, b = two_floats(a, b)
+    near = ops.less_equal(ops.abs(ops.subtract(a, b)), ops.add(atol, ops.multiply(rtol, ops.abs(b))))
+    found = ops.logical_or(ops.logical_and(near, ops.less(ops.abs(b), np.inf)), ops.equal(a, b))
+    return ops.logical_or(found, ops.logical_and(ops.is_nan(a), ops.is_nan(b))) if equal_nan else found
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Does :func:`isclose` hold of all elements?"""
+    return ops.reduce_min(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
+    """Are shapes and elements the same?"""
+    a, b = array(a1), array(a2)
+    if a.shape != b.shape:
+        return array(False)
+    same = ops.equal(a, b)
+    if equal_nan:
+        same = ops.logical_or(same, ops.logical_and(ops.is_nan(a), ops.is_nan(b)))
+    return ops.reduce_min(same)

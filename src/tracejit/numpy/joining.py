@@ -1,0 +1,293 @@
+"""NumPy's ways to join arrays and to cut them, to repeat, to pad and to take parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from ..arrays import cutting
+from ..core.dim import known
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..math import sorting
+from ..ops.arrays import shape as shapes
+from ..ops.arrays.reduce import one_axis, size_tensor
+from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.indexing import get
+from .conversion import array, arrays, values_of
+from .reductions import lined_up
+from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
+
+
+def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
+    """Joined along an axis; with None all elements in a row.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.concatenate([[1, 2], [3]]))
+    tf.Tensor([1 2 3], shape=(3,), dtype=int64)
+    """
+    given = [array(x) for x in arrays_]
+    wrong = [x for x in given if dtype is not None and not np.can_cast(x.dtype, dtype, "same_kind")]
+    if wrong:
+        raise DtypeError(
+            f"{wrong[0].spec} would lose more than precision as {np.dtype(dtype).name}: cast it first"
+            f"{at(user_location())}"
+        )
+    parts = [array(x, dtype) if axis is not None else ravel(array(x, dtype)) for x in given]
+    return ops.concat(*parts, axis=axis or 0)
+
+
+concat = concatenate
+
+
+def stack(arrays_: Sequence[Any], axis: int = 0) -> Tensor:
+    """Joined along a new axis."""
+    return shapes.stack([array(x) for x in arrays_], axis)
+
+
+def vstack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the first axis, vectors as rows."""
+    return concatenate([atleast_2d(x) for x in tup])
+
+
+def hstack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the second axis, vectors along their only one."""
+    parts = [x if x.shape else ravel(x) for x in map(array, tup)]
+    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
+
+
+def dstack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the third axis."""
+    return concatenate([atleast_3d(x) for x in tup], 2)
+
+
+def column_stack(tup: Sequence[Any]) -> Tensor:
+    """Joined along the second axis, vectors as columns."""
+    parts = map(array, tup)
+    return concatenate([x if len(x.shape) > 1 else ops.reshape(x, shape=(x.spec.size, 1)) for x in parts], 1)
+
+
+def block(arrays_: Any) -> Tensor:
+    """Joined from nested lists: the innermost along the last axis, those around them along the one before."""
+    depth = _depth(arrays_)
+    parts = _each(arrays_, array)
+    rank = max(depth, *(len(x.shape) for x in _leaves(parts)))
+    wide = _each(parts, lambda x: ops.reshape(x, shape=(*(1,) * (rank - len(x.shape)), *x.shape)))
+
+    def joined(nest: Any, level: int) -> Any:
+        if not isinstance(nest, list):
+            return nest
+        return concatenate([joined(x, level - 1) for x in nest], -level)
+
+    return joined(wide, depth)
+
+
+def _depth(nest: Any) -> int:
+    return 1 + max(map(_depth, nest)) if isinstance(nest, list) else 0
+
+
+def _each(nest: Any, f: Any) -> Any:
+    return [_each(x, f) for x in nest] if isinstance(nest, list) else f(nest)
+
+
+def _leaves(nest: Any) -> list[Any]:
+    return [leaf for x in nest for leaf in _leaves(x)] if isinstance(nest, list) else [nest]
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Values behind an array along an axis, or all elements of both in a row."""
+    return concatenate([arr, values], axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Values in front of the positions `obj`, known when this is called, along an axis or among all elements.
+
+    In front of one position there may be several values.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.insert([1, 2, 3], 1, [7, 8]))
+    tf.Tensor([1 7 8 2 3], shape=(5,), dtype=int64)
+    """
+    x, along = lined_up(arr, axis)
+    rank = len(x.shape)
+    given = ops.cast(array(values), dtype=x.dtype)
+    given = ops.reshape(given, shape=(*(1,) * (rank - len(given.shape)), *given.shape))
+    if np.ndim(obj) == 0 and not isinstance(obj, slice):
+        given = moveaxis(given, 0, along)  # one value in each row
+    size = known(x.shape[along])
+    places = np.insert(np.arange(size), obj, 0).size - size
+    count = places if places != 1 else known(given.shape[along])
+    # the values are numbered behind the elements, as they are joined below
+    order = np.insert(np.arange(size), obj, size + np.arange(count))
+    shape = tuple([count if k == along else d for k, d in enumerate(x.shape)])
+    return ops.gather(ops.concat(x, ops.broadcast_to(given, shape=shape), axis=along), order, axis=along)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+    """Without the positions `obj`, known when this is called, along an axis or among all elements."""
+    x, along = lined_up(arr, axis)
+    return ops.gather(x, np.delete(np.arange(known(x.shape[along])), obj), axis=along)
+
+
+# ---- cutting --------------------------------------------------------------------------------------------
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Cut into so many equal parts, or before each of some positions."""
+    x = array(ary)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        return cutting.split(x, int(indices_or_sections), axis)
+    return _cut(x, list(indices_or_sections), axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Cut into so many parts, the first ones larger by one where they cannot be equal, or before some positions."""
+    x = array(ary)
+    if not isinstance(indices_or_sections, (int, np.integer)):
+        return _cut(x, list(indices_or_sections), axis)
+    count, size = int(indices_or_sections), x.shape[one_axis(axis, len(x.shape))]
+    if count < 1:
+        raise ShapeError(f"array_split takes one part at least, got {count}{at(user_location())}")
+    each, more = divmod(size, count)
+    return _cut(x, list(accumulate([each + (k < more) for k in range(count - 1)])), axis)
+
+
+def _cut(x: Tensor, ends: list[Any], axis: int) -> list[Tensor]:
+    axis = one_axis(axis, len(x.shape))
+    whole = (slice(None),) * axis
+    return [get(x, (*whole, slice(a, b))) for a, b in pairwise([0, *ends, None])]
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Cut along the first of two axes or more."""
+    return split(_of_rank(ary, 2), indices_or_sections, 0)
+
+
+def _of_rank(a: Any, least: int) -> Tensor:
+    x = array(a)
+    if len(x.shape) < least:
+        raise ShapeError(f"takes {least} axes or more, got {x.spec}{at(user_location())}")
+    return x
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Cut along the second axis, a vector along its only one."""
+    x = array(ary)
+    return split(x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Cut along the third axis."""
+    return split(_of_rank(ary, 3), indices_or_sections, 2)
+
+
+# ---- repeating ------------------------------------------------------------------------------------------
+
+
+def pad(array_: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+    """Elements around the array; the width is a number, (before, after), or one such pair per axis.
+
+    `mode` is "constant", "reflect", "symmetric", "edge" or "wrap".
+    """
+    x: Any = array(array_)
+    pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
+    if mode in ("edge", "wrap"):
+        for axis, (before, after) in enumerate(pairs):
+            x = ops.gather(x, _positions_around(x.shape[axis], before, after, mode), axis=axis)
+        return x
+    if mode != "constant" or not isinstance(constant_values, (list, tuple, np.ndarray)):
+        return cutting.pad(x, pairs, mode, constant_values)
+    for axis, values in enumerate(np.broadcast_to(constant_values, (len(pairs), 2)).tolist()):
+        for side, value in enumerate(values):
+            width = [[0, 0] for _ in pairs]
+            width[axis][side] = pairs[axis][side]
+            x = cutting.pad(x, width, mode, value)
+    return x
+
+
+def _positions_around(size: Any, before: int, after: int, mode: str) -> Any:
+    """Positions along an axis with some in front and behind: the outermost ones again, or those of the other end."""
+    number = ops.subtract(ops.iota(size=size + before + after, dtype=np.dtype(np.int64)), before)
+    if mode == "wrap":
+        return ops.mod(number, size_tensor(size))
+    return ops.minimum(ops.maximum(number, 0), ops.subtract(size_tensor(size), 1))
+
+
+def tile(A: Any, reps: Any) -> Tensor:
+    """The whole array repeated along each axis."""
+    x = array(A)
+    times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
+    rank = max(len(times), len(x.shape))
+    times = (*(1,) * (rank - len(times)), *times)
+    return cutting.tile(ops.reshape(x, shape=(*(1,) * (rank - len(x.shape)), *x.shape)), times)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element so many times in a row, along an axis or of all elements."""
+    return cutting.repeat(array(a), repeats, axis)
+
+
+# ---- taking ---------------------------------------------------------------------------------------------
+
+
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
+    """Elements by number along an axis, or of all elements.
+
+    What numbers beyond the end mean is the `mode`: "raise", "wrap", by which they begin again, or "clip" to the ends.
+    """
+    x, along = lined_up(a, axis)
+    number = array(indices, np.int64 if np.size(indices) == 0 else None)
+    if number.dtype.kind == "b":
+        number = array(number, np.int64)
+    size = size_tensor(x.shape[along])
+    if mode == "wrap":
+        number = ops.mod(number, size)
+    elif mode == "clip":
+        number = ops.minimum(ops.maximum(number, 0), ops.subtract(size, 1))
+    elif mode != "raise":
+        raise ValueError(f"mode is raise, wrap or clip, got {mode!r}{at(user_location())}")
+    return ops.gather(x, number, axis=along)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    """Elements along an axis by numbers that differ from row to row; the other axes broadcast."""
+    x, along = lined_up(arr, axis)
+    numbers = array(indices)
+    if len(numbers.shape) == len(x.shape):
+        together = cutting.common_shape(*(_without(v.shape, along) for v in (x, numbers)))
+        x, numbers = (
+            ops.broadcast_to(v, shape=(*together[:along], v.shape[along], *together[along:]))
+            for v in (x, numbers)
+        )
+    return sorting.take_along(x, numbers, along)
+
+
+def _without(shape: tuple, axis: int) -> tuple:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
+    """The positions along an axis for which a condition holds, which is known when this is called."""
+    x, along = lined_up(a, axis)
+    return ops.gather(x, np.flatnonzero(values_of(condition)), axis=along)
+
+
+def extract(condition: Any, arr: Any) -> Tensor:
+    """The elements for which a condition holds, which is known when this is called."""
+    return compress(values_of(condition).ravel(), arr)
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+    """At each place the first of the choices whose condition holds, else `default`."""
+    found = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        found = ops.where(array(condition), *matched(arrays(choice, found), {})[0])
+    return found

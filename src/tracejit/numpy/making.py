@@ -1,0 +1,188 @@
+"""NumPy's ways to make arrays: filled, counted, spaced, on diagonals and grids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import cutting
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend import creation
+from ..ops.arrays import shape as shapes
+from ..ops.arrays.reduce import one_axis
+from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.indexing import get
+from .conversion import array, arrays, is_number, require
+from .elementwise import two_floats
+from .reductions import wide_floats
+from .shapes import moveaxis
+
+
+def zeros(shape: Any, dtype: Any = float) -> Tensor:
+    """Zeros, float64 unless told."""
+    return creation.zeros(shape, np.dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = float) -> Tensor:
+    """Ones, float64 unless told."""
+    return creation.ones(shape, np.dtype(dtype))
+
+
+empty = zeros
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """`fill_value` everywhere, of its own dtype unless told; it broadcasts to the shape."""
+    return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
+
+
+def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Zeros of the shape and dtype of `a`, unless told."""
+    return full_like(a, 0, dtype, shape=shape)
+
+
+def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Ones of the shape and dtype of `a`, unless told."""
+    return full_like(a, 1, dtype, shape=shape)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """`fill_value` everywhere, of the shape and dtype of `a`, unless told."""
+    x = array(a)
+    return full(x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype)
+
+
+empty_like = zeros_like
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
+    """Ones on a diagonal, the `k`-th above the main one."""
+    return as_tensor(np.eye(N, M, k, dtype=dtype))
+
+
+def identity(n: int, dtype: Any = float) -> Tensor:
+    """The identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """``start, start + step, ...`` up to but not including `stop`; with one argument from 0."""
+    bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
+    first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
+    if dtype is None and not any(hasattr(b, "spec") for b in bounds):
+        dtype = np.result_type(*map(np.asarray, (first, last, bounds[-1])))
+    return creation.range_(first, last, bounds[-1], None if dtype is None else np.dtype(dtype))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` numbers evenly spaced from `start` to `stop`, which is left out unless `endpoint`.
+
+    With `retstep` also the distance between them.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linspace(0, 1, 3))
+    tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
+    """
+    first, last = (wide_floats(x) for x in matched(arrays(start, stop), {})[0])
+    count = int(num)
+    gaps = count - 1 if endpoint else count
+    whole_step = ops.subtract(last, first)
+    step = ops.divide(whole_step, gaps) if gaps > 0 else array(np.nan)
+    if count == 0:
+        place = one_axis(axis, len(whole_step.shape) + 1)
+        shape = (*whole_step.shape[:place], 0, *whole_step.shape[place:])
+        found = ops.fill(shape=shape, value=0.0, dtype=first.dtype)
+    else:
+        spaced = creation.linspace(first, last, gaps + 1, axis=axis)
+        whole = (slice(None),) * (axis % len(spaced.shape))
+        found = get(spaced, (*whole, slice(0, count)))
+    found = _as_dtype(found, dtype)
+    return (found, step) if retstep else found
+
+
+def _as_dtype(x: Any, dtype: Any) -> Tensor:
+    """Converted, and rounded down where that gives integers."""
+    if dtype is None or np.dtype(dtype) == x.dtype:
+        return x
+    return ops.cast(ops.floor(x) if np.dtype(dtype).kind in "iu" else x, dtype=np.dtype(dtype))
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Tensor:
+    """`num` numbers from ``base**start`` to ``base**stop``, each the same multiple of the one before."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    return _as_dtype(ops.pow(*two_floats(base, exponents)), dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    What lies between numbers of different signs is NaN. ValueError where one is 0, now or when the program runs.
+    """
+    first, last = matched(two_floats(start, stop), {})[0]
+    shape = np.broadcast_shapes(first.shape, last.shape)
+    first, last = (ops.broadcast_to(v, shape=shape) for v in (first, last))
+    for v in (first, last):
+        require(ops.not_equal(v, 0), "a geometric sequence does not reach 0")
+    sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
+    spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
+    found = ops.multiply(sign, ops.exp(spaced))
+    ends = [shapes.expand_dims(v, 0) for v in (first, last)]
+    if num > 0:  # as they are given, without the rounding of the logarithm
+        inner = get(found, slice(1, -1 if endpoint and num > 1 else None))
+        found = ops.concat(ends[0], inner, *(ends[1:] if endpoint and num > 1 else ()), axis=0)
+    return _as_dtype(moveaxis(found, 0, axis), dtype)
+
+
+def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Tensor]:
+    """Coordinates spread over a grid: one tensor per vector; `sparse` ones keep size 1 along the others' axes."""
+    if not xi:
+        return []
+    if not sparse:
+        return cutting.meshgrid(*map(array, xi), indexing=indexing)
+    axes = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        axes[:2] = 1, 0
+    return [
+        ops.reshape(x, shape=tuple([x.spec.size if k == a else 1 for k in range(len(xi))]))
+        for x, a in zip(map(array, xi), axes, strict=True)
+    ]
+
+
+def indices(dimensions: Any, dtype: Any = int) -> Tensor:
+    """The positions of an array of that shape, along its axes."""
+    return as_tensor(np.indices(dimensions, dtype=dtype))
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
+    """Ones on and below the `k`-th diagonal."""
+    return as_tensor(np.tri(N, M, k, dtype=dtype))
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of the elements of a vector as columns, the highest first unless `increasing`."""
+    base = array(x)
+    exponents = np.arange(base.shape[0] if N is None else N)
+    return ops.pow(shapes.expand_dims(base, 1), array(exponents if increasing else exponents[::-1]))

@@ -1,0 +1,176 @@
+"""``numpy.linalg``: norms, systems of equations, inverses, determinants and factors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.errors import ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..linalg import matrices
+from ..linalg import tensor_products as linear
+from ..ops.arrays.reduce import axes_of
+from ..ops.arrays.shape import expand_dims, squeeze
+from ..ops.factor import identity_of
+from . import products, reductions
+from .conversion import array, arrays, floats
+from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat
+
+LinAlgError = np.linalg.LinAlgError
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "matvec",
+    "multi_dot",
+    "norm",
+    "outer",
+    "slogdet",
+    "solve",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vecmat",
+    "vector_norm",
+]
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The norm of vectors along an axis, of matrices over two, or the Euclidean norm of all elements.
+
+    Parameters
+    ----------
+    x : tensor-like
+    ord : number or str, optional
+        Of vectors any number, ``inf`` and ``-inf`` included; of matrices ``"fro"``, 1, -1, ``inf`` and ``-inf``.
+        None is the Euclidean one. 2, -2 and ``"nuc"`` of matrices need singular values, which are not known.
+    axis : int or pair of int, optional
+    keepdims : bool
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> float(tnp.linalg.norm([3.0, 4.0]))
+    5.0
+    """
+    v: Any = floats(x)
+    if axis is None and ord is None:
+        return linear.vector_norm(v, 2, None, keepdims)
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else axes_of(axis, len(v.shape))
+    if len(axes) == 1:
+        return vector_norm(v, axis=axes[0], ord=2 if ord is None else ord, keepdims=keepdims)
+    if len(axes) == 2:
+        return linear.matrix_norm(v, _named(ord), axes, keepdims)
+    raise ShapeError(f"norm is over one axis or two, not {len(axes)} of {v.spec}{at(user_location())}")
+
+
+def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    """The norm of vectors over axes, all by default, taken as one: any number, ``inf`` or ``-inf``."""
+    v: Any = floats(x)
+    if isinstance(ord, str):
+        raise ValueError(f"of vectors ord is a number, not {ord!r}{at(user_location())}")
+    if ord == 0:
+        found = reductions.count_nonzero(v, axis, keepdims=keepdims)
+        return ops.cast(found, dtype=ops.abs(v).dtype)
+    return linear.vector_norm(v, ord, axis, keepdims)
+
+
+def _named(ord: Any) -> Any:
+    """What `linear` calls it."""
+    return "euclidean" if ord is None or ord == "fro" else ord
+
+
+def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The norm of matrices in the last two axes: ``"fro"``, 1, -1, ``inf`` or ``-inf``."""
+    return linear.matrix_norm(floats(x), _named(ord), (-2, -1), keepdims)
+
+
+def diagonal(x: Any, *, offset: int = 0) -> Tensor:
+    """A diagonal of the last two axes."""
+    return products.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal of the last two axes."""
+    return products.trace(x, offset, -2, -1, dtype)
+
+
+def solve(a: Any, b: Any) -> Tensor:
+    """The `x` with ``a @ x = b``; a vector `b` is one right side."""
+    a, b = map(floats, arrays(a, b))
+    if len(b.shape) == 1:
+        return squeeze(matrices.solve(a, expand_dims(b, -1)), -1)
+    return matrices.solve(a, b)
+
+
+def inv(a: Any) -> Tensor:
+    """The inverse of square matrices."""
+    return matrices.inv(floats(a))
+
+
+def det(a: Any) -> Tensor:
+    """The determinant of square matrices."""
+    return matrices.det(floats(a))
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of determinants, and the logarithms of their sizes."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign of the determinant of real square matrices, and the logarithm of its size."""
+    return SlogdetResult(*matrices.slogdet(floats(a)))
+
+
+def cholesky(a: Any) -> Tensor:
+    """The lower triangular factor of symmetric positive definite matrices."""
+    return matrices.cholesky(floats(a))
+
+
+def matrix_power(a: Any, n: int) -> Tensor:
+    """Square matrices multiplied `n` times; the inverse for negative `n`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.matrix_power([[1, 1], [0, 1]], 5))
+    tf.Tensor(
+    [[1 5]
+     [0 1]], shape=(2, 2), dtype=int64)
+    """
+    x: Any = array(a)
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"matrix_power takes square matrices, got {x.spec}{at(user_location())}")
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        one = ops.fill(shape=x.shape[-2:], value=0, dtype=x.dtype)
+        return ops.broadcast_to(identity_of(one), shape=x.shape)
+    half = matrix_power(x, n // 2) if n > 1 else x
+    square = ops.matmul(half, half) if n > 1 else x
+    return ops.matmul(square, x) if n > 1 and n % 2 else square
+
+
+def multi_dot(arrays_: Sequence[Any]) -> Tensor:
+    """The product of matrices, of which the first and the last may be vectors, from left to right."""
+    return functools.reduce(products.dot, [array(x) for x in arrays_])
+
+
+def matrix_transpose(x: Any) -> Tensor:
+    """The last two axes exchanged."""
+    return linear.matrix_transpose(array(x))

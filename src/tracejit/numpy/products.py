@@ -1,0 +1,193 @@
+"""NumPy's products of matrices and over any axes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..linalg import diagonals
+from ..linalg import tensor_products as linear
+from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.shape import expand_dims, squeeze
+from ..ops.elementwise.arithmetic import matched
+from ..ops.linalg import dot as matrix_product
+from .conversion import array, arrays, summable
+from .shapes import moveaxis
+
+
+def _also_of_bools(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Of bools a product is "and" and a sum "or"."""
+
+    @functools.wraps(product)
+    def of_all(x1: Any, x2: Any, *args: Any, **kwargs: Any) -> Tensor:
+        a, b = arrays(x1, x2)
+        if getattr(a, "dtype", None) != np.bool_ or getattr(b, "dtype", None) != np.bool_:
+            return product(x1, x2, *args, **kwargs)
+        return ops.not_equal(product(array(a, np.int64), array(b, np.int64), *args, **kwargs), 0)
+
+    return of_all
+
+
+@_also_of_bools
+def matmul(x1: Any, x2: Any) -> Tensor:
+    """``x1 @ x2``: vectors count as rows on the left and columns on the right.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> float(tnp.matmul([1.0, 2.0], [3.0, 4.0]))
+    11.0
+    """
+    return matrix_product(*arrays(x1, x2))
+
+
+@_also_of_bools
+def dot(a: Any, b: Any) -> Tensor:
+    """Products summed over the last axis of `a` and the last but one of `b`; numbers just multiply."""
+    x, y = array(a), array(b)
+    if not x.shape or not y.shape:
+        return ops.multiply(x, y)
+    if len(x.shape) > 2 or len(y.shape) > 2:
+        return linear.tensordot(x, y, (-1, -2 if len(y.shape) > 1 else -1))
+    return matrix_product(x, y)
+
+
+@_also_of_bools
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+    """Sum of products over some axes of `a` and as many of `b`."""
+    a, b = arrays(a, b)
+    return linear.tensordot(a, b, axes)
+
+
+def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
+    """Sums of products, with axes named by letters, or by lists of numbers behind each operand and for the result.
+
+    `optimize` is accepted: products are taken from left to right.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]), tnp.einsum([[1, 2], [3, 4]], [0, 1], [1]))
+    tf.Tensor([3 7], shape=(2,), dtype=int64) tf.Tensor([4 6], shape=(2,), dtype=int64)
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _with_letters((subscripts, *operands))
+    tensors = [array(x) for x in operands]
+    if all(x.dtype.kind == "b" for x in tensors):
+        return ops.not_equal(linear.einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
+    return linear.einsum(subscripts, *tensors)
+
+
+def _with_letters(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """Operands, each followed by the numbers of its axes, and maybe those of the result, as an equation."""
+    operands, lists = given[: len(given) // 2 * 2 : 2], given[1::2]
+
+    def letters(axes: Sequence[Any]) -> str:
+        return "".join("..." if k is Ellipsis else (ascii_uppercase + ascii_lowercase)[k] for k in axes)
+
+    result = f"->{letters(given[-1])}" if len(given) % 2 else ""
+    return ",".join(map(letters, lists)) + result, tuple(operands)
+
+
+def outer(a: Any, b: Any) -> Tensor:
+    """Every product of an element of `a` and one of `b`."""
+    x, y = array(a), array(b)
+    column, row = ops.reshape(x, shape=(x.spec.size, 1)), ops.reshape(y, shape=(1, y.spec.size))
+    return ops.multiply(column, row)
+
+
+@_also_of_bools
+def inner(a: Any, b: Any) -> Tensor:
+    """Products summed over the last axes of both; numbers just multiply."""
+    x, y = array(a), array(b)
+    return linear.tensordot(x, y, (-1, -1)) if x.shape and y.shape else ops.multiply(x, y)
+
+
+@_also_of_bools
+def vdot(a: Any, b: Any) -> Tensor:
+    """The inner product of all elements in a row, those of `a` conjugated."""
+    x, y = (ops.reshape(v, shape=(v.spec.size,)) for v in (array(a), array(b)))
+    return matrix_product(ops.conj(x) if x.dtype.kind == "c" else x, y)
+
+
+@_also_of_bools
+def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
+    """Inner products along an axis, the elements of `x1` conjugated."""
+    a, b = matched(arrays(x1, x2), {})[0]
+    product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
+    return ops.reduce_sum(product, axis=(one_axis(axis, len(product.shape)),))
+
+
+@_also_of_bools
+def matvec(x1: Any, x2: Any) -> Tensor:
+    """Matrices times vectors; leading axes broadcast."""
+    a, b = arrays(x1, x2)
+    return squeeze(ops.matmul(a, expand_dims(b, -1)), -1)
+
+
+@_also_of_bools
+def vecmat(x1: Any, x2: Any) -> Tensor:
+    """Vectors, conjugated, times matrices; leading axes broadcast."""
+    a, b = arrays(x1, x2)
+    return squeeze(ops.matmul(expand_dims(ops.conj(a) if a.dtype.kind == "c" else a, -2), b), -2)
+
+
+def kron(a: Any, b: Any) -> Tensor:
+    """`b` times every element of `a`, in its place.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.kron([1, 10], [1, 2]))
+    tf.Tensor([ 1  2 10 20], shape=(4,), dtype=int64)
+    """
+    x, y = matched((array(a), array(b)), {})[0]
+    rank = max(len(x.shape), len(y.shape))
+    outer_sizes, inner_sizes = ((*(1,) * (rank - len(v.shape)), *v.shape) for v in (x, y))
+    spread = [d for n in outer_sizes for d in (n, 1)], [d for n in inner_sizes for d in (1, n)]
+    product = ops.multiply(ops.reshape(x, shape=tuple(spread[0])), ops.reshape(y, shape=tuple(spread[1])))
+    return ops.reshape(product, shape=tuple([m * n for m, n in zip(outer_sizes, inner_sizes, strict=True)]))
+
+
+def cross(a: Any, b: Any, axis: int = -1) -> Tensor:
+    """The vector product along an axis of size 3."""
+    x, y = matched(arrays(a, b), {})[0]
+    return moveaxis(diagonals.cross(moveaxis(x, axis, -1), moveaxis(y, axis, -1)), -1, axis)
+
+
+# ---- diagonals ------------------------------------------------------------------------------------------
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """A diagonal of two axes, as the last axis of the result."""
+    x = moveaxis(a, (axis1, axis2), (-2, -1))
+    rows, columns = x.shape[-2:]
+    if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
+        return ops.fill(shape=(*x.shape[:-2], 0), value=0, dtype=x.dtype)
+    return diagonals.diag_part(x, k=offset)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal of two axes."""
+    return ops.reduce_sum(summable(diagonal(a, offset, axis1, axis2), dtype), axis=-1)
+
+
+def diag(v: Any, k: int = 0) -> Tensor:
+    """The matrix with a vector as its `k`-th diagonal, or that diagonal of a matrix."""
+    x = array(v)
+    if len(x.shape) not in (1, 2):
+        raise ShapeError(f"diag takes a vector or a matrix, got {x.spec}{at(user_location())}")
+    return diagonals.diag(x, k=k) if len(x.shape) == 1 else diagonal(x, k)
+
+
+def diagflat(v: Any, k: int = 0) -> Tensor:
+    """The matrix with all elements in a row as its `k`-th diagonal."""
+    x = array(v)
+    return diagonals.diag(ops.reshape(x, shape=(x.spec.size,)), k=k)

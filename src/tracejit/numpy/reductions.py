@@ -1,0 +1,283 @@
+"""NumPy's sums, means, extremes and orders over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import product
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
+from ..frontend.control import reductions
+from ..math import elementary, sorting
+from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
+from .conversion import array, arrays, floats, summable
+from .elementwise import truth
+
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Tensor:
+    """Sum over axes, of what `where` holds for; small integers and bools are added up as int64.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.sum([[1.0, 2.0], [3.0, 4.0]], axis=0))
+    tf.Tensor([4. 6.], shape=(2,), dtype=float64)
+    """
+    if dtype is not None and np.dtype(dtype).kind == "b":  # of bools a sum is "or", a product "and"
+        found = any(a, axis, keepdims=keepdims, where=where)
+        return found if initial is None else ops.logical_or(found, truth(initial))
+    total = reductions.reduce_sum(_chosen(summable(a, dtype), where, 0), axis, keepdims)
+    return total if initial is None else ops.add(total, _initial(initial, total.dtype))
+
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Tensor:
+    """Product over axes, of what `where` holds for; small integers and bools are multiplied as int64."""
+    if dtype is not None and np.dtype(dtype).kind == "b":
+        found = all(a, axis, keepdims=keepdims, where=where)
+        return found if initial is None else ops.logical_and(found, truth(initial))
+    total = reductions.reduce_prod(_chosen(summable(a, dtype), where, 1), axis, keepdims)
+    return total if initial is None else ops.multiply(total, _initial(initial, total.dtype))
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
+    """Mean over axes, of what `where` holds for; integers as float64. In an integer `dtype` it is rounded towards 0."""
+    x = wide_floats(a, dtype)
+    if where is None:
+        found = reductions.reduce_mean(x, axis, keepdims)
+    else:
+        total = sum(x, axis, keepdims=keepdims, where=where)
+        found = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
+    return found if dtype is None else array(found, dtype)
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Tensor:
+    """Mean squared distance from the mean over axes, divided by their size less `ddof` (or `correction`).
+
+    `mean` is the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions.
+    """
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise DtypeError(
+            f"a variance has a fraction, and {np.dtype(dtype).name} has none: leave dtype out, or give a float"
+            f"{at(user_location())}"
+        )
+    if dtype is not None and np.dtype(dtype).kind == "f" and array(a).dtype.kind == "c":
+        raise DtypeError(
+            f"complex numbers, {array(a).spec}, do not vary along reals: leave dtype out{at(user_location())}"
+        )
+    x: Any = wide_floats(a, dtype)
+    center = _mean(x, axis, keepdims=True, where=where) if mean is None else array(mean)
+    offset = ops.subtract(x, center)
+    squares = ops.real(offset * ops.conj(offset)) if x.dtype.kind == "c" else ops.square(offset)
+    total: Any = sum(squares, axis, keepdims=keepdims, where=where)
+    less = ddof if correction is None else correction
+    count = ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype)
+    found = total / (ops.maximum(count - less, 0) if less else count)
+    return found if dtype is None or array(a).dtype.kind == "c" else array(found, dtype)
+
+
+_mean = mean
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Tensor:
+    """Square root of :func:`var`; of one element it is always 0, and so is its derivative."""
+    found = var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
+    x = array(a)
+    alone = where is None and mean is None and product(x.shape[k] for k in axes_of(axis, len(x.shape))) == 1
+    return found if alone else ops.sqrt(found)
+
+
+def wide_floats(a: Any, dtype: Any = None) -> Tensor:
+    """A tensor of floats or complex numbers: integers of any size become float64."""
+    x = array(a, dtype)
+    return x if x.dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
+
+
+def _chosen(x: Any, where: Any, neutral: Any) -> Any:
+    """`neutral` in place of the elements for which `where` does not hold."""
+    return x if where is None else ops.where(truth(where), x, neutral)
+
+
+def _initial(initial: Any, dtype: np.dtype) -> Tensor:
+    """What a reduction begins with, in its dtype, which must hold an integer."""
+    return as_tensor(initial, dtype) if initial.__class__ is int else array(initial, dtype)
+
+
+def _count(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements over the axes `where` holds for."""
+    if where is None:
+        return size_tensor(product(x.shape[k] for k in axes_of(axis, len(x.shape))))
+    return sum(ops.broadcast_to(truth(where), shape=x.shape), axis, keepdims=keepdims)
+
+
+# ---- extremes -------------------------------------------------------------------------------------------
+
+
+def _extreme(of_two: Callable[..., Any], reduce: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
+    def extreme(
+        a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+    ) -> Tensor:
+        x = array(a)
+        axes = axes_of(axis, len(x.shape))
+        if initial is None and (where is not None or any_is_zero(x.shape[k] for k in axes)):
+            raise ShapeError(
+                f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
+            )
+        found = reduce(_chosen(x, where, None if where is None else neutral(x.dtype)), axis, keepdims)
+        return found if initial is None else of_two(found, _initial(initial, found.dtype))
+
+    return extreme
+
+
+def any_is_zero(sizes: Any) -> bool:
+    """Is one of the sizes known to be 0?"""
+    return 0 in [size for size in sizes if isinstance(size, int)]
+
+
+def _least(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else {"b": False}.get(dtype.kind, -np.inf)
+
+
+def _greatest(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).max if dtype.kind in "iu" else {"b": True}.get(dtype.kind, np.inf)
+
+
+_largest = _extreme(ops.maximum, reductions.reduce_max, _least)
+_smallest = _extreme(ops.minimum, reductions.reduce_min, _greatest)
+
+
+def max(
+    a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Tensor:
+    """Largest element over axes; NaN wins; ties share the gradient. ValueError where there are no elements."""
+    return _largest(a, axis, keepdims=keepdims, initial=initial, where=where)
+
+
+def min(
+    a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Tensor:
+    """Smallest element over axes; NaN wins; ties share the gradient. ValueError where there are no elements."""
+    return _smallest(a, axis, keepdims=keepdims, initial=initial, where=where)
+
+
+amax, amin = max, min
+
+
+def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The largest element over axes less the smallest."""
+    x = array(a)
+    return ops.subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+
+
+def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
+    """Is every element over the axes other than 0?"""
+    return reductions.reduce_all(_chosen(truth(a), where, True), axis, keepdims)
+
+
+def any(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
+    """Is an element over the axes other than 0?"""
+    return reductions.reduce_any(_chosen(truth(a), where, False), axis, keepdims)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """How many elements over the axes are not 0."""
+    return sum(truth(a), axis, keepdims=keepdims)
+
+
+# ---- along one axis -------------------------------------------------------------------------------------
+
+
+def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:
+    """None is the axis of all elements in a row."""
+    x = array(a)
+    return (
+        (ops.reshape(x, shape=(x.spec.size,)), 0) if axis is None else (x, one_axis(int(axis), len(x.shape)))
+    )
+
+
+def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Position of the largest element along an axis, or among all."""
+    return _position(elementary.argmax, a, axis, keepdims)
+
+
+def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Position of the smallest element along an axis, or among all."""
+    return _position(elementary.argmin, a, axis, keepdims)
+
+
+def _position(find: Callable[..., Any], a: Any, axis: int | None, keepdims: bool) -> Tensor:
+    x, along = lined_up(a, axis)
+    if any_is_zero([x.shape[along]]):
+        raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
+    found = find(x, along)
+    if not keepdims:
+        return found
+    whole = array(a).shape
+    return ops.reshape(
+        found, shape=tuple([1 if axis is None or k == along else d for k, d in enumerate(whole)])
+    )
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Running sums along an axis, or of all elements."""
+    return elementary.cumsum(*lined_up(summable(a, dtype), axis))
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Running products along an axis, or of all elements; exact derivatives where elements are 0."""
+    return elementary.cumprod(*lined_up(summable(a, dtype), axis))
+
+
+def sort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Tensor:
+    """Elements along an axis in order, NaN last; `kind` and `stable` are accepted, the sort is stable."""
+    return sorting.sort(*lined_up(a, axis))
+
+
+def argsort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Tensor:
+    """Positions that sort along an axis; equal elements keep their order, whatever `kind` and `stable` say."""
+    return sorting.order(*lined_up(a, axis))
+
+
+def logsumexp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """``log(sum(exp(a)))`` without overflow, as SciPy has it."""
+    return reductions.reduce_logsumexp(floats(a), axis, keepdims)

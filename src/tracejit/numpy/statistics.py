@@ -1,0 +1,395 @@
+"""NumPy's statistics: averages, order statistics, covariances, histograms, and sums that pass over NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import product
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..math import segments, sorting
+from ..ops.arrays.reduce import axes_of, kept, one_axis, size_tensor
+from ..ops.arrays.shape import expand_dims
+from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.indexing import get
+from . import reductions
+from .conversion import array, is_number, require, values_of
+from .elementwise import two_floats
+from .making import linspace
+from .reductions import wide_floats
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Mean over axes, with `weights` of the shape of `a` or of those axes; if `returned` also the sum of weights."""
+    if weights is None:
+        x: Any = wide_floats(a)
+        found = reductions.mean(x, axis, keepdims=keepdims)
+        if not returned:
+            return found
+        count = size_tensor(product(x.shape[k] for k in axes_of(axis, len(x.shape))))
+        return found, ops.broadcast_to(ops.cast(count, dtype=x.dtype), shape=found.shape)
+    x, weight = two_floats(wide_floats(a), weights)
+    axes = axes_of(axis, len(x.shape))
+    if weight.shape != x.shape:
+        given = [one_axis(k, len(x.shape)) for k in axis] if isinstance(axis, (tuple, list)) else axes
+        expected = tuple([x.shape[k] for k in given])
+        if weight.shape != expected:
+            raise ShapeError(
+                f"weights {weight.spec} for {x.spec}: over {axis} {expected} is needed{at(user_location())}"
+            )
+        weight = ops.transpose(
+            weight, perm=tuple(np.argsort(given).tolist())
+        )  # they are in the order of `axis`
+        weight = ops.reshape(weight, shape=tuple([d if k in axes else 1 for k, d in enumerate(x.shape)]))
+    total = reductions.sum(ops.broadcast_to(weight, shape=x.shape), axis, keepdims=keepdims)
+    found = ops.divide(reductions.sum(ops.multiply(x, weight), axis, keepdims=keepdims), total)
+    return (found, total) if returned else found
+
+
+# ---- order statistics -----------------------------------------------------------------------------------
+
+
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
+    """The values below which so much of the elements over the axes lies, `q` from 0 to 1.
+
+    `method` is "linear", "lower", "higher", "midpoint" or "nearest"; "lower", "higher" and "nearest" keep the dtype.
+    NaN where an element is. ValueError for a `q`
+    that is not from 0 to 1; IndexError where that shows only when a compiled function runs.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> float(tnp.quantile([1.0, 2.0, 4.0], 0.75))
+    3.0
+    """
+    x, part = two_floats(wide_floats(a), q)
+    _require_parts(part)
+    rows = _last(x, axis)
+    count = rows.shape[-1]
+    if reductions.any_is_zero([count]):
+        raise ShapeError(f"{x.spec} has no elements to order{at(user_location())}")
+    place: Any = ops.multiply(ops.cast(part, dtype=np.dtype(np.float64)), size_tensor(count) - 1)
+    inside = ops.logical_and(ops.less_equal(0, part), ops.less_equal(part, 1))
+    place = ops.where(inside, place, ops.cast(size_tensor(count), dtype=place.dtype))  # which is refused
+    ordered = sorting.sort(rows)
+    flat = ops.reshape(place, shape=(place.spec.size,))
+    found = _between(ordered, flat, method)
+    found = ops.where(ops.is_nan(get(ordered, (Ellipsis, slice(-1, None)))), np.nan, found)
+    lead = len(found.shape) - 1
+    found = ops.transpose(found, perm=(lead, *range(lead)))
+    shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
+    found = ops.reshape(found, shape=(*part.shape, *shape))
+    whole = array(a).dtype
+    return ops.cast(found, dtype=whole) if whole.kind in "iuf" and method in _OF_ELEMENTS else found
+
+
+_OF_ELEMENTS = ("lower", "higher", "nearest")
+
+
+def _require_parts(part: Any) -> None:
+    if not part.is_symbolic and not ((part.array >= 0) & (part.array <= 1)).all():
+        raise ValueError(f"q is from 0 to 1 (percentiles to 100), got {part.array}{at(user_location())}")
+
+
+def _last(x: Any, axis: Any) -> Any:
+    """The axes reduced over joined into one, behind the others."""
+    axes = axes_of(axis, len(x.shape))
+    rest = [k for k in range(len(x.shape)) if k not in axes]
+    moved = ops.transpose(x, perm=(*rest, *axes))
+    return ops.reshape(moved, shape=(*(x.shape[k] for k in rest), product(x.shape[k] for k in axes)))
+
+
+def _between(ordered: Any, place: Any, method: str) -> Any:
+    """Elements along the last axis at places that need not be whole."""
+    low = ops.floor(place)
+    high = ops.negative(ops.floor(ops.negative(place)))
+    if method == "nearest":
+        low = high = ops.round(place)
+    elif method == "lower":
+        high = low
+    elif method == "higher":
+        low = high
+    elif method not in ("linear", "midpoint"):
+        raise ValueError(
+            f"method is linear, lower, higher, midpoint or nearest, got {method!r}{at(user_location())}"
+        )
+    axis = len(ordered.shape) - 1
+    below, above = (
+        ops.gather(ordered, ops.cast(k, dtype=np.dtype(np.int64)), axis=axis) for k in (low, high)
+    )
+    weight = ops.cast(ops.subtract(place, low), dtype=ordered.dtype) if method == "linear" else 0.5
+    both = ops.add(below, ops.multiply(ops.subtract(above, below), weight))
+    infinite = ops.logical_and(ops.equal(above, below), ops.equal(ops.abs(below), np.inf))
+    return ops.where(infinite, below, both)  # inf - inf is NaN
+
+
+def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
+    """:func:`quantile` with `q` from 0 to 100."""
+    part = q / 100 if is_number(q) else ops.divide(wide_floats(q), 100)
+    return quantile(a, part, axis, method=method, keepdims=keepdims)
+
+
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The middle element over the axes, or the mean of the two in the middle. NaN where an element is, or none is."""
+    x = wide_floats(a)
+    if reductions.any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
+        return reductions.mean(x, axis, keepdims=keepdims)
+    return quantile(a, 0.5, axis, keepdims=keepdims)
+
+
+# ---- passing over NaN -----------------------------------------------------------------------------------
+
+
+def _numbers(a: Any, neutral: Any) -> tuple[Any, Any]:
+    """Which elements are numbers, and the elements with `neutral` in place of NaN."""
+    x = array(a)
+    if x.dtype.kind not in "fc":
+        return None, x
+    missing = ops.is_nan(x)
+    return ops.logical_not(missing), ops.where(missing, neutral, x)
+
+
+def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`sum` with NaN as 0."""
+    return reductions.sum(_numbers(a, 0)[1], axis, dtype, keepdims=keepdims)
+
+
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`prod` with NaN as 1."""
+    return reductions.prod(_numbers(a, 1)[1], axis, dtype, keepdims=keepdims)
+
+
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """:func:`cumsum` with NaN as 0."""
+    return reductions.cumsum(_numbers(a, 0)[1], axis, dtype)
+
+
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`mean` of what is not NaN; NaN where nothing is. DtypeError for floats in a `dtype` without fractions."""
+    known, x = _numbers(a, 0)
+    _require_fractions(x, dtype)
+    return reductions.mean(x, axis, dtype, keepdims=keepdims, where=known)
+
+
+def _require_fractions(x: Any, dtype: Any) -> None:
+    if dtype is not None and x.dtype.kind in "fc" and np.dtype(dtype).kind not in "fc":
+        raise DtypeError(
+            f"{x.dtype.name} has fractions and {np.dtype(dtype).name} has none: give a float dtype{at(user_location())}"
+        )
+
+
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    """:func:`var` of what is not NaN; NaN where there are no more such elements than `ddof`."""
+    known, x = _numbers(a, 0)
+    found = reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
+    if known is None:
+        return found
+    return ops.where(ops.less(ddof, reductions.sum(known, axis, keepdims=keepdims)), found, np.nan)
+
+
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    """Square root of :func:`nanvar`."""
+    return ops.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+
+
+def _nan_extreme(reduce: Callable[..., Any], neutral: float, a: Any, axis: Any, keepdims: bool) -> Tensor:
+    known, x = _numbers(a, neutral)
+    found = reduce(x, axis, keepdims=keepdims)
+    return (
+        found if known is None else ops.where(reductions.any(known, axis, keepdims=keepdims), found, np.nan)
+    )
+
+
+def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`max` of what is not NaN; NaN where nothing is."""
+    return _nan_extreme(reductions.max, -np.inf, a, axis, keepdims)
+
+
+def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`min` of what is not NaN; NaN where nothing is."""
+    return _nan_extreme(reductions.min, np.inf, a, axis, keepdims)
+
+
+def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`argmax` of what is not NaN; ValueError where nothing is, now or when a compiled function runs."""
+    return reductions.argmax(_with_a_number(a, -np.inf, axis), axis, keepdims=keepdims)
+
+
+def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """:func:`argmin` of what is not NaN; ValueError where nothing is, now or when a compiled function runs."""
+    return reductions.argmin(_with_a_number(a, np.inf, axis), axis, keepdims=keepdims)
+
+
+def _with_a_number(a: Any, neutral: float, axis: int | None) -> Tensor:
+    """The elements with `neutral` in place of NaN, which not all may be along the axis."""
+    known, x = _numbers(a, neutral)
+    if known is None or reductions.any_is_zero(x.shape):
+        return x
+    require(reductions.any(known, axis), "all elements along the axis are NaN")
+    return x
+
+
+# ---- covariances ----------------------------------------------------------------------------------------
+
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> Tensor:
+    """Covariances of variables: the rows of `m` (its columns unless `rowvar`), and of `y`, in float64 or complex128."""
+    rows = _variables(m, rowvar)
+    if y is not None:
+        rows = ops.concat(rows, _variables(y, rowvar), axis=0)
+    count: Any = size_tensor(rows.shape[1])
+    less = (0 if bias else 1) if ddof is None else ddof
+    offset = ops.subtract(rows, reductions.mean(rows, 1, keepdims=True))
+    found = ops.matmul(
+        offset, ops.conj(ops.transpose(offset)) if rows.dtype.kind == "c" else ops.transpose(offset)
+    )
+    found = ops.divide(found, ops.cast(ops.maximum(count - less, 0), dtype=found.dtype))
+    return ops.reshape(found, shape=()) if found.shape == (1, 1) else found
+
+
+def _variables(m: Any, rowvar: bool) -> Any:
+    x = wide_floats(m)
+    x = array(x, np.result_type(x.dtype, np.float64))
+    if len(x.shape) > 2:
+        raise ShapeError(f"takes a vector or a matrix of observations, got {x.spec}{at(user_location())}")
+    if len(x.shape) < 2:
+        return ops.reshape(x, shape=(1, x.spec.size))
+    return x if rowvar else ops.transpose(x)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
+    """Correlations of variables: covariances over the product of the standard deviations, within [-1, 1]."""
+    found: Any = cov(x, y, rowvar)
+    if not found.shape:
+        return ops.divide(found, found)
+    size = found.shape[0]
+    flat = ops.reshape(found, shape=(size * size,))
+    deviation = ops.sqrt(get(flat, slice(None, None, size + 1)))
+    found = ops.divide(ops.divide(found, ops.reshape(deviation, shape=(size, 1))), deviation)
+    within = lambda x: ops.minimum(ops.maximum(x, -1.0), 1.0)
+    return (
+        within(found)
+        if found.dtype.kind == "f"
+        else ops.complex(*map(within, (ops.real(found), ops.imag(found))))
+    )
+
+
+# ---- counting -------------------------------------------------------------------------------------------
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Tensor:
+    """How often each number from 0 on occurs, or the sum of the weights of its places.
+
+    The result is as long as the largest number asks, or of the given `length`, which a traced function needs for
+    numbers that it computes.
+    """
+    if length is None:
+        length = max(int(values_of(x).astype(np.int64).max(initial=-1)) + 1, int(minlength))
+    weight = None if weights is None else array(weights, np.float64)
+    return segments.bincount(array(x, np.int64), weight, length, length, dtype=np.int64)
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
+    """The number of the bin each element lies in: how many of the ascending `bins` are not above it.
+
+    Of descending bins, how many are above it, or with `right` not below.
+    """
+    edges = array(bins)
+    if edges.shape == (0,):
+        return searchsorted(edges, x)
+    falling = ops.less(get(edges, -1), get(edges, 0))
+    rising = ops.where(falling, get(edges, slice(None, None, -1)), edges)
+    found = searchsorted(rising, x, "left" if right else "right")
+    return ops.where(falling, ops.subtract(size_tensor(edges.shape[0]), found), found)
+
+
+def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
+    """Where in a sorted vector each value belongs, before equal elements or behind them ("right")."""
+    wanted = array(v)
+    flat = ops.reshape(wanted, shape=(wanted.spec.size,))
+    return ops.reshape(sorting.searchsorted(array(a), flat, side, np.int64), shape=wanted.shape)
+
+
+def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
+    """Is each element one of some others?"""
+    x, others = matched((array(element), array(test_elements)), {})[0]
+    row = ops.reshape(others, shape=(others.spec.size,))
+    found = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
+    return ops.logical_not(found) if invert else found
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+) -> Any:
+    """The different elements in ascending order, which are known when this is called; gradients reach the first ones.
+
+    Also, as asked, the positions of the first ones, for each place the position among the results, and counts.
+    `axis` is None: all elements in a row.
+    """
+    if axis is not None:
+        raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")
+    x, known = array(ar), values_of(ar)
+    flat = ops.reshape(x, shape=(x.spec.size,))
+    first, inverse, counts = np.unique(known, return_index=True, return_inverse=True, return_counts=True)[1:]
+    asked = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
+    others = [array(v) for wanted, v in asked if wanted]
+    found = ops.gather(flat, first, axis=0)
+    return (found, *others) if others else found
+
+
+def histogram(
+    a: Any,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    density: bool = False,
+    weights: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """How many elements lie in each bin, and the edges of the bins; the last bin takes its upper edge too.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> counts, edges = tnp.histogram([1.0, 2.0, 2.0, 4.0], bins=3)
+    >>> print(counts)
+    tf.Tensor([1 2 1], shape=(3,), dtype=int64)
+    """
+    x = array(a)
+    flat = ops.reshape(x, shape=(x.spec.size,))
+    edges = histogram_bin_edges(flat, bins, range)
+    count = edges.shape[0] - 1
+    number = ops.subtract(searchsorted(edges, flat, "right"), 1)
+    last = get(edges, -1)
+    number = ops.where(ops.equal(flat, last), count - 1, number)
+    inside = ops.logical_and(ops.less_equal(0, number), ops.less(number, count))
+    number = ops.where(inside, number, count)
+    weight = None if weights is None else ops.reshape(array(weights), shape=flat.shape)
+    found: Any = segments.bincount(number, weight, count, count, dtype=np.int64)
+    if density:
+        widths = ops.subtract(get(edges, slice(1, None)), get(edges, slice(None, -1)))
+        found = wide_floats(found)
+        found = found / widths / ops.reduce_sum(found)
+    return found, edges
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Sequence[Any] | None = None) -> Tensor:
+    """The edges of so many bins of one width from the smallest element to the largest, or over `range`."""
+    if not isinstance(bins, (int, np.integer)):
+        return array(bins)
+    x = wide_floats(a)
+    if range is None and reductions.any_is_zero(x.shape):
+        range = (0.0, 1.0)
+    ends = (reductions.min(x), reductions.max(x)) if range is None else range
+    low, high = (ops.cast(wide_floats(end), dtype=x.dtype) for end in ends)
+    flat = ops.equal(low, high)
+    low, high = ops.where(flat, ops.subtract(low, 0.5), low), ops.where(flat, ops.add(high, 0.5), high)
+    return linspace(low, high, int(bins) + 1)

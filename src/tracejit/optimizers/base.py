@@ -1,0 +1,337 @@
+"""Optimizer: from gradients to new values of Variables, by a method that subclasses give as a pure function.
+
+Holds what every method shares: the learning rate, the count of steps, one set of state Variables per Variable,
+clipping, decay of weights, and what to do where there is no gradient. Everything it keeps is a Variable, so that
+steps work inside of compiled functions and are part of checkpoints.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.dim import same
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, interpreting, pausing
+from ..core.tracing.transaction import warn
+from ..frontend.state.indexed_slices import IndexedSlices
+from ..frontend.state.module import Module
+from ..frontend.state.variable import Variable
+from ..frontend.tape.gradient_tape import GradientTape, GradientWarning
+from .clipping import clip_by_global_norm, clip_by_norm
+
+State = Mapping[str, Any]
+
+
+class Optimizer(Module):
+    """Base of optimizers: a subclass defines :meth:`state` and :meth:`update`.
+
+    Parameters
+    ----------
+    learning_rate : float or callable
+        A number, which can be changed later, or a schedule: a function of the number of steps made.
+    name : str, optional
+    weight_decay : float, optional
+        Before each step Variables lose this part, times the learning rate.
+    clipnorm : float, optional
+        Scale each gradient down to this norm.
+    clipvalue : float, optional
+        Keep each entry of a gradient between minus this and this.
+    global_clipnorm : float, optional
+        Scale all gradients by one factor, down to this norm of them together.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> class SignDescent(tf.optimizers.Optimizer):
+    ...     def update(self, value, gradient, state, rate, step):
+    ...         return value - rate * tf.sign(gradient), {}
+    >>> v = tf.Variable(1.0)
+    >>> SignDescent(0.25).apply_gradients([(tf.constant(7.0), v)])
+    >>> v.numpy()
+    np.float32(0.75)
+    """
+
+    holds_weights = False
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        name: str | None = None,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+    ):
+        super().__init__(name)
+        chosen = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
+        given = [k for k, v in chosen.items() if v is not None]
+        if len(given) > 1:
+            raise ValueError(f"give one of {' and '.join(given)}, not several{at(user_location())}")
+        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.weight_decay = weight_decay
+        self.slots: list[dict[str, Variable]] = []
+        self._slot_of: dict[int, int] = {}
+        self._owners: list[weakref.ref[Variable]] = []
+        with interpreting(None):  # also inside of a trace, whose state it is not
+            self.iterations = Variable(np.int64(0), trainable=False, name="iterations")
+        self.learning_rate = learning_rate
+
+    # ---- the method -------------------------------------------------------------------------------------
+
+    def state(self) -> Mapping[str, float]:
+        """What the method keeps for each Variable, by name, and the number it starts filled with."""
+        return {}
+
+    def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
+        """One step for one Variable.
+
+        Parameters
+        ----------
+        value, gradient : Tensor
+            Of the Variable's shape and dtype.
+        state : dict of Tensors
+            As :meth:`state` named them.
+        rate, step : scalar Tensor of the Variable's dtype
+            The learning rate, and the number of this step, counted from 1.
+
+        Returns
+        -------
+        Tensor, dict
+            The new value, and what changed of the state.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no update")
+
+    def rows_of_step(self, gradient: IndexedSlices, rate: Any) -> IndexedSlices | None:
+        """What one step subtracts, where that is from the rows of the gradient and no others; None elsewhere.
+
+        A method that changes every row at every step, as those do that keep running means, is given the gradient
+        as a whole by :meth:`update`, so that it steps the same way whatever form the gradient has.
+        """
+        return None
+
+    # ---- the learning rate ------------------------------------------------------------------------------
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate of the next step: a Variable, or what the schedule says. Assign a number to change it."""
+        rate = self._learning_rate
+        return rate if isinstance(rate, Variable) else as_tensor(rate(self.iterations))
+
+    @learning_rate.setter
+    def learning_rate(self, rate: Any) -> None:
+        now = self.__dict__.get("_learning_rate")
+        if callable(rate) and not isinstance(rate, (Variable, Tensor)):
+            self._learning_rate: Any = rate
+        elif isinstance(now, Variable):
+            now.assign(ops.cast(rate, dtype=np.dtype("float64")))
+        else:
+            with interpreting(None):
+                self._learning_rate = Variable(
+                    rate, trainable=False, dtype=np.dtype("float64"), name="learning_rate"
+                )
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an optimizer like this one; :meth:`from_config` takes them.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> tf.optimizers.SGD(0.5, momentum=0.25).get_config()["momentum"]
+        0.25
+        """
+        names = [n for c in type(self).__mro__[:-1] for n in inspect.signature(c).parameters]
+        found = {n: getattr(self, n) for n in dict.fromkeys(names) if hasattr(self, n)}
+        rate = self._learning_rate
+        return {**found, "learning_rate": float(rate.array) if isinstance(rate, Variable) else rate}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """A new optimizer by these arguments."""
+        return cls(**config)
+
+    # ---- stepping ---------------------------------------------------------------------------------------
+
+    def minimize(
+        self,
+        loss: Any,
+        var_list: Any,
+        grad_loss: Any = None,
+        name: str | None = None,
+        tape: GradientTape | None = None,
+    ) -> None:
+        """Differentiate a loss and make one step.
+
+        Parameters
+        ----------
+        loss : callable or Tensor
+            A function without arguments that returns the loss, or with `tape` the loss that was recorded.
+        var_list : sequence of Variables, or a function that returns it
+        grad_loss : tensor-like, optional
+            Weights of the elements of the loss.
+        tape : GradientTape, optional
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> v = tf.Variable(3.0)
+        >>> tf.optimizers.SGD(0.5).minimize(lambda: v**2, [v])
+        >>> v.numpy()
+        np.float32(0.0)
+        """
+        if callable(loss) and not isinstance(loss, (Tensor, Variable)):
+            tape = GradientTape() if tape is None else tape
+            with tape:
+                value = loss()
+        elif tape is None:
+            raise ValueError(
+                f"minimize takes a function that returns the loss, or the loss and its tape{at(user_location())}"
+            )
+        else:
+            value = loss
+        variables = list(var_list() if callable(var_list) else var_list)
+        gradients = tape.gradient(value, variables, output_gradients=grad_loss)
+        self.apply_gradients(zip(gradients, variables, strict=True))
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None
+    ) -> None:
+        """Make one step.
+
+        Parameters
+        ----------
+        grads_and_vars : iterable of (gradient, Variable)
+            Variables whose gradient is None are left as they are, with a warning.
+
+        Raises
+        ------
+        ValueError
+            When there is no gradient at all, a Variable comes twice, or shapes differ.
+        TypeError
+            For what is no Variable of floats.
+        """
+        pairs = [(g, v) for g, v in grads_and_vars]
+        variables = [_checked_variable(v) for _, v in pairs]
+        _check_distinct(variables)
+        self.build(variables)
+        present = [(_checked_gradient(g, v), v) for g, v in pairs if g is not None]
+        _report_missing([v for g, v in pairs if g is None], bool(present))
+        with pausing():
+            gradients = self._clipped([g for g, _ in present])
+            rate, step = as_tensor(self.learning_rate), ops.add(self.iterations.current(), 1)
+            for gradient, (_, variable) in zip(gradients, present, strict=True):
+                self._step(variable, gradient, rate, step)
+            self.iterations.assign(step)
+
+    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
+        """Make one step with gradients in the order of Variables, by default of those it was built for."""
+        if trainable_variables is None:
+            trainable_variables = self._built_for()
+        self.apply_gradients(zip(grads, trainable_variables, strict=True))
+
+    def _step(self, variable: Variable, gradient: Any, rate: Tensor, step: Tensor) -> None:
+        dtype = variable.dtype
+        rate, step = ops.cast(rate, dtype=dtype), ops.cast(step, dtype=dtype)
+        if isinstance(gradient, IndexedSlices) and self.weight_decay is None:
+            rows = self.rows_of_step(gradient, rate)
+            if rows is not None:
+                variable.assign_sub(rows)
+                return
+        slots = self.slots[self._slot_of[variable.handle.serial]]
+        value: Any = variable.current()
+        if self.weight_decay is not None:
+            value = value - value * self.weight_decay * rate
+        state = {k: s.current() for k, s in slots.items()}
+        value, changed = self.update(value, gradient, state, rate, step)
+        variable.assign(value)
+        for key, new in changed.items():
+            slots[key].assign(new)
+
+    def _clipped(self, gradients: Sequence[Any]) -> Sequence[Any]:
+        if self.clipnorm is not None:
+            return [clip_by_norm(g, self.clipnorm) for g in gradients]
+        if self.global_clipnorm is not None:
+            return clip_by_global_norm(gradients, self.global_clipnorm)[0]
+        if self.clipvalue is not None:
+            return [ops.minimum(ops.maximum(g, -self.clipvalue), self.clipvalue) for g in gradients]
+        return gradients
+
+    # ---- state ------------------------------------------------------------------------------------------
+
+    def build(self, var_list: Iterable[Variable]) -> None:
+        """Make the state of these Variables, where there is none yet: each the first time it is seen."""
+        for variable in var_list:
+            if variable.handle.serial not in self._slot_of:
+                self._slot_of[variable.handle.serial] = len(self.slots)
+                self.slots = [*self.slots, self._new_slots(variable)]
+                self._owners.append(weakref.ref(variable))
+
+    def _built_for(self) -> list[Variable]:
+        found = [ref() for ref in self._owners]
+        if not found or any(v is None for v in found):
+            raise ValueError(
+                f"say which Variables the gradients are of, or build(variables) first{at(user_location())}"
+            )
+        return found  # type: ignore[return-value]
+
+    def _new_slots(self, variable: Variable) -> dict[str, Variable]:
+        owner = variable.name.removesuffix(":0")
+        return {
+            key: Variable(
+                np.full(variable.spec.shape, start, variable.dtype), trainable=False, name=f"{owner}/{key}"
+            )
+            for key, start in self.state().items()
+        }
+
+    def _attributes(self) -> list[tuple[str, Any]]:
+        return [(k, getattr(self, k)) for k in ("iterations", "_learning_rate", "slots")]
+
+
+def _checked_variable(variable: Any) -> Variable:
+    if not isinstance(variable, Variable):
+        raise TypeError(
+            f"optimizers change Variables, not {type(variable).__name__}: pass pairs (gradient, Variable)"
+            f"{at(user_location())}"
+        )
+    if variable.dtype.kind != "f":
+        raise DtypeError(
+            f"optimizers change Variables of floats, {variable.name!r} is {variable.spec}{at(user_location())}"
+        )
+    return variable
+
+
+def _check_distinct(variables: Sequence[Variable]) -> None:
+    seen: set[int] = set()
+    for v in variables:
+        if id(v) in seen:
+            raise ValueError(
+                f"{v.name!r} comes twice in one step: add its gradients first{at(user_location())}"
+            )
+        seen.add(id(v))
+
+
+def _checked_gradient(gradient: Any, variable: Variable) -> Tensor:
+    g = gradient if isinstance(gradient, IndexedSlices) else as_tensor(gradient)
+    shape = variable.spec.shape
+    if len(g.shape) != len(shape) or not all(map(same, g.shape, shape)):
+        raise ShapeError(
+            f"the gradient of {variable.name!r} is {g.spec}, the Variable {variable.spec}{at(user_location())}"
+        )
+    return g if g.dtype == variable.dtype else ops.cast(g, dtype=variable.dtype)
+
+
+def _report_missing(variables: Sequence[Variable], others: bool) -> None:
+    names = ", ".join(repr(v.name) for v in variables)
+    if not others:
+        raise ValueError(f"no gradient for any Variable{f': {names}' if names else ''}{at(user_location())}")
+    if variables:
+        warn(
+            f"no gradient for {names}: left as it is. Was it used for the loss, inside of the tape?",
+            GradientWarning,
+        )

@@ -1,0 +1,35 @@
+"""Which optimizer a name means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.errors import at, user_location
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam, AdamW
+from .adam_like import Adamax, Lion, Nadam
+from .base import Optimizer
+from .rmsprop import RMSprop
+from .sgd import SGD
+
+_CLASSES = (SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad, Adamax, Nadam, Lion)
+
+
+def get(identifier: Any) -> Optimizer:
+    """The optimizer meant by a name (``"adam"``, ``"SGD"``), or the one given.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.optimizers.get("rmsprop").name
+    'rm_sprop'
+    """
+    if isinstance(identifier, Optimizer):
+        return identifier
+    names = {c.__name__.lower(): c for c in _CLASSES}
+    if not isinstance(identifier, str) or identifier.lower() not in names:
+        raise ValueError(
+            f"no optimizer is called {identifier!r}; there are {', '.join(sorted(names))}{at(user_location())}"
+        )
+    return names[identifier.lower()]()

@@ -1,0 +1,21 @@
+"""Tensors of text: ``tracejit.strings``. Names only."""
+
+from .operations import (
+    as_string,
+    bytes_split,
+    format,
+    join,
+    length,
+    lower,
+    reduce_join,
+    regex_full_match,
+    regex_replace,
+    split,
+    strip,
+    substr,
+    to_number,
+    unicode_decode,
+    unicode_encode,
+    unicode_split,
+    upper,
+)
