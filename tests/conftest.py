@@ -61,12 +61,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def no_body_is_traced_twice() -> Iterator[None]:
     """Fail a test in which a body was traced again while what the first time did still stood."""
-    from tracejit.core.tracing import transaction
+    from tracejit.core import seams
 
     found: list[str] = []
-    transaction.TRACED_AGAIN.append(found.append)
+    seams.traced_again.on(found.append)
     yield
-    transaction.TRACED_AGAIN.remove(found.append)
+    seams.traced_again.listeners.remove(found.append)
     assert not found, found[0]
 
 

@@ -9,6 +9,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from .core import seams as _seams
 from .core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
 from .core.ir import text as _text  # graphs print themselves
 from .core.op import Op, defop
@@ -112,7 +113,6 @@ from .ops.elementwise.transcendental import (
     tanh,
 )
 from .ops.linalg import dot, matmul
-from .ops.tensor.numpy_protocol import FACE as _NUMPY_FACE
 
 __version__ = "0.1.0"
 
@@ -230,7 +230,7 @@ _NAMES = {
 }
 
 
-_NUMPY_FACE.append(lambda name: getattr(_import_module(f"{__name__}.numpy"), name, None))
+_seams.numpy_function.provide(lambda name: getattr(_import_module(f"{__name__}.numpy"), name, None))
 
 
 def __getattr__(name: str) -> _Any:

@@ -133,7 +133,7 @@ def test_interrupts_pass():
 
 def test_a_body_traced_twice_is_reported(trace, monkeypatch):
     found = []
-    monkeypatch.setattr("tracejit.core.tracing.transaction.TRACED_AGAIN", [found.append])
+    monkeypatch.setattr("tracejit.core.seams.traced_again.listeners", [found.append])
     body = object()
     with Attempt() as attempt:
         tracing_body(body, "body")

@@ -3,7 +3,7 @@
 import pytest
 
 from fuzz.effects import check
-from tracejit.core.tracing import transaction
+from tracejit.core import seams
 from tracejit.core.tracing.transaction import Attempt, TraceSnapshot
 
 
@@ -28,7 +28,7 @@ def test_a_retry_without_rollback_is_found(monkeypatch, owner, method, planted):
     for seed in range(100):
         with monkeypatch.context() as patch:
             patch.setattr(owner, method, planted)
-            patch.setattr(transaction, "TRACED_AGAIN", [])  # the hook of all tests would see it at once
+            patch.setattr(seams.traced_again, "listeners", [])  # the hook of all tests would see it at once
             found = check(seed, shrink=False)
         if found.kind == "wrong" and check(seed, shrink=False).kind != "wrong":
             print(f"seed {seed}: {found.reason}\n{found.program}")

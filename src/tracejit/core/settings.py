@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from .seams import settings_changed
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -89,8 +91,6 @@ def _from_environment() -> Settings:
 
 
 _process = _from_environment()
-#: Called after every change: what remembers a setting for speed.
-CHANGED: list[Callable[[], None]] = []
 _block: ContextVar[Settings | None] = ContextVar("tracejit_settings", default=None)
 
 
@@ -103,12 +103,7 @@ def configure(**changes: Any) -> None:
     """Change settings for the whole process; unknown names and values raise."""
     global _process
     _process = replace(_process, **{k: _checked(k, v) for k, v in changes.items()})
-    _tell()
-
-
-def _tell() -> None:
-    for listener in CHANGED:
-        listener()
+    settings_changed()
 
 
 @contextlib.contextmanager
@@ -122,9 +117,9 @@ def settings(**changes: Any) -> Iterator[Settings]:
     False
     """
     token = _block.set(replace(current(), **{k: _checked(k, v) for k, v in changes.items()}))
-    _tell()
+    settings_changed()
     try:
         yield current()
     finally:
         _block.reset(token)
-        _tell()
+        settings_changed()

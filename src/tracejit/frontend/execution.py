@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core import seams
 from ..core.ir.graph import Graph
-from ..ops.control.calls import runner, splitter
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
@@ -36,5 +36,5 @@ def split(graph: Graph) -> Any:
     return importlib.import_module("tracejit.compiler.graph.partition").partition(graph)
 
 
-runner[0] = executable
-splitter[0] = split
+seams.executable.provide(executable)
+seams.split.provide(split)

@@ -15,6 +15,7 @@ import numpy as np
 from ..dim import Dim, Size
 from ..errors import Location, TracejitError
 from ..op import Op, ops
+from ..seams import graph_text
 from ..spec import TensorSpec
 
 
@@ -149,15 +150,7 @@ class Graph:
         return outputs
 
     def __str__(self) -> str:
-        return str(_printer(self))
-
-
-def _printer(graph: Graph) -> str:
-    return PRINTERS[0](graph)
-
-
-#: core.text puts its printer here; a graph prints itself without importing upwards.
-PRINTERS: list[Any] = [object.__repr__]
+        return graph_text(self)
 
 
 def regions(attrs: Mapping[str, Any]) -> Iterator[Graph]:

@@ -14,8 +14,9 @@ import numpy as np
 from ..dim import Dim
 from ..dim import parse as parse_size
 from ..op import OPS
+from ..seams import graph_text
 from ..spec import TensorSpec
-from .graph import PRINTERS, Constant, Graph, Value, walk
+from .graph import Constant, Graph, Value, walk
 
 #: How a value is printed that nothing defines: graphs under repair are printed too.
 UNDEFINED = "%?"
@@ -225,4 +226,4 @@ def equal(a: Graph, b: Graph) -> bool:
     return to_text(a) == to_text(b)
 
 
-PRINTERS[0] = to_text
+graph_text.provide(to_text)

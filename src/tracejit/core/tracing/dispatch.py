@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import settings
+from .. import seams, settings
 from ..arrays import default_dtype, is_weak, python_kind, to_array
 from ..depth import too_deep
 from ..dim import UnknownSize
@@ -94,7 +94,7 @@ def _quiet_context() -> contextvars.Context:
 
 
 state = State()
-settings.CHANGED.append(lambda: state.mode.update())
+seams.settings_changed.on(lambda: state.mode.update())
 
 
 #: The attributes of an op that has none; nobody writes to it.
@@ -329,10 +329,6 @@ def is_tracing() -> bool:
 # ---- from Python values to tensors ----------------------------------------------------------------------
 
 
-#: Joins tensors, numbers and lists of numbers along a new first axis; the ops put it here.
-JOIN: list[Callable[[Sequence[Any]], Tensor]] = []
-
-
 def as_tensor(x: Any, dtype: Any = None) -> Tensor:
     """`x` as a Tensor: tensors as they are, Variables read, arrays and numbers copied, lists of tensors joined."""
     if x.__class__ is Tensor:
@@ -342,7 +338,7 @@ def as_tensor(x: Any, dtype: Any = None) -> Tensor:
         return read()
     try:
         if x.__class__ in (list, tuple) and holds_tensors(x):
-            return JOIN[0]([as_tensor(e) if holds_tensors(e) else e for e in x])
+            return seams.stacked([as_tensor(e) if holds_tensors(e) else e for e in x])
         array = to_array(x, dtype)
     except RecursionError as error:
         raise too_deep(error) from None
@@ -479,4 +475,4 @@ def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     return apply(self, inputs, attrs)
 
 
-Op.__call__ = _call
+seams.give_methods(Op, {"__call__": _call})

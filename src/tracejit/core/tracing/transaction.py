@@ -19,6 +19,7 @@ from typing import Any, Self
 from ..dim import GuardMark
 from ..errors import is_internal
 from ..ir.graph import Graph, Node, has_effect
+from ..seams import traced_again
 from .dispatch import state
 from .trace import Trace
 
@@ -212,10 +213,6 @@ def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
         attempt.undo[key] = save()
 
 
-#: Called with what was traced for the second time while the first still stands: a defect of ours, which tests ask for.
-TRACED_AGAIN: list[Callable[[str], None]] = []
-
-
 def tracing_body(body: object, name: str) -> None:
     """`body` is about to be traced into a region of the trace in charge, as the part of that name."""
     now = state.interpreter
@@ -223,8 +220,7 @@ def tracing_body(body: object, name: str) -> None:
         return
     key = (id(body), name)
     if key in now.bodies:
-        for report in TRACED_AGAIN:
-            report(f"{name} of {body!r} was traced twice, and the first time was not taken back")
+        traced_again(f"{name} of {body!r} was traced twice, and the first time was not taken back")
     now.bodies[key] = body
 
 

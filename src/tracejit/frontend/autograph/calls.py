@@ -18,6 +18,7 @@ from typing import Any
 
 from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.op import Op
+from ...core.seams import converted_calls
 from .builtins import REPLACED
 from .outside import telling
 from .source.expressions import asks, is_literal
@@ -28,9 +29,6 @@ from .source.syntax import Definition, MissingSource, definition
 from .source.transform import rewritten
 
 _FACTORY = "_ag_factory"
-
-#: The module of that name, which imports this one and says so when it is loaded.
-operators: list[ModuleType] = []
 
 
 class Conversion:
@@ -107,7 +105,7 @@ def _of_function(f: FunctionType, eager: bool) -> Any:
 
 def _function(f: FunctionType, code: CodeType) -> FunctionType:
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-    cells["_ag"] = CellType(operators[0])
+    cells["_ag"] = CellType(converted_calls())
     made = FunctionType(
         code, f.__globals__, f.__name__, f.__defaults__, tuple([cells[n] for n in code.co_freevars])
     )

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...core.errors import LeakedTensor, TracejitError, Untraceable
 from ...core.op import ops
+from ...core.seams import converted_calls
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
@@ -351,4 +352,4 @@ def defined(x: Any) -> Any:
     return x
 
 
-calls.operators.append(sys.modules[__name__])
+converted_calls.provide(lambda: sys.modules[__name__])

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from ...core.seams import give_methods
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.indexing import get
@@ -69,4 +70,4 @@ _METHODS: tuple[tuple[type, str, Any], ...] = (
     (Tensor, "assign_sub", _assigning("assign_sub", operator.sub)),
 )
 for _owner, _name, _method in _METHODS:
-    setattr(_owner, _name, _method)
+    give_methods(_owner, {_name: _method})

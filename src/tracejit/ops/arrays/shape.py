@@ -13,8 +13,9 @@ from ...core.autodiff.scattered import dense
 from ...core.dim import Dim, Size, broadcast_size, product, same
 from ...core.errors import ShapeError, at, require, user_location
 from ...core.op import Joint, defop, ops, sample
+from ...core.seams import stacked
 from ...core.spec import TensorSpec, shape_text
-from ...core.tracing.dispatch import JOIN, as_tensor
+from ...core.tracing.dispatch import as_tensor
 from ..batch import batch_concat, batch_fill, batch_transpose
 from ..elementwise.arithmetic import matched
 from ..lowering import Nests, Reindex
@@ -278,7 +279,7 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     return concat(*(expand_dims(t, axis) for t in tensors), axis=axis)
 
 
-JOIN.append(stack)
+stacked.provide(stack)
 
 
 # ---- making ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ...core.autodiff.scattered import add_cotangents
 from ...core.errors import at
 from ...core.ir.graph import Graph
 from ...core.op import Joint, defop
+from ...core.seams import executable, split
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, state
@@ -23,29 +24,19 @@ from .batch_regions import batch_call, batch_custom
 from .own_value import opened
 from .regions import REGION, filled, given, inputs_of_op, recorded_for_reverse, run_graph
 
-Runner = Callable[[Graph], Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]]
-
-#: How `call` runs its graph; the frontend puts the compiler here.
-runner: list[Runner] = [lambda graph: lambda arrays: run_graph(graph, arrays)]
-
 
 def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
     graph = CallForm(arrays, attrs).graph
     if state.interpreter is not None:
         return run_graph(graph, arrays)
-    return tuple(runner[0](graph)(arrays))
-
-
-#: Splits a graph into a forward that keeps values and a backward that reads them, or returns None; the
-#: frontend puts the compiler's partition here.
-splitter: list[Callable[[Graph], Any]] = [lambda graph: None]
+    return tuple(executable(graph)(arrays))
 
 
 def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a call for reverse mode: its graph also returns what its backward reads."""
     call = CallForm(inputs, attrs)
     splits = state.interpreter is None and call.backward is None and recorded_for_reverse()
-    parts = splitter[0](call.graph) if splits else None
+    parts = split(call.graph) if splits else None
     if parts is None:
         return attrs
     parts.forward.derived["whole"] = call.graph

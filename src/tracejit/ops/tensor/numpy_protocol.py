@@ -1,7 +1,7 @@
 """NumPy's protocols and its array methods: ``np.sin(tensor)``, ``np.mean(tensor)``, ``tensor.argmax(axis=1)``.
 
 A NumPy function of single elements becomes the op of that name, or the function of that name in the face
-`tracejit.numpy`, which the package names in `FACE`: this module does not know it. Other NumPy functions become the
+`tracejit.numpy`, which `core.seams` finds: this module does not know it. Other NumPy functions become the
 face's too where values would not do: while tracing, and where a derivative that is being taken of a whole function
 flows through a tensor. Elsewhere they work on values and return arrays. Tapes never follow them.
 """
@@ -17,13 +17,11 @@ import numpy as np
 
 from ...core.errors import DtypeError, GradientError, SymbolicValue, at, own_location
 from ...core.op import OPS, Op
+from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, recording_only, state, tell
 from ...core.tracing.guards import carried, unguarded
 from .. import linalg
-
-#: How to find a function by the name NumPy has for it, None when there is none: the package puts it here.
-FACE: list[Callable[[str], Callable[..., Any] | None]] = []
 
 #: NumPy ufunc name to op name, where they differ.
 _OTHER_NAMES = {
@@ -66,7 +64,7 @@ _METHODS = (
 def from_face(name: str) -> Any:
     """What the face has under that name, which may have dots."""
     first, *rest = name.split(".")
-    found: Any = next((x for face in FACE if (x := face(first)) is not None), None)
+    found = numpy_function(first)
     for part in rest:
         found = getattr(found, part, None)
     return found

@@ -14,6 +14,7 @@ from ...core.arrays import to_array
 from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import OPS, Op, ops
+from ...core.seams import give_methods
 from ...core.tensor import Tensor, no_value
 from ...core.tracing.dispatch import NO_ATTRS, apply, as_tensor, state, tell
 from ...core.tracing.transaction import warn
@@ -352,5 +353,4 @@ PROTOCOLS: dict[str, Any] = {
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
 }
 
-for _name, _function in (*OPERATORS.items(), *PROTOCOLS.items()):
-    setattr(Tensor, _name, _function)
+give_methods(Tensor, {**OPERATORS, **PROTOCOLS})

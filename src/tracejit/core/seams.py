@@ -1,0 +1,94 @@
+"""Seams: what lower layers ask for and higher layers provide; the only edges of the package that no import shows.
+
+Each is filled once, while the package is imported; an empty one says its own name. Whoever reads a call of a seam finds
+here who answers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Seam(Generic[P, R]):
+    """A function that a layer further up provides.
+
+    Parameters
+    ----------
+    name : str
+        What it is asked for.
+    default : callable, optional
+        What answers while nobody provides it; without one a call raises.
+    """
+
+    __slots__ = ("name", "provided")
+
+    def __init__(self, name: str, default: Callable[P, R] | None = None):
+        self.name = name
+        self.provided: Callable[P, R] = default if default is not None else self._missing
+
+    def _missing(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        raise RuntimeError(f"nothing provides {self.name}: import tracejit as a whole")
+
+    def provide(self, f: Callable[P, R]) -> None:
+        """Let `f` answer from now on."""
+        self.provided = f
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.provided(*args, **kwargs)
+
+
+class Event(Generic[P]):
+    """Something that several may want to hear of."""
+
+    __slots__ = ("name", "listeners")
+
+    def __init__(self, name: str):
+        self.name = name
+        self.listeners: list[Callable[P, None]] = []
+
+    def on(self, listener: Callable[P, None]) -> None:
+        """Call `listener` each time from now on."""
+        self.listeners.append(listener)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        for listener in self.listeners:
+            listener(*args, **kwargs)
+
+
+#: ``graph -> str``: how graphs print themselves; provided by `core.ir.text`.
+graph_text: Seam[[Any], str] = Seam("graph_text", object.__repr__)
+
+#: ``sequence of tensors and numbers -> Tensor``, joined along a new first axis; provided by `ops.arrays.shape`.
+stacked: Seam[[Any], Any] = Seam("stacked")
+
+#: ``graph -> (arrays -> arrays)``: what runs a called graph; provided by `frontend.execution`, which compiles it.
+executable: Seam[[Any], Callable[..., Any]] = Seam("executable")
+
+#: ``graph -> forward and backward, or None``: a called graph split for reverse mode; provided by `frontend.execution`.
+split: Seam[[Any], Any] = Seam("split", lambda graph: None)
+
+#: ``name -> function or None``: what NumPy calls so, for tensors; provided by ``tracejit.numpy``.
+numpy_function: Seam[[str], Any] = Seam("numpy_function", lambda name: None)
+
+#: ``() -> module`` that converted functions call; provided by `frontend.autograph.operators`.
+converted_calls: Seam[[], Any] = Seam("converted_calls")
+
+#: After every change of settings: for what remembers one for speed.
+settings_changed: Event[[]] = Event("settings_changed")
+
+#: ``message``: something was traced for the second time while the first still stands, a defect of ours.
+traced_again: Event[[str]] = Event("traced_again")
+
+
+def give_methods(kind: type, methods: Mapping[str, Any]) -> None:
+    """Give a class of a lower layer methods that only a higher one can write.
+
+    `Op` gets its ``__call__`` by `core.tracing.dispatch`, `Tensor` its operators and protocols by
+    `ops.tensor.operators`, and both Tensor and Variable the assignment of parts by `frontend.state.variable_parts`.
+    """
+    for name, method in methods.items():
+        setattr(kind, name, method)
