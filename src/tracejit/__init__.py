@@ -20,7 +20,7 @@ from .frontend import config
 from .frontend.config import set_default_dtype
 from .frontend.control.branching import associative_scan, case, map_fn, switch_case
 from .frontend.control.cond import cond
-from .frontend.control.loops import fori_loop
+from .frontend.control.loop_functions import fori_loop
 from .frontend.control.reductions import (
     reduce_all,
     reduce_any,
@@ -213,7 +213,7 @@ _NAMES = {
         ),
         "frontend.machine",
     ),
-    **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "optimizers.clipping"),
+    **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "linalg.clipping"),
     **dict.fromkeys(
         tuple(
             f"{kind}_initializer" for kind in ("constant", "ones", "random_normal", "random_uniform", "zeros")

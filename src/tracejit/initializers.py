@@ -1,6 +1,6 @@
 """Initializers: how the first value of a weight is drawn from its shape.
 
-An initializer is a callable ``(shape, dtype=None) -> Tensor``. Random ones draw from `library.random`: without a
+An initializer is a callable ``(shape, dtype=None) -> Tensor``. Random ones draw from `tracejit.random`: without a
 seed from the default generator, with one always the same values. Knows no layer.
 
 Sources: Glorot, Bengio 2010; He et al. 2015; LeCun et al. 1998; Saxe, McClelland, Ganguli 2014.

@@ -11,7 +11,7 @@ import pytest
 import tracejit.frontend
 from tracejit.core.op import OPS
 
-MODULES = [m.name for m in pkgutil.iter_modules(tracejit.frontend.__path__, "tracejit.frontend.")]
+MODULES = [m.name for m in pkgutil.walk_packages(tracejit.frontend.__path__, "tracejit.frontend.")]
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The examples in docstrings of the library run and print what they say."""
+"""The examples in docstrings of public modules run and print what they say."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import pkgutil
 
 import pytest
 
-import tracejit.library
+import tracejit
+from test_architecture import BATTERIES, PUBLIC
 
-MODULES = [m.name for m in pkgutil.walk_packages(tracejit.library.__path__, "tracejit.library.")]
+MODULES = [
+    m.name
+    for m in pkgutil.walk_packages(tracejit.__path__, "tracejit.")
+    if m.name.split(".")[1] in PUBLIC | BATTERIES
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

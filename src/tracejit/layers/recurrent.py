@@ -11,7 +11,7 @@ from typing import Any
 from .. import initializers
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..frontend.control.loops import scan
+from ..frontend.control.loop_functions import scan
 from ..frontend.creation import zeros
 from ..frontend.state.variable import Variable
 from ..nn import activations

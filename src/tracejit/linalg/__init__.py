@@ -3,7 +3,7 @@
 from ..frontend.creation import eye
 from ..nn.common import l2_normalize
 from ..ops.linalg import matmul
-from ..optimizers.clipping import global_norm
+from .clipping import global_norm
 from .diagonals import band_part, cross, diag, diag_part, set_diag, tensor_diag, tensor_diag_part, trace
 from .matrices import cholesky, cholesky_solve, det, inv, logdet, lstsq, slogdet, solve, triangular_solve
 from .tensor_products import adjoint, einsum, matrix_transpose, matvec, norm, normalize, tensordot

@@ -12,7 +12,6 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..math import elementary
 from ..ops.elementwise import division
-from ..ops.elementwise.arithmetic import matched
 from .conversion import array, arrays, floats
 from .elementwise import two_floats
 from .reductions import wide_floats

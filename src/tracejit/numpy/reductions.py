@@ -15,7 +15,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
 from ..math import elementary, sorting
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
-from .conversion import array, arrays, floats, summable
+from .conversion import array, floats, summable
 from .elementwise import truth
 
 

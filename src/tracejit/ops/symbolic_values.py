@@ -19,8 +19,8 @@ from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, interpreting, state
-from ..core.tracing.loop_form import INDEX, LoopForm
-from ..core.tracing.trace import Trace, trace
+from ..core.tracing.loop_form import LoopForm
+from ..core.tracing.trace import Trace
 
 _INDEX = TensorSpec((), np.dtype(np.int64))
 

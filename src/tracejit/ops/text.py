@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.op import ops
 from .arrays import gather, index, shape
 from .elementwise import compare
 
 for _moves in (
-    ops.slice,
-    ops.reshape,
-    ops.transpose,
-    ops.broadcast_to,
-    ops.concat,
-    ops.gather,
-    ops.identity,
-    ops.stop_gradient,
-    ops.where,
+    index.slice_,
+    shape.reshape,
+    shape.transpose,
+    shape.broadcast_to,
+    shape.concat,
+    gather.gather,
+    shape.identity,
+    shape.stop_gradient,
+    compare.where,
 ):
     _moves.accepted_dtypes.add(np.dtype(object).num)

@@ -24,7 +24,7 @@ from ..frontend.state.indexed_slices import IndexedSlices
 from ..frontend.state.module import Module
 from ..frontend.state.variable import Variable
 from ..frontend.tape.gradient_tape import GradientTape, GradientWarning
-from .clipping import clip_by_global_norm, clip_by_norm
+from ..linalg.clipping import clip_by_global_norm, clip_by_norm
 
 State = Mapping[str, Any]
 

@@ -17,7 +17,7 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, interpreting
-from ..frontend.control.loops import while_loop
+from ..frontend.control.loop_functions import while_loop
 from ..frontend.creation import default_float
 from ..frontend.state.variable import Variable, tracer
 from ..frontend.state.variable_init import begin_anew

@@ -9,31 +9,26 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..core.dim import parse as parse_size
 from ..core.errors import TracejitError, at, user_location
 from ..core.ir.attributes import NotAdmitted
-from ..core.ir.graph import Graph
-from ..core.ir.text import constants, parse, to_text
+from ..core.ir.text import constants, to_text
 from ..core.spec import TensorSpec
-from ..core.tensor import Tensor
 from ..core.tracing.admission import admitted
-from ..core.tracing.trace import Held, Traced
 from ..frontend.function.any_rank import AnyRank
 from ..frontend.function.function import Function
 from ..frontend.function.methods import BoundFunction
-from ..frontend.function.signature import Arguments, Call, admits
 from ..frontend.function.specialization import Specialization
 from ..frontend.state.module import Module, children
 from ..frontend.state.variable import Variable
-from ..frontend.structure import flatten, kind_of, unflatten
+from ..frontend.structure import flatten, kind_of
 from ..train.checkpoint import store
-from .nests import decoded, encoded
+from .nests import encoded
 
 FILE = "saved_model.tracejit"
 FORMAT = "2"

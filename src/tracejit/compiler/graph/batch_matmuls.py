@@ -20,7 +20,6 @@ from ...core.dim import Size, UnknownSize
 from ...core.errors import Location
 from ...core.ir.graph import Graph, Node, Value
 from ...core.op import Op, ops
-from ...core.spec import TensorSpec
 from ...core.tracing.loop_form import LoopForm, Results
 from ...core.tracing.prune import prune
 from ..report import REWRITES, fired, wants

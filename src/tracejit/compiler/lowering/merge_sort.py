@@ -6,7 +6,7 @@ order, and NaN comes last.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,11 @@ from ..loopir.operands import Const
 from ..loopir.statement import Statement
 from .views import View
 
-if TYPE_CHECKING:
-    from .builder import Builder
-
 _INT64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 
 
-def merge_sorted(b: Builder, keys: View, order: View) -> View:
+def merge_sorted(b: Any, keys: View, order: View) -> View:
     """`order` with each row rearranged so that the row of `keys` ascends; both are written to."""
     count, n = keys.shape
     spare = [b.empty(TensorSpec(v.shape, v.dtype), v.memory.kind) for v in (keys, order)]
@@ -42,9 +39,7 @@ def merge_sorted(b: Builder, keys: View, order: View) -> View:
     return order
 
 
-def _merge_step(
-    b: Builder, source: Any, target: Any, heads: Any, n: Any, symbols: tuple[str, str, str]
-) -> None:
+def _merge_step(b: Any, source: Any, target: Any, heads: Any, n: Any, symbols: tuple[str, str, str]) -> None:
     """Element `column` of a merged run: the smaller head of two runs, the left one of equals."""
     run, row, column = symbols
     c = b.compute
@@ -69,7 +64,7 @@ def _merge_step(
     b.store(heads[1], (), c("select", taken, c("add", right, one), right))
 
 
-def _before(b: Builder, x: Val, y: Val) -> Val:
+def _before(b: Any, x: Val, y: Val) -> Val:
     """Is x smaller than y, or a number where y is not?"""
     c = b.compute
     less = c("lt", x, y)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..protocols import Guard
-from ..tensor import Tensor
 from .dispatch import state
 
 

@@ -13,7 +13,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Collection
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from ...core.errors import PACKAGE, Untraceable, is_internal
@@ -165,7 +165,9 @@ class _Converting:
 
 def _takes_functions(code: CodeType) -> bool:
     file = code.co_filename[len(PACKAGE) :]
-    return file.startswith(("frontend", "library")) and not file.endswith(("function.py", "creation.py"))
+    return not file.startswith(("core", "ops", "compiler", "runtime")) and not file.endswith(
+        ("function.py", "creation.py")
+    )
 
 
 _FUNCTIONS = frozenset((FunctionType, MethodType, functools.partial))

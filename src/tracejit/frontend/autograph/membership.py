@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...core.tracing.dispatch import as_tensor
+from ...ops.arrays.reduce import reduce_max
 from ...ops.elementwise.compare import equal, logical_or
-from ..control.reductions import reduce_any
 from .flow.branches import truth
 from .values.kinds import traced
 from .values.stacked import Stacked
@@ -17,7 +17,8 @@ from .values.stacked import Stacked
 def contains(x: Any, items: Any) -> Any:
     """``x in items``; a scalar bool tensor where the answer is known only at run time."""
     if traced(items) or items.__class__ is Stacked:
-        return reduce_any(equal(as_tensor(items), x))
+        found = equal(as_tensor(items), x)
+        return reduce_max(found, axis=tuple(range(len(found.shape))))
     if items.__class__ in (list, tuple) and (traced(x) or any(map(traced, items))):
         return _among(x, items)
     return x in items

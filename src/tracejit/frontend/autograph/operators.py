@@ -21,10 +21,8 @@ import numpy as np
 from ...core.errors import LeakedTensor, TracejitError, Untraceable
 from ...core.op import ops
 from ...core.seams import converted_calls
-from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, is_tracing
+from ...core.tracing.dispatch import is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
-from . import calls
 from .calls import callee, eager_callee
 from .flow.branches import branch, truth
 from .flow.loops import run_loop

@@ -19,7 +19,7 @@ from ...core.tracing.dispatch import as_tensor
 from ...ops.arrays.reduce import one_axis
 from ..structure import flatten, map_structure, unflatten
 from .cond import cond
-from .loops import scan
+from .loop_functions import scan
 
 
 def case(

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import ShapeError, at, user_location
-from ...core.op import ops
-from ...core.tracing.dispatch import apply, as_tensor
+from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.forms import BranchForm
 from ..autograph.places.reachable import attempt_with
 from ..regions.region import Region, assigned_in, share_captures

@@ -16,7 +16,7 @@ from ...ops.arrays import reduce
 from ...ops.arrays.reduce import axes_of, kept
 from ...ops.elementwise.division import truncatediv
 from ...ops.tensor.indexing import get
-from .loops import fori_loop
+from .loop_functions import fori_loop
 
 
 def _reduced(function: Callable[..., Any], x: Any, axis: Any, keepdims: bool) -> Tensor:

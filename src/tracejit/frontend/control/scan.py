@@ -20,7 +20,7 @@ from ...ops.tensor.indexing import get
 from ..autograph.operators import callee
 from ..autograph.places.reachable import attempt_with
 from ..structure import alike, flatten, map_structure, unflatten
-from . import loops as control
+from . import loop_functions as control
 
 _MISSING: Any = object()
 

@@ -14,7 +14,7 @@ from ..autograph.flow.tensor_array import TensorArray
 from ..autograph.operators import while_stmt
 from ..regions.memory_policies import policy, under
 from ..structure import flatten, map_structure
-from . import loops as control
+from . import loop_functions as control
 
 
 def while_loop(

@@ -5,19 +5,15 @@ What is no array is part of the trace: it may be left out, and must otherwise be
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.errors import at, user_location
 from ...core.spec import TensorSpec
 from ..structure import flatten, leaves_like, text
-from .signature import ArgumentError, value_key
-
-if TYPE_CHECKING:
-    from .specialization import Specialization
+from .signature import ArgumentError, ConcreteTrace, value_key
 
 
-def bound_arrays(trace: Specialization, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+def bound_arrays(trace: ConcreteTrace, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
     """The arrays among the arguments of a call, in the order of the trace's inputs; ArgumentError if it is another."""
     if trace.arguments is None or trace.signature is None:
         raise _wrong(trace, f"{len(args)} arguments given for {len(trace.input_specs)} arrays")
@@ -36,7 +32,7 @@ def bound_arrays(trace: Specialization, args: tuple, kwargs: dict[str, Any]) -> 
     return arrays
 
 
-def _parts(trace: Specialization, name: str, traced: Any, given: dict[str, Any]) -> list[Any]:
+def _parts(trace: ConcreteTrace, name: str, traced: Any, given: dict[str, Any]) -> list[Any]:
     """The arrays in one argument, whose other parts must be what they were when traced."""
     leaves, structure = flatten(traced)
     if name not in given:
@@ -55,5 +51,5 @@ def _parts(trace: Specialization, name: str, traced: Any, given: dict[str, Any])
     return [new for old, new in zip(leaves, values, strict=True) if isinstance(old, TensorSpec)]
 
 
-def _wrong(trace: Specialization, what: str) -> ArgumentError:
+def _wrong(trace: ConcreteTrace, what: str) -> ArgumentError:
     return ArgumentError(f"{trace.name}{trace.outline()}: {what}{at(user_location())}")

@@ -20,7 +20,7 @@ from ...core import settings
 from ...core.autodiff.backprop import gradient_graph
 from ...core.depth import too_deep
 from ...core.dim import Assumptions
-from ...core.errors import TracejitError, Untraceable, at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.ir.graph import Graph
 from ...core.op import ops
 from ...core.spec import TensorSpec

@@ -6,12 +6,9 @@ import copy
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.errors import TracejitError, at, user_location
-
-if TYPE_CHECKING:
-    from .function import Function
 
 
 class Method:
@@ -48,7 +45,7 @@ class BoundFunction:
 
     __slots__ = ("function", "instance")
 
-    def __init__(self, function: Function, instance: Any):
+    def __init__(self, function: Any, instance: Any):
         self.function = function
         self.instance = instance
 

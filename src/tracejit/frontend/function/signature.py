@@ -6,10 +6,11 @@ the program: Python numbers by type and value, Variables and other objects by id
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,6 +21,26 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ..state.variable import Variable
 from ..structure import Structure, flatten, leaves_like, text, unflatten
+
+
+class ConcreteTrace(Protocol):
+    """What is known of a trace by whoever prints it or binds arguments to it."""
+
+    name: str
+    signature: inspect.Signature | None
+    arguments: Any
+    input_specs: Any
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple, dict[str, Any]]: ...
+
+    @property
+    def structured_outputs(self) -> Any: ...
+
+    @property
+    def captured_inputs(self) -> Any: ...
+
+    def outline(self) -> str: ...
 
 
 class ArgumentError(TracejitError, TypeError):

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.spec import TensorSpec, dtype_name
 from ..structure import in_order, kind_of
-
-if TYPE_CHECKING:
-    from .specialization import Specialization
+from .signature import ConcreteTrace
 
 
-def outline(trace: Specialization) -> str:
+def outline(trace: ConcreteTrace) -> str:
     """``(x: float32[?], n: 2) -> float32[]``."""
     parameters = [f"{name}: {_short(x)}" for name, _, x in _parameters(trace)]
     return f"({', '.join(parameters)}) -> {_short(trace.structured_outputs)}"
 
 
-def signature_text(trace: Specialization) -> str:
+def signature_text(trace: ConcreteTrace) -> str:
     """Parameters, result, and what comes from outside, each with its type, on lines of their own."""
     lines = ["Input Parameters:"]
     lines += [f"  {name} ({kind}): {type_text(x)}" for name, kind, x in _parameters(trace)] or ["  None"]
@@ -29,7 +27,7 @@ def signature_text(trace: Specialization) -> str:
     return "\n".join(lines + (captures or ["  None"]))
 
 
-def _parameters(trace: Specialization) -> list[tuple[str, str, Any]]:
+def _parameters(trace: ConcreteTrace) -> list[tuple[str, str, Any]]:
     """Name, kind, and what it was traced with, of every parameter."""
     args, kwargs = trace.structured_input_signature
     if trace.signature is None or trace.arguments is None:

@@ -20,7 +20,7 @@ from ...core.ir.graph import walk
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import apply, as_tensor, state, tell
+from ...core.tracing.dispatch import as_tensor, state, tell
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import Traced, replay
 from ..execution import executable

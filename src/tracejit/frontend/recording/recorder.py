@@ -13,7 +13,6 @@ from typing import Any
 from ...core.autodiff.backprop import gradient_graph, input_cotangents
 from ...core.autodiff.scattered import dense
 from ...core.errors import TracejitError
-from ...core.ir.graph import Graph
 from ...core.op import Joint
 from ...core.tensor import Tensor, without_value
 from ...core.tracing.dispatch import Record

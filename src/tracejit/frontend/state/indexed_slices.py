@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...core.autodiff.scattered import Scattered, dense, is_rows
 from ...core.dim import same
 from ...core.errors import ShapeError, at, user_location

@@ -14,17 +14,15 @@ from itertools import repeat
 from sys import getrefcount
 from types import SimpleNamespace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...core.errors import DtypeError, Location, ShapeError, TracejitError, at, user_location
-from ...core.ir.graph import Graph, Node, Value
+from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
-from ...core.tracing.trace import Trace, replay
+from ...core.tracing.trace import Trace
 from ...ops.arrays.gather import add_at
 from ...ops.state import read
 from ...ops.tensor import operators, printing

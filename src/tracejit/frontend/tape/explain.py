@@ -8,7 +8,7 @@ for among the events: a conversion to NumPy, an assignment, a pause, a reset.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.errors import Location
 from ...core.ir.graph import Graph

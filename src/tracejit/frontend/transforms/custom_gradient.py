@@ -22,7 +22,7 @@ from ...core.ir.graph import Graph, restricted
 from ...core.op import Joint, Op, ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, without_value
-from ...core.tracing.dispatch import Record, apply, as_tensor, pausing, recording, state
+from ...core.tracing.dispatch import Record, as_tensor, pausing, recording, state
 from ...core.tracing.forms import CustomForm, OwnValueForm
 from ...core.tracing.trace import Trace, trace
 from ..recording.guard import out_of_reach, within_reach

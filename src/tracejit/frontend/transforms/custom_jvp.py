@@ -19,7 +19,7 @@ from ...core.ir.graph import restricted
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import apply, as_tensor, state
+from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.forms import OwnValueForm, TangentsForm
 from ..function.function import Function
 from ..regions.region import Region, assigned_in, share_captures

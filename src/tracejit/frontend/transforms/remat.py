@@ -10,9 +10,8 @@ import numpy as np
 
 from ...core.depth import too_deep
 from ...core.errors import TracejitError, at, user_location
-from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import apply, as_tensor, state
+from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.forms import RecomputedForm
 from ...core.tracing.trace import trace
 from ..autograph.operators import eager_callee

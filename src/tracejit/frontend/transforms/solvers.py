@@ -17,7 +17,7 @@ from ...core.ir.graph import Graph
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import apply, as_tensor, pausing
+from ...core.tracing.dispatch import as_tensor, pausing
 from ...core.tracing.forms import ImplicitForm
 from ...core.tracing.trace import replay, trace
 from ...core.tracing.transaction import handled

@@ -24,7 +24,6 @@ from ..autograph import operators as autograph
 from ..autograph.calls import explained
 from ..autograph.values.kinds import Escaping
 from ..function.specialization import converted
-from ..state.variable import Variable
 from ..structure import Nest, Structure, count_leaves, flatten, in_order, kind_of, text, unflatten
 
 

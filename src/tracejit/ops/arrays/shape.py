@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.autodiff.batching import Batch, aligned
+from ...core.autodiff.batching import aligned
 from ...core.autodiff.scattered import dense
 from ...core.dim import Dim, Size, broadcast_size, product, same
 from ...core.errors import ShapeError, at, require, user_location

@@ -1,4 +1,4 @@
-"""The order of elements along an axis. Sorted values are elements taken in that order, see ``library.sorting``."""
+"""The order of elements along an axis. Sorted values are elements taken in that order, see ``math.sorting``."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DtypeError, GradientError, SymbolicValue, at, own_location
-from ...core.op import OPS, Op
+from ...core.op import OPS
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, recording_only, state, tell

@@ -13,7 +13,7 @@ import numpy as np
 from ...core.arrays import to_array
 from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
-from ...core.op import OPS, Op, ops
+from ...core.op import Op, ops
 from ...core.seams import give_methods
 from ...core.tensor import Tensor, no_value
 from ...core.tracing.dispatch import NO_ATTRS, apply, as_tensor, state, tell

@@ -16,7 +16,7 @@ from ....core.ir.graph import Constant, Graph, Value, has_effect
 from ....core.op import ops
 from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
-from ....core.tracing.dispatch import apply, as_tensor
+from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.trace import constant
 from ....ops.arrays.reduce import size_tensor

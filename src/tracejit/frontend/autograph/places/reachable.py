@@ -37,7 +37,7 @@ _LEAVES = frozenset(
     (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, Tensor, Weak)
 )
 _OTHERS = (set, bytearray, deque)
-_OF_USERS = "tracejit.library."  # classes of ours that users build on and give attributes
+_ENGINE = ("core", "ops", "compiler", "runtime", "frontend")
 
 #: How to name what holds something; None where a value has no place of its own.
 Where = Callable[[], Place] | None
@@ -237,12 +237,18 @@ def _attribute(owner: Any, name: str) -> Place:
 
 def _may_hold_numbers(kind: type) -> bool:
     """Is it a class whose objects may hold what a program computes?"""
-    return kind is SimpleNamespace or kind.__module__.startswith(_OF_USERS) or is_users_class(kind)
+    return kind is SimpleNamespace or _is_built_on(kind) or is_users_class(kind)
 
 
 def _is_ours(x: Any) -> bool:
     """Does a class of this package look after it, which notes Python numbers of its own there?"""
-    return any(k.__module__.startswith(_OF_USERS) for k in type(x).__mro__)
+    return any(map(_is_built_on, type(x).__mro__))
+
+
+def _is_built_on(kind: type) -> bool:
+    """Is it a class of this package that users build on and give attributes, such as Module and Layer?"""
+    package, _, rest = kind.__module__.partition(".")
+    return package == "tracejit" and (not rest.startswith(_ENGINE) or rest == "frontend.state.module")
 
 
 def _slots(kind: type) -> Iterator[str]:

@@ -5,8 +5,6 @@ Said once for the kernel and for the compiled form. Knows nothing of when which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ....core.dim import Size, UnknownSize, maximum
 from ....core.errors import ShapeError
 from ....core.ir.graph import needed_inputs, silent

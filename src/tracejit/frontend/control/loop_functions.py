@@ -24,7 +24,7 @@ from ...ops.tensor.indexing import get
 from ...runtime import watch
 from ..regions.loop_builder import INDEX, add_loop
 from ..regions.memory_policies import Policy, in_force
-from ..regions.region import Region, assigned_in, check_carry
+from ..regions.region import Region, check_carry
 from ..state.variable import Variable, tracer
 from ..structure import LEAF, Nest, Structure, flatten, text, unflatten
 from .carried_numbers import after_first, alike_numbers, first_state, settled
