@@ -1,4 +1,4 @@
-"""Every tutorial is run as it stands, and prints what the comments under its prints say."""
+"""Every tutorial, and each page of the tour, is run as it stands, and prints what the comments under its prints say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
+TUTORIALS = sorted(p for folder in ("tutorials", "tour") for p in (ROOT / "docs" / folder).glob("*.py"))
 
 
 def promised(source: str) -> list[str]:
@@ -34,4 +34,4 @@ def test_prints_what_it_says(path: Path):
 
 
 def test_tutorials_are_there():
-    assert len(TUTORIALS) >= 6
+    assert len(TUTORIALS) >= 8
