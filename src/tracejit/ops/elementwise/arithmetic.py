@@ -52,16 +52,16 @@ def _beyond(x: Any, other: Any) -> bool:
     return not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max
 
 
-def matched_beyond(inputs: Sequence[Any], number: Callable[[int], float]) -> tuple[Any, Any]:
+def matched_beyond(inputs: Sequence[Any], number: Callable[[int], float]) -> Sequence[Any]:
     """Two inputs brought to one dtype; a Python integer that the other's does not hold becomes that number."""
     try:
-        return matched(inputs, {})[0]  # type: ignore[return-value]
+        return matched(inputs, {})[0]
     except DtypeError:
         a, b = inputs
         if not _beyond(a, b) and not _beyond(b, a):
             raise
     a, b = (number(a) if _beyond(a, b) else a), (number(b) if _beyond(b, a) else b)
-    return matched((a, b), {})[0]  # type: ignore[return-value]
+    return matched((a, b), {})[0]
 
 
 def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:

@@ -57,7 +57,7 @@ class Expressions(Rewriter):
             return super().visit_Assign(s)
         name = ast.Constant(self._mangle(target.attr))
         call = operator("set_attribute", self.visit(s.value), self.visit(target.value), name)
-        return at_line_of(ast.Expr(call), s)  # type: ignore[return-value]
+        return at_line_of(ast.Expr(call), s)
 
     def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
         target = s.target
@@ -65,7 +65,7 @@ class Expressions(Rewriter):
             return super().visit_AugAssign(s)
         how, name = ast.Constant(OPERATORS[type(s.op)]), ast.Constant(self._mangle(target.attr))
         call = operator("update_attribute", how, self.visit(target.value), name, thunk(self.visit(s.value)))
-        return at_line_of(ast.Expr(call), s)  # type: ignore[return-value]
+        return at_line_of(ast.Expr(call), s)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if always_python(node) or _assigns(*node.values[1:]):

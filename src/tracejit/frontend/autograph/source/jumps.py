@@ -46,7 +46,7 @@ def lower_jumps(function: ast.FunctionDef) -> None:
 
 
 def _at(node: ast.stmt, model: ast.AST) -> ast.stmt:
-    return at_line_of(node, model)  # type: ignore[return-value]
+    return at_line_of(node, model)
 
 
 def _returns_early(function: ast.FunctionDef) -> bool:
@@ -182,10 +182,10 @@ class _Lowering:
         if isinstance(s, ast.For):
             s.going = at_line_of(going, s.iter)  # type: ignore[attr-defined]
         elif isinstance(s.test, ast.Constant) and s.test.value:
-            s.test = at_line_of(going, s.test)  # type: ignore[assignment]
+            s.test = at_line_of(going, s.test)
         else:
             whole = s.test if isinstance(s.test, (ast.Compare, ast.BoolOp)) else negated(negated(s.test))
-            s.test = at_line_of(ast.BoolOp(ast.And(), [going, whole]), s.test)  # type: ignore[assignment]
+            s.test = at_line_of(ast.BoolOp(ast.And(), [going, whole]), s.test)
 
     def _hoist_walrus(self, s: ast.While | ast.For) -> None:
         """``while (y := f()) > 0`` assigns for its body: the test moves into the body."""

@@ -24,7 +24,7 @@ class _Matches(ast.NodeTransformer):
     def visit_Match(self, s: ast.Match) -> list[ast.stmt]:
         self.generic_visit(s)
         name = f"_ag_subject_{s.lineno}_{s.col_offset}"
-        return [at_line_of(assign(name, s.subject), s), *_chain(name, s.cases, s)]  # type: ignore[list-item]
+        return [at_line_of(assign(name, s.subject), s), *_chain(name, s.cases, s)]
 
     def _other(self, node: ast.AST) -> ast.AST:
         return node
@@ -47,21 +47,21 @@ def _chain(name: str, cases: list[ast.match_case], s: ast.Match) -> list[ast.stm
     if case.guard is not None:
         test = ast.BoolOp(ast.And(), [test, case.guard])
     made = ast.If(test, case.body, _chain(name, rest, s))
-    return [at_line_of(x, pattern) for x in (*before, made)]  # type: ignore[misc]
+    return [at_line_of(x, pattern) for x in (*before, made)]
 
 
 def _capturing(name: str, pattern: ast.MatchAs, case: ast.match_case, rest: list[ast.stmt]) -> list[ast.stmt]:
     """``case x:`` and ``case _:``, which fit anything."""
     before = [at_line_of(assign(pattern.name, load(name)), pattern)] if pattern.name else []
     if case.guard is None:
-        return [*before, *case.body]  # type: ignore[list-item]
-    return [*before, at_line_of(ast.If(case.guard, case.body, rest), pattern)]  # type: ignore[list-item]
+        return [*before, *case.body]
+    return [*before, at_line_of(ast.If(case.guard, case.body, rest), pattern)]
 
 
 def _comparison(name: str, pattern: ast.pattern) -> ast.expr | None:
     """The condition that a pattern of values is; None for one of structure."""
     if isinstance(pattern, ast.MatchValue):
-        return at_line_of(ast.Compare(load(name), [ast.Eq()], [pattern.value]), pattern)  # type: ignore[return-value]
+        return at_line_of(ast.Compare(load(name), [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
         return ast.Compare(load(name), [ast.Is()], [ast.Constant(pattern.value)])
     if isinstance(pattern, ast.MatchOr):

@@ -57,7 +57,7 @@ class Rewriter(ast.NodeTransformer):
         raise NotImplementedError
 
     def _at(self, made: ast.expr, model: ast.AST) -> ast.expr:
-        return at_line_of(made, model)  # type: ignore[return-value]
+        return at_line_of(made, model)
 
     def _mangle(self, name: str) -> str:
         """A private name of a class as its code has it."""
@@ -88,7 +88,7 @@ class Rewriter(ast.NodeTransformer):
         if len(s.targets) == 1:
             return self._assigned(s.targets[0], s.value, s, "0")
         value = _temporary(s, "")
-        made: list[ast.stmt] = [at_line_of(assign(value, s.value), s)]  # type: ignore[list-item]
+        made: list[ast.stmt] = [at_line_of(assign(value, s.value), s)]
         for k, target in enumerate(s.targets):
             made += self._assigned(target, load(value), s, str(k))
         return made
@@ -97,7 +97,7 @@ class Rewriter(ast.NodeTransformer):
         if s.value is None or not isinstance(s.target, ast.Subscript):
             return self.generic_visit(s)  # type: ignore[return-value]
         plain = at_line_of(ast.Assign([s.target], s.value), s)
-        return self.visit_Assign(plain)  # type: ignore[arg-type]
+        return self.visit_Assign(plain)
 
     def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
         s.value = self.visit(s.value)
@@ -112,7 +112,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):
             return [self._changed(target, s, "set_item", [value], [])]
         if not isinstance(target, (ast.Tuple, ast.List)) or not _has_part(target):
-            return [at_line_of(ast.Assign([self.visit(target)], value), s)]  # type: ignore[list-item]
+            return [at_line_of(ast.Assign([self.visit(target)], value), s)]
         items: list[tuple[ast.expr, str]] = []
         taken: list[ast.expr] = []
         made: list[ast.stmt] = []
@@ -124,7 +124,7 @@ class Rewriter(ast.NodeTransformer):
         first = ast.Assign([ast.Tuple(taken, ast.Store())], value)
         for k, (item, name) in enumerate(items):
             made += self._assigned(item, load(name), s, f"{path}_{k}")
-        return [at_line_of(first, s), *made]  # type: ignore[list-item]
+        return [at_line_of(first, s), *made]
 
     def _changed(
         self, target: ast.Subscript, s: ast.stmt, what: str, first: list[ast.expr], last: list[ast.expr]
@@ -138,13 +138,13 @@ class Rewriter(ast.NodeTransformer):
         where = ast.Tuple(indices, ast.Load())
         if isinstance(base, ast.Name) and self.is_assignable(base.id):
             call = operator(what, *first, load(base.id), where, *last)
-            return at_line_of(assign(base.id, call), s)  # type: ignore[return-value]
+            return at_line_of(assign(base.id, call), s)
         if isinstance(base, ast.Attribute):
             name = ast.Constant(self._mangle(base.attr))
             call = operator(f"{what}_of", *first, self.visit(base.value), name, where, *last)
         else:
             call = operator(f"{what}_in", *first, self.visit(base), where, *last)
-        return at_line_of(ast.Expr(call), s)  # type: ignore[return-value]
+        return at_line_of(ast.Expr(call), s)
 
 
 def eagerly_rewritten(
@@ -201,7 +201,7 @@ class _EagerRewriter(Rewriter):
 def guarded(handler: ast.ExceptHandler) -> ast.ExceptHandler:
     """``_ag.handling()`` stands first in each handler: some errors are not the program's own."""
     first = at_line_of(ast.Expr(operator("handling")), handler)
-    handler.body = [first, *handler.body]  # type: ignore[list-item]
+    handler.body = [first, *handler.body]
     return handler
 
 
@@ -220,7 +220,7 @@ def index_value(node: ast.expr) -> ast.expr:
     """What stands in brackets, as an expression: slices are written as calls."""
     if isinstance(node, ast.Slice):
         bounds = [b if b is not None else ast.Constant(None) for b in (node.lower, node.upper, node.step)]
-        return at_line_of(operator("slice", *bounds), node)  # type: ignore[return-value]
+        return at_line_of(operator("slice", *bounds), node)
     if isinstance(node, ast.Tuple):
         return ast.copy_location(ast.Tuple([index_value(e) for e in node.elts], ast.Load()), node)
     return node
@@ -228,10 +228,9 @@ def index_value(node: ast.expr) -> ast.expr:
 
 def without_values(arguments: ast.arguments) -> None:
     """Defaults and annotations were evaluated when the function was defined."""
-    arguments.defaults = [at_line_of(ast.Constant(None), d) for d in arguments.defaults]  # type: ignore[misc]
+    arguments.defaults = [at_line_of(ast.Constant(None), d) for d in arguments.defaults]
     arguments.kw_defaults = [
-        None if d is None else at_line_of(ast.Constant(None), d)  # type: ignore[misc]
-        for d in arguments.kw_defaults
+        None if d is None else at_line_of(ast.Constant(None), d) for d in arguments.kw_defaults
     ]
     everyone = [
         *arguments.posonlyargs,

@@ -13,12 +13,16 @@ import inspect
 import linecache
 from collections.abc import Iterator
 from types import CodeType, FunctionType
+from typing import TypeVar
 
 Definition = ast.FunctionDef | ast.Lambda
 
 
 class MissingSource(Exception):
     """There is no source for a function, or what is there is another program."""
+
+
+N = TypeVar("N", bound=ast.AST)
 
 
 def definition(f: FunctionType) -> Definition:
@@ -141,7 +145,7 @@ def texts(names: list[str]) -> ast.Tuple:
     return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
 
 
-def at_line_of(node: ast.AST, model: ast.AST) -> ast.AST:
+def at_line_of(node: N, model: ast.AST) -> N:
     """Give every new node below the line and columns of `model`; those that have theirs keep them."""
     position = {k: getattr(model, k) for k in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
     for child in ast.walk(node):

@@ -98,7 +98,7 @@ class _Transformer(Expressions):
         scope = self.scopes.pop()
         self.units.pop()
         own = [_declared(n) for n in sorted(scope.shared - set(given))]
-        node.body = [*(at_line_of(d, node.body[0]) for d in own), *body]  # type: ignore[list-item]
+        node.body = [*(at_line_of(d, node.body[0]) for d in own), *body]
 
     def _share(self, name: str) -> None:
         """An inner function assigns this name: the function that owns it must bind it."""
@@ -168,7 +168,7 @@ class _Transformer(Expressions):
         head += [ast.Nonlocal(around)] if around else []
         head += [ast.Global(everywhere)] if everywhere else []
         made = ast.FunctionDef(name, no_arguments(*given), [*head, *inner], [], None, None)
-        return at_line_of(made, body[0])  # type: ignore[return-value]
+        return at_line_of(made, body[0])
 
     def _written(self, effects: Effects) -> set[str]:
         unit = self.units[-1]
@@ -222,7 +222,7 @@ class _Transformer(Expressions):
         state = written & (self.live.after[s] | self.live.always)
         names = (f"_ag_test_{s.lineno}", f"_ag_body_{s.lineno}")
         answer = at_line_of(ast.Return(s.test), s.test)
-        test = self._nested(names[0], [answer], set(), set())  # type: ignore[list-item]
+        test = self._nested(names[0], [answer], set(), set())
         body = self._nested(names[1], s.body, written, state)
         call = operator("while_stmt", load(names[0]), load(names[1]), texts(self._mangled(state)))
         self._more(call, s, effects, written, state)
@@ -235,7 +235,7 @@ class _Transformer(Expressions):
         item, name = "_ag_item", f"_ag_body_{s.lineno}"
         taking = at_line_of(ast.Assign([s.target], load(item)), s.target)
         iterated = self.visit(s.iter)
-        body = self._nested(name, [taking, *s.body], written, state, item)  # type: ignore[list-item]
+        body = self._nested(name, [taking, *s.body], written, state, item)
         call = operator("for_stmt", iterated, load(name), texts(self._mangled(state)))
         going = getattr(s, "going", None)
         _keyword(call, "going", thunk(self.visit(going)) if going is not None else None)
@@ -282,7 +282,7 @@ class _Transformer(Expressions):
 
     def visit_Return(self, s: ast.Return) -> ast.Return:
         if isinstance(s.value, ast.Name):
-            s.value = at_line_of(operator("defined", s.value), s)  # type: ignore[assignment]
+            s.value = at_line_of(operator("defined", s.value), s)
         elif s.value is not None:
             s.value = self.visit(s.value)
         return s
