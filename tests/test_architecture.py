@@ -555,6 +555,9 @@ def test_architecture_names_files_that_exist():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:core|ops|runtime|compiler|frontend)/[\w/]+\.py)`", text))
     assert len(named) > 20
-    none(sorted(n for n in named if not (SOURCE / PACKAGE / n).is_file()), "ARCHITECTURE.md names no such file:")
+    none(
+        sorted(n for n in named if not (SOURCE / PACKAGE / n).is_file()),
+        "ARCHITECTURE.md names no such file:",
+    )
     words = len(text.split())
     assert words <= 900, f"{words} words: who is new reads 900"

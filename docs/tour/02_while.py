@@ -25,10 +25,10 @@ x = tj.constant(5.0)
 # %%
 print(halved.autograph_source())
 #> def halved(x):
-#> 
+#>
 #>     def _ag_test_12():
 #>         return _ag.defined(x) > 1.0
-#> 
+#>
 #>     def _ag_body_12():
 #>         nonlocal x
 #>         x = _ag.defined(x) * 0.5
@@ -66,8 +66,8 @@ print(halved.graph(x))
 # %% [markdown]
 # ## Its gradient
 #
-# The backward of a loop is a loop (`ops/control/loop.py`). In the form that is recorded, the first loop also returns the
-# carry that each iteration was given: `kept=True`, one row per iteration, `t0` of them. The second goes over those rows
+# The backward of a loop is a loop (`ops/control/loop.py`). In the form that is recorded, the first loop also returns
+# the carry that each iteration was given: `kept=True`, one row per iteration, `t0` of them. The second goes over those rows
 # in reverse; its body is the gradient of the body.
 
 # %%

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 next_serial = itertools.count(1).__next__
 
 
-class Tensor:
+class Unhashable:
+    """Base of what compares element by element, so that ``==`` says nothing about identity."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Tensor(Unhashable):
     """An immutable n-dimensional array that tapes and traces can follow.
 
     Made by :func:`tracejit.constant` and by every operation; not by calling this class. Supports the Python
@@ -36,7 +43,6 @@ class Tensor:
     # dtype is a slot and no property: every op call reads it several times
     __slots__ = ("_payload", "_spec", "dtype", "serial", "__weakref__")
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]  # == is element-wise
 
     def __init__(self, payload: Any, spec: TensorSpec | None = None):
         self._payload = payload

@@ -193,17 +193,17 @@ class Layer(Module):
         return result
 
     @property
-    def variables(self) -> list[Variable]:  # type: ignore[override]
+    def variables(self) -> list[Variable]:
         """Every Variable, as a list; those of optimizers and metrics that it holds are not its own."""
         return list(super().variables)
 
     @property
-    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+    def trainable_variables(self) -> list[Variable]:
         """The trainable ones, as a list."""
         return list(super().trainable_variables)
 
     @property
-    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+    def non_trainable_variables(self) -> list[Variable]:
         """The others, as a list."""
         return list(super().non_trainable_variables)
 

@@ -14,7 +14,7 @@ from .base import Layer
 from .training import Trainer
 
 
-class Model(Trainer, Layer):  # type: ignore[misc]  # what Trainer asks for, Layer has
+class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     """Base of networks: a :class:`Layer` with the methods that train it.
 
     Examples

@@ -96,7 +96,7 @@ class Metric(Module):
     reset_states = reset_state
 
     @property
-    def variables(self) -> list[Variable]:  # type: ignore[override]
+    def variables(self) -> list[Variable]:
         """Every Variable, as a list."""
         return list(super().variables)
 

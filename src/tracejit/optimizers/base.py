@@ -274,11 +274,12 @@ class Optimizer(Module):
 
     def _built_for(self) -> list[Variable]:
         found = [ref() for ref in self._owners]
-        if not found or any(v is None for v in found):
+        kept = [v for v in found if v is not None]
+        if not kept or len(kept) < len(found):
             raise ValueError(
                 f"say which Variables the gradients are of, or build(variables) first{at(user_location())}"
             )
-        return found  # type: ignore[return-value]
+        return kept
 
     def _new_slots(self, variable: Variable) -> dict[str, Variable]:
         owner = variable.name.removesuffix(":0")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 try:
-    from numpy._core._multiarray_umath import (  # type: ignore[import-not-found]
+    from numpy._core._multiarray_umath import (
         __cpu_features__ as _numpy_features,
     )
 except ImportError:  # private to numpy, and a fallback only

@@ -9,7 +9,7 @@ call. Knows the calling convention, not executables.
 from __future__ import annotations
 
 # What `signal` wraps: the same functions without its enumerations, ten times faster.
-import _signal  # type: ignore[import-not-found]
+import _signal
 import ctypes
 import threading
 from collections.abc import Callable

@@ -116,7 +116,7 @@ class LoadedFunction(Function):
             raise NotSaved(f"{name} was saved without its Python code{at(user_location())}")
 
         gone.__name__ = gone.__qualname__ = name
-        gone.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
+        vars(gone)["__signature__"] = _signature(parameters)
         super().__init__(gone, signature)
         self.saved = list(traces)
 

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -72,6 +71,7 @@ __all__ = [
 ]
 
 _VALUE = "_ag_value"
+Body = Callable[..., Any]  # a nested function of the converted code, or of ours
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -92,8 +92,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 def if_stmt(
     test: Any,
-    then: FunctionType,
-    orelse: FunctionType | None,
+    then: Body,
+    orelse: Body | None,
     names: Sequence[str],
     scratch: Sequence[str] = (),
     attributes: Sequence[AttributePlace] = (),
@@ -128,8 +128,8 @@ def handling() -> None:
 
 
 def while_stmt(
-    test: FunctionType,
-    body: FunctionType,
+    test: Body,
+    body: Body,
     names: Sequence[str],
     attributes: Sequence[AttributePlace] = (),
     lists: Sequence[str] = (),
@@ -182,9 +182,9 @@ def _after_first(
 
 def for_stmt(
     iterable: Any,
-    body: FunctionType,
+    body: Body,
     names: Sequence[str],
-    going: FunctionType | None = None,
+    going: Body | None = None,
     attributes: Sequence[AttributePlace] = (),
     lists: Sequence[str] = (),
     inner: Sequence[str] = (),
@@ -199,9 +199,7 @@ def for_stmt(
             compile_loop(ForLoop(over, body, going), carried)
 
 
-def _python_for(
-    iterable: Iterable[Any], body: FunctionType, going: FunctionType | None, carried: Carried
-) -> None:
+def _python_for(iterable: Iterable[Any], body: Body, going: Body | None, carried: Carried) -> None:
     """Over Python's values: unrolled. A `break` that is traced guards what follows, or makes a range a loop."""
     refuse_taking(iterable)
     if isinstance(iterable, range) and going is not None:
@@ -217,7 +215,7 @@ def _python_for(
             body(item)
 
 
-def _python_range(items: range, body: FunctionType, going: FunctionType, carried: Carried) -> None:
+def _python_range(items: range, body: Body, going: Body, carried: Carried) -> None:
     """A range that may be left early: unrolled until that depends on traced values, then a loop."""
     goes = bool(items) and going()
     for done, item in enumerate(items):
@@ -293,7 +291,7 @@ def _either(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], what:
         _ag_value = orelse()
 
     both = (first, second)
-    branch(test, first, second, Places(both, (_VALUE,), ()), Places((), (), ()), what=what)  # type: ignore[arg-type]
+    branch(test, first, second, Places(both, (_VALUE,), ()), Places((), (), ()), what=what)
     return _ag_value
 
 
@@ -335,9 +333,9 @@ def comprehension(iterable: Any, each: Callable[[Any], Any], keep: Callable[[Any
             nonlocal built
             built.append(each(item))
 
-        if_stmt(True if keep is None else keep(item), add, None, ("built",))  # type: ignore[arg-type]
+        if_stmt(True if keep is None else keep(item), add, None, ("built",))
 
-    for_stmt(over, body, ("built",), lists=("built",))  # type: ignore[arg-type]
+    for_stmt(over, body, ("built",), lists=("built",))
     return built
 
 

@@ -86,7 +86,7 @@ def _with_arrays(
         state = map_structure(_carried, tuple(new) if several and new.__class__ in (list, tuple) else (new,))
         done = ops.add(done, as_tensor(1, "int64"))
 
-    while_stmt(test, step, ("state", "done"))  # type: ignore[arg-type]
+    while_stmt(test, step, ("state", "done"))
     return loop_vars.__class__(state) if several else state[0]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, Unhashable
 from ...core.tracing.dispatch import as_tensor, pausing
 from ...ops.tensor import operators
 from .variable import Variable
@@ -22,7 +22,7 @@ class UnknownVariable(Untraceable, AttributeError):
     """Something was asked of one of several Variables that only one of them can answer."""
 
 
-class Either:
+class Either(Unhashable):
     """One of several Variables, or a number, all of one shape and dtype.
 
     Attributes
@@ -37,7 +37,6 @@ class Either:
 
     __slots__ = ("which", "among", "number", "spec")
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]  # == is element-wise
     is_symbolic = True
 
     def __init__(self, which: Tensor, among: tuple[Variable, ...], number: Any = None):

@@ -7,7 +7,7 @@ hands values of a checkpoint to Variables that are made after it was restored. K
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -57,17 +57,17 @@ class Module:
         return self.__dict__.get("_name") or snake_case(type(self).__name__)
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> Sequence[Variable]:
         """Every Variable, each once: its own by sorted attribute names, then those of the Modules in it."""
         return tuple(_distinct(self._walk(set())))
 
     @property
-    def trainable_variables(self) -> tuple[Variable, ...]:
+    def trainable_variables(self) -> Sequence[Variable]:
         """Those of :attr:`variables` that are trainable, and not in a part whose ``trainable`` is False."""
         return tuple([v for v in _distinct(self._walk(set(), frozen=False)) if v.trainable])
 
     @property
-    def non_trainable_variables(self) -> tuple[Variable, ...]:
+    def non_trainable_variables(self) -> Sequence[Variable]:
         """The others."""
         trainable = {id(v) for v in self.trainable_variables}
         return tuple([v for v in self.variables if id(v) not in trainable])

@@ -20,7 +20,7 @@ import numpy as np
 from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import shape_text
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, Unhashable
 from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
 from ...core.tracing.trace import Trace
 from ...ops.arrays.gather import add_at
@@ -44,7 +44,7 @@ def tracer() -> Trace | None:
     return interpreter if isinstance(interpreter, Trace) else None
 
 
-class Variable:
+class Variable(Unhashable):
     """A tensor with state.
 
     What changes its value is atomic, eagerly and compiled: no update is lost when several threads make some, and of
@@ -73,7 +73,6 @@ class Variable:
     __array_priority__ = 1000
     #: Does it count what has been drawn? Then values drawn while tracing count too.
     counts_draws = False
-    __hash__ = None  # type: ignore[assignment]  # == is element-wise
 
     def __init__(
         self, initial_value: Any, trainable: bool | None = None, *, dtype: Any = None, name: str | None = None

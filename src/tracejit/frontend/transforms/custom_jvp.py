@@ -24,7 +24,7 @@ from ...core.tracing.forms import OwnValueForm, TangentsForm
 from ..function.function import Function
 from ..regions.region import Region, assigned_in, share_captures
 from ..state.variable import Variable, tracer
-from ..structure import Nest, flatten, kind_of, leaves_like, map_structure, text, unflatten
+from ..structure import LEAF, Nest, flatten, kind_of, leaves_like, map_structure, text, unflatten
 from .opening import around, opening
 
 Rule = Callable[..., Any]
@@ -205,7 +205,7 @@ class _Call:
 
 def _flat(count: int) -> Nest:
     """The structure of a tuple of tensors."""
-    return flatten((0,) * count)[1]  # type: ignore[return-value]
+    return Nest(tuple, (), (LEAF,) * count)
 
 
 def _as_input(x: Any) -> Any:

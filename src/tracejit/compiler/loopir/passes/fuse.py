@@ -39,7 +39,7 @@ def _fused(statements: Sequence[Statement]) -> list[Statement]:
             groups.append(group)
         else:
             if wants(REWRITES):
-                fired(fuse, statement.location, what=f"{group} with {home[0]}")  # type: ignore[attr-defined]
+                fired(fuse, getattr(statement, "location", None), what=f"{group} with {home[0]}")
             home[0].absorb(group, home[1])
     return [g.statement for g in groups]
 

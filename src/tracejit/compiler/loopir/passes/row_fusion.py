@@ -55,7 +55,7 @@ def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list
             rows.append(new)
         else:
             if wants(REWRITES):
-                fired(fuse_rows, statement.location, what=f"{new} with {home}")  # type: ignore[attr-defined]
+                fired(fuse_rows, getattr(statement, "location", None), what=f"{new} with {home}")
             home.nests.extend(new.nests)
             home.effects.join(new.effects)
     return [r.finish(places) for r in rows]

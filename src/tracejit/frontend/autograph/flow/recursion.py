@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from types import CodeType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ....core.errors import Location, TracejitError, at, is_internal
 from ..values.kinds import GENERATED, Escaping
@@ -49,7 +49,7 @@ def ending(trace_part: F) -> F:
         finally:
             _depth.now -= 1
 
-    return wrapper  # type: ignore[return-value]
+    return cast(F, wrapper)
 
 
 def _explain(error: RecursionError | Escaping) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any, Protocol
 
 from ..values.kinds import UNSET
@@ -127,7 +127,7 @@ class Places:
 
     def __init__(
         self,
-        functions: Sequence[FunctionType | None],
+        functions: Sequence[Any],
         names: Sequence[str],
         attributes: Sequence[AttributePlace],
     ):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import Any
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -168,7 +169,7 @@ class Effects(ast.NodeVisitor):
         self._bind(node.name)
         self.generic_visit(node)
 
-    visit_MatchStar = visit_MatchAs  # type: ignore[assignment]
+    visit_MatchStar: Any = visit_MatchAs
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self._bind(node.rest)

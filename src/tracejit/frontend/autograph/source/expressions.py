@@ -69,7 +69,8 @@ class Expressions(Rewriter):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if always_python(node) or _assigns(*node.values[1:]):
-            return self.generic_visit(node)  # type: ignore[return-value]
+            self.generic_visit(node)
+            return node
         values = [self.visit(v) for v in node.values]
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         return self._at(operator(name, values[0], *(thunk(v) for v in values[1:])), node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from typing import Any
 
 from .effects import Effects, own_nodes
 from .syntax import Definition, assign, at_line_of, load, parameters, store
@@ -95,7 +96,8 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_AnnAssign(self, s: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
         if s.value is None or not isinstance(s.target, ast.Subscript):
-            return self.generic_visit(s)  # type: ignore[return-value]
+            self.generic_visit(s)
+            return s
         plain = at_line_of(ast.Assign([s.target], s.value), s)
         return self.visit_Assign(plain)
 
@@ -195,7 +197,7 @@ class _EagerRewriter(Rewriter):
         self.generic_visit(node)
         return guarded(node)
 
-    visit_AsyncFunctionDef = visit_ClassDef  # type: ignore[assignment]
+    visit_AsyncFunctionDef: Any = visit_ClassDef
 
 
 def guarded(handler: ast.ExceptHandler) -> ast.ExceptHandler:

@@ -125,7 +125,7 @@ class _Transformer(Expressions):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         return node
 
-    visit_AsyncFunctionDef = visit_ClassDef  # type: ignore[assignment]
+    visit_AsyncFunctionDef: Any = visit_ClassDef
 
     # ---- statements -------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from ....core.arrays import default_dtype
 from ....core.op import ops
 from ....core.spec import TensorSpec
-from ....core.tensor import Tensor
+from ....core.tensor import Tensor, Unhashable
 from ....core.tracing.dispatch import as_tensor
 from ....ops.tensor import operators
 
@@ -28,12 +28,11 @@ WIDE = {
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
-class Weak:
+class Weak(Unhashable):
     """A scalar tensor of the widest dtype of its kind that stands for a Python number."""
 
     __slots__ = ("wide", "weak_kind")
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]  # == is element-wise
 
     def __init__(self, wide: Tensor):
         self.weak_kind = KINDS[wide.dtype.kind]
