@@ -15,7 +15,7 @@ TUTORIALS = sorted(p for folder in ("tutorials", "tour") for p in (ROOT / "docs"
 
 def promised(source: str) -> list[str]:
     """The lines that a tutorial says it prints."""
-    return [line[3:] for line in source.splitlines() if line.startswith("#> ")]
+    return [line[3:] for line in source.splitlines() if line == "#>" or line.startswith("#> ")]
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
