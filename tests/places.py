@@ -18,17 +18,9 @@ from tracejit.core.op import OPS
 
 NAMES = {*OPS, *SCALAR_OPS}
 PACKAGE = Path(tracejit.__file__).parent
-#: Files that say what users, Python and NumPy call things.
-PUBLIC = (
-    *(
-        "library/",
-        "compat/",
-        "ops/tensor/operators.py",
-        "ops/tensor/numpy_protocol.py",
-        "frontend/autograph/builtins.py",
-    ),
-    *(path.name for path in PACKAGE.glob("*.py")),
-)
+#: The engine; what is built on it says what users, Python and NumPy call things.
+ENGINE = ("core/", "ops/", "compiler/", "runtime/", "frontend/")
+PUBLIC = ("ops/tensor/operators.py", "ops/tensor/numpy_protocol.py", "frontend/autograph/builtins.py")
 #: Code generation, which has tables of its own, is one place.
 CODE = ("compiler/codegen", "compiler/codegen/math", "compiler/codegen/matmul")
 #: Calls and decorators that declare an operation.
@@ -52,7 +44,7 @@ def _files() -> list[tuple[str, dict[str, set[int]]]]:
     return [
         (file, known_names(ast.parse(path.read_text(encoding="utf-8"))))
         for file, path in files
-        if not file.startswith(PUBLIC)
+        if file.startswith(ENGINE) and not file.startswith(PUBLIC)
     ]
 
 

@@ -19,16 +19,16 @@ FURTHER = {
     "min": ("compiler/lowering/nodes.py",),
     "max": ("compiler/lowering/nodes.py", "core/dim.py"),  # so is this, and a recipe of sizes
     "floordiv": ("core/dim.py",),
-    "cast": (
-        "compiler/lowering/builder.py",
-        "compiler/lowering/nodes.py",
-    ),  # forms of statements, which have a dtype or a test
+    # forms of statements, which have a dtype or a test
+    "cast": ("compiler/lowering/builder.py", "compiler/lowering/nodes.py"),
     "select": (
-        "compiler/lowering/builder.py",
-        "compiler/loopir/verifier.py",
-        "frontend/autograph/flow/branches.py",
+        *("compiler/lowering/builder.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
+        *("compiler/loopir/parser.py", "frontend/autograph/flow/branches.py"),
     ),
-    "index": ("compiler/loopir/accesses.py", "compiler/loopir/verifier.py", "ops/tensor/at.py"),
+    "index": (
+        *("compiler/loopir/accesses.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
+        *("compiler/loopir/parser.py", "ops/tensor/at.py"),
+    ),
     "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
     "and": (
         "frontend/tape/gradient_tape.py",

@@ -41,7 +41,7 @@ def printed(folder: Path, level: int) -> str:
 ADDS = {
     1: r"^tracejit: f of \d+ nodes compiled: [\d.]+ ms$",
     2: r"^tracejit:   fuse: [\d.]+ ms$",
-    3: r"^tracejit:     neg_neg \(tracejit/compiler/rules\.py:\d+\) negative at .*program\.py:7: y = tj\.neg",
+    3: r"^tracejit:     neg_neg \(tracejit/compiler/graph/rules\.py:\d+\) negative at .*program\.py:7: y = tj\.neg",
     4: r"^program f\(\) -> \(300\)$",
     5: r"^define i32 @\"f\"\(ptr %buffers, ptr %dims, ptr %ctx\)",
     6: r"^\s+\.globl\s+f$",
@@ -65,7 +65,7 @@ def test_each_level_adds_one_thing(texts: list[str], level: int):
 
 def test_every_rewrite_is_named_with_its_rule_and_the_users_line(texts: list[str]):
     lines = [line for line in texts[3].splitlines() if line.startswith("tracejit:     ")]
-    rule = r"tracejit:     [\w ]+ \(tracejit/compiler/\w+\.py:\d+\).* at .*program\.py:\d+: \S.*"
+    rule = r"tracejit:     [\w ]+ \(tracejit/compiler/[\w/]+\.py:\d+\).* at .*program\.py:\d+: \S.*"
     assert lines and all(re.fullmatch(rule, line) for line in lines)
     assert {"neg_neg", "loop invariant", "fuse"} <= {re.split(r":     | \(", line)[1] for line in lines}
 
@@ -73,7 +73,7 @@ def test_every_rewrite_is_named_with_its_rule_and_the_users_line(texts: list[str
 def test_a_rule_is_shown_where_it_is_declared(texts: list[str]):
     from tracejit.compiler.graph import rules
 
-    (number,) = re.findall(r"neg_neg \(tracejit/compiler/rules\.py:(\d+)\)", texts[3])
+    (number,) = re.findall(r"neg_neg \(tracejit/compiler/graph/rules\.py:(\d+)\)", texts[3])
     assert '"neg_neg"' in Path(rules.__file__).read_text().splitlines()[int(number) - 1]
 
 

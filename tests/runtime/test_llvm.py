@@ -164,7 +164,7 @@ def test_cost_is_linear(opt: int) -> None:
 INTERRUPTED = """
 import signal, sys, threading
 from llvmlite.binding import ffi
-from tracejit.compiler import llvm
+from tracejit.compiler.codegen import llvm
 
 NUMBER = getattr(signal, sys.argv[1])
 TEXT = "define i32 @f() \\"no-builtins\\" nounwind { ret i32 7 }"

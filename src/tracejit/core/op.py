@@ -105,7 +105,8 @@ class Op:
         For element-wise ops: the derivative with respect to each input, ``(y, *xs, **attrs)``; None for an
         input that carries none.
     vjp : tuple of callables or Joint, optional
-        Otherwise: ``(g, y, *xs, **attrs) -> cotangent`` per input, None for an input that carries none.
+        Otherwise: ``(g, y, *xs, **attrs) -> cotangent`` per input, None for an input that carries none; of
+        the broadcast shape where inputs broadcast: `backprop` sums it to the input's.
     jvp : callable, optional
         ``(record, tangents) -> tangents of the outputs``; found from `partial`, linearity or `vjp` when absent.
     linear : bool
@@ -125,8 +126,8 @@ class Op:
         ``(inputs, attrs) -> attrs``: the form to run while something records, which keeps more for the backward.
     batch : callable, optional
         ``(batch, *inputs, **attrs) -> outputs``: the op for many lanes at once, where those inputs that `batch`
-        (see ``core.batching``) says have lanes have them as their first axis, as the outputs do. Element-wise ops
-        need none; other ops without one are run lane by lane.
+        (see ``core.autodiff.batching``) says have lanes have them as their first axis, as the outputs do. Element-wise
+        ops need none; other ops without one are run lane by lane.
     region_specs : mapping, optional
         For ops that hold graphs: by attribute, in order, ``(input specs, attrs) -> specs`` that the graph is run on.
     trim : callable, optional
@@ -251,7 +252,7 @@ class Op:
                 self.inferred[key] = found
             return found
 
-    __call__: ClassVar[Callable[..., Any]]  # the user's door, set by core.dispatch
+    __call__: ClassVar[Callable[..., Any]]  # the user's door, set by core.tracing.dispatch
 
 
 def _find(name: str) -> Op:

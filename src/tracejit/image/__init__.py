@@ -1,3 +1,10 @@
 """Images: ``tracejit.image``. Names only."""
 
-from .adjust import adjust_contrast
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from .adjust import adjust_contrast
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -1,119 +1,126 @@
 """Mathematics, element by element and over axes: ``tracejit.math``. Names only."""
 
-from ..frontend.control.branching import associative_scan
-from ..frontend.control.reductions import (
-    reduce_all,
-    reduce_any,
-    reduce_logsumexp,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_std,
-    reduce_sum,
-    reduce_variance,
-)
-from ..frontend.creation import linspace
-from ..nn.activations import log_softmax, softmax, softsign
-from ..nn.common import l2_normalize
-from ..ops.elementwise.angles import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
-from ..ops.elementwise.arithmetic import (
-    abs,
-    add,
-    conj,
-    divide,
-    floor,
-    floordiv,
-    imag,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    negative,
-    real,
-    sign,
-    square,
-    subtract,
-    trunc,
-)
-from ..ops.elementwise.arithmetic import divide as truediv
-from ..ops.elementwise.arithmetic import mod as floormod
-from ..ops.elementwise.compare import (
-    equal,
-    greater,
-    greater_equal,
-    is_nan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    not_equal,
-)
-from ..ops.elementwise.power import pow
-from ..ops.elementwise.transcendental import (
-    cos,
-    erf,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    sigmoid,
-    sin,
-    softplus,
-    sqrt,
-    tanh,
-)
-from .elementary import (
-    accumulate_n,
-    add_n,
-    angle,
-    argmax,
-    argmin,
-    ceil,
-    count_nonzero,
-    cumprod,
-    cumsum,
-    cumulative_logsumexp,
-    divide_no_nan,
-    erfc,
-    hypot,
-    is_finite,
-    is_inf,
-    is_non_decreasing,
-    is_strictly_increasing,
-    log_sigmoid,
-    logical_xor,
-    multiply_no_nan,
-    polyval,
-    reciprocal,
-    reciprocal_no_nan,
-    reduce_euclidean_norm,
-    rint,
-    round,
-    rsqrt,
-    scalar_mul,
-    squared_difference,
-    xdivy,
-    xlog1py,
-    xlogy,
-    zero_fraction,
-)
-from .segments import (
-    bincount,
-    confusion_matrix,
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from .sorting import in_top_k, invert_permutation, top_k
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from ..frontend.control.branching import associative_scan
+    from ..frontend.control.reductions import (
+        reduce_all,
+        reduce_any,
+        reduce_logsumexp,
+        reduce_max,
+        reduce_mean,
+        reduce_min,
+        reduce_prod,
+        reduce_std,
+        reduce_sum,
+        reduce_variance,
+    )
+    from ..frontend.creation import linspace
+    from ..nn.activations import log_softmax, softmax, softsign
+    from ..nn.common import l2_normalize
+    from ..ops.elementwise.angles import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
+    from ..ops.elementwise.arithmetic import (
+        abs,
+        add,
+        conj,
+        divide,
+        floor,
+        floordiv,
+        imag,
+        maximum,
+        minimum,
+        mod,
+        multiply,
+        negative,
+        real,
+        sign,
+        square,
+        subtract,
+        trunc,
+    )
+    from ..ops.elementwise.arithmetic import divide as truediv
+    from ..ops.elementwise.arithmetic import mod as floormod
+    from ..ops.elementwise.compare import (
+        equal,
+        greater,
+        greater_equal,
+        is_nan,
+        less,
+        less_equal,
+        logical_and,
+        logical_not,
+        logical_or,
+        not_equal,
+    )
+    from ..ops.elementwise.power import pow
+    from ..ops.elementwise.transcendental import (
+        cos,
+        erf,
+        exp,
+        exp2,
+        expm1,
+        log,
+        log1p,
+        log2,
+        log10,
+        logaddexp,
+        sigmoid,
+        sin,
+        softplus,
+        sqrt,
+        tanh,
+    )
+    from .elementary import (
+        accumulate_n,
+        add_n,
+        angle,
+        argmax,
+        argmin,
+        ceil,
+        count_nonzero,
+        cumprod,
+        cumsum,
+        cumulative_logsumexp,
+        divide_no_nan,
+        erfc,
+        hypot,
+        is_finite,
+        is_inf,
+        is_non_decreasing,
+        is_strictly_increasing,
+        log_sigmoid,
+        logical_xor,
+        multiply_no_nan,
+        polyval,
+        reciprocal,
+        reciprocal_no_nan,
+        reduce_euclidean_norm,
+        rint,
+        round,
+        rsqrt,
+        scalar_mul,
+        squared_difference,
+        xdivy,
+        xlog1py,
+        xlogy,
+        zero_fraction,
+    )
+    from .segments import (
+        bincount,
+        confusion_matrix,
+        segment_max,
+        segment_mean,
+        segment_min,
+        segment_sum,
+        unsorted_segment_max,
+        unsorted_segment_mean,
+        unsorted_segment_min,
+        unsorted_segment_sqrt_n,
+        unsorted_segment_sum,
+    )
+    from .sorting import in_top_k, invert_permutation, top_k
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -1,45 +1,60 @@
 """Metrics: ``tracejit.metrics``. Names only."""
 
-from ..losses.distances import (
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_squared_error,
-    mean_squared_logarithmic_error,
-)
-from ..losses.entropies import (
-    binary_crossentropy,
-    categorical_crossentropy,
-    kl_divergence,
-    sparse_categorical_crossentropy,
-)
-from .accuracies import (
-    Accuracy,
-    BinaryAccuracy,
-    CategoricalAccuracy,
-    SparseCategoricalAccuracy,
-    SparseTopKCategoricalAccuracy,
-    TopKCategoricalAccuracy,
-    binary_accuracy,
-    categorical_accuracy,
-    sparse_categorical_accuracy,
-    sparse_top_k_categorical_accuracy,
-    top_k_categorical_accuracy,
-)
-from .confusion import AUC, FalseNegatives, FalsePositives, Precision, Recall, TrueNegatives, TruePositives
-from .identify import get
-from .means import (
-    BinaryCrossentropy,
-    CategoricalCrossentropy,
-    CosineSimilarity,
-    KLDivergence,
-    Mean,
-    MeanAbsoluteError,
-    MeanAbsolutePercentageError,
-    MeanMetricWrapper,
-    MeanSquaredError,
-    MeanSquaredLogarithmicError,
-    RootMeanSquaredError,
-    SparseCategoricalCrossentropy,
-    Sum,
-)
-from .metric import Metric
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from ..losses.distances import (
+        mean_absolute_error,
+        mean_absolute_percentage_error,
+        mean_squared_error,
+        mean_squared_logarithmic_error,
+    )
+    from ..losses.entropies import (
+        binary_crossentropy,
+        categorical_crossentropy,
+        kl_divergence,
+        sparse_categorical_crossentropy,
+    )
+    from .accuracies import (
+        Accuracy,
+        BinaryAccuracy,
+        CategoricalAccuracy,
+        SparseCategoricalAccuracy,
+        SparseTopKCategoricalAccuracy,
+        TopKCategoricalAccuracy,
+        binary_accuracy,
+        categorical_accuracy,
+        sparse_categorical_accuracy,
+        sparse_top_k_categorical_accuracy,
+        top_k_categorical_accuracy,
+    )
+    from .confusion import (
+        AUC,
+        FalseNegatives,
+        FalsePositives,
+        Precision,
+        Recall,
+        TrueNegatives,
+        TruePositives,
+    )
+    from .identify import get
+    from .means import (
+        BinaryCrossentropy,
+        CategoricalCrossentropy,
+        CosineSimilarity,
+        KLDivergence,
+        Mean,
+        MeanAbsoluteError,
+        MeanAbsolutePercentageError,
+        MeanMetricWrapper,
+        MeanSquaredError,
+        MeanSquaredLogarithmicError,
+        RootMeanSquaredError,
+        SparseCategoricalCrossentropy,
+        Sum,
+    )
+    from .metric import Metric
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

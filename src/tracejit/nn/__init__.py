@@ -1,27 +1,42 @@
 """Neural networks, as functions of tensors: ``tracejit.nn``. Names only."""
 
-from ..math.elementary import zero_fraction
-from ..math.sorting import in_top_k, top_k
-from ..ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
-from .activations import elu, gelu, leaky_relu, log_softmax, relu6, selu, silu, softmax, softsign
-from .common import batch_normalization, bias_add, dropout, embedding_lookup, l2_loss, l2_normalize, moments
-from .convolution import (
-    avg_pool,
-    avg_pool1d,
-    avg_pool2d,
-    conv1d,
-    conv2d,
-    convolution,
-    depthwise_conv2d,
-    max_pool,
-    max_pool1d,
-    max_pool2d,
-)
-from .cross_entropy import (
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits,
-    weighted_cross_entropy_with_logits,
-)
+from typing import TYPE_CHECKING
 
-swish = silu
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from ..math.elementary import zero_fraction
+    from ..math.sorting import in_top_k, top_k
+    from ..ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
+    from .activations import elu, gelu, leaky_relu, log_softmax, relu6, selu, silu, softmax, softsign
+    from .common import (
+        batch_normalization,
+        bias_add,
+        dropout,
+        embedding_lookup,
+        l2_loss,
+        l2_normalize,
+        moments,
+    )
+    from .convolutions import (
+        avg_pool,
+        avg_pool1d,
+        avg_pool2d,
+        conv1d,
+        conv2d,
+        convolution,
+        depthwise_conv2d,
+        max_pool,
+        max_pool1d,
+        max_pool2d,
+    )
+    from .cross_entropy import (
+        sigmoid_cross_entropy_with_logits,
+        softmax_cross_entropy_with_logits,
+        sparse_softmax_cross_entropy_with_logits,
+        weighted_cross_entropy_with_logits,
+    )
+
+    swish = silu
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -79,7 +79,10 @@ def swapped(x: Any) -> Any:
     ),
 )
 def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes."""
+    """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes.
+
+    The derivatives are products with the other operand turned; `backprop` sums a cotangent over axes that broadcast.
+    """
     numeric(a)
     require(
         len(a.shape) >= 2 and len(b.shape) >= 2,

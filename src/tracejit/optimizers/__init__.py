@@ -1,11 +1,18 @@
 """Optimizers: ``tracejit.optimizers``. Names only."""
 
-from . import schedules
-from .adadelta import Adadelta
-from .adagrad import Adagrad
-from .adam import Adam, AdamW
-from .adam_like import Adamax, Lion, Nadam
-from .base import Optimizer
-from .identify import get
-from .rmsprop import RMSprop
-from .sgd import SGD
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from . import schedules
+    from .adadelta import Adadelta
+    from .adagrad import Adagrad
+    from .adam import Adam, AdamW
+    from .adam_like import Adamax, Lion, Nadam
+    from .base import Optimizer
+    from .identify import get
+    from .rmsprop import RMSprop
+    from .sgd import SGD
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

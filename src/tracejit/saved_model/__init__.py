@@ -1,6 +1,11 @@
 """Compiled functions and their Variables in a file: ``tracejit.saved_model``. Names only."""
 
-from .loading import LoadedModel, load
-from .saving import SaveOptions, save
+from typing import TYPE_CHECKING
 
-__all__ = ["LoadedModel", "SaveOptions", "load", "save"]
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from .loading import LoadedModel, load
+    from .saving import SaveOptions, save
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -1,7 +1,14 @@
 """Checkpoints: ``tracejit.train``. Names only."""
 
-from .checkpoint.checkpoint import Checkpoint, MismatchedCheckpoint, Restored
-from .checkpoint.contents import list_variables, load_variable
-from .checkpoint.index import latest_checkpoint
-from .checkpoint.rotation import CheckpointManager
-from .checkpoint.store import DamagedCheckpoint
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazily
+
+if TYPE_CHECKING:
+    from .checkpoint.checkpoint import Checkpoint, MismatchedCheckpoint, Restored
+    from .checkpoint.contents import list_variables, load_variable
+    from .checkpoint.index import latest_checkpoint
+    from .checkpoint.rotation import CheckpointManager
+    from .checkpoint.store import DamagedCheckpoint
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

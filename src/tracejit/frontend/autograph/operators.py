@@ -135,7 +135,7 @@ def while_stmt(
     lists: Sequence[str] = (),
     inner: Sequence[str] = (),
 ) -> None:
-    """``while test(): body()``; a loop op from the iteration on whose test is a traced tensor."""
+    """``while test(): body()``; a loop op where the test is a traced tensor, be it only after the first iteration."""
     carried = Carried(Places((test, body), names, attributes), lists, inner)
     loop = WhileLoop(test, body)
     going = test()

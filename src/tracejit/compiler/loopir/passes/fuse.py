@@ -2,7 +2,9 @@
 
 Valid program in, valid program out, same results bit by bit. A nest joins the latest earlier one that has its
 axes if no statement between them and no element they share forbids it: what one writes the other may touch
-only at the same index. Computing each scalar once, and storing nothing in vain, is left to the passes behind.
+only at the same index. A nest has a body, run for each element, and a tail, run once its inner axes are done, where
+what was reduced is stored: element-wise nests and a reduction of them join; what reads a finished row is joined by
+`row_fusion`. Computing each scalar once, and storing nothing in vain, is left to the passes behind.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Compiling a loop, if need be with its first iteration written out before it.
+"""The way in to compiled loops: `compile_loop`, if need be with the first iteration written out before the loop.
 
-That is for loops whose variables have another type in the first iteration than in the others, as `best` has here:
+It is where variables have another type in the first iteration than in the others, as `best` has here:
 ``best = None``, then ``if best is None or row < best: best = row`` for every row.
 """
 

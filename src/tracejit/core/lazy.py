@@ -1,0 +1,72 @@
+"""Public modules whose names load when they are first asked for.
+
+Such a module imports its names under ``if TYPE_CHECKING:``, where type checkers and readers see them; what they are and
+where they come from is read off that block, so that nothing stands twice.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+
+def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a module: what its block for type checkers imports and names.
+
+    Parameters
+    ----------
+    module : str
+        The module's ``__name__``.
+    """
+    spec = sys.modules[module].__spec__
+    assert spec is not None
+    source = inspect.getsource(sys.modules[module])
+    block = next(s for s in ast.parse(source).body if isinstance(s, ast.If))
+    package = module if spec.submodule_search_locations is not None else module.rpartition(".")[0]
+    places, aliases = _read(block.body, package)
+    names = sorted({*places, *aliases})
+
+    def get(name: str) -> Any:
+        target = aliases.get(name, name)
+        if target not in places:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home, attribute = places[target]
+        found = importlib.import_module(home)
+        if attribute is not None:
+            found = getattr(found, attribute)
+        vars(sys.modules[module])[name] = found
+        return found
+
+    def names_shown() -> list[str]:
+        shown = {name for name, x in vars(sys.modules[module]).items() if not isinstance(x, ModuleType)}
+        return sorted({*names, *shown} - {"TYPE_CHECKING", "lazily"})
+
+    return get, names_shown, names
+
+
+def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str | None]], dict[str, str]]:
+    """Name to module and attribute (None: the module itself), and alias to name."""
+    places: dict[str, tuple[str, str | None]] = {}
+    aliases: dict[str, str] = {}
+    for s in block:
+        if isinstance(s, ast.ImportFrom):
+            home = importlib.util.resolve_name("." * s.level + (s.module or ""), package)
+            for a in s.names:
+                places[a.asname or a.name] = (
+                    (f"{home}.{a.name}", None) if s.module is None else (home, a.name)
+                )
+        elif isinstance(s, ast.Assign):
+            pairs: list[tuple[Any, Any]] = [(t, s.value) for t in s.targets]
+            while pairs:
+                target, value = pairs.pop()
+                if isinstance(target, ast.Tuple):
+                    pairs += zip(target.elts, value.elts, strict=True)
+                else:
+                    aliases[target.id] = aliases.get(value.id, value.id)
+    return places, aliases
