@@ -1,7 +1,7 @@
 """LLVM's syntax: types, constants, and the writer of one function that every generator here builds on.
 
-``emit.text`` adds values that are placed as far out as they may be, ``matmul.text`` loops written with ``with``,
-``math.builder`` arithmetic of one type. Knows nothing of loop programs, matrices or functions of mathematics.
+``codegen.writing.scopes`` adds values that are placed as far out as they may be, ``matmul.counted_loops`` loops written
+with ``with``, ``math.writer`` arithmetic of one type. Knows neither loop programs nor mathematics.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Partition: split a value-and-gradient graph into a forward that keeps values and a backward that reads them.
 
-What to keep is a minimum cut, see ``keep``. Correctness does not depend on the choice.
+What to keep is a minimum cut, see ``rematerialize``. Correctness does not depend on the choice.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The backward of a loop runs over the carries its forward kept and computes the body again from them. Here the two
 loops meet in one graph, after differentiation: nodes of the later body that equal nodes of the earlier one, seen
-through the rows, need not run twice. Which values to save is a minimum cut, see ``keep``; what then nobody reads,
-kept carries among it, is dropped. Knows nothing of gradients: any loop over the rows of another is served.
+through the rows, need not run twice. Which values to save is a minimum cut, see ``rematerialize``; what then nobody
+reads, kept carries among it, is dropped. Knows nothing of gradients: any loop over the rows of another is served.
 """
 
 from __future__ import annotations

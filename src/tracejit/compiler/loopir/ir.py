@@ -3,7 +3,7 @@
 Everything here is data. A program is a list of statements over buffers of real scalars (complex numbers are
 pairs); views are folded into offsets, so no statement copies to change a shape. Each statement says what it uses,
 defines, reads and writes; ``effects`` folds that over blocks. The interpreter, the scheduler and the emitter read this
-file and nothing else of the compiler above it; ``looptext`` writes and reads programs as text.
+file and nothing else of the compiler above it; ``text`` writes and reads programs as text.
 """
 
 from __future__ import annotations

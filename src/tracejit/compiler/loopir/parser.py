@@ -1,6 +1,6 @@
-"""Reads loop programs written by ``looptext``: ``parse(to_text(p), p.messages)`` is `p` again, but for schedules.
+"""Reads loop programs written by ``text``: ``parse(to_text(p), p.messages)`` is `p` again, but for schedules.
 
-Knows nothing of what a valid program is: that is for ``loopverify`` to say.
+Knows nothing of what a valid program is: that is for ``verifier`` to say.
 """
 
 from __future__ import annotations

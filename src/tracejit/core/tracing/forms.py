@@ -300,5 +300,5 @@ def operands_of(call: Any) -> Sequence[Any] | None:
 
 
 def level_of(call: Any) -> int | None:
-    """The level of a function with a rule that calls it, or of such a call in a rule, see ``ops.itself``; else None."""
+    """The level of a function with a rule that calls it, or of such a call in a rule; else None."""
     return call.attrs.get("level")

@@ -1,6 +1,6 @@
 """GradientTape: what was recorded in a ``with`` block, differentiated: gradients, Jacobians, and why there is none.
 
-The derivative itself is `core.backprop`; this file is about the form in which derivatives are asked for and given.
+The derivative itself is `core.autodiff.backprop`; this is about how derivatives are asked for.
 """
 
 from __future__ import annotations

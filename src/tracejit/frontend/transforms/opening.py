@@ -1,6 +1,6 @@
 """Functions with a rule of their own whose rule is being traced: a call of theirs in it is their own value.
 
-What that means for derivatives is ``ops.itself``'s. Knows nothing of what kinds of rules there are.
+What that means for derivatives is ``ops.control.own_value``'s. Knows nothing of what kinds of rules there are.
 """
 
 from __future__ import annotations

@@ -157,6 +157,6 @@ def custom(
     """A function with its own gradient: ``body(inputs) -> (outputs, kept)``, ``rule(kept, cotangents) -> cotangents``.
 
     `connected` says per input whether the rule returns a cotangent for it. Where the rule calls the function itself
-    there are a `level`, see ``itself``, and how many of the inputs are `arguments`.
+    there are a `level`, see ``own_value``, and how many of the inputs are `arguments`.
     """
     return tuple(v.spec for v in body.outputs)

@@ -101,6 +101,6 @@ def custom_tangents(
     """``body(arguments, held)`` with the tangents ``rule(arguments, tangents, held)``.
 
     The rule takes a tangent for each differentiable argument, and returns one for each differentiable result. It has
-    a `level` where it calls the function itself, see ``itself``.
+    a `level` where it calls the function itself, see ``own_value``.
     """
     return tuple(v.spec for v in body.outputs)

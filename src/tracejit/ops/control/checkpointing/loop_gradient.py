@@ -1,7 +1,7 @@
 """Checkpointing: the gradient of a loop that keeps few of its carries and computes the others again.
 
 A loop with a memory policy is recorded as it is. Its vjp is the op `loop_gradient`, which walks the iterations last
-to first with a bounded number of snapshots at binomial positions (`revolve`). Compiled, it becomes loops over one
+to first with a bounded number of snapshots at binomial positions (`schedule`). Compiled, it becomes loops over one
 buffer of snapshots that is updated in place. Its own derivatives are gradients of the loop's tangents, which are a loop
 with the same policy, so that every order keeps to it.
 """
