@@ -22,7 +22,7 @@ from checks.derivatives import (
     push,
     values,
 )
-from tracejit.core.autodiff.backprop import Listing, gradient_graph
+from tracejit.core.autodiff.backprop import RecordList, gradient_graph
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.ir.graph import verify
 from tracejit.core.ir.text import constants, parse, to_text
@@ -102,7 +102,7 @@ def test_cases_cover_the_registry():
 
 @every_case
 def test_the_shape_rule_says_what_the_kernel_returns(case: Case):
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         outputs = case(*map(Tensor, case.arguments()))
     for record in listing.records:

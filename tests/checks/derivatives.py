@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tracejit.core.autodiff.backprop import Listing, backprop
+from tracejit.core.autodiff.backprop import RecordList, backprop
 from tracejit.core.autodiff.pushforward import pushforward
 from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.dispatch import recording
@@ -54,7 +54,7 @@ def values(f: Function, xs: Sequence[np.ndarray]) -> Arrays:
 
 def pull_tensors(f: Function, xs: Sequence[Tensor], gs: Sequence[Tensor], active: Sequence[int]) -> list:
     """The vjp of `f`: the cotangent, or None, of each active input."""
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         ys = differentiable(f(*xs))
     seeds: dict[int, Tensor] = {}
@@ -72,7 +72,7 @@ def pull(f: Function, xs: Arrays, gs: Arrays, active: Sequence[int]) -> Arrays:
 def push(f: Function, xs: Arrays, ts: Arrays, active: Sequence[int]) -> Arrays:
     """The jvp of `f` with zeros in place of None."""
     tensors = [Tensor(x) for x in xs]
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         ys = differentiable(f(*tensors))
     tangents = {tensors[i].serial: Tensor(t) for i, t in zip(active, ts, strict=True)}

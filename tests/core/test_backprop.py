@@ -9,7 +9,7 @@ import pytest
 
 import tracejit  # noqa: F401  completes Tensor
 from checks.derivatives import pull_tensors, push
-from tracejit.core.autodiff.backprop import Listing, NoGradient, backprop, gradient_graph, pull_back
+from tracejit.core.autodiff.backprop import NoGradient, RecordList, backprop, gradient_graph, pull_back
 from tracejit.core.autodiff.pushforward import jvp_graph
 from tracejit.core.errors import GradientError
 from tracejit.core.ir.graph import verify
@@ -87,7 +87,7 @@ def test_an_output_that_is_an_input_passes_its_cotangent_on():
 
 def test_a_source_in_the_middle_keeps_its_cotangent():
     x = tensor(3.0)
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         y = x * x
         z = y * y
@@ -97,7 +97,7 @@ def test_a_source_in_the_middle_keeps_its_cotangent():
 
 def test_the_same_source_twice():
     x = tensor(3.0)
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         y = x * x
     found = backprop(listing.records, {y.serial: tensor(1.0)}, [x.serial, x.serial])
@@ -106,7 +106,7 @@ def test_the_same_source_twice():
 
 def test_consumed_records_and_cotangents_are_gone():
     x = tensor(3.0)
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         y = ops.sin(ops.exp(x) * 2.0)
     cotangents = {y.serial: tensor(1.0)}

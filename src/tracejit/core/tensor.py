@@ -92,7 +92,7 @@ class Tensor(Unhashable):
         return self._payload
 
 
-class Dropped:
+class Elided:
     """The payload of a tensor whose value nobody will ask for. NumPy refuses to compute with it."""
 
     __slots__ = ("shape", "dtype")
@@ -107,9 +107,9 @@ class Dropped:
         raise TypeError("the value of this tensor was dropped")
 
 
-def without_value(tensor: Tensor) -> Tensor:
+def elided(tensor: Tensor) -> Tensor:
     """The same tensor as records know it, by serial number and spec, without the memory of its value."""
-    shell = Tensor(Dropped(tensor.shape, tensor.dtype), tensor._spec)
+    shell = Tensor(Elided(tensor.shape, tensor.dtype), tensor._spec)
     shell.serial = tensor.serial
     return shell
 

@@ -24,15 +24,15 @@ from ..core.tracing.trace import Trace
 
 _INDEX = TensorSpec((), np.dtype(np.int64))
 
-Held = tuple[Size, ...]
+VariableState = tuple[Size, ...]
 
 
-def held_sizes(x: Tensor) -> Held | None:
+def held_sizes(x: Tensor) -> VariableState | None:
     """The sizes in a scalar or vector of integers, in order; None where they are not known to be sizes."""
     return _held(x._payload) if x.dtype.kind in "iu" and len(x.shape) < 2 else None
 
 
-def _held(value: Any) -> Held | None:
+def _held(value: Any) -> VariableState | None:
     """Worked out once per value, and without recursion: what counts while tracing is a chain as long as the program."""
     waiting = [value]
     while waiting:
@@ -47,7 +47,7 @@ def _held(value: Any) -> Held | None:
     return _known(value)
 
 
-def _found(graph: Graph) -> dict[Value, Held | None]:
+def _found(graph: Graph) -> dict[Value, VariableState | None]:
     """What was worked out of the values of a graph."""
     return graph.derived.setdefault("held sizes", {})
 
@@ -56,7 +56,7 @@ def _is_known(value: Any) -> bool:
     return value.__class__ is not Value or value in _found(value.graph)
 
 
-def _known(value: Any) -> Held | None:
+def _known(value: Any) -> VariableState | None:
     return _found(value.graph)[value] if value.__class__ is Value else tuple(np.ravel(value).tolist())
 
 
@@ -71,7 +71,7 @@ def _sources(value: Value) -> Sequence[Any]:
     return () if outside is value else (outside,)
 
 
-def _passed_on(value: Value) -> Held | None:
+def _passed_on(value: Value) -> VariableState | None:
     sources = _sources(value)
     held = [_known(v) for v in sources]
     node = value.node
@@ -96,10 +96,12 @@ def _outside(value: Any) -> Any:
 # ---- how ops pass sizes on ------------------------------------------------------------------------------
 
 
-def each_size(f: Callable[[Size, Size], Size]) -> Callable[[Node, Sequence[Held]], Held | None]:
+def each_size(
+    f: Callable[[Size, Size], Size],
+) -> Callable[[Node, Sequence[VariableState]], VariableState | None]:
     """The rule of arithmetic: `f` of one size of either input, element by element."""
 
-    def rule(node: Node, inputs: Sequence[Held]) -> Held | None:
+    def rule(node: Node, inputs: Sequence[VariableState]) -> VariableState | None:
         a, b = inputs
         n = max(len(a), len(b))
         if {len(a), len(b)} - {1, n}:
@@ -109,7 +111,7 @@ def each_size(f: Callable[[Size, Size], Size]) -> Callable[[Node, Sequence[Held]
     return rule
 
 
-def same_sizes(node: Node, inputs: Sequence[Held]) -> Held | None:
+def same_sizes(node: Node, inputs: Sequence[VariableState]) -> VariableState | None:
     """The rule of what leaves integers as they are."""
     return inputs[0] if node.outputs[0].spec.dtype.kind in "iu" else None
 

@@ -24,7 +24,7 @@ from ..core.ir.graph import Constant
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.admission import LIMIT, admitted
-from ..core.tracing.trace import Held, Traced
+from ..core.tracing.trace import Traced, VariableState
 from ..frontend.function.function import Function
 from ..frontend.function.signature import Arguments, Call, admits
 from ..frontend.function.specialization import Specialization
@@ -319,7 +319,7 @@ class _Loading:
         _require(all(i >= first for i, _ in graph.state), "an argument is assigned to")
         results = len(graph.outputs) - len(graph.state)
         _require(results == count_leaves(structure), f"{results} results in a nest of another size")
-        held = [Held(v, v.handle, v.handle) for v in variables]
+        held = [VariableState(v, v.handle, v.handle) for v in variables]
         made = Specialization(_text(name), Traced(graph, captured, held), specs, _atoms(specs), structure)
         made.keeps = variables  # type: ignore[attr-defined]  # nobody else may hold them
         return made

@@ -293,10 +293,10 @@ def test_many_rows_in_unconverted_code_warn():
 
 
 def test_values_survive_a_failed_trace():
-    class Cell:
+    class ClosureCell:
         h = np.float32(1.0)
 
-    cell = Cell()
+    cell = ClosureCell()
     cell.h = 1.0
 
     @tf.function

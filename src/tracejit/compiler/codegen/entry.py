@@ -15,7 +15,7 @@ from ..loopir.operands import Buffer, Name
 from . import memory
 from .footprint import Footprint
 from .writing import context
-from .writing.kernel import Kernel, Module
+from .writing.kernel import KernelWriter, Module
 from .writing.scopes import Value, integer
 
 
@@ -36,10 +36,10 @@ class Entry:
         self,
         program: Program,
         module: Module,
-        writers: Mapping[type, Callable[[Kernel, Any], None]],
+        writers: Mapping[type, Callable[[KernelWriter, Any], None]],
         prints: Sequence[Footprint],
     ):
-        self.program, self.k = program, Kernel(module, writers)
+        self.program, self.k = program, KernelWriter(module, writers)
         self.homes: dict[Buffer, Value] = {}
         self.moved = {b for p in prints for b in p.moved if b.kind != "local"}
         self.allocated = {s.buffer for s in walk(program.body) if isinstance(s, (Allocate, Grow))}

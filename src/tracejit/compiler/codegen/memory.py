@@ -10,24 +10,24 @@ from ..loopir.ir import Allocate, Free, Grow
 from ..loopir.operands import Buffer
 from .writing.buffers import offset
 from .writing.context import CTX, ctx_place, field, leave
-from .writing.kernel import Kernel
+from .writing.kernel import KernelWriter
 from .writing.scopes import Value, integer
 
 #: Bytes with which memory that grows begins: loops that run a few times take memory once.
 FIRST = 1024
 
 
-def allocate(k: Kernel, s: Allocate) -> None:
+def allocate(k: KernelWriter, s: Allocate) -> None:
     """Room for `elements`; what is there is used again when it is large enough."""
     reserve(k, s.buffer, k.count(s.elements), keep=False)
 
 
-def grow(k: Kernel, s: Grow) -> None:
+def grow(k: KernelWriter, s: Grow) -> None:
     needed, _, _ = offset(k, s.elements)
     reserve(k, s.buffer, needed, keep=True)
 
 
-def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
+def reserve(k: KernelWriter, b: Buffer, needed: Value, keep: bool) -> None:
     w, number = k.w, k.w.fresh("")
     room = w.here("i64", 1, f"load i64, ptr {k.rooms[b]}, align 8")
     small = w.here("i1", 1, f"icmp slt i64 {room.text}, {needed.text}")
@@ -55,7 +55,7 @@ def reserve(k: Kernel, b: Buffer, needed: Value, keep: bool) -> None:
     w.label(f"fits{number}")
 
 
-def size_of(k: Kernel, b: Buffer, elements: Value) -> Value:
+def size_of(k: KernelWriter, b: Buffer, elements: Value) -> Value:
     """Bytes of a buffer with room for so many elements."""
     w = k.w
     raw = w.mul(w.intrinsic("smax", "i64", 1, elements, integer(1)), integer(b.dtype.itemsize))
@@ -63,7 +63,7 @@ def size_of(k: Kernel, b: Buffer, elements: Value) -> Value:
     return w.put("i64", 1, f"and i64 {reach.text}, {-abi.WORKSPACE_ALIGN}", reach)
 
 
-def function_for(k: Kernel, b: Buffer, size: Value, small: str, large: str) -> Value:
+def function_for(k: KernelWriter, b: Buffer, size: Value, small: str, large: str) -> Value:
     """The function of ctx that provides, or releases, memory of this size; what is handed over is always small."""
     if b.slot >= 0:
         return field(k, "ptr", small)
@@ -74,7 +74,7 @@ def function_for(k: Kernel, b: Buffer, size: Value, small: str, large: str) -> V
     return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
 
 
-def allocated(k: Kernel, b: Buffer, size: Value) -> Value:
+def allocated(k: KernelWriter, b: Buffer, size: Value) -> Value:
     w = k.w
     function = function_for(k, b, size, "alloc", "alloc_large")
     where = ctx_place(k, "allocations")
@@ -84,7 +84,7 @@ def allocated(k: Kernel, b: Buffer, size: Value) -> Value:
     return w.here("ptr", 1, f"call ptr {function.text}(i64 {abi.WORKSPACE_ALIGN}, i64 {size.text})")
 
 
-def release(k: Kernel, b: Buffer, pointer: Value) -> None:
+def release(k: KernelWriter, b: Buffer, pointer: Value) -> None:
     """Give a buffer's memory back; null is none."""
     w, number = k.w, k.w.fresh("")
     none = w.here("i1", 1, f"icmp eq ptr {pointer.text}, null")
@@ -97,7 +97,7 @@ def release(k: Kernel, b: Buffer, pointer: Value) -> None:
     w.label(f"freed{number}")
 
 
-def free(k: Kernel, s: Free) -> None:
+def free(k: KernelWriter, s: Free) -> None:
     release(k, s.buffer, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[s.buffer]}, align 8"))
     k.w.do(f"store ptr null, ptr {k.cells[s.buffer]}, align 8")
     k.w.do(f"store i64 -1, ptr {k.rooms[s.buffer]}, align 8")
@@ -123,7 +123,7 @@ done:
 """
 
 
-def bring_home(k: Kernel, homes: dict[Buffer, Value]) -> None:
+def bring_home(k: KernelWriter, homes: dict[Buffer, Value]) -> None:
     """Put the contents of buffers whose memory was exchanged back where the caller looks for them."""
     k.module.functions[EXCHANGE] = None
     done: list[Buffer] = []

@@ -15,7 +15,7 @@ from ..loopir.ir import Call, Compute, If, Nest, While
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .writing.context import CTX, ctx_place, field, leave
-from .writing.kernel import Kernel
+from .writing.kernel import KernelWriter
 from .writing.scopes import Value, integer
 
 WORK = 1 << 24  # statements between two questions: milliseconds, and a question costs about one microsecond
@@ -64,14 +64,14 @@ def quick(s: While) -> int:
     return total if isinstance(total, int) and total <= QUICK else 0
 
 
-def known(k: Kernel, size: Size) -> Size:
+def known(k: KernelWriter, size: Size) -> Size:
     """The size, or a guess where an atom in it has no value here."""
     if isinstance(size, Dim) and not all(a.name in k.atoms for a in size.atoms()):
         return UNKNOWN
     return size
 
 
-def look(k: Kernel, s: While, here: Place, outermost: Place) -> None:
+def look(k: KernelWriter, s: While, here: Place, outermost: Place) -> None:
     """At the end of an iteration: count its work, and when enough was done ask whether to go on."""
     w, number = k.w, k.w.fresh("")
     if not k.patience:

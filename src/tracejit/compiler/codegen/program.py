@@ -35,11 +35,11 @@ from . import structure as control
 from .entry import Entry
 from .footprint import Footprint, larger
 from .nests import nest, reduce
-from .routine import Routine, runs
+from .routine import KernelFunction, runs
 from .writing import buffers, scalars
-from .writing.kernel import Kernel, Module
+from .writing.kernel import KernelWriter, Module
 
-WRITERS: dict[type, Callable[[Kernel, Any], None]] = {
+WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     Load: buffers.load, Store: buffers.store, Compute: scalars.compute, Size_: scalars.size,
     Combine: reduce.combine, Nest: nest.nest, While: control.loop, If: control.branch, Fail: control.fail,
     Call: control.call, HostCall: control.host_call, Allocate: memory.allocate, Grow: memory.grow, Free: memory.free,
@@ -79,7 +79,7 @@ def emit(program: Program, target: Target | None = None) -> Emitted:
     entry.open()
     kernels: dict[tuple[str, str], str] = {}
     for number, (group, print_) in enumerate(zip(groups, prints, strict=True)):
-        Routine(entry, number, group, print_).write(kernels)
+        KernelFunction(entry, number, group, print_).write(kernels)
     functions = [f"define internal {shape} {name}{rest}" for (shape, rest), name in kernels.items()]
     functions.append(entry.close())
     module.declares.update(dict.fromkeys(sorted(entry.k.w.declares)))

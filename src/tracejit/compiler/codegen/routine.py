@@ -17,7 +17,7 @@ from ..loopir.statement import Statement
 from .entry import Entry
 from .footprint import Footprint
 from .writing.context import CTX
-from .writing.kernel import Kernel
+from .writing.kernel import KernelWriter
 from .writing.scopes import Value
 
 MAX_RUN = 512  # statements in one function of scalar code
@@ -51,13 +51,13 @@ def kind(s: Statement) -> str:
     return "nest" if isinstance(s, Nest) and not written_out else "scalars"
 
 
-class Routine:
+class KernelFunction:
     """One group of statements as a function, and its call in the entry."""
 
     def __init__(self, entry: Entry, number: int, group: list[Statement], print_: Footprint):
         self.entry, self.group, self.print = entry, group, print_
         self.names = {b: f"%b{p}" for p, b in enumerate(print_.buffers)}
-        self.k = Kernel(entry.k.module, entry.k.writers)
+        self.k = KernelWriter(entry.k.module, entry.k.writers)
         self.k.inline_math = print_.elementary < INLINE_MATH
         self.outs = [n for n in print_.defines if n in entry.needed[number]]
         self.parameters: list[str] = []

@@ -14,13 +14,13 @@ from .poll import Place, look, quick
 from .writing import scalars
 from .writing.buffers import any_lane, place
 from .writing.context import CTX, ctx_place, field, leave
-from .writing.kernel import SCALAR, Kernel
+from .writing.kernel import SCALAR, KernelWriter
 from .writing.scopes import Value, integer
 
 # ---- conditions -----------------------------------------------------------------------------------------
 
 
-def branch(k: Kernel, s: If) -> None:
+def branch(k: KernelWriter, s: If) -> None:
     if isinstance(s.test, Const):  # a block: what it defines is seen by what follows
         k.statements(s.then if s.test.value else s.orelse)
         return
@@ -43,7 +43,7 @@ def branch(k: Kernel, s: If) -> None:
     w.label(f"fi{number}")
 
 
-def fail(k: Kernel, s: Fail) -> None:
+def fail(k: KernelWriter, s: Fail) -> None:
     w, number = k.w, k.w.fresh("")
     test, mask = k.operand(s.test), k.vector.mask
     if test.lanes > 1 and mask is not None:
@@ -61,7 +61,7 @@ def fail(k: Kernel, s: Fail) -> None:
     w.label(f"pass{number}")
 
 
-def first_failing(k: Kernel, value: Value, test: Value) -> Value:
+def first_failing(k: KernelWriter, value: Value, test: Value) -> Value:
     """The value in the first lane that fails."""
     if value.lanes == 1 or test.lanes == 1:
         return value if value.lanes == 1 else k.w.lanes_of(value, 0, 1)
@@ -72,7 +72,7 @@ def first_failing(k: Kernel, value: Value, test: Value) -> Value:
     return w.put(value.kind, 1, f"extractelement {value.typed}, {lane.typed}", value, lane)
 
 
-def detail(k: Kernel, value: Value) -> Value:
+def detail(k: KernelWriter, value: Value) -> Value:
     """A scalar as the eight bytes an error message gets: integers widened, floats as float64 bits."""
     if value.kind in ("half", "float"):
         value = scalars.resize(k, value, "double", "fpext")
@@ -86,7 +86,7 @@ def detail(k: Kernel, value: Value) -> Value:
 # ---- loops ----------------------------------------------------------------------------------------------
 
 
-def loop(k: Kernel, s: While) -> None:
+def loop(k: KernelWriter, s: While) -> None:
     """A loop tested at its head; its state is in buffers, so only the trip count is a phi."""
     w, number = k.w, k.w.fresh("")
     before, known = (k.vector, k.still, k.stored), set(k.atoms)
@@ -125,26 +125,26 @@ def loop(k: Kernel, s: While) -> None:
     counted(k, s, w.bound(trips.text, "i64"))
 
 
-def position(k: Kernel, s: While, trips: Value, total: Value | None) -> Value:
+def position(k: KernelWriter, s: While, trips: Value, total: Value | None) -> Value:
     if not s.reverse or total is None:
         return trips
     return k.w.sub(k.w.sub(total, integer(1)), trips)
 
 
-def forget(k: Kernel, known: set[str]) -> None:
+def forget(k: KernelWriter, known: set[str]) -> None:
     """Sizes bound inside of a loop or branch have no value after it."""
     for atom in k.atoms.keys() - known:
         del k.atoms[atom]
 
 
-def counted(k: Kernel, s: While, trips: Value) -> None:
+def counted(k: KernelWriter, s: While, trips: Value) -> None:
     if s.trips is not None:
         k.env[s.trips] = trips
     if s.binds is not None:
         k.atoms[s.binds] = trips
 
 
-def swap(k: Kernel, a: Buffer, b: Buffer) -> None:
+def swap(k: KernelWriter, a: Buffer, b: Buffer) -> None:
     """Exchange the memory of two buffers: their cells, or the elements of local ones."""
     if a in k.cells:
         for cells, kind in ((k.cells, "ptr"), (k.rooms, "i64")):
@@ -157,12 +157,12 @@ def swap(k: Kernel, a: Buffer, b: Buffer) -> None:
         exchange(k, kind, element(k, kind, a, p), element(k, kind, b, p), align)
 
 
-def element(k: Kernel, kind: str, buffer: Buffer, p: int) -> str:
+def element(k: KernelWriter, kind: str, buffer: Buffer, p: int) -> str:
     base = k.pointers[buffer]
     return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {p}", base).text if p else base.text
 
 
-def exchange(k: Kernel, kind: str, a: str, b: str, align: int) -> None:
+def exchange(k: KernelWriter, kind: str, a: str, b: str, align: int) -> None:
     x, y = (k.w.here(kind, 1, f"load {kind}, ptr {p}, align {align}") for p in (a, b))
     k.w.do(f"store {y.typed}, ptr {a}, align {align}")
     k.w.do(f"store {x.typed}, ptr {b}, align {align}")
@@ -171,7 +171,7 @@ def exchange(k: Kernel, kind: str, a: str, b: str, align: int) -> None:
 # ---- library calls --------------------------------------------------------------------------------------
 
 
-def call(k: Kernel, s: Call) -> None:
+def call(k: KernelWriter, s: Call) -> None:
     """``matmul``: C = A B, or C += A B."""
     w = k.w
     m, inner, n = (k.size(size) for size in s.sizes)
@@ -184,7 +184,7 @@ def call(k: Kernel, s: Call) -> None:
     w.do(f"call void {function(k, name).text}({spelled}, ptr %work)")
 
 
-def host_call(k: Kernel, s: HostCall) -> None:
+def host_call(k: KernelWriter, s: HostCall) -> None:
     """Pointers and sizes in slots, as an entry takes them."""
     w, number = k.w, k.w.fresh("")
     pointers = [place(k, view.buffer, view.index).pointer for view in s.views]
@@ -202,7 +202,7 @@ def host_call(k: Kernel, s: HostCall) -> None:
     w.label(f"done{number}")
 
 
-def function(k: Kernel, name: str) -> Value:
+def function(k: KernelWriter, name: str) -> Value:
     """The address of a function in ctx."""
     table = field(k, "ptr", "functions")
     where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table.text}, i64 {k.module.called(name)}")

@@ -16,7 +16,7 @@ from .scalar_ops import ELEMENTARY
 from .statement import Statement
 
 
-class Facts:
+class NestAnalysis:
     """What scheduling asks of a nest, found in one walk.
 
     Attributes
@@ -124,7 +124,7 @@ class Part:
         self.accesses: list[tuple[Load | Store, dict[Name, Size], int]] = []
 
 
-def live_values(facts: Facts) -> int:
+def live_values(facts: NestAnalysis) -> int:
     """How many scalars of the body are alive at once, at most."""
     last: dict[Name, int] = {}
     body = facts.nest.body

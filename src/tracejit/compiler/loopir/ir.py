@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...core.dim import Dim, Size
-from .operands import Acc, Axis, Buffer, Index, Move, Name, Names, Operand, dims, renamed, scalars
+from .operands import Acc, Axis, Buffer, BufferAlias, Index, Name, Names, Operand, dims, renamed, scalars
 from .statement import Access, OfElement, OfViews, Statement
 
 
@@ -370,7 +370,7 @@ class Program:
     messages: tuple[str | tuple[str, str], ...] = ()
     contract: bool = True
     output_shapes: tuple[tuple[Size, ...], ...] = ()
-    moves: list[Move] = field(default_factory=list)
+    moves: list[BufferAlias] = field(default_factory=list)
 
 
 def walk(statements: list[Statement]) -> Iterator[Statement]:

@@ -148,7 +148,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Move:
+class BufferAlias:
     """A temp that turns out to be part of `target`: its element 0 is `target`'s element `index`."""
 
     temp: Buffer

@@ -31,7 +31,7 @@ from .ir import (
     Store,
     While,
 )
-from .operands import KINDS, Acc, Axis, Buffer, Const, Index, Move, Name, Operand, View
+from .operands import KINDS, Acc, Axis, Buffer, BufferAlias, Const, Index, Name, Operand, View
 from .statement import Statement
 from .text import typed_by
 
@@ -139,7 +139,7 @@ class _Reader:
             program.contract = False
         elif word == "move" and (found := re.fullmatch(r"(\w+) to (\w+)\[(.*)\]", rest)):
             temp, target, index = found.groups()
-            program.moves.append(Move(self.buffers[temp], self.buffers[target], _index(index)))
+            program.moves.append(BufferAlias(self.buffers[temp], self.buffers[target], _index(index)))
         elif word in KINDS and (found := re.fullmatch(_BUFFER, rest)):
             name, dtype, size, slot, at = found.groups()
             made = Buffer(name, np.dtype(dtype), parse_size(size), word)

@@ -17,7 +17,7 @@ from ...core.tracing.forms import BranchForm, CallForm, CustomForm
 from ...core.tracing.loop_form import LoopForm, Parts, Results
 from ..loopir.complexes import Val
 from ..loopir.ir import Allocate, Free, Grow, If, While
-from ..loopir.operands import Buffer, Const, Index, Move
+from ..loopir.operands import Buffer, BufferAlias, Const, Index
 from ..loopir.statement import Statement
 from .builder import BOOL, INT64
 from .liveness import Liveness
@@ -271,7 +271,9 @@ class _Loop:
             self.claimed.add(view.buffer)
             self.low.swapped.add(view.buffer)
             self.fills.append(target.buffer)
-            self.low.moves.append(Move(view.buffer, target.buffer, target.index((0,) * len(target.shape))))
+            self.low.moves.append(
+                BufferAlias(view.buffer, target.buffer, target.index((0,) * len(target.shape)))
+            )
         else:
             self.b.copy(view, target)
 

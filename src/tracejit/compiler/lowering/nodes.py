@@ -18,7 +18,7 @@ from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
 from ...ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
 from ..loopir.ir import Allocate, Call, Nest, Store, While
-from ..loopir.operands import Buffer, Move
+from ..loopir.operands import Buffer, BufferAlias
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
 from .liveness import Liveness
@@ -106,7 +106,7 @@ class Lowering:
         self.sizes: dict[str, Size] = {}
         self.swapped: set[Buffer] = set()
         self.open: OpenNest | None = None
-        self.moves: list[Move] = []
+        self.moves: list[BufferAlias] = []
 
     # ---- one graph ---------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ class NoGradient(TracejitError, LookupError):
 NoGradient.__name__ = NoGradient.__qualname__ = "LookupError"  # programs print the name of what they catch
 
 
-class Listing:
+class RecordList:
     """The recorder that keeps every call, in order."""
 
     def __init__(self) -> None:
@@ -210,7 +210,7 @@ def linearize(
 
     Unless this is the `first` run of it on these tensors nothing is printed.
     """
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         outputs = replay(graph if first else silent(graph), tensors)
     return outputs, listing.records

@@ -10,12 +10,12 @@ from ..op import ops
 from ..tensor import Tensor
 from ..tracing.dispatch import Record, apply, located, recording
 from ..tracing.trace import replay, trace
-from .backprop import Listing, backprop, with_sizes_of
+from .backprop import RecordList, backprop, with_sizes_of
 
 Tangent = Any  # Tensor | None
 
 
-class _Forward(Listing):
+class _Forward(RecordList):
     """Keeps every call, for forward mode alone: a loop need not return what its backward would read."""
 
     reverse = False
@@ -88,7 +88,7 @@ def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
     """The jvp as the adjoint of the vjp, which is linear in the cotangent; conjugates are in both rules already."""
     outputs = [y for y in record.outputs if y.spec.differentiable]
     seeds = [ops.fill(shape=y.shape, value=0.0, dtype=y.dtype) for y in outputs]
-    listing = Listing()
+    listing = RecordList()
     with recording(listing):
         replacement = {y.serial: ops.identity(s) for y, s in zip(outputs, seeds, strict=True)}
         inner = dict(replacement)

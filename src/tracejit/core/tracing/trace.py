@@ -35,7 +35,7 @@ def constant(*, value: Constant) -> TensorSpec:
 
 
 @dataclass
-class Held:
+class VariableState:
     """A Variable inside a trace: `entry` is its value at the start, `now` its value at this point.
 
     What is `local` was made in the trace and ends with it: no new value leaves.
@@ -58,7 +58,7 @@ class Trace:
     captures : dict
         Serial of an outer tensor to ``(tensor, input value)``, in order of first use: they become inputs.
     held : dict
-        Variables read or assigned, by identity, see :class:`Held`.
+        Variables read or assigned, by identity, see :class:`VariableState`.
     counting : set of Node
         Loops that make sizes of numbers.
     bodies : dict
@@ -69,7 +69,7 @@ class Trace:
         self.graph = Graph(name)
         self.parent = parent
         self.captures: dict[int, tuple[Tensor, Value]] = {}
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, VariableState] = {}
         self.constants: dict[str, Tensor] = {}
         self.counting: set[Node] = set()
         self.bodies: dict[tuple, object] = {}
@@ -120,12 +120,12 @@ class Trace:
             raise explain(op, inputs, attrs, error, location) from None
         return tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
 
-    def hold(self, owner: Any, spec: TensorSpec) -> Held:
+    def hold(self, owner: Any, spec: TensorSpec) -> VariableState:
         """The state of a Variable in this trace; its value at entry becomes an input on first use."""
         held = self.held.get(id(owner))
         if held is None:
             entry = self.add_input(spec)
-            held = self.held[id(owner)] = Held(owner, entry, entry)
+            held = self.held[id(owner)] = VariableState(owner, entry, entry)
         return held
 
     def lift(self, tensor: Tensor) -> Tensor:
@@ -182,7 +182,7 @@ class Traced:
 
     graph: Graph
     captured: list[Tensor]
-    held: list[Held]
+    held: list[VariableState]
 
 
 def trace(

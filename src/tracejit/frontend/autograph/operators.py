@@ -35,7 +35,7 @@ from .places.mutations import changing
 from .places.place import AttributePlace, Places
 from .properties import attribute_of, set_attribute, update_attribute
 from .values.iteration import as_range, is_size, looped
-from .values.kinds import Escaping, SetInLoop, is_undefined, traced
+from .values.kinds import SetInLoop, TraceError, is_undefined, traced
 
 attribute = AttributePlace
 slice = builtins.slice
@@ -117,14 +117,14 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except TracejitError as error:
-        raise Escaping(error) from error
+        raise TraceError(error) from error
 
 
 def handling() -> None:
     """At the start of a handler: what the program itself would not raise passes it."""
     error = sys.exception()
     if isinstance(error, Untraceable | LeakedTensor) and is_tracing():
-        raise Escaping(error) from error
+        raise TraceError(error) from error
 
 
 def while_stmt(

@@ -31,7 +31,7 @@ from ...core.tracing.transaction import Whole, handled
 from ..autograph import operators as autograph
 from ..autograph.calls import converted_source, explained
 from ..autograph.places.reachable import attempt_with
-from ..autograph.values.kinds import Escaping
+from ..autograph.values.kinds import TraceError
 from ..execution import compiler
 from ..regions.memory_policies import LoopMemory, policy, under
 from ..state.variable import Variable, tracer
@@ -341,7 +341,7 @@ class Function:
             try:
                 with Whole():
                     leaves, found = flatten(self.run_python(args, kwargs))
-            except Escaping as escaping:
+            except TraceError as escaping:
                 explained(self.python_function, escaping.error)
                 handled(escaping)
                 raise escaping.error from None

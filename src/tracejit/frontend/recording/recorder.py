@@ -14,7 +14,7 @@ from ...core.autodiff.backprop import gradient_graph, input_cotangents
 from ...core.autodiff.scattered import dense
 from ...core.errors import TracejitError
 from ...core.op import Joint
-from ...core.tensor import Tensor, without_value
+from ...core.tensor import Tensor, elided
 from ...core.tracing.dispatch import Record
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import trace
@@ -79,7 +79,7 @@ class Recording:
             tracked.update([t.serial for t in outputs])
         if self.reverse and (first._payload.nbytes > SMALL or record.inputs[0]._payload.nbytes > SMALL):
             self.large = True
-            record = lean(record, tuple([t.serial in tracked for t in record.inputs]))
+            record = without_unused_values(record, tuple([t.serial in tracked for t in record.inputs]))
         self.records.append(record)
 
     def passed_over(self, record: Record) -> None:
@@ -96,7 +96,7 @@ class Recording:
         return undo
 
 
-def lean(record: Record, tracked: tuple[bool, ...]) -> Record:
+def without_unused_values(record: Record, tracked: tuple[bool, ...]) -> Record:
     """The record with nothing but specs in place of the values that its gradient rule does not use."""
     op, inputs, outputs = record.op, record.inputs, record.outputs
     if op.runs_graphs:
@@ -114,7 +114,7 @@ def lean(record: Record, tracked: tuple[bool, ...]) -> Record:
         uses = _uses[key] = _used_by_kind(record, tracked, attrs)
     if all(uses):
         return record
-    kept = tuple([t if u else without_value(t) for t, u in zip(tensors, uses, strict=True)])
+    kept = tuple([t if u else elided(t) for t, u in zip(tensors, uses, strict=True)])
     n = len(inputs)
     return Record(op, kept[:n], record.attrs, kept[n:], record.location)
 

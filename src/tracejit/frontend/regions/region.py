@@ -18,7 +18,7 @@ from ...core.ir.graph import Graph, Value
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...core.tracing.trace import Held, Traced, trace
+from ...core.tracing.trace import Traced, VariableState, trace
 from ...core.tracing.transaction import tracing_body
 from ..state.variable import Variable, tracer
 from ..structure import Structure, alike, flatten, text, unflatten
@@ -69,7 +69,7 @@ class Region:
             own = tensors[: len(tensors) - len(outer)] if given else tensors
             values = tensors[len(own) :] if given else [current for _, _, current in outer]
             for (v, entry, _), value in zip(outer, values, strict=True):
-                now.held[id(v)] = Held(v, entry, value, assigned=True)
+                now.held[id(v)] = VariableState(v, entry, value, assigned=True)
             leaves, self.structure = flatten(f(*unflatten(structure, own)))
             self.numbers = [python_kind(y) for y in leaves]
             wanted = dtypes if dtypes is not None and len(dtypes) == len(leaves) else [None] * len(leaves)

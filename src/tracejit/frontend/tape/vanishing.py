@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.autodiff.backprop import Listing, backprop
+from ...core.autodiff.backprop import RecordList, backprop
 from ...core.autodiff.pushforward import output_tangents
 from ...core.autodiff.scattered import dense
 from ...core.errors import Location, TracejitError
@@ -187,7 +187,7 @@ def _inner(record: Record, asked: Sequence[bool]) -> Iterator[tuple[Graph, Seque
 
 def _inside(graph: Graph, inputs: Sequence[Tensor], positions: list[int]) -> Finding | None:
     """The same question inside of a compiled function, run once more op by op."""
-    listing = Listing()
+    listing = RecordList()
     fresh = [Tensor(t.array) for t in inputs]
     with recording(listing):
         outputs = replay(graph, fresh)

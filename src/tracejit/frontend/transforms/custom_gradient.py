@@ -21,7 +21,7 @@ from ...core.errors import GradientError, Location, TracejitError, at, user_loca
 from ...core.ir.graph import Graph, restricted
 from ...core.op import Joint, Op, ops
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor, without_value
+from ...core.tensor import Tensor, elided
 from ...core.tracing.dispatch import Record, as_tensor, pausing, recording, state
 from ...core.tracing.forms import CustomForm, OwnValueForm
 from ...core.tracing.trace import Trace, trace
@@ -184,12 +184,12 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
         with within_reach(left):
             return _gradients(f, grad_fn, inputs, watcher.variables, seeds)
 
-    shells = tuple([without_value(t) for t in (*tensors, *keys)])
+    shells = tuple([elided(t) for t in (*tensors, *keys)])
     record = Record(
         CUSTOM,
         shells,
         {"gradient": rule, "name": f.__name__},
-        tuple(map(without_value, outputs)),
+        tuple(map(elided, outputs)),
         user_location(),
     )
     for recorder in state.recorders:

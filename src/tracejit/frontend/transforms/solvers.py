@@ -25,7 +25,7 @@ from ...ops.control.implicit import Step, fixed, iterate, newton_step
 from ..autograph import operators as autograph
 from ..autograph.calls import explained
 from ..autograph.places.reachable import attempt_with
-from ..autograph.values.kinds import Escaping
+from ..autograph.values.kinds import TraceError
 from ..regions.region import Region, share_captures
 from ..state.variable import tracer
 from ..structure import Nest, Structure, alike, flatten, text, unflatten
@@ -202,7 +202,7 @@ class _Problem:
         except SymbolicValue as error:
             explained(f, error)
             raise
-        except Escaping as escaping:
+        except TraceError as escaping:
             if outermost:
                 handled(escaping)
                 raise escaping.error from None

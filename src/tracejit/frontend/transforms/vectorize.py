@@ -17,12 +17,12 @@ from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...core.tracing.trace import Held, Traced, trace
+from ...core.tracing.trace import Traced, VariableState, trace
 from ...core.tracing.transaction import Whole, handled
 from ...ops.batch import moved
 from ..autograph import operators as autograph
 from ..autograph.calls import explained
-from ..autograph.values.kinds import Escaping
+from ..autograph.values.kinds import TraceError
 from ..function.specialization import converted
 from ..structure import Nest, Structure, count_leaves, flatten, in_order, kind_of, text, unflatten
 
@@ -170,7 +170,7 @@ class _One:
         except SymbolicValue as error:
             explained(self.f, error)
             raise
-        except Escaping as escaping:
+        except TraceError as escaping:
             explained(self.f, escaping.error)
             handled(escaping)
             raise escaping.error from None
@@ -180,7 +180,7 @@ class _One:
 # ---- Variables ------------------------------------------------------------------------------------------
 
 
-def _entry(held: Held, size: Size) -> tuple[Tensor, bool]:
+def _entry(held: VariableState, size: Size) -> tuple[Tensor, bool]:
     """A Variable's value for the examples, and whether they each have their own, as random states do.
 
     A generator that each example makes, with its seed, is the same in all.

@@ -11,7 +11,7 @@ from ...ir_text import kind_of
 from ...loopir.ir import Nest
 from ...loopir.operands import Name
 from ...loopir.passes.schedule import Line, Schedule
-from ..writing.kernel import Kernel
+from ..writing.kernel import KernelWriter
 from ..writing.scopes import Value, constant, integer
 from .reduce import Reduction, folds_inside, recall
 from .spans import Span, each, run, spans
@@ -22,7 +22,7 @@ State = list[Value]
 class Accumulation:
     """Writes what is inside the outer loops of one nest."""
 
-    def __init__(self, k: Kernel, s: Nest, schedule: Schedule):
+    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
         self.k, self.s, self.schedule = k, s, schedule
         self.inner = schedule.lines[schedule.outer :]
         self.names = [a.name for a in s.accs]

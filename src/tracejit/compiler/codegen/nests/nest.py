@@ -10,7 +10,7 @@ from itertools import product
 
 from ...loopir.ir import Combine, Compute, Load, Nest, Size_, Store, walk
 from ...loopir.passes.schedule import Line, Schedule, plan
-from ..writing.kernel import SCALAR, Kernel
+from ..writing.kernel import SCALAR, KernelWriter
 from ..writing.scopes import Value, constant, integer
 from .accumulate import Accumulation
 from .search import Search
@@ -20,7 +20,7 @@ from .strips import Strips
 _MOVABLE = (Load, Store, Compute, Size_, Combine, Nest)
 
 
-def nest(k: Kernel, s: Nest) -> None:
+def nest(k: KernelWriter, s: Nest) -> None:
     if s.schedule is None:
         s.schedule = plan(s, k.target)
     assert isinstance(s.schedule, Schedule)
@@ -32,7 +32,7 @@ def nest(k: Kernel, s: Nest) -> None:
 class NestWriter:
     """Writes one nest."""
 
-    def __init__(self, k: Kernel, s: Nest, schedule: Schedule):
+    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
         self.k, self.s, self.schedule = k, s, schedule
         self.outer, self.inner = schedule.lines[: schedule.outer], schedule.lines[schedule.outer :]
 

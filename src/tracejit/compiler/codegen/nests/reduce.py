@@ -15,7 +15,7 @@ from ...loopir.ir import Combine, Nest, walk
 from ...loopir.operands import Acc, Name
 from ...loopir.statement import Statement
 from ..writing import scalars
-from ..writing.kernel import Kernel
+from ..writing.kernel import KernelWriter
 from ..writing.scopes import Value, constant
 
 State = list[Value]
@@ -49,7 +49,7 @@ def groups(nest: Nest, block: int) -> list[Group]:
     return found
 
 
-def combine(k: Kernel, s: Combine) -> None:
+def combine(k: KernelWriter, s: Combine) -> None:
     """Fold values into the accumulators; lanes that do not exist leave them alone."""
     dtypes = [k.acc_types[name] for name in s.accs]
     old = [recall(k, n) if n in k.memory_accs else k.env[n] for n in s.accs]
@@ -65,14 +65,14 @@ def combine(k: Kernel, s: Combine) -> None:
         k.env[name] = value
 
 
-def recall(k: Kernel, name: Name) -> Value:
+def recall(k: KernelWriter, name: Name) -> Value:
     """An accumulator that lives in memory, because a structure inside its nest folds into it."""
     kind = kind_of(k.acc_types[name])
     return k.w.here(kind, 1, f"load {kind}, ptr {k.memory_accs[name]}, align 8")
 
 
 def merged(
-    k: Kernel, rule: str, old: State, new: State, dtypes: list[np.dtype], ordered: bool = False
+    k: KernelWriter, rule: str, old: State, new: State, dtypes: list[np.dtype], ordered: bool = False
 ) -> State:
     """The state of both. `ordered`: positions of `new` are behind those of `old`, so ties are decided."""
     if rule not in ("argmax", "argmin"):
@@ -92,7 +92,7 @@ def merged(
     return [scalars.select(k, better, value, best), scalars.select(k, better, position, at)]
 
 
-def logic(k: Kernel, op: str, a: Value, b: Value) -> Value:
+def logic(k: KernelWriter, op: str, a: Value, b: Value) -> Value:
     return k.w.put("i1", a.lanes, f"{op} {a.typed}, {b.text}", a, b)
 
 
@@ -130,7 +130,7 @@ class Reduction:
     Between the innermost loops their state is a list of values: two for a compensated sum, one for others.
     """
 
-    def __init__(self, k: Kernel, nest: Nest, block: int, lanes: int):
+    def __init__(self, k: KernelWriter, nest: Nest, block: int, lanes: int):
         self.k, self.accs, self.lanes = k, nest.accs, lanes
         self.groups = groups(nest, block)
         self.names = [a.name for g in self.groups for a in g.accs]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...loopir.ir import Combine, Nest
 from ...loopir.passes.schedule import Schedule
-from ..writing.kernel import Kernel
+from ..writing.kernel import KernelWriter
 from ..writing.scopes import Value, constant, integer
 from .accumulate import Accumulation, State
 from .reduce import Reduction, merged
@@ -20,7 +20,7 @@ BLOCK_STEPS = 64
 class Search:
     """Writes the one reduce loop of a nest whose only accumulators are an extreme and its position."""
 
-    def __init__(self, k: Kernel, s: Nest, schedule: Schedule):
+    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
         self.k, self.s, self.schedule = k, s, schedule
         (self.line,) = schedule.lines[schedule.outer :]
         best = s.accs[0]

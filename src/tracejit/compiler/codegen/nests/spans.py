@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...loopir.passes.schedule import Line, Schedule
-from ..writing.kernel import SCALAR, Kernel, Vector
+from ..writing.kernel import SCALAR, KernelWriter, Vector
 from ..writing.scopes import Value, integer, iota
 
 Body = Callable[[Value, list[Value]], list[Value]]
@@ -33,7 +33,7 @@ class Span:
         return (self.stop.number - self.start.number) / self.step
 
 
-def each(k: Kernel, span: Span, carried: list[Value], certain: bool, body: Body) -> list[Value]:
+def each(k: KernelWriter, span: Span, carried: list[Value], certain: bool, body: Body) -> list[Value]:
     """A loop over a span; straight-line code when it runs once, nothing when it never runs."""
     w = k.w
     if span.trips <= 1:
@@ -48,7 +48,13 @@ def each(k: Kernel, span: Span, carried: list[Value], certain: bool, body: Body)
 
 
 def run(
-    k: Kernel, plan: Schedule, line: Line, span: Span, carried: list[Value], body: Body, feeds: bool = False
+    k: KernelWriter,
+    plan: Schedule,
+    line: Line,
+    span: Span,
+    carried: list[Value],
+    body: Body,
+    feeds: bool = False,
 ) -> list[Value]:
     """A loop over a span of `line`, its lanes in force inside; `feeds`: accumulators live across it."""
     before, certain = k.vector, not feeds or isinstance(line.size, int)
@@ -65,7 +71,7 @@ def run(
     return result
 
 
-def existing(k: Kernel, span: Span, var: Value) -> Value:
+def existing(k: KernelWriter, span: Span, var: Value) -> Value:
     """Which lanes exist."""
     w, lanes = k.w, span.lanes
     kind = f"i{max(8, min(64, 8 * k.target.register_bytes // lanes))}"
@@ -76,7 +82,7 @@ def existing(k: Kernel, span: Span, var: Value) -> Value:
     return w.put("i1", lanes, f"icmp ult {place.typed}, {limit.text}", limit)
 
 
-def spans(k: Kernel, plan: Schedule, line: Line, feeds: bool = False) -> list[Span]:
+def spans(k: KernelWriter, plan: Schedule, line: Line, feeds: bool = False) -> list[Span]:
     """The stretches of a loop: one, or whole vectors and the rest."""
     size, zero = k.size(line.size), integer(0)
     if line.axis != plan.vector:

@@ -13,7 +13,7 @@ from ...ir_text import memory_kind, vector_type
 from ...loopir.ir import Nest
 from ...loopir.passes.schedule import STRIP_ROWS, Schedule
 from ..writing.buffers import byte, truth
-from ..writing.kernel import Kernel
+from ..writing.kernel import KernelWriter
 from ..writing.scopes import Value, integer
 from .accumulate import Accumulation, State
 from .reduce import Reduction
@@ -32,7 +32,7 @@ def scratch_bytes(s: Nest) -> Size:
 class Strips:
     """Writes the innermost outer loop of a nest, and the one loop that feeds the accumulators."""
 
-    def __init__(self, k: Kernel, s: Nest, schedule: Schedule):
+    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
         self.k, self.s, self.schedule = k, s, schedule
         self.columns, self.rows = schedule.lines[schedule.outer - 1], schedule.lines[schedule.outer]
         self.accumulation = Accumulation(k, s, schedule)

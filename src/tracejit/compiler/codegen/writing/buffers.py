@@ -10,7 +10,7 @@ from ....core.dim import Size
 from ...ir_text import kind_of, memory_kind, suffix, vector_type
 from ...loopir.ir import Load, Store
 from ...loopir.operands import Buffer, Index
-from .kernel import Kernel
+from .kernel import KernelWriter
 from .scopes import Value, integer, iota
 
 STEPS = (2, 3, 4)  # distances between lanes up to which one wide access beats many
@@ -29,7 +29,7 @@ class Place:
         self.pointer, self.stride, self.offsets = pointer, stride, offsets
 
 
-def offset(k: Kernel, index: Index) -> tuple[Value, Size, Value | None]:
+def offset(k: KernelWriter, index: Index) -> tuple[Value, Size, Value | None]:
     """The first lane's offset, the stride over the vector axis, and the lanes' further offsets."""
     w, axis = k.w, k.vector.axis
     parts, extra = [k.size(index.const)], None
@@ -51,18 +51,18 @@ def offset(k: Kernel, index: Index) -> tuple[Value, Size, Value | None]:
     return first, stride, extra
 
 
-def total(k: Kernel, a: Value, b: Value) -> Value:
+def total(k: KernelWriter, a: Value, b: Value) -> Value:
     return k.w.put("i64", a.lanes, f"add {a.typed}, {b.text}", a, b)
 
 
-def scaled(k: Kernel, value: Value, factor: Value) -> Value:
+def scaled(k: KernelWriter, value: Value, factor: Value) -> Value:
     if factor.number == 1:
         return value
     other = k.w.splat(factor, value.lanes)
     return k.w.put("i64", value.lanes, f"mul {value.typed}, {other.text}", value, other)
 
 
-def place(k: Kernel, buffer: Buffer, index: Index) -> Place:
+def place(k: KernelWriter, buffer: Buffer, index: Index) -> Place:
     """Where an access of the current lanes goes."""
     first, stride, extra = offset(k, index)
     kind = memory_kind(kind_of(buffer.dtype))
@@ -89,7 +89,7 @@ def place(k: Kernel, buffer: Buffer, index: Index) -> Place:
 # ---- masks ----------------------------------------------------------------------------------------------
 
 
-def mask_of(k: Kernel, guard: Value | None) -> Value | None:
+def mask_of(k: KernelWriter, guard: Value | None) -> Value | None:
     """Which lanes touch memory; None for all."""
     mask, lanes = k.vector.mask, k.vector.lanes
     if guard is None or guard.text == "true":
@@ -98,7 +98,7 @@ def mask_of(k: Kernel, guard: Value | None) -> Value | None:
     return guard if mask is None else k.w.put("i1", lanes, f"and {mask.typed}, {guard.text}", mask, guard)
 
 
-def any_lane(k: Kernel, mask: Value) -> Value:
+def any_lane(k: KernelWriter, mask: Value) -> Value:
     if mask.lanes == 1:
         return mask
     name = f"@llvm.vector.reduce.or.{suffix('i1', mask.lanes)}"
@@ -106,21 +106,21 @@ def any_lane(k: Kernel, mask: Value) -> Value:
     return k.w.put("i1", 1, f"call i1 {name}({mask.typed})", mask)
 
 
-def reverse(k: Kernel, value: Value) -> Value:
+def reverse(k: KernelWriter, value: Value) -> Value:
     return k.w.lanes_of(value, value.lanes - 1, value.lanes, -1)
 
 
-def last_lane(k: Kernel, kind: str, pointer: Value) -> Value:
+def last_lane(k: KernelWriter, kind: str, pointer: Value) -> Value:
     """The lowest address of a run that goes down."""
     back = 1 - k.vector.lanes
     return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {pointer.text}, i64 {back}", pointer)
 
 
-def all_lanes(k: Kernel, mask: Value | None) -> Value:
+def all_lanes(k: KernelWriter, mask: Value | None) -> Value:
     return mask if mask is not None else Value("splat (i1 true)", "i1", k.vector.lanes)
 
 
-def pointers(k: Kernel, kind: str, at: Place) -> Value:
+def pointers(k: KernelWriter, kind: str, at: Place) -> Value:
     assert at.offsets is not None
     instruction = f"getelementptr {kind}, ptr {at.pointer.text}, {at.offsets.typed}"
     return k.w.put("ptr", k.vector.lanes, instruction, at.pointer, at.offsets)
@@ -129,14 +129,14 @@ def pointers(k: Kernel, kind: str, at: Place) -> Value:
 # ---- loads ----------------------------------------------------------------------------------------------
 
 
-def load(k: Kernel, s: Load) -> None:
+def load(k: KernelWriter, s: Load) -> None:
     guard = None if s.guard is None else k.operand(s.guard)
     other = None if s.other is None else k.operand(s.other)
     k.env[s.out] = read(k, s.buffer, s.index, guard, other)
 
 
 def read(
-    k: Kernel, buffer: Buffer, index: Index, guard: Value | None = None, other: Value | None = None
+    k: KernelWriter, buffer: Buffer, index: Index, guard: Value | None = None, other: Value | None = None
 ) -> Value:
     """The elements of the current lanes; `other` where `guard` is false."""
     at = place(k, buffer, index)
@@ -153,14 +153,14 @@ def read(
     return truth(k, value) if kind == "i1" else value
 
 
-def read_one(k: Kernel, buffer: Buffer, pointer: Value) -> Value:
+def read_one(k: KernelWriter, buffer: Buffer, pointer: Value) -> Value:
     kind = memory_kind(kind_of(buffer.dtype))
     return k.fetch(
         buffer, kind, 1, f"load {kind}, ptr {pointer.text}, align {buffer.dtype.itemsize}", pointer
     )
 
 
-def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
+def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
     kind, lanes, align = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, buffer.dtype.itemsize
     shape, name = vector_type(kind, lanes), suffix(kind, lanes)
     rest = "zeroinitializer" if other is None else k.w.splat(other, lanes).text
@@ -187,7 +187,7 @@ def read_lanes(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: 
     return reverse(k, value) if down else value
 
 
-def read_apart(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
+def read_apart(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
     """Lanes a few elements apart: one wide load that touches only those, then a shuffle."""
     kind, lanes, step = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, at.stride
     assert step is not None
@@ -205,7 +205,7 @@ def read_apart(k: Kernel, buffer: Buffer, at: Place, mask: Value | None, other: 
     return k.w.put(kind, lanes, f"select {mask.typed}, {value.typed}, {other.typed}", mask, value, other)
 
 
-def spread_mask(k: Kernel, mask: Value | None, step: int) -> Value:
+def spread_mask(k: KernelWriter, mask: Value | None, step: int) -> Value:
     """The lanes' mask for an access `step` times as wide."""
     lanes = k.vector.lanes
     if mask is None:
@@ -214,7 +214,7 @@ def spread_mask(k: Kernel, mask: Value | None, step: int) -> Value:
     return spread(k, mask, step, "zeroinitializer", lanes)
 
 
-def spread(k: Kernel, value: Value, step: int, rest: str, filler: int | str) -> Value:
+def spread(k: KernelWriter, value: Value, step: int, rest: str, filler: int | str) -> Value:
     """A vector `step` times as long, with lane p of `value` at place ``p * step``."""
     lanes, shape = value.lanes, vector_type(value.kind, value.lanes)
     places = ", ".join(f"i32 {filler if p % step else p // step}" for p in range(lanes * step))
@@ -222,7 +222,9 @@ def spread(k: Kernel, value: Value, step: int, rest: str, filler: int | str) -> 
     return k.w.put(value.kind, lanes * step, text, value)
 
 
-def read_one_guarded(k: Kernel, buffer: Buffer, pointer: Value, guard: Value, other: Value | None) -> Value:
+def read_one_guarded(
+    k: KernelWriter, buffer: Buffer, pointer: Value, guard: Value, other: Value | None
+) -> Value:
     """One element behind a branch: nothing is read when no lane wants it."""
     w, kind = k.w, memory_kind(kind_of(buffer.dtype))
     assert other is not None  # a guarded load has a value for when its guard is false
@@ -245,7 +247,7 @@ def read_one_guarded(k: Kernel, buffer: Buffer, pointer: Value, guard: Value, ot
 # ---- stores ---------------------------------------------------------------------------------------------
 
 
-def store(k: Kernel, s: Store) -> None:
+def store(k: KernelWriter, s: Store) -> None:
     guard = None if s.guard is None else k.operand(s.guard)
     value = k.operand(s.value)
     at = place(k, s.buffer, s.index)
@@ -258,7 +260,7 @@ def store(k: Kernel, s: Store) -> None:
     write_lanes(k, s.buffer, at, byte(k, value), mask)
 
 
-def store_one(k: Kernel, s: Store, pointer: Value, value: Value, guard: Value | None) -> None:
+def store_one(k: KernelWriter, s: Store, pointer: Value, value: Value, guard: Value | None) -> None:
     w, kind, align = k.w, memory_kind(kind_of(s.buffer.dtype)), s.buffer.dtype.itemsize
     number = w.fresh("")
     if guard is not None:
@@ -275,7 +277,7 @@ def store_one(k: Kernel, s: Store, pointer: Value, value: Value, guard: Value | 
         w.label(f"join{number}")
 
 
-def write_lanes(k: Kernel, buffer: Buffer, at: Place, value: Value, mask: Value | None) -> None:
+def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: Value | None) -> None:
     w, lanes, align = k.w, k.vector.lanes, buffer.dtype.itemsize
     value = w.splat(value, lanes)
     kind, shape, name = value.kind, vector_type(value.kind, lanes), suffix(value.kind, lanes)
@@ -299,12 +301,12 @@ def write_lanes(k: Kernel, buffer: Buffer, at: Place, value: Value, mask: Value 
     w.do(f"call void {name}({value.typed}, ptr {pointer.text}, i32 {align}, {mask.typed})")
 
 
-def added(k: Kernel, buffer: Buffer, old: Value, value: Value) -> Value:
+def added(k: KernelWriter, buffer: Buffer, old: Value, value: Value) -> Value:
     plain = f"fadd {k.flags}" if buffer.dtype.kind == "f" else "add "
     return k.w.put(old.kind, old.lanes, f"{plain}{old.typed}, {value.text}", old, value)
 
 
-def byte(k: Kernel, value: Value) -> Value:
+def byte(k: KernelWriter, value: Value) -> Value:
     """A bool as memory holds it."""
     if value.kind != "i1":
         return value
@@ -314,7 +316,7 @@ def byte(k: Kernel, value: Value) -> Value:
     return k.w.put("i8", value.lanes, f"zext {value.typed} to {shape}", value)
 
 
-def truth(k: Kernel, value: Value) -> Value:
+def truth(k: KernelWriter, value: Value) -> Value:
     """A bool as registers hold it."""
     zero = "0" if value.lanes == 1 else "zeroinitializer"
     return k.w.put("i1", value.lanes, f"icmp ne {value.typed}, {zero}", value)

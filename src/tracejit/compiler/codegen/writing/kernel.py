@@ -1,7 +1,7 @@
 """The state of one function of loops being written, and what every statement needs of it: operands, sizes,
 pointers, and the vector it runs in.
 
-Statements are written by functions of a kernel, found by their type in `Kernel.writers`; how each one is
+Statements are written by functions of a kernel, found by their type in `KernelWriter.writers`; how each one is
 written is not known here.
 """
 
@@ -78,7 +78,7 @@ class Vector:
 SCALAR = Vector()
 
 
-class Kernel:
+class KernelWriter:
     """One function in the making.
 
     Attributes
@@ -95,7 +95,7 @@ class Kernel:
         The outermost scope loads may move to; `stored` are the buffers whose loads stay in place.
     """
 
-    def __init__(self, module: Module, writers: Mapping[type, Callable[[Kernel, Any], None]]):
+    def __init__(self, module: Module, writers: Mapping[type, Callable[[KernelWriter, Any], None]]):
         self.module, self.writers = module, writers
         self.target, self.flags = module.target, "contract " if module.contract else ""
         self.w = Writer()

@@ -15,7 +15,7 @@ from ...ir_text import bits_of, kind_of, vector_type
 from ...loopir.ir import Compute, Size_
 from .. import math
 from . import arithmetic
-from .kernel import Kernel
+from .kernel import KernelWriter
 from .scopes import Value, constant
 
 Args = list[Value]
@@ -81,14 +81,14 @@ def _instruction(op: str, kind: str, flags: str) -> str | None:
     return None if text is None else text.replace("{c}", flags.strip()).strip()
 
 
-def compute(k: Kernel, s: Compute) -> None:
+def compute(k: KernelWriter, s: Compute) -> None:
     if s.op == "index":
         k.env[s.out] = index(k, s)
     else:
         k.env[s.out] = apply(k, s.op, [k.operand(a) for a in s.args], s.argtype, s.dtype)
 
 
-def index(k: Kernel, s: Compute) -> Value:
+def index(k: KernelWriter, s: Compute) -> Value:
     name = s.args[0]
     assert isinstance(name, str)  # an axis or a loop index
     value = k.env[name]
@@ -97,11 +97,11 @@ def index(k: Kernel, s: Compute) -> Value:
     return convert(k, value, np.dtype(np.int64), s.dtype)
 
 
-def size(k: Kernel, s: Size_) -> None:
+def size(k: KernelWriter, s: Size_) -> None:
     k.env[s.out] = k.size(s.size)
 
 
-def apply(k: Kernel, op: str, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def apply(k: KernelWriter, op: str, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     """The value of ``op(args)``."""
     lanes = 1
     for a in args:
@@ -128,23 +128,23 @@ def apply(k: Kernel, op: str, args: Args, argtype: np.dtype, dtype: np.dtype) ->
 # ---- the rest -------------------------------------------------------------------------------------------
 
 
-def select(k: Kernel, test: Value, then: Value, orelse: Value) -> Value:
+def select(k: KernelWriter, test: Value, then: Value, orelse: Value) -> Value:
     text = f"select {test.typed}, {then.typed}, {orelse.typed}"
     return k.w.put(then.kind, then.lanes, text, test, then, orelse)
 
 
-def compare(k: Kernel, relation: str, a: Value, b: Value) -> Value:
+def compare(k: KernelWriter, relation: str, a: Value, b: Value) -> Value:
     return k.w.put("i1", a.lanes, f"{relation} {a.typed}, {b.text}", a, b)
 
 
-def splat_of(k: Kernel, number: float, dtype: np.dtype, lanes: int) -> Value:
+def splat_of(k: KernelWriter, number: float, dtype: np.dtype, lanes: int) -> Value:
     return k.w.splat(constant(number, dtype), lanes)
 
 
-def extreme(relation: str) -> Callable[[Kernel, Args, np.dtype, np.dtype], Value]:
+def extreme(relation: str) -> Callable[[KernelWriter, Args, np.dtype, np.dtype], Value]:
     """min or max of floats: as in NumPy the second of equals, of float16 the first, and NaN if either is one."""
 
-    def write(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+    def write(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
         a, b = args
         chosen = relation.replace("t", "e") if argtype.itemsize == 2 else relation
         ordered = select(k, compare(k, f"fcmp {chosen}", a, b), a, b)
@@ -153,7 +153,7 @@ def extreme(relation: str) -> Callable[[Kernel, Args, np.dtype, np.dtype], Value
     return write
 
 
-def negate(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def negate(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     if argtype.kind == "f":
         return k.w.put(a.kind, a.lanes, f"fneg {a.typed}", a)
@@ -161,20 +161,20 @@ def negate(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     return k.w.put(a.kind, a.lanes, f"sub {zero.typed}, {a.text}", a)
 
 
-def invert(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def invert(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     ones = k.w.splat(Value("true" if a.kind == "i1" else "-1", a.kind), a.lanes)
     return k.w.put(a.kind, a.lanes, f"xor {a.typed}, {ones.text}", a)
 
 
-def absolute(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def absolute(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     return select(
         k, compare(k, "icmp slt", a, splat_of(k, 0, argtype, a.lanes)), negate(k, args, argtype, dtype), a
     )
 
 
-def sign(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def sign(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     one, zero = splat_of(k, 1, argtype, a.lanes), splat_of(k, 0, argtype, a.lanes)
     if argtype.kind != "f":
@@ -187,18 +187,20 @@ def sign(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     return select(k, compare(k, "fcmp uno", a, a), a, signed)
 
 
-def is_nan(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def is_nan(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     return compare(k, "fcmp uno", args[0], args[0])
 
 
-def choose(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def choose(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     return select(k, *args)
 
 
-def shift(instruction: str, instruction_unsigned: str) -> Callable[[Kernel, Args, np.dtype, np.dtype], Value]:
+def shift(
+    instruction: str, instruction_unsigned: str
+) -> Callable[[KernelWriter, Args, np.dtype, np.dtype], Value]:
     """A shift; one by the width or more leaves zeros, or the sign."""
 
-    def write(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+    def write(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
         a, b = args
         plain = instruction if argtype.kind == "i" else instruction_unsigned
         last = splat_of(k, bits_of(a.kind) - 1, argtype, a.lanes)
@@ -210,7 +212,7 @@ def shift(instruction: str, instruction_unsigned: str) -> Callable[[Kernel, Args
     return write
 
 
-def mulhi(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def mulhi(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     """The high half of the unsigned product."""
     a, b = args
     bits = bits_of(a.kind)
@@ -223,11 +225,11 @@ def mulhi(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     return k.w.put(a.kind, a.lanes, f"trunc {wide} {high.text} to {shape}", high)
 
 
-def called(name: str) -> Callable[[Kernel, Args, np.dtype, np.dtype], Value]:
+def called(name: str) -> Callable[[KernelWriter, Args, np.dtype, np.dtype], Value]:
     return lambda k, args, argtype, dtype: k.call(name, argtype, args[0].lanes, *args)
 
 
-def bitcast(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def bitcast(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     kind = kind_of(dtype)
     return (
@@ -237,14 +239,14 @@ def bitcast(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     )
 
 
-def cast(k: Kernel, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
+def cast(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     return convert(k, args[0], argtype, dtype)
 
 
 # ---- conversions ----------------------------------------------------------------------------------------
 
 
-def convert(k: Kernel, a: Value, source: np.dtype, target: np.dtype) -> Value:
+def convert(k: KernelWriter, a: Value, source: np.dtype, target: np.dtype) -> Value:
     """`a` as `target`, as NumPy converts."""
     if source == target:
         return a
@@ -270,11 +272,11 @@ def wrapped(number: int, target: np.dtype) -> int:
     return low - (1 << bits) if target.kind == "i" and low >> (bits - 1) else low
 
 
-def resize(k: Kernel, a: Value, kind: str, instruction: str) -> Value:
+def resize(k: KernelWriter, a: Value, kind: str, instruction: str) -> Value:
     return k.w.put(kind, a.lanes, f"{instruction} {a.typed} to {vector_type(kind, a.lanes)}", a)
 
 
-def float_to_float(k: Kernel, a: Value, kind: str) -> Value:
+def float_to_float(k: KernelWriter, a: Value, kind: str) -> Value:
     if bits_of(kind) > bits_of(a.kind):
         if a.kind == "half" and kind == "double":  # in two exact steps: no target has it in one
             a = resize(k, a, "float", "fpext")
@@ -284,7 +286,7 @@ def float_to_float(k: Kernel, a: Value, kind: str) -> Value:
     return resize(k, a, kind, "fptrunc")
 
 
-def float_to_integer(k: Kernel, a: Value, target: np.dtype) -> Value:
+def float_to_integer(k: KernelWriter, a: Value, target: np.dtype) -> Value:
     """Truncation; what does not fit gives some value, the one the instruction gives."""
     if a.kind == "half":
         a = resize(k, a, "float", "fpext")
@@ -297,7 +299,7 @@ def float_to_integer(k: Kernel, a: Value, target: np.dtype) -> Value:
     return whole if kind == through else resize(k, whole, kind, "trunc")
 
 
-SPECIAL: dict[str, Callable[[Kernel, Args, np.dtype, np.dtype], Value]] = {
+SPECIAL: dict[str, Callable[[KernelWriter, Args, np.dtype, np.dtype], Value]] = {
     "min": extreme("olt"), "max": extreme("ogt"), "neg": negate, "not": invert, "abs": absolute, "sign": sign,
     "isnan": is_nan, "select": choose, "shl": shift("shl", "shl"), "shr": shift("ashr", "lshr"),
     "mulhi": mulhi, "bitcast": bitcast, "cast": cast, **{name: called(name) for name in arithmetic.NAMES},

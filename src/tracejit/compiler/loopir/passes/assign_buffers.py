@@ -14,7 +14,7 @@ from ....core.dim import Dim, Size
 from ....runtime.abi import WORKSPACE_ALIGN as ALIGN
 from ..effects import mentioned
 from ..ir import Call, HostCall, Load, Program, Store, While, walk
-from ..operands import Buffer, Index, Move
+from ..operands import Buffer, BufferAlias, Index
 
 
 def settle(program: Program) -> Program:
@@ -35,7 +35,7 @@ def settle(program: Program) -> Program:
     return program
 
 
-def _settled(buffer: Buffer, index: Index, moves: Mapping[Buffer, Move]) -> tuple[Buffer, Index]:
+def _settled(buffer: Buffer, index: Index, moves: Mapping[Buffer, BufferAlias]) -> tuple[Buffer, Index]:
     """Where an element ends up: a row of a stack that is a row of another, in nested loops."""
     while (move := moves.get(buffer)) is not None:
         buffer, index = move.target, _shifted(index, move.index)

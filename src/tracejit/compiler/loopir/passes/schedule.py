@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from ....core.dim import Size
-from ..accesses import Facts, Part, live_values
+from ..accesses import NestAnalysis, Part, live_values
 from ..ir import Load, Nest, Program, Store, walk
 from ..operands import Axis, Name
 
@@ -165,7 +165,7 @@ def known_at_entry(size: Size, program: Program) -> bool:
 
 def plan(nest: Nest, target: Target) -> Schedule:
     """The schedule of one nest."""
-    facts = Facts(nest)
+    facts = NestAnalysis(nest)
     gone = tuple(a.name for a in nest.axes if isinstance(a.size, int) and a.size == 1)
     axes = [a for a in nest.axes if not (isinstance(a.size, int) and a.size == 1)]
     if written_out(facts, axes):
@@ -197,7 +197,7 @@ def plan(nest: Nest, target: Target) -> Schedule:
     )
 
 
-def written_out(facts: Facts, axes: list[Axis]) -> bool:
+def written_out(facts: NestAnalysis, axes: list[Axis]) -> bool:
     """Few enough iterations, and worth it: their buffers then live in registers."""
     total = 1
     for a in axes:
@@ -212,7 +212,7 @@ def written_out(facts: Facts, axes: list[Axis]) -> bool:
     return total <= 2 or any(b.kind == "local" for b in facts.buffers)
 
 
-def ordered(facts: Facts, axes: list[Axis], chosen: Axis | None) -> tuple[list[Axis], int]:
+def ordered(facts: NestAnalysis, axes: list[Axis], chosen: Axis | None) -> tuple[list[Axis], int]:
     """Parallel axes around the others, the vector axis innermost of its kind; and how many are outside.
 
     A nest without accumulators has everything outside. One that adds into memory keeps its order.
@@ -233,7 +233,7 @@ def ordered(facts: Facts, axes: list[Axis], chosen: Axis | None) -> tuple[list[A
     return [*groups[0], *groups[1]], len(groups[0])
 
 
-def merged(facts: Facts, axes: list[Axis], outer: int) -> tuple[Line, ...]:
+def merged(facts: NestAnalysis, axes: list[Axis], outer: int) -> tuple[Line, ...]:
     """Neighbouring axes that every access crosses as if they were one become one loop."""
     lines: list[Line] = []
     for p, axis in reversed(list(enumerate(axes))):
@@ -245,14 +245,14 @@ def merged(facts: Facts, axes: list[Axis], outer: int) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def joins(facts: Facts, a: Axis, b: Axis) -> bool:
+def joins(facts: NestAnalysis, a: Axis, b: Axis) -> bool:
     """Does a step of `a` move every access as all steps of `b` together do?"""
     if a.kind != b.kind or a.name in facts.counted or b.name in facts.counted:
         return False
     return all(t.get(a.name, 0) == t.get(b.name, 0) * b.size for t in facts.indices)
 
 
-def block_of(facts: Facts, reducing: tuple[Line, ...]) -> int:
+def block_of(facts: NestAnalysis, reducing: tuple[Line, ...]) -> int:
     """Whether float sums over these loops need compensation."""
     sums = any(a.dtype.kind == "f" and facts.rules.get(a.name) == "add" for a in facts.nest.accs)
     if not sums or any(a.kind == "scan" for a in facts.nest.axes):
@@ -265,7 +265,7 @@ def block_of(facts: Facts, reducing: tuple[Line, ...]) -> int:
     return BLOCK if total > BLOCK else 0
 
 
-def waits(facts: Facts, lines: tuple[Line, ...], outer: int, chosen: Axis) -> bool:
+def waits(facts: NestAnalysis, lines: tuple[Line, ...], outer: int, chosen: Axis) -> bool:
     """Are these sums down many wide rows?"""
     if len(lines) != outer + 1 or lines[outer - 1].axis != chosen.name or not facts.nest.accs:
         return False
@@ -277,7 +277,7 @@ def waits(facts: Facts, lines: tuple[Line, ...], outer: int, chosen: Axis) -> bo
     return widest > 0 and not (isinstance(columns, int) and columns * widest <= WIDE_ROW)
 
 
-def searches(facts: Facts, lines: tuple[Line, ...], outer: int) -> bool:
+def searches(facts: NestAnalysis, lines: tuple[Line, ...], outer: int) -> bool:
     """Is this the position of an extreme in something long, and nothing else?"""
     positions = [facts.rules.get(a.name, "").startswith("arg") for a in facts.nest.accs] == [True, True]
     alone = (
@@ -292,7 +292,7 @@ def searches(facts: Facts, lines: tuple[Line, ...], outer: int) -> bool:
 # ---- the vector axis ------------------------------------------------------------------------------------
 
 
-def vector_axis(facts: Facts, axes: list[Axis], target: Target) -> Axis | None:
+def vector_axis(facts: NestAnalysis, axes: list[Axis], target: Target) -> Axis | None:
     """The axis along which the most accesses are consecutive, if lanes pay at all."""
     best, best_score = None, 0
     for p, axis in enumerate(axes):
@@ -305,7 +305,7 @@ def vector_axis(facts: Facts, axes: list[Axis], target: Target) -> Axis | None:
     return best
 
 
-def legal(facts: Facts, axis: Axis) -> bool:
+def legal(facts: NestAnalysis, axis: Axis) -> bool:
     """Do different lanes write different elements?"""
     bit = facts.bits[axis.name]
     for s, terms, loaded in chain.from_iterable(part.accesses for part in facts.parts(axis)):
@@ -319,13 +319,13 @@ def legal(facts: Facts, axis: Axis) -> bool:
     return True
 
 
-def shared(facts: Facts, s: Store) -> bool:
+def shared(facts: NestAnalysis, s: Store) -> bool:
     """Is the buffer that `s` adds into accessed otherwise too?"""
     accesses = facts.body.accesses + (facts.tail.accesses if facts.tail is not facts.body else [])
     return sum(t.buffer is s.buffer for t, _, _ in accesses) > 1
 
 
-def gain(facts: Facts, axis: Axis, lanes: int) -> int:
+def gain(facts: NestAnalysis, axis: Axis, lanes: int) -> int:
     """Work that runs in lanes, more for consecutive accesses, less for scattered ones."""
     score = 1 + worth(facts, axis, facts.body)
     if axis.kind == "parallel" and facts.tail is not facts.body:
@@ -335,7 +335,7 @@ def gain(facts: Facts, axis: Axis, lanes: int) -> int:
     return score
 
 
-def worth(facts: Facts, axis: Axis, part: Part) -> int:
+def worth(facts: NestAnalysis, axis: Axis, part: Part) -> int:
     score = 10 * part.elementary + min(part.computes, 4)
     for s, terms, loaded in part.accesses:
         weight = 3 if isinstance(s, Store) else 2
@@ -346,19 +346,25 @@ def worth(facts: Facts, axis: Axis, part: Part) -> int:
     return score
 
 
-def is_scattered(facts: Facts, axis: Axis, terms: dict[Name, Size], loaded: int) -> bool:
+def is_scattered(facts: NestAnalysis, axis: Axis, terms: dict[Name, Size], loaded: int) -> bool:
     """Do the lanes of an access lie apart?"""
     step = terms.get(axis.name, 0)
     return bool(loaded & facts.bits[axis.name]) or step not in (0, 1, -1, 2, 3, 4)
 
 
-def register_lanes(facts: Facts, axis: Axis, target: Target) -> int:
+def register_lanes(facts: NestAnalysis, axis: Axis, target: Target) -> int:
     widest = max((d.itemsize for part in facts.parts(axis) for d in part.kinds), default=8)
     return target.register_bytes // widest
 
 
 def width(
-    facts: Facts, target: Target, axis: Axis, size: Size, reducing: bool, compensated: bool, feeds: bool
+    facts: NestAnalysis,
+    target: Target,
+    axis: Axis,
+    size: Size,
+    reducing: bool,
+    compensated: bool,
+    feeds: bool,
 ) -> tuple[int, int]:
     """Lanes of a register, and registers at once: as many as stay in registers with all that is alive."""
     lanes = register_lanes(facts, axis, target)
@@ -378,7 +384,7 @@ def width(
     return lanes, unroll
 
 
-def peeled(facts: Facts, target: Target, axis: Axis, size: Size, lanes: int) -> int:
+def peeled(facts: NestAnalysis, target: Target, axis: Axis, size: Size, lanes: int) -> int:
     """Iterations to do first so that the others store whole registers: a store across two lines costs two."""
     if not target.has_masks or not isinstance(size, int) or size < MIN_PEELED * lanes:
         return 0

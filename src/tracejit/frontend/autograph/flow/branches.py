@@ -32,7 +32,7 @@ from ..values.iteration import TensorRange
 from ..values.kinds import (
     GENERATED,
     UNSET,
-    Irregular,
+    DynamicListNeeded,
     Kind,
     SetInLoop,
     Undefined,
@@ -129,7 +129,7 @@ def _branch(
     try:
         with around:
             after = select(pred, side(then), side(orelse), names, what, uses, around, then)
-    except Irregular as irregular:
+    except DynamicListNeeded as irregular:
         if irregular.origin.__class__ is str:
             irregular.origin = [*before, *objects][names.index(irregular.origin)]
         irregular.places += [c.place for c in around.unknown()]
@@ -311,7 +311,7 @@ class _Plan:
             if name in self.uses.unread:
                 return lambda: Undefined(name, message)
             if grows or _both_lists(structure, other):
-                raise Irregular(a.origin if grows else name, message)
+                raise DynamicListNeeded(a.origin if grows else name, message)
             raise ShapeError(message)
         makers = [self._leaf(name, x, y, what) for x, y in zip(left, right, strict=True)]
         if grows:
@@ -321,7 +321,7 @@ class _Plan:
     def _stacked(self, name: str, a: Stacked, b: Stacked, what: str) -> Callable[[], Any]:
         """A list that a loop has built, and that grows in the branches."""
         if [p.spec for p in a.parts] != [p.spec for p in b.parts]:
-            raise Irregular(
+            raise DynamicListNeeded(
                 name, f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
             )
         makers = [self._leaf(name, x, y, what) for x, y in zip(a.parts, b.parts, strict=True)]

@@ -30,7 +30,7 @@ from ..values.iteration import TensorRange
 from ..values.kinds import (
     GENERATED,
     UNSET,
-    Irregular,
+    DynamicListNeeded,
     Kind,
     SetInLoop,
     Undefined,
@@ -46,7 +46,7 @@ from ..values.kinds import (
 from ..values.stacked import Stacked
 
 
-class Unsettled(Unwinding):
+class LoopTypeChanged(Unwinding):
     """A variable of a loop has another type after an iteration than before, and none that fits both.
 
     Passes the handlers of the traced function: the loop may still be written in another way.
@@ -154,7 +154,9 @@ class LoopVariable:
         if self.grows:
             return self._learn_list(value)
         if self.nested and (value.__class__ is not Growing or value.items):
-            raise Irregular(self.before.origin, f"the list {self.name!r} is assigned in an inner loop")
+            raise DynamicListNeeded(
+                self.before.origin, f"the list {self.name!r} is assigned in an inner loop"
+            )
         if value.__class__ is not SetInLoop and is_undefined(value):
             return self.flagged and self._refuse()
         if self.unset and (
@@ -171,7 +173,7 @@ class LoopVariable:
         if self.before.__class__ is SetInLoop and self.flagged:
             try:
                 return self._learn_leaf(0, x, False)
-            except Unsettled:
+            except LoopTypeChanged:
                 return self._refuse()
         known, self.kinds = (self.flagged, self.kinds), [number_kind(x)]
         self.flagged = self.placeholder = True
@@ -200,7 +202,7 @@ class LoopVariable:
             self.kinds = [_first_kind(x) for x in leaves]
             return True
         if not alike(structure, self.structure):
-            raise Unsettled(
+            raise LoopTypeChanged(
                 ShapeError(
                     f"{different(self.name, 'the ' + self.what)} changes from {text(self.structure)} to "
                     f"{text(structure)} in an iteration: keep its structure{at(user_location())}"
@@ -218,7 +220,7 @@ class LoopVariable:
             return self._learn_alias(k, x)
         if known is None:
             if not same_object(x, self.leaves[k]):
-                raise Unsettled(
+                raise LoopTypeChanged(
                     Untraceable(
                         f"{different(self.name, 'the ' + self.what)} changes from {self.leaves[k]!r} to {x!r}; "
                         f"what a compiled loop changes must be numbers and tensors{at(user_location())}"
@@ -228,7 +230,7 @@ class LoopVariable:
         if not is_number(x):
             x = _read(x)
         if not is_number(x):
-            raise Unsettled(
+            raise LoopTypeChanged(
                 Untraceable(
                     f"{different(self.name, 'the ' + self.what)} changes from {known} to {x!r}{at(user_location())}"
                 )
@@ -244,7 +246,7 @@ class LoopVariable:
                 hint = "start with a tensor of that shape"
             elif known.spec.shape != kind.spec.shape:
                 hint = "keep its shape, or append to a list in the loop and stack or concat that after it"
-            raise Unsettled(error(f"{message}: {hint}{at(user_location())}")) from None
+            raise LoopTypeChanged(error(f"{message}: {hint}{at(user_location())}")) from None
         if new.spec.shape == known.spec.shape and not known.weak and new.spec.dtype != known.spec.dtype:
             new = known  # a Python number is assigned to a tensor
         self.kinds[k] = new
@@ -259,11 +261,15 @@ class LoopVariable:
             kind_of(x),
         ]
         if kinds[0] is None or kinds[1] is None:
-            raise Unsettled(Untraceable(f"{message} from {self.leaves[k]!r} to {x!r}{at(user_location())}"))
+            raise LoopTypeChanged(
+                Untraceable(f"{message} from {self.leaves[k]!r} to {x!r}{at(user_location())}")
+            )
         try:
             kind = joined(kinds[0], kinds[1], message)
         except (ShapeError, DtypeError) as error:
-            raise Unsettled(type(error)(f"{error}: keep its shape and dtype{at(user_location())}")) from None
+            raise LoopTypeChanged(
+                type(error)(f"{error}: keep its shape and dtype{at(user_location())}")
+            ) from None
         numbered = before.kind if isinstance(before, Alias) else number_of(before)
         among = variables_of(before, x)
         new = Alias(among, kind if numbered is not None or number_of(x) is not None else None)
@@ -277,7 +283,7 @@ class LoopVariable:
             )
         self.row_structures = [flatten(item)[1] for item in value.items]
         if len({(s, *map(number_kind, flatten(x)[0])) for s, x in zip(self.row_structures, value.items)}) > 1:
-            raise Irregular(self.before, f"the items of the list {self.name!r} differ")
+            raise DynamicListNeeded(self.before, f"the items of the list {self.name!r} differ")
         if not value.reads or self.kinds:
             return False
         if not value.items:
@@ -301,7 +307,7 @@ class LoopVariable:
         if not self.given():
             return []
         if is_undefined(value):
-            raise Unsettled(value.error())
+            raise LoopTypeChanged(value.error())
         return self._spread(flatten(value)[0])
 
     def appended(self, value: Any) -> list[Tensor]:

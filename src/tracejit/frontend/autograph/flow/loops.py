@@ -22,11 +22,11 @@ from ...state.variable import Variable, tracer
 from ...structure import LEAF, Nest, flatten
 from ..places.place import Places
 from ..places.reachable import Change
-from ..values.contents import Contents, copied, identities
-from ..values.kinds import Irregular, escaping, traced
+from ..values.contents import ContainerSnapshot, copied, identities
+from ..values.kinds import DynamicListNeeded, escaping, traced
 from .branches import truth
 from .filling import run_filling
-from .loop_variable import LoopVariable, Unsettled
+from .loop_variable import LoopTypeChanged, LoopVariable
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
 from .tensor_array import TensorArray
@@ -78,7 +78,7 @@ def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
                 else:
                     _complete(steps, places, regular)
                 return
-            except Irregular as irregular:
+            except DynamicListNeeded as irregular:
                 known = [*irregular.places, *places.mentioned()]
                 more = places.unknown([p for p in known if p.get() is irregular.origin])
                 pairs = [*zip(places.names, places.get(), strict=True), *((p.name, p.get()) for p in more)]
@@ -117,7 +117,7 @@ def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) ->
         with around:
             tracing = _Tracing(steps, names, around)
             found = tracing.run()
-    except Irregular as irregular:
+    except DynamicListNeeded as irregular:
         irregular.places += [c.place for c in around.unknown()]
         raise
     finally:
@@ -147,7 +147,7 @@ class _Tracing:
         """One iteration; the carried tensors, then the rows of lists."""
         carried, rows = pair
         self.start(carried)
-        begun = Contents(self.around.contents.containers)
+        begun = ContainerSnapshot(self.around.contents.containers)
         try:
             self.steps.body(i, rows)
         except Exception as error:
@@ -257,4 +257,4 @@ class _Tracing:
         return values
 
 
-__all__ = ["Steps", "Unsettled", "run_loop"]
+__all__ = ["LoopTypeChanged", "Steps", "run_loop"]

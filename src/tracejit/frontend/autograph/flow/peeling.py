@@ -17,9 +17,9 @@ from ....core.tracing.transaction import Attempt, handled
 from ....ops.tensor.indexing import get
 from ..places.place import Places
 from ..values.iteration import Looped, is_size, row_at
-from ..values.kinds import Escaping, traced
+from ..values.kinds import TraceError, traced
 from .branches import branch
-from .loops import Steps, Unsettled, run_loop
+from .loops import LoopTypeChanged, Steps, run_loop
 from .surroundings import Surroundings
 
 _WRITTEN_OUT = 2  # iterations at most
@@ -128,7 +128,7 @@ def compile_loop(loop: Loop, carried: Carried) -> None:
     """Trace the loop, and give the variables their values after it."""
     try:
         _settle(loop, carried, _WRITTEN_OUT)
-    except Unsettled as unsettled:
+    except LoopTypeChanged as unsettled:
         handled(unsettled)
         raise unsettled.error from None
 
@@ -138,7 +138,7 @@ def _settle(loop: Loop, carried: Carried, left: int) -> None:
         try:
             run_loop(loop.steps(), carried.places, carried.lists)
             return
-        except Unsettled as unsettled:
+        except LoopTypeChanged as unsettled:
             if not left:
                 raise
             attempt.rollback()
@@ -147,8 +147,8 @@ def _settle(loop: Loop, carried: Carried, left: int) -> None:
         try:
             _write_out(loop, carried, left - 1)
             return
-        except (Unsettled, TracejitError, Escaping) as error:
-            if isinstance(error, Escaping) and type(error) is not Escaping:
+        except (LoopTypeChanged, TracejitError, TraceError) as error:
+            if isinstance(error, TraceError) and type(error) is not TraceError:
                 raise
             attempt.rollback()
     raise whole.again()  # what was wrong with the whole loop says more

@@ -13,7 +13,7 @@ from types import CodeType, TracebackType
 from typing import Any, TypeVar, cast
 
 from ....core.errors import Location, TracejitError, at, is_internal
-from ..values.kinds import GENERATED, Escaping
+from ..values.kinds import GENERATED, TraceError
 
 _DEEPEST = 200  # branches and loops inside of each other; Python's own stack is full after about 70
 _REPEATED = 4
@@ -42,7 +42,7 @@ def ending(trace_part: F) -> F:
             if _depth.now > _DEEPEST:
                 raise RecursionError("branches inside of branches without end")
             return trace_part(*args, **kwargs)
-        except (RecursionError, Escaping) as error:
+        except (RecursionError, TraceError) as error:
             if _depth.now == 1:
                 _explain(error)
             raise
@@ -52,14 +52,14 @@ def ending(trace_part: F) -> F:
     return cast(F, wrapper)
 
 
-def _explain(error: RecursionError | Escaping) -> None:
-    cause = error.error if isinstance(error, Escaping) else error
+def _explain(error: RecursionError | TraceError) -> None:
+    cause = error.error if isinstance(error, TraceError) else error
     if not isinstance(cause, RecursionError) or isinstance(cause, EndlessRecursion):
         return
     found = _repeated(error.__traceback__)
     if found is not None:
         name, location = found
-        raise Escaping(
+        raise TraceError(
             EndlessRecursion(
                 f"{name!r} calls itself under a condition that is known only when the compiled function runs, so "
                 "tracing, which follows both sides, has no end or one too deep for Python's stack: write a loop, or "

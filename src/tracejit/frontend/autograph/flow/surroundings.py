@@ -15,10 +15,10 @@ import numpy as np
 
 from ....core.errors import Untraceable, at, user_location
 from ....core.tracing.transaction import Attempt, Unwinding, remember
-from ..places.mutations import Mutations
+from ..places.mutations import MutationLog
 from ..places.place import Places
 from ..places.reachable import Change, Reachable
-from ..values.contents import Contents
+from ..values.contents import ContainerSnapshot
 from .tensor_array import Begun
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ T = TypeVar("T")
 _ROUNDS = 6  # attempts that may find more: afterwards, what is found is made anew by each
 
 
-class Revealed(Unwinding):
+class CapturedMutation(Unwinding):
     """A body changes what its syntax does not show."""
 
     def __init__(self, changes: Sequence[Change]):
@@ -69,9 +69,9 @@ class Surroundings:
         self.own = list(places.places)  # more may be handed on later
         self.before = places.get()
         self.scratch = Places((), (), ()) if scratch is None else scratch
-        self.contents = Contents([*self.before, *self.scratch.get()])
+        self.contents = ContainerSnapshot([*self.before, *self.scratch.get()])
         self.reachable = Reachable(places.functions)
-        self.log = Mutations()
+        self.log = MutationLog()
         remember(self, lambda: self.rollback)
 
     def __enter__(self) -> Surroundings:
@@ -118,7 +118,7 @@ class Surroundings:
             raise change_of(other, what)
         more = [] if self.last else self.unknown()
         if more:
-            raise Revealed(more)
+            raise CapturedMutation(more)
 
 
 def change_of(x: Any, what: str) -> Untraceable:
@@ -138,9 +138,9 @@ def until_all_is_known(once: Callable[[bool], T], learn: Callable[[Sequence[Chan
         with Attempt() as attempt:
             try:
                 return once(done >= _ROUNDS)
-            except Revealed as revealed:
+            except CapturedMutation as revealed:
                 attempt.rollback()
-                more: Revealed | Begun = revealed
+                more: CapturedMutation | Begun = revealed
             except Begun as begun:
                 if not begun.is_for_here():
                     raise

@@ -22,11 +22,20 @@ from ....ops.symbolic_values import held_sizes, size_of
 from ....ops.tensor.indexing import get
 from ...state.variable import tracer
 from ..places.mutations import changing
-from ..values.kinds import Escaping, Irregular, Kind, Undefined, coerced, is_number, number_kind, traced
+from ..values.kinds import (
+    DynamicListNeeded,
+    Kind,
+    TraceError,
+    Undefined,
+    coerced,
+    is_number,
+    number_kind,
+    traced,
+)
 from .filling import Filled
 
 
-class Begun(Escaping):
+class Begun(TraceError):
     """A branch or loop writes to an array of which nobody knew the shape of the elements: begin it, and try again."""
 
     def __init__(self, array: TensorArray, spec: TensorSpec):
@@ -187,7 +196,7 @@ class TensorArray:
     def _check_room(self, place: Any, spec: TensorSpec) -> None:
         """In a branch or loop: the array must have its rows, and a row for this element."""
         if self.dynamic_size and not isinstance(place, int):
-            raise Irregular(
+            raise DynamicListNeeded(
                 self,
                 "a TensorArray grows in a branch, or in a loop that does not know it: give it its size, or write to it "
                 "in a loop of the function that it is a variable of, and assign what write returns"

@@ -15,14 +15,14 @@ from ....core.tracing.trace import Trace
 from ....core.tracing.transaction import is_attempting, remember
 from ...state.variable import tracer
 from ...structure import flatten
-from ..values.contents import Contents
+from ..values.contents import ContainerSnapshot
 from .place import AttributePlace, found_in_class
 from .reachable import Change
 
 
 class _Stack(threading.local):
     def __init__(self) -> None:
-        self.logs: list[Mutations] = []
+        self.logs: list[MutationLog] = []
 
 
 _stack = _Stack()
@@ -43,7 +43,7 @@ class Mutation:
         self.owner, self.attribute, self.grows = owner, attribute, grows
         self.name = f"{type(owner).__name__}.{attribute}"
         self.before = self.place().get()
-        self.contents = Contents([self.before])
+        self.contents = ContainerSnapshot([self.before])
 
     def place(self) -> AttributePlace:
         """The attribute as a place that can be handed on."""
@@ -55,13 +55,13 @@ class Mutation:
         self.place().set(self.before)
 
 
-class Mutations:
+class MutationLog:
     """What was assigned while this was open: ``(owner, attribute)`` and the value before."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[int, str], Mutation] = {}
 
-    def __enter__(self) -> Mutations:
+    def __enter__(self) -> MutationLog:
         _stack.logs.append(self)
         return self
 

@@ -28,7 +28,7 @@ class Place(Protocol):
     def set(self, value: Any) -> None: ...
 
 
-class Cell:
+class ClosureCell:
     """A local name that nested functions share.
 
     Attributes
@@ -139,7 +139,7 @@ class Places:
                 cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
                 names_of_module = f.__globals__
         found: list[Place] = [
-            Cell(n, cells[n]) if n in cells else GlobalName(n, names_of_module) for n in names
+            ClosureCell(n, cells[n]) if n in cells else GlobalName(n, names_of_module) for n in names
         ]
         self.places: list[Place] = [*found, *(a for a in attributes if a.owner is not None)]
         self.names = [p.name for p in self.places]
@@ -151,10 +151,10 @@ class Places:
         made.functions = self.functions
         return made
 
-    def mentioned(self) -> list[Cell]:
+    def mentioned(self) -> list[ClosureCell]:
         """The local names that the functions mention."""
         return [
-            Cell(n, c)
+            ClosureCell(n, c)
             for f in self.functions
             for n, c in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
         ]

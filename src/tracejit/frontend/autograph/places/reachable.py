@@ -25,7 +25,7 @@ from ..values.growing import Growing
 from ..values.kinds import UNSET, is_undefined, traced
 from ..values.stacked import Stacked
 from ..values.weak import Weak
-from .place import AttributePlace, Cell, GlobalName, Place
+from .place import AttributePlace, ClosureCell, GlobalName, Place
 
 #: So many objects are looked at from one body: who reaches more than that reaches the whole program.
 LIMIT = 2000
@@ -96,7 +96,7 @@ class Reachable:
             if not is_internal(x.__code__):
                 yield from self._of_function(x)
             else:  # made of the user's, perhaps
-                yield from ((Cell("", c).get(), None) for c in x.__closure__ or ())
+                yield from ((ClosureCell("", c).get(), None) for c in x.__closure__ or ())
         elif kind is MethodType:
             yield from ((part, None) for part in (x.__self__, x.__func__))
         elif kind is functools.partial:
@@ -112,7 +112,7 @@ class Reachable:
 
     def _of_function(self, f: FunctionType) -> Iterator[tuple[Any, Where]]:
         cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-        found: list[Place] = [Cell(name, cell) for name, cell in cells if self._is_new(id(cell), cell)]
+        found: list[Place] = [ClosureCell(name, cell) for name, cell in cells if self._is_new(id(cell), cell)]
         names = f.__globals__
         for name in _names_in(f.__code__):
             if name in names and self._is_new((id(names), name), names):

@@ -52,7 +52,7 @@ def put_contents(container: Any, contents: Any) -> None:
         container.update(contents)
 
 
-class Contents:
+class ContainerSnapshot:
     """What the containers among some values hold at a point, to be given back to them."""
 
     def __init__(self, values: Sequence[Any]):

@@ -29,7 +29,7 @@ class UndefinedVariable(Untraceable, NameError):
     """A variable was used that may not have been set."""
 
 
-class Escaping(Unwinding):
+class TraceError(Unwinding):
     """Carries an error out of a traced branch or loop, past the handlers of the traced function.
 
     Whether a handler would have run depends on a condition that is not known yet.
@@ -40,14 +40,14 @@ class Escaping(Unwinding):
         self.error = error
 
 
-def escaping(error: Exception, what: str) -> Escaping:
+def escaping(error: Exception, what: str) -> TraceError:
     """The error with a note on where it comes from, on its way out of the trace."""
     if not isinstance(error, TracejitError) and not hasattr(error, "__notes__"):
         error.add_note(f"raised while tracing {what}, whatever its condition will be: use assert for checks")
-    return Escaping(error)
+    return TraceError(error)
 
 
-class Irregular(Escaping):
+class DynamicListNeeded(TraceError):
     """A list grows by a number of items that is known only when the compiled function runs.
 
     Parameters
