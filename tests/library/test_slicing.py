@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -203,3 +206,9 @@ def test_a_mask_of_numbers():
         chosen = tf.boolean_mask(guesses, tf.one_hot(labels, 3))
     assert chosen.numpy().tolist() == np.float32([0.1, 0.5]).tolist()
     assert tape.gradient(chosen, guesses).numpy().tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def test_a_program_may_begin_with_where():
+    code = "import tracejit as tf; print(int(tf.where(True, 1, 2)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr

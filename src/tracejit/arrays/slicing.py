@@ -17,10 +17,10 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import known
-from ..math.elementary import descending
 from ..ops.arrays.index import stacked_positions
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.arrays.shape import sizes_of
+from ..ops.arrays.sort import descending
 from ..ops.tensor.at import At, Place
 from ..ops.tensor.indexing import get
 

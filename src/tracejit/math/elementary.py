@@ -20,6 +20,7 @@ from ..frontend.control.branching import associative_scan
 from ..frontend.control.reductions import reduce_all, reduce_mean, reduce_sum
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.sort import descending
 from ..ops.elementwise.arithmetic import matched, quotients
 from ..ops.tensor.indexing import get
 
@@ -313,17 +314,6 @@ def argmin(input: Any, axis: int | None = 0, output_type: Any = None, name: str 
     1
     """
     return argmax(descending(as_tensor(input)), axis, output_type)
-
-
-def descending(x: Tensor) -> Tensor:
-    """Keys that ascend where `x` descends; NaN stays NaN, and no integer overflows."""
-    if x.dtype.kind == "f":
-        return ops.negative(x)
-    if x.dtype.kind == "b":
-        return ops.logical_not(x)
-    if x.dtype.kind == "c":
-        return x  # what orders them refuses
-    return ops.subtract(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x)
 
 
 def argmax(input: Any, axis: int | None = 0, output_type: Any = None, name: str | None = None) -> Tensor:

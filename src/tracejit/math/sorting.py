@@ -21,9 +21,9 @@ from ..frontend.creation import known
 from ..nn.cross_entropy import picked
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims
+from ..ops.arrays.sort import descending
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .elementary import descending
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...core.dim import product
 from ...core.op import defop, ops, ordered, sample
 from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ..batch import inner
 from ..lowering import Nests
@@ -61,3 +62,14 @@ def _argsort_nests(b: Any, out: TensorSpec, x: Any, *, axis: int) -> Any:
 def argsort(x: TensorSpec, *, axis: int) -> TensorSpec:
     """Positions (int64) along `axis` in ascending order of their elements; equal ones keep theirs, NaN is last."""
     return ordered(x).with_dtype(_INT64)
+
+
+def descending(x: Tensor) -> Tensor:
+    """Keys that ascend where `x` descends; NaN stays NaN, and no integer overflows."""
+    if x.dtype.kind == "f":
+        return ops.negative(x)
+    if x.dtype.kind == "b":
+        return ops.logical_not(x)
+    if x.dtype.kind == "c":
+        return x  # what orders them refuses
+    return ops.subtract(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x)
