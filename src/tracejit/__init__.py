@@ -5,6 +5,7 @@ of the 2018-2020 tutorials; :func:`function` compiles them.
 """
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 import numpy as _np
@@ -64,6 +65,7 @@ from .ops.arrays.shape import (
     stop_gradient,
     transpose,
 )
+from .ops.arrays.shape import sizes_of as as_shape
 from .ops.elementwise.arithmetic import (
     abs,
     add,
@@ -113,6 +115,9 @@ from .ops.elementwise.transcendental import (
     tanh,
 )
 from .ops.linalg import dot, matmul
+
+if _TYPE_CHECKING:
+    from .frontend.state.module import Module
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,7 @@
 """Activation functions: ``tracejit.activations``. Names only."""
 
+from . import exp as exponential
+from . import relu, sigmoid, softplus, tanh
 from .nn.activations import (
     elu,
     gelu,
@@ -15,7 +17,5 @@ from .nn.activations import (
     softmax,
     softsign,
 )
-from .ops.elementwise.transcendental import exp as exponential
-from .ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
 
 swish = silu

@@ -14,15 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .core.errors import at, user_location
-from .core.op import ops
-from .core.spec import as_dtype
-from .core.tensor import Tensor
-from .core.tracing.dispatch import interpreting
-from .frontend import conversion, creation
-from .frontend.creation import default_float
-from .frontend.state.module import snake_case
-from .ops.arrays.shape import sizes_of
+import tracejit as tf
+
+from .errors import at_user_line
 from .random.generators import Generator, get_global_generator
 
 #: Standard deviation of a standard normal cut off at two of them: what has to be made up for.
@@ -32,7 +26,7 @@ _CUT = 0.87962566103423978
 class Initializer:
     """Base of initializers: a subclass defines ``__call__(shape, dtype=None)``."""
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         """A tensor of this shape."""
         raise NotImplementedError(f"{type(self).__name__} defines no __call__(shape, dtype)")
 
@@ -43,15 +37,15 @@ class Initializer:
 class Zeros(Initializer):
     """All 0."""
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return creation.zeros(shape, dtype)
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return tf.zeros(shape, dtype)
 
 
 class Ones(Initializer):
     """All 1."""
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return creation.ones(shape, dtype)
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return tf.ones(shape, dtype)
 
 
 class Constant(Initializer):
@@ -67,10 +61,8 @@ class Constant(Initializer):
     def __init__(self, value: Any = 0.0):
         self.value = value
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return ops.broadcast_to(
-            conversion.constant(self.value, dtype or default_float()), shape=sizes_of(shape)
-        )
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return tf.broadcast_to(tf.constant(self.value, dtype or float), shape=tf.as_shape(shape))
 
 
 class Identity(Initializer):
@@ -79,9 +71,9 @@ class Identity(Initializer):
     def __init__(self, gain: float = 1.0):
         self.gain = gain
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         rows, columns = _matrix(self, shape)
-        return ops.multiply(creation.eye(rows, columns, dtype=dtype), self.gain)
+        return tf.multiply(tf.eye(rows, columns, dtype=dtype), self.gain)
 
 
 class _Random(Initializer):
@@ -89,14 +81,14 @@ class _Random(Initializer):
 
     seed: int | None
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        shape, dtype = sizes_of(shape), as_dtype(dtype or default_float())
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        shape, dtype = tf.as_shape(shape), tf.as_dtype(dtype or float)
         if self.seed is None:
             return self._drawn(get_global_generator(), shape, dtype)
-        with interpreting(None):  # always the same values: a constant, also inside of a trace
+        with tf.init_scope():  # always the same values: a constant, also inside of a trace
             return self._drawn(Generator(self.seed), shape, dtype)
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
         raise NotImplementedError
 
 
@@ -120,7 +112,7 @@ class RandomNormal(_Random):
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
         return source.normal(shape, self.mean, self.stddev, dtype)
 
 
@@ -130,7 +122,7 @@ class RandomUniform(_Random):
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
         return source.uniform(shape, self.minval, self.maxval, dtype)
 
 
@@ -140,7 +132,7 @@ class TruncatedNormal(_Random):
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
         return source.truncated_normal(shape, self.mean, self.stddev, dtype)
 
 
@@ -173,12 +165,12 @@ class VarianceScaling(_Random):
         seed: int | None = None,
     ):
         if scale <= 0:
-            raise ValueError(f"scale is positive, got {scale}{at(user_location())}")
+            raise ValueError(f"scale is positive, got {scale}{at_user_line()}")
         _among("mode", mode, ("fan_in", "fan_out", "fan_avg"))
         _among("distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform"))
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
         inputs, outputs = fans(shape)
         fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
@@ -230,15 +222,15 @@ class Orthogonal(_Random):
     def __init__(self, gain: float = 1.0, seed: int | None = None):
         self.gain, self.seed = gain, seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> Tensor:
+    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
         if len(shape) < 2:
-            raise ValueError(f"Orthogonal makes tensors of rank 2 and more, not {shape}{at(user_location())}")
+            raise ValueError(f"Orthogonal makes tensors of rank 2 and more, not {shape}{at_user_line()}")
         rows, columns = math.prod(shape[:-1]), shape[-1]
         drawn = source.normal((max(rows, columns), min(rows, columns)), dtype="float64").array
         q, r = np.linalg.qr(drawn)
         q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # makes the distribution uniform
         q = q if rows >= columns else q.T
-        return conversion.constant((self.gain * q).reshape(shape), dtype=dtype)
+        return tf.constant((self.gain * q).reshape(shape), dtype=dtype)
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
@@ -257,26 +249,26 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
 
 def _matrix(what: Initializer, shape: Any) -> tuple[int, int]:
-    sizes: Any = sizes_of(shape)
+    sizes: Any = tf.as_shape(shape)
     if len(sizes) != 2:
-        raise ValueError(f"{type(what).__name__} makes matrices, not {sizes}{at(user_location())}")
+        raise ValueError(f"{type(what).__name__} makes matrices, not {sizes}{at_user_line()}")
     return sizes[0], sizes[1]
 
 
 def _among(what: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{what} is one of {choices}, got {value!r}{at(user_location())}")
+        raise ValueError(f"{what} is one of {choices}, got {value!r}{at_user_line()}")
 
 
 _CLASSES: tuple[type, ...] = (
     *(Zeros, Ones, Constant, Identity, RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling),
     *(GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal, Orthogonal),
 )
-_BY_NAME = {snake_case(c.__name__): c for c in _CLASSES} | {c.__name__: c for c in _CLASSES}
+_BY_NAME = {tf.Module.snake_case(c.__name__): c for c in _CLASSES} | {c.__name__: c for c in _CLASSES}
 _BY_NAME |= {"uniform": RandomUniform, "normal": RandomNormal, "eye": Identity}
 
 
-def get(identifier: Any) -> Callable[..., Tensor]:
+def get(identifier: Any) -> Callable[..., tf.Tensor]:
     """The initializer meant by a name (``"he_normal"``, ``"HeNormal"``), a class or a callable.
 
     Examples
@@ -287,15 +279,13 @@ def get(identifier: Any) -> Callable[..., Tensor]:
     if isinstance(identifier, str):
         if identifier not in _BY_NAME:
             known = ", ".join(sorted(k for k in _BY_NAME if k.islower()))
-            raise ValueError(
-                f"no initializer is called {identifier!r}; there are {known}{at(user_location())}"
-            )
+            raise ValueError(f"no initializer is called {identifier!r}; there are {known}{at_user_line()}")
         return _BY_NAME[identifier]()
     if isinstance(identifier, type):
         return identifier()
     if not callable(identifier):
         raise TypeError(
-            f"an initializer is a name or a callable, not {type(identifier).__name__}{at(user_location())}"
+            f"an initializer is a name or a callable, not {type(identifier).__name__}{at_user_line()}"
         )
     return identifier
 

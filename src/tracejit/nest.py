@@ -25,10 +25,24 @@ def _with_none(structure: Structure, leaves: Iterator[Any], found: list[Any]) ->
     return structure._replace(children=tuple([_with_none(c, leaves, found) for c in structure.children]))
 
 
-def _analysed(nest: Any) -> tuple[list[Any], Structure]:
+def _analysed(nest: Any, none_is_leaf: bool = True) -> tuple[list[Any], Structure]:
     leaves, structure = taken_apart(nest)
+    if not none_is_leaf:
+        return leaves, structure
     found: list[Any] = []
     return found, _with_none(structure, iter(leaves), found)
+
+
+def as_text(nest: Any) -> str:
+    """The structure of a nest as a person reads it, with ``*`` for a leaf.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nest.as_text({"b": 1.0, "a": [2, None]}))
+    {'a': [*, *], 'b': *}
+    """
+    return text(_analysed(nest)[1])
 
 
 def is_nested(structure: Any) -> bool:
@@ -43,8 +57,8 @@ def is_nested(structure: Any) -> bool:
     return structure is not None and kind_of(structure) is not None
 
 
-def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The leaves in order, dicts by sorted keys; None is a leaf, and what is no nest is its own only leaf.
+def flatten(structure: Any, expand_composites: bool = False, none_is_leaf: bool = True) -> list[Any]:
+    """The leaves in order, dicts by sorted keys; what is no nest is its own only leaf.
 
     Parameters
     ----------
@@ -52,6 +66,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
         Lists, tuples, named tuples and dicts of anything.
     expand_composites : bool
         Accepted for programs written for other libraries, and ignored.
+    none_is_leaf : bool
+        False: None is a nest without leaves.
 
     Examples
     --------
@@ -59,7 +75,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     >>> tf.nest.flatten({"b": 1, "a": [2, None]})
     [2, None, 1]
     """
-    return _analysed(structure)[0]
+    return _analysed(structure, none_is_leaf)[0]
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
@@ -93,7 +109,11 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
 
 
 def map_structure(
-    func: Callable[..., Any], *structure: Any, check_types: bool = True, expand_composites: bool = False
+    func: Callable[..., Any],
+    *structure: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    none_is_leaf: bool = True,
 ) -> Any:
     """Apply `func` to the leaves of nests of one structure; the result is like the first of them.
 
@@ -105,6 +125,8 @@ def map_structure(
         At least one.
     check_types : bool
         Lists, tuples and dicts must agree in class too.
+    none_is_leaf : bool
+        False: None stays None.
 
     Examples
     --------
@@ -116,7 +138,8 @@ def map_structure(
         raise ValueError(f"map_structure takes a function and at least one nest{at(user_location())}")
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types)
-    columns, shape = [_analysed(s)[0] for s in structure], _analysed(structure[0])[1]
+    (first, shape), *others = [_analysed(s, none_is_leaf) for s in structure]
+    columns = [first, *(leaves for leaves, _ in others)]
     return unflatten(shape, [func(*row) for row in zip(*columns, strict=True)])
 
 
@@ -162,4 +185,4 @@ def _interchangeable(a: type, b: type) -> bool:
     return a is b or (issubclass(a, dict) and issubclass(b, dict))
 
 
-__all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
+__all__ = ["as_text", "assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]

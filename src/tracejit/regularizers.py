@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .core.errors import at, user_location
-from .core.op import ops
-from .core.tensor import Tensor
-from .frontend.control.reductions import reduce_sum
-from .frontend.conversion import constant
+import tracejit as tf
+
+from .errors import at_user_line
 
 
 class L1L2:
@@ -25,12 +23,12 @@ class L1L2:
     def __init__(self, l1: float | None = 0.0, l2: float | None = 0.0):
         self.l1, self.l2 = l1 or 0.0, l2 or 0.0
 
-    def __call__(self, x: Any) -> Tensor:
+    def __call__(self, x: Any) -> tf.Tensor:
         """The cost of `x`."""
-        total: Any = constant(0.0, x.dtype) if hasattr(x, "dtype") else constant(0.0)
+        total: Any = tf.constant(0.0, x.dtype) if hasattr(x, "dtype") else tf.constant(0.0)
         if self.l1:
-            total = total + ops.multiply(self.l1, reduce_sum(ops.abs(x)))
-        return total + ops.multiply(self.l2, reduce_sum(ops.square(x))) if self.l2 else total
+            total = total + tf.multiply(self.l1, tf.reduce_sum(tf.abs(x)))
+        return total + tf.multiply(self.l2, tf.reduce_sum(tf.square(x))) if self.l2 else total
 
 
 class L1(L1L2):
@@ -57,7 +55,7 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
     if isinstance(identifier, str) and identifier.lower() in names:
         return names[identifier.lower()]()
     raise ValueError(
-        f"a regularizer is a function, or one of {', '.join(names)}; got {identifier!r}{at(user_location())}"
+        f"a regularizer is a function, or one of {', '.join(names)}; got {identifier!r}{at_user_line()}"
     )
 
 

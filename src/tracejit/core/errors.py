@@ -158,3 +158,21 @@ AT = "\n  at "
 def at(location: Location | None) -> str:
     """The last part of a message: where."""
     return f"{AT}{location}" if location is not None else ""
+
+
+def at_user_line() -> str:
+    """The last part of a message: the line of the user's program that is being run, of any caller the innermost.
+
+    Returns
+    -------
+    str
+        ``"\\n  at file:line"`` and the line's text; empty where no caller is outside of the package.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(f"units is positive, got -1{tf.errors.at_user_line()}")  # doctest: +ELLIPSIS
+    units is positive, got -1
+      at <doctest ...
+    """
+    return at(user_location(3))

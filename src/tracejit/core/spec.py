@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import settings
-from .dim import Dim, Size, broadcast_size, product
+from .dim import Dim, Size, broadcast_size, product, same
 from .errors import DtypeError, ShapeError, at, user_location
 
 #: dtypes that carry derivatives.
@@ -94,7 +94,9 @@ class TensorSpec:
         if self.shape is None or other.shape is None:
             return True
         sizes = zip(self.shape, other.shape, strict=False)
-        return len(self.shape) == len(other.shape) and all(a is None or b is None or a == b for a, b in sizes)
+        return len(self.shape) == len(other.shape) and all(
+            a is None or b is None or same(a, b) for a, b in sizes
+        )
 
     def __repr__(self) -> str:
         return self.text

@@ -6,7 +6,7 @@ There is one device, the CPU, and things are done in the order in which they are
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ..core.tracing.dispatch import interpreting, is_tracing
@@ -49,8 +49,7 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
     yield
 
 
-@contextmanager
-def init_scope() -> Iterator[None]:
+def init_scope() -> AbstractContextManager[None]:
     """A ``with`` block that runs at once, as it would outside of the function being traced.
 
     Examples
@@ -64,8 +63,7 @@ def init_scope() -> Iterator[None]:
     >>> y = f(3.0)
     tf.Tensor(2, shape=(), dtype=int32)
     """
-    with interpreting(None):
-        yield
+    return interpreting(None)
 
 
 def group(*inputs: Any, name: str | None = None) -> None:

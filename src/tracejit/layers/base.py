@@ -15,17 +15,10 @@ from typing import Any
 
 import numpy as np
 
+import tracejit as tf
+
 from .. import initializers, regularizers
-from ..core.errors import ShapeError, at, user_location
-from ..core.spec import as_dtype
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
-from ..frontend.autograph.calls import callee
-from ..frontend.creation import default_float
-from ..frontend.state.module import Module, snake_case
-from ..frontend.state.variable import Variable, tracer
-from ..frontend.structure import flatten, map_structure
-from ..ops.arrays.shape import sizes_of
+from ..errors import at_user_line
 
 
 class _Call:
@@ -43,7 +36,7 @@ _outer: ContextVar[_Call | None] = ContextVar("tracejit_call_of_a_layer", defaul
 _count: Counter[str] = Counter()
 
 
-class Layer(Module):
+class Layer(tf.Module):
     """Base of layers and of networks.
 
     Parameters
@@ -71,7 +64,7 @@ class Layer(Module):
     """
 
     _unsearched = frozenset(
-        {*Module._unsearched, "_made", "_regularized", "_added", "_last_call", "_result_shape"}
+        {*tf.Module._unsearched, "_made", "_regularized", "_added", "_last_call", "_result_shape"}
     )
 
     def __init__(
@@ -81,9 +74,9 @@ class Layer(Module):
         dtype: Any = None,
         input_shape: Sequence[int | None] | None = None,
     ):
-        super().__init__(name or _numbered(snake_case(type(self).__name__)))
+        super().__init__(name or _numbered(tf.Module.snake_case(type(self).__name__)))
         self.trainable = trainable
-        self.dtype = as_dtype(dtype or default_float())
+        self.dtype = tf.as_dtype(dtype or float)
         self.built = False
         self.input_shape = None if input_shape is None else tuple(input_shape)
 
@@ -110,7 +103,7 @@ class Layer(Module):
             cls.build = noted  # type: ignore[method-assign]
 
     def _build_for(self, inputs: Any) -> None:
-        self.build(map_structure(lambda x: x.shape, inputs))
+        self.build(tf.nest.map_structure(lambda x: x.shape, inputs, none_is_leaf=False))
 
     def add_weight(
         self,
@@ -120,7 +113,7 @@ class Layer(Module):
         trainable: bool = True,
         dtype: Any = None,
         regularizer: Any = None,
-    ) -> Variable:
+    ) -> tf.Variable:
         """A new Variable of this layer.
 
         Parameters
@@ -138,9 +131,9 @@ class Layer(Module):
         if name is not None and not isinstance(name, str):  # add_weight(shape, ...)
             name, shape = None, name
         made = self.__dict__.setdefault("_made", [])
-        first, dtype = initializers.get(initializer), as_dtype(dtype or self.dtype)
+        first, dtype = initializers.get(initializer), tf.as_dtype(dtype or self.dtype)
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
-        variable = Variable(lambda: first(sizes_of(shape), dtype), trainable, dtype=dtype, name=whole)
+        variable = tf.Variable(lambda: first(tf.as_shape(shape), dtype), trainable, dtype=dtype, name=whole)
         made.append(variable)
         if regularizer is not None:
             self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))
@@ -170,7 +163,7 @@ class Layer(Module):
         """The result for `inputs`, tensors or what they are made of; ``training`` says in which mode."""
         if "built" not in self.__dict__:
             raise TypeError(
-                f"{type(self).__name__}.__init__ has not called super().__init__(){at(user_location())}"
+                f"{type(self).__name__}.__init__ has not called super().__init__(){at_user_line()}"
             )
         inputs = _as_inputs(inputs)
         if not self.built:
@@ -185,7 +178,9 @@ class Layer(Module):
         object.__setattr__(self, "_last_call", call.outermost)
         token = _outer.set(call)
         try:
-            result = (callee(self.call) if tracer() is not None else self.call)(inputs, *args, **kwargs)
+            result = (
+                tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
+            )(inputs, *args, **kwargs)
         finally:
             _outer.reset(token)
         if "_result_shape" not in self.__dict__:
@@ -193,22 +188,22 @@ class Layer(Module):
         return result
 
     @property
-    def variables(self) -> list[Variable]:
+    def variables(self) -> list[tf.Variable]:
         """Every Variable, as a list; those of optimizers and metrics that it holds are not its own."""
         return list(super().variables)
 
     @property
-    def trainable_variables(self) -> list[Variable]:
+    def trainable_variables(self) -> list[tf.Variable]:
         """The trainable ones, as a list."""
         return list(super().trainable_variables)
 
     @property
-    def non_trainable_variables(self) -> list[Variable]:
+    def non_trainable_variables(self) -> list[tf.Variable]:
         """The others, as a list."""
         return list(super().non_trainable_variables)
 
     @property
-    def non_trainable_weights(self) -> list[Variable]:
+    def non_trainable_weights(self) -> list[tf.Variable]:
         """The others, as a list."""
         return self.non_trainable_variables
 
@@ -218,12 +213,12 @@ class Layer(Module):
         return "?" if not shape else f"({', '.join(map(str, (None, *shape[1:])))}{'' if shape[1:] else ','})"
 
     @property
-    def weights(self) -> list[Variable]:
+    def weights(self) -> list[tf.Variable]:
         """Every Variable, as a list."""
         return list(self.variables)
 
     @property
-    def trainable_weights(self) -> list[Variable]:
+    def trainable_weights(self) -> list[tf.Variable]:
         """The trainable ones, as a list."""
         return list(self.trainable_variables)
 
@@ -235,9 +230,7 @@ class Layer(Module):
         """Give all Variables new values, in order."""
         variables = self.variables
         if len(weights) != len(variables):
-            raise ValueError(
-                f"{self.name} has {len(variables)} weights, got {len(weights)}{at(user_location())}"
-            )
+            raise ValueError(f"{self.name} has {len(variables)} weights, got {len(weights)}{at_user_line()}")
         for variable, value in zip(variables, weights, strict=True):
             variable.assign(value)
 
@@ -259,9 +252,9 @@ class Layer(Module):
         """A size that weights are made from: it must be known."""
         size = input_shape[axis] if input_shape else None
         if not isinstance(size, (int, np.integer)):
-            raise ShapeError(
+            raise tf.ShapeError(
                 f"{self.name} makes its weights from axis {axis} of its input, whose size must be known; the "
-                f"shape is {tuple(input_shape)}{at(user_location())}"
+                f"shape is {tuple(input_shape)}{at_user_line()}"
             )
         return int(size)
 
@@ -276,10 +269,10 @@ def _numbered(name: str) -> str:
 
 def _as_inputs(inputs: Any) -> Any:
     """A tensor, or a nest of them; a list of nothing but numbers is one tensor."""
-    leaves = flatten(inputs)[0]
+    leaves = tf.nest.flatten(inputs, none_is_leaf=False)
     if not isinstance(inputs, dict) and all(isinstance(x, (bool, int, float, complex)) for x in leaves):
-        return as_tensor(inputs)
-    return map_structure(as_tensor, inputs)
+        return tf.convert_to_tensor(inputs)
+    return tf.nest.map_structure(tf.convert_to_tensor, inputs, none_is_leaf=False)
 
 
 _taking: dict[type, bool] = {}
@@ -294,6 +287,6 @@ def _takes_training(kind: type) -> bool:
 
 def is_training(training: Any) -> bool:
     """What `call` was told, as a bool; None, from nobody, is inference."""
-    if isinstance(training, (Tensor, Variable)):
-        raise TypeError(f"training is True or False, not a tensor{at(user_location())}")
+    if isinstance(training, (tf.Tensor, tf.Variable)):
+        raise TypeError(f"training is True or False, not a tensor{at_user_line()}")
     return bool(training)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.dim import product
-from ..core.errors import DtypeError, at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..frontend.state.variable import Variable
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..nn import activations
 from ..nn import common as neural
-from ..ops.linalg import dot
 from .base import Layer, is_training
 
 
@@ -52,13 +50,13 @@ class Dense(Layer):
     ):
         super().__init__(**options)
         if units < 1:
-            raise ValueError(f"units is positive, got {units}{at(user_location())}")
+            raise ValueError(f"units is positive, got {units}{at_user_line()}")
         self.units, self.use_bias = int(units), use_bias
         self.activation = activations.get(activation)
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
-        self.kernel: Variable | None = None
-        self.bias: Variable | None = None
+        self.kernel: tf.Variable | None = None
+        self.bias: tf.Variable | None = None
 
     def build(self, input_shape: Any) -> None:
         """Make kernel and bias."""
@@ -70,9 +68,9 @@ class Dense(Layer):
             shape, regularizer = (self.units,), self.bias_regularizer
             self.bias = self.add_weight("bias", shape, self.bias_initializer, regularizer=regularizer)
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The result, with `units` in place of the last size."""
-        y = dot(inputs, self.kernel)
+        y = tf.dot(inputs, self.kernel)
         return self.activation(y + self.bias if self.bias is not None else y)
 
 
@@ -90,7 +88,7 @@ class Activation(Layer):
         super().__init__(**options)
         self.activation = activations.get(activation)
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
         return self.activation(inputs)
 
@@ -98,9 +96,9 @@ class Activation(Layer):
 class ReLU(Layer):
     """``max(x, 0)``."""
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
-        return ops.relu(inputs)
+        return tf.relu(inputs)
 
 
 class LeakyReLU(Layer):
@@ -110,7 +108,7 @@ class LeakyReLU(Layer):
         super().__init__(**options)
         self.negative_slope = negative_slope
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
         return activations.leaky_relu(inputs, self.negative_slope)
 
@@ -122,9 +120,9 @@ class ELU(Layer):
         super().__init__(**options)
         self.alpha = alpha
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
-        return ops.where(ops.greater(inputs, 0.0), 1.0, self.alpha) * activations.elu(inputs)
+        return tf.where(tf.greater(inputs, 0.0), 1.0, self.alpha) * activations.elu(inputs)
 
 
 class Softmax(Layer):
@@ -134,7 +132,7 @@ class Softmax(Layer):
         super().__init__(**options)
         self.axis = axis
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
         return activations.softmax(inputs, self.axis)
 
@@ -161,10 +159,10 @@ class Flatten(Layer):
     (2, 12)
     """
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The examples as vectors."""
-        shape = (inputs.shape[0], product(inputs.shape[1:])) if inputs.shape else (1, 1)
-        return ops.reshape(inputs, shape=shape)
+        shape = (inputs.shape[0], math.prod(inputs.shape[1:])) if inputs.shape else (1, 1)
+        return tf.reshape(inputs, shape=shape)
 
 
 class Reshape(Layer):
@@ -174,13 +172,13 @@ class Reshape(Layer):
         super().__init__(**options)
         self.target_shape = tuple(target_shape)
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The examples in the shape asked for."""
         if -1 not in self.target_shape:
-            return ops.reshape(inputs, shape=(inputs.shape[0], *self.target_shape))
-        rest = product(inputs.shape[1:]) // product(s for s in self.target_shape if s != -1)
+            return tf.reshape(inputs, shape=(inputs.shape[0], *self.target_shape))
+        rest = math.prod(inputs.shape[1:]) // math.prod(s for s in self.target_shape if s != -1)
         sizes = tuple([rest if s == -1 else s for s in self.target_shape])
-        return ops.reshape(inputs, shape=(inputs.shape[0], *sizes))
+        return tf.reshape(inputs, shape=(inputs.shape[0], *sizes))
 
 
 class Dropout(Layer):
@@ -205,10 +203,10 @@ class Dropout(Layer):
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **options: Any):
         super().__init__(**options)
         if not 0.0 <= rate < 1.0:
-            raise ValueError(f"rate is in [0, 1), got {rate}{at(user_location())}")
+            raise ValueError(f"rate is in [0, 1), got {rate}{at_user_line()}")
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
-    def call(self, inputs: Any, training: Any = None) -> Tensor:
+    def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """The inputs, thinned out while training."""
         if not is_training(training):
             return inputs
@@ -239,15 +237,15 @@ class Embedding(Layer):
         super().__init__(**options)
         self.input_dim, self.output_dim = int(input_dim), int(output_dim)
         self.embeddings_initializer = embeddings_initializer
-        self.embeddings: Variable | None = None
+        self.embeddings: tf.Variable | None = None
 
     def build(self, input_shape: Any) -> None:
         """Make the table."""
         shape = (self.input_dim, self.output_dim)
         self.embeddings = self.add_weight("embeddings", shape, self.embeddings_initializer)
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The rows of these numbers."""
         if inputs.dtype.kind not in "iu":
-            raise DtypeError(f"row numbers are integers, got {inputs.spec}{at(user_location())}")
-        return ops.gather(self.embeddings, inputs, axis=0)
+            raise tf.DtypeError(f"row numbers are integers, got {inputs.spec}{at_user_line()}")
+        return tf.gather(self.embeddings, inputs, axis=0)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import at, user_location
+import tracejit as tf
+
 from ..data.dataset import Dataset, drawn_seed
 from ..data.elements import as_element, as_tensors
 from ..data.regrouping import positive
-from ..frontend.structure import flatten, map_structure
+from ..errors import at_user_line
 
 BATCH_SIZE = 32  # unless another is given
 
@@ -21,15 +22,13 @@ def unpack(data: Any) -> tuple[Any, Any, Any]:
     if not isinstance(data, tuple):
         return data, None, None
     if not 1 <= len(data) <= 3:
-        raise ValueError(
-            f"a batch is (x,), (x, y) or (x, y, weights), got {len(data)} parts{at(user_location())}"
-        )
+        raise ValueError(f"a batch is (x,), (x, y) or (x, y, weights), got {len(data)} parts{at_user_line()}")
     return (*data, None, None)[:3]
 
 
 def rows_of(x: Any) -> Any:
     """How many examples there are: the first size of the first tensor."""
-    return flatten(x)[0][0].shape[0]
+    return tf.nest.flatten(x, none_is_leaf=False)[0].shape[0]
 
 
 def one_batch(x: Any, y: Any, weight: Any) -> Any:
@@ -43,7 +42,7 @@ def batches(x: Any, y: Any, weight: Any, batch_size: int | None, shuffle: bool) 
         if y is not None or weight is not None:
             raise ValueError(
                 f"a {type(x).__name__} of batches holds labels and weights itself: leave y and sample_weight out"
-                f"{at(user_location())}"
+                f"{at_user_line()}"
             )
         return x
     return _OfArrays(_arrays(x, y, weight), BATCH_SIZE if batch_size is None else batch_size, shuffle)
@@ -64,7 +63,7 @@ class _OfArrays:
         for start in range(0, self.count, self.size):
             rows: Any = slice(start, start + self.size)
             rows = rows if order is None else order[rows]
-            yield as_tensors(map_structure(lambda a, rows=rows: a[rows], self.arrays))
+            yield as_tensors(_rows(self.arrays, rows))
 
 
 def count_of(data: Iterable[Any]) -> int | None:
@@ -91,18 +90,19 @@ def split(x: Any, y: Any, weight: Any, part: float) -> tuple[tuple[Any, ...], tu
     count = rows_of(whole)
     kept = int(count * (1.0 - part))
     if not 0 < kept < count:
-        raise ValueError(f"validation_split={part} of {count} examples leaves none{at(user_location())}")
-    first, last = (
-        map_structure(lambda a, rows=rows: a[rows], whole) for rows in (slice(kept), slice(kept, None))
-    )
-    return first, last
+        raise ValueError(f"validation_split={part} of {count} examples leaves none{at_user_line()}")
+    return _rows(whole, slice(kept)), _rows(whole, slice(kept, None))
+
+
+def _rows(arrays: Any, rows: Any) -> Any:
+    return tf.nest.map_structure(lambda a: a[rows], arrays, none_is_leaf=False)
 
 
 def _arrays(*parts: Any) -> tuple[Any, ...]:
     """Parts as nests of arrays, without those at the end that are None."""
     given = [as_element(tuple(p) if _is_list_of_arrays(p) else p) for p in parts if p is not None]
     if parts[1] is None and parts[2] is not None:
-        raise ValueError(f"weights of examples need labels{at(user_location())}")
+        raise ValueError(f"weights of examples need labels{at_user_line()}")
     return tuple(given)
 
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, interpreting
+import tracejit as tf
+
 from ..data.dataset import Dataset
-from ..frontend.state.variable import Variable
+from ..errors import at_user_line
 from .base import Layer
 
 
@@ -46,10 +44,10 @@ class InputLayer(Layer):
     ):
         super().__init__(name=name, dtype=dtype, input_shape=shape)
 
-    def __tensor__(self) -> Tensor:
+    def __tensor__(self) -> tf.Tensor:
         raise TypeError(
             "an Input is the first layer of a Sequential; for other networks write a Model with a call method"
-            f"{at(user_location())}"
+            f"{at_user_line()}"
         )
 
     def call(self, inputs: Any) -> Any:
@@ -64,9 +62,9 @@ class Rescaling(Layer):
         super().__init__(**options)
         self.scale, self.offset = scale, offset
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The inputs, rescaled; integers become floats."""
-        x = ops.cast(inputs, dtype=self.dtype) if inputs.dtype.kind in "iub" else inputs
+        x = tf.cast(inputs, dtype=self.dtype) if inputs.dtype.kind in "iub" else inputs
         return x * self.scale + self.offset
 
 
@@ -92,11 +90,9 @@ class Normalization(Layer):
     def __init__(self, axis: int = -1, mean: Any = None, variance: Any = None, **options: Any):
         super().__init__(**options)
         if axis != -1:
-            raise ValueError(
-                f"features stand on the last axis, axis=-1; got axis={axis}{at(user_location())}"
-            )
-        self.mean: Variable | None = None
-        self.variance: Variable | None = None
+            raise ValueError(f"features stand on the last axis, axis=-1; got axis={axis}{at_user_line()}")
+        self.mean: tf.Variable | None = None
+        self.variance: tf.Variable | None = None
         if mean is not None:
             self._know(mean, 1.0 if variance is None else variance)
 
@@ -105,22 +101,26 @@ class Normalization(Layer):
 
         Functions that were compiled before see them too.
         """
-        parts = [np.asarray(x.array) for x in data] if isinstance(data, Dataset) else [as_tensor(data).array]
+        parts = (
+            [np.asarray(x.array) for x in data]
+            if isinstance(data, Dataset)
+            else [tf.convert_to_tensor(data).array]
+        )
         rows = np.concatenate([x.reshape(-1, x.shape[-1]) for x in parts]).astype(np.float64)
         self._know(rows.mean(axis=0), rows.var(axis=0))
 
     def _know(self, mean: Any, variance: Any) -> None:
-        with interpreting(None):
+        with tf.init_scope():
             for name, value in (("mean", mean), ("variance", variance)):
                 array, known = np.asarray(value, self.dtype), getattr(self, name)
                 if known is not None and known.shape == array.shape:
                     known.assign(array)  # where compiled functions look
                 else:
-                    setattr(self, name, Variable(array, trainable=False, name=f"{self.name}/{name}"))
+                    setattr(self, name, tf.Variable(array, trainable=False, name=f"{self.name}/{name}"))
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The inputs, normalised."""
         if self.mean is None or self.variance is None:
-            raise ValueError(f"{self.name} knows no statistics yet: adapt(data) first{at(user_location())}")
-        deviation = ops.maximum(ops.sqrt(self.variance), 1e-7)
-        return ops.divide(ops.subtract(ops.cast(inputs, dtype=self.dtype), self.mean), deviation)
+            raise ValueError(f"{self.name} knows no statistics yet: adapt(data) first{at_user_line()}")
+        deviation = tf.maximum(tf.sqrt(self.variance), 1e-7)
+        return tf.divide(tf.subtract(tf.cast(inputs, dtype=self.dtype), self.mean), deviation)

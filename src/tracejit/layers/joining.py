@@ -6,10 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..frontend.control.reductions import reduce_max, reduce_mean
-from ..ops.arrays.shape import concat
+import tracejit as tf
+
 from .base import Layer
 
 
@@ -27,25 +25,25 @@ class Concatenate(Layer):
         super().__init__(**options)
         self.axis = axis
 
-    def call(self, inputs: Sequence[Any]) -> Tensor:
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The inputs side by side."""
-        return concat(list(inputs), self.axis)
+        return tf.concat(list(inputs), self.axis)
 
 
 class Add(Layer):
     """The sum of a list of inputs."""
 
-    def call(self, inputs: Sequence[Any]) -> Tensor:
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The sum."""
-        return functools.reduce(ops.add, inputs)
+        return functools.reduce(tf.add, inputs)
 
 
 class Multiply(Layer):
     """The product of a list of inputs, element by element."""
 
-    def call(self, inputs: Sequence[Any]) -> Tensor:
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The product."""
-        return functools.reduce(ops.multiply, inputs)
+        return functools.reduce(tf.multiply, inputs)
 
 
 class GlobalAveragePooling1D(Layer):
@@ -58,14 +56,14 @@ class GlobalAveragePooling1D(Layer):
     (2, 3)
     """
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The means."""
-        return reduce_mean(inputs, 1)
+        return tf.reduce_mean(inputs, 1)
 
 
 class GlobalMaxPooling1D(Layer):
     """The largest over the steps, axis 1, of each example."""
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The largest numbers."""
-        return reduce_max(inputs, 1)
+        return tf.reduce_max(inputs, 1)

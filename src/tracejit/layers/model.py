@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import at, user_location
+from ..errors import at_user_line
 from ..train.checkpoint import store
 from .base import Layer
 from .training import Trainer
@@ -54,7 +54,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
             if layer.name == name:
                 return layer
         known = ", ".join(x.name for x in self.layers)
-        raise ValueError(f"no layer is called {name!r}; there are {known}{at(user_location())}")
+        raise ValueError(f"no layer is called {name!r}; there are {known}{at_user_line()}")
 
     def save_weights(self, filepath: str | os.PathLike[str], overwrite: bool = True) -> None:
         """Write all weights to a file, in the order of :attr:`variables`.
@@ -65,7 +65,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
             When the file is there already and `overwrite` is False.
         """
         if not overwrite and Path(filepath).exists():
-            raise FileExistsError(f"{os.fspath(filepath)!r} is there already{at(user_location())}")
+            raise FileExistsError(f"{os.fspath(filepath)!r} is there already{at_user_line()}")
         arrays = {f"{i:05d} {v.name}": v.array for i, v in enumerate(self.variables)}
         store.write(Path(filepath), arrays, {"format": "tracejit-weights-1"})
 

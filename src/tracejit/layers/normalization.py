@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import pausing
-from ..frontend.state.variable import Variable
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..nn import common as neural
 from .base import Layer, is_training
 
@@ -30,13 +28,13 @@ class _Normalization(Layer):
         super().__init__(**options)
         self.axis, self.epsilon, self.center, self.scale = axis, epsilon, center, scale
         self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
-        self.gamma: Variable | None = None
-        self.beta: Variable | None = None
+        self.gamma: tf.Variable | None = None
+        self.beta: tf.Variable | None = None
 
     def _axes(self, rank: int) -> tuple[int, ...]:
         axes = [self.axis] if isinstance(self.axis, int) else list(self.axis)
         if not axes or not all(-rank <= a < rank for a in axes):
-            raise ValueError(f"{self.name} has no axis {self.axis} in rank {rank}{at(user_location())}")
+            raise ValueError(f"{self.name} has no axis {self.axis} in rank {rank}{at_user_line()}")
         return tuple(sorted({a % rank for a in axes}))
 
     def build(self, input_shape: Any) -> None:
@@ -57,7 +55,7 @@ class _Normalization(Layer):
             return None
         sizes = iter(x.shape)
         axes = self._axes(rank)
-        return ops.reshape(x, shape=tuple([next(sizes) if a in axes else 1 for a in range(rank)]))
+        return tf.reshape(x, shape=tuple([next(sizes) if a in axes else 1 for a in range(rank)]))
 
 
 class LayerNormalization(_Normalization):
@@ -95,7 +93,7 @@ class LayerNormalization(_Normalization):
     ):
         super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer, options)
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Any) -> tf.Tensor:
         """The examples, normalised."""
         rank = len(inputs.shape)
         mean, variance = neural.moments(inputs, self._axes(rank), keepdims=True)
@@ -151,8 +149,8 @@ class BatchNormalization(_Normalization):
         self.momentum = momentum
         self.moving_mean_initializer = moving_mean_initializer
         self.moving_variance_initializer = moving_variance_initializer
-        self.moving_mean: Variable | None = None
-        self.moving_variance: Variable | None = None
+        self.moving_mean: tf.Variable | None = None
+        self.moving_variance: tf.Variable | None = None
 
     def _build_statistics(self, shape: tuple[int, ...]) -> None:
         self.moving_mean = self.add_weight(
@@ -162,7 +160,7 @@ class BatchNormalization(_Normalization):
             "moving_variance", shape, self.moving_variance_initializer, trainable=False
         )
 
-    def call(self, inputs: Any, training: Any = None) -> Tensor:
+    def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """The features, normalised."""
         rank = len(inputs.shape)
         mean: Any
@@ -178,6 +176,6 @@ class BatchNormalization(_Normalization):
         return neural.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
 
     def _follow(self, running: Any, now: Any) -> None:
-        with pausing():
-            new = running.current() * self.momentum + ops.stop_gradient(now) * (1.0 - self.momentum)
-            running.assign(ops.cast(new, dtype=running.dtype))
+        with tf.autodiff.stop_recording():
+            new = running.current() * self.momentum + tf.stop_gradient(now) * (1.0 - self.momentum)
+            running.assign(tf.cast(new, dtype=running.dtype))

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import tracejit as tf
+
 from .. import initializers
-from ..core.op import ops
-from ..core.tensor import Tensor
 from ..frontend.control.loop_functions import scan
-from ..frontend.creation import zeros
-from ..frontend.state.variable import Variable
 from ..nn import activations
-from ..ops.linalg import matmul
 from .base import Layer
 
 
@@ -42,9 +39,9 @@ class _Cell(Layer):
         self.recurrent_activation = activations.get(recurrent_activation)
         self.kernel_initializer, self.recurrent_initializer = kernel_initializer, recurrent_initializer
         self.bias_initializer = bias_initializer
-        self.kernel: Variable | None = None
-        self.recurrent_kernel: Variable | None = None
-        self.bias: Variable | None = None
+        self.kernel: tf.Variable | None = None
+        self.recurrent_kernel: tf.Variable | None = None
+        self.bias: tf.Variable | None = None
 
     def build(self, input_shape: Any) -> None:
         """Make the kernels and the bias."""
@@ -56,12 +53,12 @@ class _Cell(Layer):
         if self.use_bias:
             self.bias = self._bias(width)
 
-    def _bias(self, width: int) -> Variable:
+    def _bias(self, width: int) -> tf.Variable:
         return self.add_weight("bias", (width,), self.bias_initializer)
 
-    def get_initial_state(self, batch_size: Any, dtype: Any = None) -> list[Tensor]:
+    def get_initial_state(self, batch_size: Any, dtype: Any = None) -> list[tf.Tensor]:
         """States of zeros."""
-        return [zeros((batch_size, self.units), dtype or self.dtype) for _ in range(self.states)]
+        return [tf.zeros((batch_size, self.units), dtype or self.dtype) for _ in range(self.states)]
 
     def _split(self, x: Any) -> list[Any]:
         """The gates, which stand side by side on the last axis."""
@@ -75,7 +72,7 @@ class _UnitForgetBias(initializers.Initializer):
     def __init__(self, first: Any, units: int):
         self.first, self.units = first, units
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         whole: Any = self.first(shape, dtype)
         return whole.at[self.units : 2 * self.units].set(1.0)
 
@@ -109,18 +106,18 @@ class LSTMCell(_Cell):
         super().__init__(units, *args, **options)
         self.unit_forget_bias = unit_forget_bias
 
-    def _bias(self, width: int) -> Variable:
+    def _bias(self, width: int) -> tf.Variable:
         first = initializers.get(self.bias_initializer)
         return self.add_weight(
             "bias", (width,), _UnitForgetBias(first, self.units) if self.unit_forget_bias else first
         )
 
-    def call(self, inputs: Any, states: Any) -> tuple[Tensor, list[Tensor]]:
+    def call(self, inputs: Any, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The output, and the next states: output and memory."""
         h: Any
         memory: Any
         h, memory = states
-        z = matmul(inputs, self.kernel) + matmul(h, self.recurrent_kernel)
+        z = tf.matmul(inputs, self.kernel) + tf.matmul(h, self.recurrent_kernel)
         i, f, c, o = self._split(z if self.bias is None else z + self.bias)
         gate: Any = self.recurrent_activation
         memory = gate(f) * memory + gate(i) * self.activation(c)
@@ -151,13 +148,13 @@ class GRUCell(_Cell):
 
     gates, states = 3, 1
 
-    def _bias(self, width: int) -> Variable:
+    def _bias(self, width: int) -> tf.Variable:
         return self.add_weight("bias", (2, width), self.bias_initializer)
 
-    def call(self, inputs: Any, states: Any) -> tuple[Tensor, list[Tensor]]:
+    def call(self, inputs: Any, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The output, and the next state, which it is."""
         h: Any = states[0] if isinstance(states, (list, tuple)) else states
-        x, s = matmul(inputs, self.kernel), matmul(h, self.recurrent_kernel)
+        x, s = tf.matmul(inputs, self.kernel), tf.matmul(h, self.recurrent_kernel)
         if self.bias is not None:
             bias: Any = self.bias.read_value()
             x, s = x + bias[0], s + bias[1]
@@ -204,8 +201,8 @@ class RNN(Layer):
             output, new = self.cell(row, states)
             return new, output if self.return_sequences else ()
 
-        states, outputs = scan(step, start, ops.transpose(inputs, perm=(1, 0, 2)))
-        output = ops.transpose(outputs, perm=(1, 0, 2)) if self.return_sequences else states[0]
+        states, outputs = scan(step, start, tf.transpose(inputs, perm=(1, 0, 2)))
+        output = tf.transpose(outputs, perm=(1, 0, 2)) if self.return_sequences else states[0]
         return (output, *states) if self.return_state else output
 
 

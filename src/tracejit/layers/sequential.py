@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..frontend.creation import zeros
+import tracejit as tf
+
+from ..errors import at_user_line
 from .inputs import InputLayer
 from .model import Model
 
@@ -49,7 +50,7 @@ class Sequential(Model):
     def pop(self) -> Any:
         """Take the last layer off, and return it."""
         if not self.layers:
-            raise IndexError(f"{self.name} has no layers{at(user_location())}")
+            raise IndexError(f"{self.name} has no layers{at_user_line()}")
         last = self.layers[-1]
         self.layers = self.layers[:-1]
         return last
@@ -59,7 +60,7 @@ class Sequential(Model):
             self.input_shape, self._input_dtype = layer.input_shape, layer.dtype
             return
         if not callable(layer):
-            raise TypeError(f"a layer is callable, got {type(layer).__name__}{at(user_location())}")
+            raise TypeError(f"a layer is callable, got {type(layer).__name__}{at_user_line()}")
         self.layers = [*self.layers, layer]
 
     def _build_if_known(self) -> None:
@@ -70,7 +71,7 @@ class Sequential(Model):
     def build(self, input_shape: Any) -> None:
         """Make all weights, by one call with zeros; None stands for a size that does not matter."""
         self.built = True
-        self(zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype), training=False)
+        self(tf.zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype), training=False)
 
     def _build_for(self, inputs: Any) -> None:
         """Nothing: each layer makes its weights when it is reached."""

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import at, user_location
+import tracejit as tf
+
 from ..data.dataset import Dataset
-from ..frontend.function.function import Function
-from ..frontend.structure import map_structure
-from ..frontend.tape.gradient_tape import GradientTape
+from ..errors import at_user_line
 from ..inspect.progress import counted
 from ..losses import classes as losses
 from ..losses.loss import Loss
@@ -110,20 +109,20 @@ class Trainer:
         if self.loss is not None:
             if y is None:
                 raise ValueError(
-                    f"the loss is of labels and predictions, and there are no labels{at(user_location())}"
+                    f"the loss is of labels and predictions, and there are no labels{at_user_line()}"
                 )
             loss = self.loss if isinstance(self.loss, Loss) else _Averaged(self.loss)
             parts.insert(0, loss(y, y_pred, sample_weight))
         if not parts:
             raise ValueError(
-                f"there is no loss: say which to compile(), or add_loss in a layer{at(user_location())}"
+                f"there is no loss: say which to compile(), or add_loss in a layer{at_user_line()}"
             )
         return sum(parts[1:], parts[0])
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """One step on one batch; returns the metrics so far. Replace it to train in another way."""
         x, y, weight = unpack(data)
-        tape = GradientTape()
+        tape = tf.GradientTape()
         with tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, weight)
@@ -317,12 +316,14 @@ class Trainer:
         """
         data = feeding.batches(x, None, None, batch_size, False)
         parts = [
-            map_structure(lambda t: t.numpy(), self._prepared("predict_step", batch)(batch))
+            tf.nest.map_structure(
+                lambda t: t.numpy(), self._prepared("predict_step", batch)(batch), none_is_leaf=False
+            )
             for batch in _Report(verbose, feeding.count_of(data)).shown(data)
         ]
         if not parts:
-            raise ValueError(f"there is no batch of examples{at(user_location())}")
-        return map_structure(lambda *rows: np.concatenate(rows), *parts)
+            raise ValueError(f"there is no batch of examples{at_user_line()}")
+        return tf.nest.map_structure(lambda *rows: np.concatenate(rows), *parts, none_is_leaf=False)
 
     # ---- inside -----------------------------------------------------------------------------------------
 
@@ -333,7 +334,7 @@ class Trainer:
         for batch in data:
             found = self._prepared(step, batch)(batch)
         if found is None:
-            raise ValueError(f"there is no batch of examples{at(user_location())}")
+            raise ValueError(f"there is no batch of examples{at_user_line()}")
         return {name: float(found[name]) for name in sorted(found)}
 
     def _in_order(self, logs: dict[str, Any]) -> Any:
@@ -345,7 +346,7 @@ class Trainer:
     def _prepared(self, step: str, data: Any) -> Callable[[Any], Any]:
         """The compiled step, once all Variables exist."""
         if self.optimizer is None and step != "predict_step":
-            raise RuntimeError(f"say how to train first: compile(optimizer, loss){at(user_location())}")
+            raise RuntimeError(f"say how to train first: compile(optimizer, loss){at_user_line()}")
         x, y, _ = unpack(data)
         if not self.built:
             self(x, training=False)
@@ -359,7 +360,7 @@ class Trainer:
         if key not in steps:
             if step == "train_step":
                 self.optimizer.build(variables)
-            steps[key] = Function(method)
+            steps[key] = tf.function(method)
         return steps[key]
 
     def _compile_metrics(self, x: Any, y: Any) -> None:

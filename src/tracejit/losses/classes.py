@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..core.tensor import Tensor
+import tracejit as tf
+
+from ..errors import at_user_line
 from . import distances, entropies
 from .loss import Loss
 
@@ -14,7 +15,7 @@ from .loss import Loss
 class LossOfFunction(Loss):
     """A loss by a function of labels and predictions, whose options it keeps."""
 
-    function: Callable[..., Tensor]
+    function: Callable[..., tf.Tensor]
 
     def __init__(
         self,
@@ -26,7 +27,7 @@ class LossOfFunction(Loss):
         super().__init__(reduction, name, dtype)
         self.options = options
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+    def call(self, y_true: Any, y_pred: Any) -> tf.Tensor:
         return type(self).function(y_true, y_pred, **self.options)
 
 
@@ -172,7 +173,7 @@ _CLASSES = (
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
 )
 #: The functions by name.
-FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+FUNCTIONS: dict[str, Callable[..., tf.Tensor]] = {
     **{c.function.__name__: c.function for c in _CLASSES},
     "mse": distances.mean_squared_error,
     "mae": distances.mean_absolute_error,
@@ -183,7 +184,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def get(identifier: Any) -> Callable[..., Tensor] | None:
+def get(identifier: Any) -> Callable[..., tf.Tensor] | None:
     """The loss meant by a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``), or a callable.
 
     A function's name gives the function, a class's name an instance of it. None stays None.
@@ -203,5 +204,5 @@ def get(identifier: Any) -> Callable[..., Tensor] | None:
     found = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
     if found is None:
         known = ", ".join(sorted(FUNCTIONS))
-        raise ValueError(f"no loss is called {identifier!r}; there are {known}{at(user_location())}")
+        raise ValueError(f"no loss is called {identifier!r}; there are {known}{at_user_line()}")
     return found

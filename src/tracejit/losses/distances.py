@@ -8,41 +8,37 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
-from ..frontend.control.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
-from ..frontend.creation import default_float
+import tracejit as tf
+
 from ..nn import common as neural
-from ..ops.arrays.shape import expand_dims, squeeze
 
 EPSILON = 1e-7  # probabilities are kept this far from 0 and 1
 
 
 def pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Both as tensors of the predictions' dtype; an axis of size 1 that only one has at its end is made up for."""
-    y_pred = as_tensor(y_pred)
-    y_true = as_tensor(y_true, None if hasattr(y_true, "dtype") else y_pred.dtype)
-    y_true = y_true if y_true.dtype == y_pred.dtype else ops.cast(y_true, dtype=y_pred.dtype)
+    y_pred = tf.convert_to_tensor(y_pred)
+    y_true = tf.convert_to_tensor(y_true, None if hasattr(y_true, "dtype") else y_pred.dtype)
+    y_true = y_true if y_true.dtype == y_pred.dtype else tf.cast(y_true, dtype=y_pred.dtype)
     return _ranked(y_true, y_pred)
 
 
 def _ranked(a: Any, b: Any) -> tuple[Any, Any]:
     if len(a.shape) == len(b.shape) + 1 and a.shape[-1] == 1:
-        return squeeze(a, -1), b
+        return tf.squeeze(a, -1), b
     if len(b.shape) == len(a.shape) + 1 and b.shape[-1] == 1:
-        return expand_dims(a, -1), b
+        return tf.expand_dims(a, -1), b
     return a, b
 
 
-def mean(x: Any, axis: int | None = -1) -> Tensor:
+def mean(x: Any, axis: int | None = -1) -> tf.Tensor:
     """The mean over an axis (None: all); of a scalar, itself. Of integers, as a float."""
     if x.dtype.kind in "iu":
-        x = ops.cast(x, dtype=default_float())
-    return reduce_mean(x, axis) if x.shape else x
+        x = tf.cast(x, dtype=float)
+    return tf.reduce_mean(x, axis) if x.shape else x
 
 
-def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``(y_pred - y_true)**2`` over the last axis.
 
     Examples
@@ -52,24 +48,24 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
     tf.Tensor([2.5], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    return mean(ops.square(y_pred - y_true))
+    return mean(tf.square(y_pred - y_true))
 
 
-def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``abs(y_pred - y_true)`` over the last axis."""
     y_true, y_pred = pair(y_true, y_pred)
-    return mean(ops.abs(y_pred - y_true))
+    return mean(tf.abs(y_pred - y_true))
 
 
-def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
+def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
     """Half the square of the error up to `delta`, linear beyond; mean over the last axis."""
     y_true, y_pred = pair(y_true, y_pred)
-    size = ops.abs(y_pred - y_true)
-    near = ops.minimum(size, delta)
+    size = tf.abs(y_pred - y_true)
+    near = tf.minimum(size, delta)
     return mean(near * (size - 0.5 * near))
 
 
-def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``100 * abs((y_true - y_pred) / y_true)`` over the last axis; divisors are 1e-7 at least.
 
     Examples
@@ -79,16 +75,16 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
     tf.Tensor([37.5], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    return ops.multiply(100.0, mean(ops.abs((y_true - y_pred) / ops.maximum(ops.abs(y_true), EPSILON))))
+    return tf.multiply(100.0, mean(tf.abs((y_true - y_pred) / tf.maximum(tf.abs(y_true), EPSILON))))
 
 
-def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of the squared difference of ``log(1 + x)`` over the last axis; negative numbers count as 0."""
-    y_true, y_pred = [ops.log(ops.maximum(x, EPSILON) + 1.0) for x in pair(y_true, y_pred)]
-    return mean(ops.square(y_true - y_pred))
+    y_true, y_pred = [tf.log(tf.maximum(x, EPSILON) + 1.0) for x in pair(y_true, y_pred)]
+    return mean(tf.square(y_true - y_pred))
 
 
-def log_cosh(y_true: Any, y_pred: Any) -> Tensor:
+def log_cosh(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``log(cosh(y_pred - y_true))`` over the last axis, without overflow.
 
     Examples
@@ -99,16 +95,16 @@ def log_cosh(y_true: Any, y_pred: Any) -> Tensor:
     """
     y_true, y_pred = pair(y_true, y_pred)
     error = y_pred - y_true
-    return mean(error + ops.softplus(-2.0 * error) - math.log(2.0))
+    return mean(error + tf.softplus(-2.0 * error) - math.log(2.0))
 
 
-def poisson(y_true: Any, y_pred: Any) -> Tensor:
+def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``y_pred - y_true * log(y_pred + 1e-7)`` over the last axis."""
     y_true, y_pred = pair(y_true, y_pred)
-    return mean(y_pred - y_true * ops.log(y_pred + EPSILON))
+    return mean(y_pred - y_true * tf.log(y_pred + EPSILON))
 
 
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
     """Minus the cosine of the angle between vectors along `axis`: -1 where they agree.
 
     Examples
@@ -119,16 +115,16 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     """
     y_true, y_pred = pair(y_true, y_pred)
     unit = [neural.l2_normalize(x, axis) for x in (y_true, y_pred)]
-    return ops.negative(reduce_sum(ops.multiply(*unit), axis))
+    return tf.negative(tf.reduce_sum(tf.multiply(*unit), axis))
 
 
 def _signs(y_true: Any) -> Any:
     """Labels 0 and 1 as -1 and 1; any other numbers as they are."""
-    binary = reduce_all(ops.logical_or(ops.equal(y_true, 0), ops.equal(y_true, 1)))
-    return ops.where(binary, 2.0 * y_true - 1.0, y_true)
+    binary = tf.reduce_all(tf.logical_or(tf.equal(y_true, 0), tf.equal(y_true, 1)))
+    return tf.where(binary, 2.0 * y_true - 1.0, y_true)
 
 
-def hinge(y_true: Any, y_pred: Any) -> Tensor:
+def hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``max(1 - y_true * y_pred, 0)`` over the last axis; labels are -1 and 1, or 0 and 1.
 
     Examples
@@ -138,18 +134,18 @@ def hinge(y_true: Any, y_pred: Any) -> Tensor:
     tf.Tensor([1.], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    return mean(ops.maximum(1.0 - _signs(y_true) * y_pred, 0.0))
+    return mean(tf.maximum(1.0 - _signs(y_true) * y_pred, 0.0))
 
 
-def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
+def squared_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``max(1 - y_true * y_pred, 0)**2`` over the last axis; labels are -1 and 1, or 0 and 1."""
     y_true, y_pred = pair(y_true, y_pred)
-    return mean(ops.square(ops.maximum(1.0 - _signs(y_true) * y_pred, 0.0)))
+    return mean(tf.square(tf.maximum(1.0 - _signs(y_true) * y_pred, 0.0)))
 
 
-def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
+def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     """By how much the best wrong score comes within 1 of the right one; labels are one-hot on the last axis."""
     y_true, y_pred = pair(y_true, y_pred)
-    right = reduce_sum(y_true * y_pred, -1)
-    wrong: Any = reduce_max((1.0 - y_true) * y_pred, -1)
-    return ops.maximum(wrong - right + 1.0, 0.0)
+    right = tf.reduce_sum(y_true * y_pred, -1)
+    wrong: Any = tf.reduce_max((1.0 - y_true) * y_pred, -1)
+    return tf.maximum(wrong - right + 1.0, 0.0)

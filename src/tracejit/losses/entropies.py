@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dim import Size
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
-from ..frontend.control.reductions import reduce_sum
+import tracejit as tf
+
 from ..nn import cross_entropy
-from ..ops.arrays.reduce import size_tensor
-from ..ops.arrays.shape import clip_by_value, squeeze
 from .distances import EPSILON, mean, pair
 
 
 def binary_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
-) -> Tensor:
+) -> tf.Tensor:
     """Cross entropy of independent yes-or-no predictions; mean over `axis`.
 
     Parameters
@@ -42,30 +37,31 @@ def binary_crossentropy(
     tf.Tensor([0.6931472], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    y_true = smoothed(y_true, label_smoothing, 2)
+    y_true = smoothed(y_true, label_smoothing)
     if from_logits:
         return mean(cross_entropy.sigmoid_cross_entropy_with_logits(y_true, y_pred), axis)
-    p = clip_by_value(y_pred, EPSILON, 1.0 - EPSILON)
-    return mean(-(y_true * ops.log(p) + (1.0 - y_true) * ops.log(1.0 - p)), axis)
+    p = tf.clip_by_value(y_pred, EPSILON, 1.0 - EPSILON)
+    return mean(-(y_true * tf.log(p) + (1.0 - y_true) * tf.log(1.0 - p)), axis)
 
 
-def smoothed(labels: Any, amount: float, classes: Size) -> Any:
-    """Labels moved by `amount` of the way to the uniform distribution over classes."""
+def smoothed(labels: Any, amount: float, scores: Any = None, axis: int = -1) -> Any:
+    """Labels moved by `amount` of the way to the uniform distribution over the classes of `scores`, or over two."""
     if not amount:
         return labels
-    count = ops.cast(size_tensor(classes), dtype=labels.dtype)
-    return labels * (1.0 - amount) + ops.divide(amount, count)
+    classes: Any = [2] if scores is None else tf.shape(scores)
+    count = tf.cast(classes[axis], dtype=labels.dtype)
+    return labels * (1.0 - amount) + tf.divide(amount, count)
 
 
 def _log_probabilities(y_pred: Any, axis: int) -> Any:
     """The logarithm of what is made to sum to 1 and kept away from 0 and 1."""
-    p = y_pred / reduce_sum(y_pred, axis, keepdims=True)
-    return ops.log(clip_by_value(p, EPSILON, 1.0 - EPSILON))
+    p = y_pred / tf.reduce_sum(y_pred, axis, keepdims=True)
+    return tf.log(tf.clip_by_value(p, EPSILON, 1.0 - EPSILON))
 
 
 def categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
-) -> Tensor:
+) -> tf.Tensor:
     """Cross entropy between distributions along `axis`.
 
     Parameters
@@ -86,15 +82,15 @@ def categorical_crossentropy(
     tf.Tensor([0.6931472], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    y_true = smoothed(y_true, label_smoothing, y_pred.shape[axis])
+    y_true = smoothed(y_true, label_smoothing, y_pred, axis)
     if from_logits:
         return cross_entropy.softmax_cross_entropy_with_logits(y_true, y_pred, axis)
-    return ops.negative(reduce_sum(y_true * _log_probabilities(y_pred, axis), axis))
+    return tf.negative(tf.reduce_sum(y_true * _log_probabilities(y_pred, axis), axis))
 
 
 def sparse_categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
-) -> Tensor:
+) -> tf.Tensor:
     """Cross entropy between class numbers and distributions along `axis`.
 
     Parameters
@@ -122,28 +118,28 @@ def sparse_categorical_crossentropy(
     y_true, y_pred = labels_and_scores(y_true, y_pred, axis)
     if ignore_class is None:
         return _of_class(y_true, y_pred, from_logits)
-    kept = ops.not_equal(y_true, ignore_class)
-    return ops.where(kept, _of_class(ops.where(kept, y_true, 0), y_pred, from_logits), 0.0)
+    kept = tf.not_equal(y_true, ignore_class)
+    return tf.where(kept, _of_class(tf.where(kept, y_true, 0), y_pred, from_logits), 0.0)
 
 
 def labels_and_scores(y_true: Any, y_pred: Any, axis: int = -1) -> tuple[Any, Any]:
     """Class numbers as integers, without an axis of size 1 at their end, and scores with the classes last."""
-    labels, scores = as_tensor(y_true), as_tensor(y_pred)
+    labels, scores = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     rank = len(scores.shape)
     if axis not in (-1, rank - 1):
-        scores = ops.transpose(scores, perm=(*(a for a in range(rank) if a != axis % rank), axis % rank))
+        scores = tf.transpose(scores, perm=(*(a for a in range(rank) if a != axis % rank), axis % rank))
     if len(labels.shape) == rank and labels.shape[-1] == 1:
-        labels = squeeze(labels, -1)
-    return ops.cast(labels, dtype="int64") if labels.dtype.kind == "f" else labels, scores
+        labels = tf.squeeze(labels, -1)
+    return tf.cast(labels, dtype="int64") if labels.dtype.kind == "f" else labels, scores
 
 
 def _of_class(labels: Any, scores: Any, from_logits: bool) -> Any:
     if from_logits:
         return cross_entropy.sparse_softmax_cross_entropy_with_logits(labels, scores)
-    return ops.negative(cross_entropy.picked(_log_probabilities(scores, -1), labels))
+    return tf.negative(cross_entropy.picked(_log_probabilities(scores, -1), labels))
 
 
-def kl_divergence(y_true: Any, y_pred: Any) -> Tensor:
+def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
     """How much distributions on the last axis differ: the sum of ``y_true * log(y_true / y_pred)``.
 
     Examples
@@ -152,5 +148,5 @@ def kl_divergence(y_true: Any, y_pred: Any) -> Tensor:
     >>> print(tf.losses.kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]))
     tf.Tensor([0.14384106], shape=(1,), dtype=float32)
     """
-    y_true, y_pred = [clip_by_value(x, EPSILON, 1.0) for x in pair(y_true, y_pred)]
-    return reduce_sum(ops.multiply(y_true, ops.log(ops.divide(y_true, y_pred))), -1)
+    y_true, y_pred = [tf.clip_by_value(x, EPSILON, 1.0) for x in pair(y_true, y_pred)]
+    return tf.reduce_sum(tf.multiply(y_true, tf.log(tf.divide(y_true, y_pred))), -1)

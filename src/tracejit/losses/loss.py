@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
-from ..frontend.control.reductions import reduce_sum
-from ..frontend.state.module import snake_case
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..math.elementary import divide_no_nan
 from .distances import mean, pair
 
@@ -50,20 +47,20 @@ class Loss:
         self, reduction: str | None = "sum_over_batch_size", name: str | None = None, dtype: Any = None
     ):
         if reduction not in _REDUCTIONS:
-            raise ValueError(f"reduction is one of {_REDUCTIONS}, got {reduction!r}{at(user_location())}")
+            raise ValueError(f"reduction is one of {_REDUCTIONS}, got {reduction!r}{at_user_line()}")
         self.reduction = reduction
-        self.name = name or snake_case(type(self).__name__)
+        self.name = name or tf.Module.snake_case(type(self).__name__)
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+    def call(self, y_true: Any, y_pred: Any) -> tf.Tensor:
         """One number per example."""
         raise NotImplementedError(f"{type(self).__name__} defines no call(y_true, y_pred)")
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
         """The loss of predictions; `sample_weight` broadcasts against one number per example.
 
         The mean divides by the number of examples, not by the sum of their weights.
         """
-        losses: Any = self.call(as_tensor(y_true), as_tensor(y_pred))
+        losses: Any = self.call(tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred))
         weight: Any = None
         if sample_weight is not None:
             weight, losses = pair(sample_weight, losses)
@@ -71,5 +68,7 @@ class Loss:
         if self.reduction in _MEANS or (self.reduction == _WEIGHTED and weight is None):
             return mean(losses, None)
         if self.reduction == _WEIGHTED:
-            return divide_no_nan(reduce_sum(losses), reduce_sum(ops.broadcast_to(weight, shape=losses.shape)))
-        return reduce_sum(losses) if self.reduction == "sum" else losses
+            return divide_no_nan(
+                tf.reduce_sum(losses), tf.reduce_sum(tf.broadcast_to(weight, shape=losses.shape))
+            )
+        return tf.reduce_sum(losses) if self.reduction == "sum" else losses

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
-from ..frontend.creation import default_float
+import tracejit as tf
+
 from ..losses.distances import mean, pair
 from ..losses.entropies import labels_and_scores
 from ..math.elementary import argmax
 from ..nn.cross_entropy import picked
-from ..ops.arrays.shape import expand_dims
 from .means import MeanMetricWrapper
 
 
-def _rate(right: Any) -> Tensor:
-    return ops.cast(right, dtype=default_float())
+def _rate(right: Any) -> tf.Tensor:
+    return tf.cast(right, dtype=float)
 
 
-def accuracy(y_true: Any, y_pred: Any) -> Tensor:
+def accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
     """1 where labels and predictions are equal."""
-    return _rate(ops.equal(*pair(y_true, y_pred)))
+    return _rate(tf.equal(*pair(y_true, y_pred)))
 
 
-def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> tf.Tensor:
     """The part of the last axis where ``y_pred > threshold`` is the label, 0 or 1.
 
     Examples
@@ -35,10 +32,10 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
     tf.Tensor([1. 0.], shape=(2,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    return mean(_rate(ops.equal(y_true, ops.cast(y_pred > threshold, dtype=y_true.dtype))))
+    return mean(_rate(tf.equal(y_true, tf.cast(y_pred > threshold, dtype=y_true.dtype))))
 
 
-def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+def categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
     """1 where the largest number of labels and of predictions stands at the same place of the last axis.
 
     Examples
@@ -47,10 +44,10 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
     >>> print(tf.metrics.categorical_accuracy([[0.0, 1.0]], [[0.3, 0.7]]))
     tf.Tensor([1.], shape=(1,), dtype=float32)
     """
-    return _rate(ops.equal(argmax(as_tensor(y_true), -1), argmax(as_tensor(y_pred), -1)))
+    return _rate(tf.equal(argmax(tf.convert_to_tensor(y_true), -1), argmax(tf.convert_to_tensor(y_pred), -1)))
 
 
-def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
     """1 where the largest number on the last axis of the predictions stands at the label.
 
     Examples
@@ -60,10 +57,10 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
     tf.Tensor([1. 0.], shape=(2,), dtype=float32)
     """
     labels, scores = labels_and_scores(y_true, y_pred)
-    return _rate(ops.equal(labels, ops.cast(argmax(scores, -1), dtype=labels.dtype)))
+    return _rate(tf.equal(labels, tf.cast(argmax(scores, -1), dtype=labels.dtype)))
 
 
-def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tensor:
     """1 where fewer than `k` numbers on the last axis of the predictions are larger than that of the label.
 
     Examples
@@ -73,14 +70,14 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> T
     tf.Tensor([1.], shape=(1,), dtype=float32)
     """
     labels, scores = labels_and_scores(y_true, y_pred)
-    own = expand_dims(picked(scores, labels), -1)
-    larger = ops.reduce_sum(ops.cast(ops.greater(scores, own), dtype="int32"), axis=-1)
-    return _rate(ops.less(larger, k))
+    own = tf.expand_dims(picked(scores, labels), -1)
+    larger = tf.reduce_sum(tf.cast(tf.greater(scores, own), dtype="int32"), axis=-1)
+    return _rate(tf.less(larger, k))
 
 
-def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tensor:
     """As :func:`sparse_top_k_categorical_accuracy`, for one-hot labels."""
-    return sparse_top_k_categorical_accuracy(argmax(as_tensor(y_true), -1), y_pred, k)
+    return sparse_top_k_categorical_accuracy(argmax(tf.convert_to_tensor(y_true), -1), y_pred, k)
 
 
 class Accuracy(MeanMetricWrapper):

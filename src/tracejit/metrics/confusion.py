@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..frontend.control.reductions import reduce_sum
-from ..frontend.conversion import constant
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..losses.distances import pair
 from ..math.elementary import divide_no_nan
-from ..ops.arrays.shape import expand_dims
 from .metric import Metric, gathering
 
 _KINDS = {
@@ -44,18 +41,18 @@ class _Counting(Metric):
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Count the examples of a batch; `sample_weight` says how often each counts."""
-        labels, scores = (ops.cast(x, dtype=self.dtype) for x in pair(y_true, y_pred))
-        weight: Any = constant(1.0, self.dtype)
+        labels, scores = (tf.cast(x, dtype=self.dtype) for x in pair(y_true, y_pred))
+        weight: Any = tf.constant(1.0, self.dtype)
         if sample_weight is not None:
             weight, scores = pair(sample_weight, scores)
-        weight = ops.reshape(ops.broadcast_to(weight, shape=scores.shape), shape=(1, scores.spec.size))
-        labels, scores = (ops.reshape(x, shape=(1, x.spec.size)) for x in (labels, scores))
-        limits = expand_dims(constant(self.thresholds, self.dtype), -1)
-        is_so, said = ops.greater(labels, 0.5), ops.greater(scores, limits)
+        weight = tf.reshape(tf.broadcast_to(weight, shape=scores.shape), shape=(1, scores.spec.size))
+        labels, scores = (tf.reshape(x, shape=(1, x.spec.size)) for x in (labels, scores))
+        limits = tf.expand_dims(tf.constant(self.thresholds, self.dtype), -1)
+        is_so, said = tf.greater(labels, 0.5), tf.greater(scores, limits)
         for kind in self.kinds:
             so, yes = _KINDS[kind]
-            found = ops.logical_and(ops.equal(is_so, so), ops.equal(said, yes))
-            getattr(self, kind).assign_add(reduce_sum(ops.where(found, weight, 0.0), 1))
+            found = tf.logical_and(tf.equal(is_so, so), tf.equal(said, yes))
+            getattr(self, kind).assign_add(tf.reduce_sum(tf.where(found, weight, 0.0), 1))
 
     def _given(self, x: Any) -> Any:
         return x[0] if self._single else x
@@ -65,7 +62,7 @@ class _OneCount(_Counting):
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None):
         super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
 
-    def result(self) -> Tensor:
+    def result(self) -> tf.Tensor:
         """The count."""
         return self._given(getattr(self, self.kinds[0]).read_value())
 
@@ -116,7 +113,7 @@ class Precision(_Counting):
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None):
         super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
 
-    def result(self) -> Tensor:
+    def result(self) -> tf.Tensor:
         """The rate; 0 where nothing was counted."""
         right, wrong = (getattr(self, kind).read_value() for kind in self.kinds)
         return self._given(divide_no_nan(right, right + wrong))
@@ -154,15 +151,15 @@ class AUC(_Counting):
 
     def __init__(self, num_thresholds: int = 200, name: str | None = None, dtype: Any = None):
         if num_thresholds < 2:
-            raise ValueError(f"num_thresholds is 2 or more, got {num_thresholds}{at(user_location())}")
+            raise ValueError(f"num_thresholds is 2 or more, got {num_thresholds}{at_user_line()}")
         inner = [i / (num_thresholds - 1) for i in range(1, num_thresholds - 1)]
         super().__init__([-1e-7, *inner, 1.0 + 1e-7], name, dtype)
 
-    def result(self) -> Tensor:
+    def result(self) -> tf.Tensor:
         """The area."""
         counts = [getattr(self, kind).read_value() for kind in _KINDS]
         right, false, negative, missed = counts
         rate: Any
         mistakes: Any
         rate, mistakes = divide_no_nan(right, right + missed), divide_no_nan(false, false + negative)
-        return reduce_sum((mistakes[:-1] - mistakes[1:]) * (rate[:-1] + rate[1:]) * 0.5)
+        return tf.reduce_sum((mistakes[:-1] - mistakes[1:]) * (rate[:-1] + rate[1:]) * 0.5)

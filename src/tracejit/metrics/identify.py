@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..frontend.state.module import snake_case
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..losses.classes import FUNCTIONS
 from . import accuracies, confusion, means
 from .metric import Metric
@@ -47,13 +48,13 @@ def get(identifier: Any) -> Metric:
         return identifier()
     if callable(identifier):
         return means.MeanMetricWrapper(identifier)
-    classes = {name: c for c in _CLASSES for name in (c.__name__, snake_case(c.__name__))}
+    classes = {name: c for c in _CLASSES for name in (c.__name__, tf.Module.snake_case(c.__name__))}
     if identifier in classes:
         return classes[identifier](name=identifier)
     function = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
     if function is None:
         known = ", ".join(sorted({*classes, *FUNCTIONS}))
-        raise ValueError(f"no metric is called {identifier!r}; there are {known}{at(user_location())}")
+        raise ValueError(f"no metric is called {identifier!r}; there are {known}{at_user_line()}")
     return means.MeanMetricWrapper(function, name=identifier)
 
 

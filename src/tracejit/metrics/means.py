@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..frontend.control.reductions import reduce_sum
+import tracejit as tf
+
 from ..losses import distances, entropies
 from ..math.elementary import divide_no_nan
-from ..ops.arrays.reduce import size_tensor
 from .metric import Metric, gathering, per_example
 
 
@@ -39,11 +37,11 @@ class Mean(Metric):
         Of values with several axes, the axes after the first are averaged: a batch counts its rows.
         """
         values, weight = per_example(values, sample_weight, self.dtype)
-        count: Any = 1.0 if not values.shape else ops.cast(size_tensor(values.shape[0]), dtype=self.dtype)
-        self.total.assign_add(reduce_sum(values))
-        self.count.assign_add(count if weight is None else reduce_sum(weight))
+        count: Any = 1.0 if not values.shape else tf.size(values, out_type=self.dtype)
+        self.total.assign_add(tf.reduce_sum(values))
+        self.count.assign_add(count if weight is None else tf.reduce_sum(weight))
 
-    def result(self) -> Tensor:
+    def result(self) -> tf.Tensor:
         """The mean."""
         return divide_no_nan(self.total.read_value(), self.count.read_value())
 
@@ -67,9 +65,9 @@ class Sum(Metric):
     @gathering
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Take values into account."""
-        self.total.assign_add(reduce_sum(per_example(values, sample_weight, self.dtype, reduce_sum)[0]))
+        self.total.assign_add(tf.reduce_sum(per_example(values, sample_weight, self.dtype, tf.reduce_sum)[0]))
 
-    def result(self) -> Tensor:
+    def result(self) -> tf.Tensor:
         """The sum."""
         return self.total.read_value()
 
@@ -146,7 +144,7 @@ class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine between labels and predictions: 1 where they point the same way."""
 
     def __init__(self, name: str | None = "cosine_similarity", dtype: Any = None, axis: int = -1):
-        super().__init__(lambda a, b: ops.negative(distances.cosine_similarity(a, b, axis)), name, dtype)
+        super().__init__(lambda a, b: tf.negative(distances.cosine_similarity(a, b, axis)), name, dtype)
 
 
 class RootMeanSquaredError(Mean):
@@ -166,11 +164,11 @@ class RootMeanSquaredError(Mean):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Take the examples of a batch into account."""
         y_true, y_pred = distances.pair(y_true, y_pred)
-        super().update_state(ops.square(y_pred - y_true), sample_weight)
+        super().update_state(tf.square(y_pred - y_true), sample_weight)
 
-    def result(self) -> Tensor:
+    def result(self) -> tf.Tensor:
         """The root of the mean."""
-        return ops.sqrt(super().result())
+        return tf.sqrt(super().result())
 
 
 class BinaryCrossentropy(_OfFunction):

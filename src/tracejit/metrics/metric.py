@@ -11,20 +11,13 @@ from typing import Any
 
 import numpy as np
 
+import tracejit as tf
+
 from .. import initializers
-from ..core.op import ops
-from ..core.spec import as_dtype
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, interpreting, pausing
-from ..frontend.control.reductions import reduce_mean
-from ..frontend.creation import default_float
-from ..frontend.state.module import Module, snake_case
-from ..frontend.state.variable import Variable
 from ..losses.distances import pair
-from ..ops.arrays.shape import sizes_of
 
 
-class Metric(Module):
+class Metric(tf.Module):
     """Base of metrics: a subclass makes Variables by :meth:`add_weight` and defines `update_state` and `result`.
 
     Parameters
@@ -56,19 +49,19 @@ class Metric(Module):
     def __init__(self, dtype: Any = None, name: str | None = None):
         if isinstance(dtype, str) and name is None and dtype not in np.sctypeDict:
             dtype, name = None, dtype  # a single text may be meant as the name
-        super().__init__(name or snake_case(type(self).__name__))
-        self.dtype = as_dtype(dtype or default_float())
-        self._first: list[Tensor] = []
+        super().__init__(name or tf.Module.snake_case(type(self).__name__))
+        self.dtype = tf.as_dtype(dtype or float)
+        self._first: list[tf.Tensor] = []
 
     def add_weight(
         self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None
-    ) -> Variable:
+    ) -> tf.Variable:
         """A new Variable of this metric, no training changes it."""
         if isinstance(shape, str):  # add_weight(name, shape, ...), as it once was
             shape, name = (), shape
-        with interpreting(None):
-            first = initializers.get(initializer)(sizes_of(shape), as_dtype(dtype or self.dtype))
-            variable = Variable(first, trainable=False, name=name)
+        with tf.init_scope():
+            first = initializers.get(initializer)(tf.as_shape(shape), tf.as_dtype(dtype or self.dtype))
+            variable = tf.Variable(first, trainable=False, name=name)
         self.__dict__.setdefault("_made", []).append(variable)
         self._first.append(first)
         return variable
@@ -96,7 +89,7 @@ class Metric(Module):
     reset_states = reset_state
 
     @property
-    def variables(self) -> list[Variable]:
+    def variables(self) -> list[tf.Variable]:
         """Every Variable, as a list."""
         return list(super().variables)
 
@@ -108,7 +101,7 @@ class Metric(Module):
 
 
 def per_example(
-    values: Any, sample_weight: Any, dtype: np.dtype, reduce: Any = reduce_mean
+    values: Any, sample_weight: Any, dtype: np.dtype, reduce: Any = tf.reduce_mean
 ) -> tuple[Any, Any]:
     """Values reduced to one number per example, weighted, and the weights in that form (or None).
 
@@ -122,13 +115,13 @@ def per_example(
     reduce : callable
         How the axes after the first are reduced.
     """
-    values = ops.cast(as_tensor(values), dtype=dtype)
+    values = tf.cast(tf.convert_to_tensor(values), dtype=dtype)
     if sample_weight is not None:
         sample_weight, values = pair(sample_weight, values)
         rank = len(sample_weight.shape)
         if len(values.shape) > rank:
             values = reduce(values, list(range(rank, len(values.shape))))
-        sample_weight = ops.broadcast_to(sample_weight, shape=values.shape)
+        sample_weight = tf.broadcast_to(sample_weight, shape=values.shape)
         values = values * sample_weight
         if rank > 1:
             sample_weight = reduce(sample_weight, list(range(1, rank)))
@@ -142,7 +135,7 @@ def gathering(update: Any) -> Any:
 
     @functools.wraps(update)
     def update_state(self: Metric, *args: Any, **kwargs: Any) -> None:
-        with pausing():
+        with tf.autodiff.stop_recording():
             update(self, *args, **kwargs)
 
     return update_state

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.op import ops
+import tracejit as tf
+
 from .base import Optimizer, State
 
 
@@ -51,8 +52,8 @@ class Adadelta(Optimizer):
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
         rho = self.rho
-        g = rho * state["accumulated_gradient"] + (1.0 - rho) * ops.square(gradient)
-        ratio = ops.sqrt(state["accumulated_step"] + self.epsilon) / ops.sqrt(g + self.epsilon)
+        g = rho * state["accumulated_gradient"] + (1.0 - rho) * tf.square(gradient)
+        ratio = tf.sqrt(state["accumulated_step"] + self.epsilon) / tf.sqrt(g + self.epsilon)
         down: Any = ratio * gradient
-        s = rho * state["accumulated_step"] + (1.0 - rho) * ops.square(down)
+        s = rho * state["accumulated_step"] + (1.0 - rho) * tf.square(down)
         return value - rate * down, {"accumulated_gradient": g, "accumulated_step": s}

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..core.op import ops
+import tracejit as tf
+
+from ..errors import at_user_line
 from .base import Optimizer, State
 
 
@@ -46,7 +47,7 @@ class Adagrad(Optimizer):
         super().__init__(learning_rate, name, **options)
         if initial_accumulator_value < 0.0:
             raise ValueError(
-                f"initial_accumulator_value is not negative, got {initial_accumulator_value}{at(user_location())}"
+                f"initial_accumulator_value is not negative, got {initial_accumulator_value}{at_user_line()}"
             )
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
 
@@ -54,5 +55,5 @@ class Adagrad(Optimizer):
         return {"accumulator": self.initial_accumulator_value}
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
-        total = state["accumulator"] + ops.square(gradient)
-        return value - rate * gradient / ops.sqrt(total + self.epsilon), {"accumulator": total}
+        total = state["accumulator"] + tf.square(gradient)
+        return value - rate * gradient / tf.sqrt(total + self.epsilon), {"accumulator": total}

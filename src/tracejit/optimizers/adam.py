@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..core.op import ops
+import tracejit as tf
+
+from ..errors import at_user_line
 from .base import Optimizer, State
 
 
@@ -18,7 +19,7 @@ def check_betas(beta_1: float, beta_2: float) -> None:
     """ValueError unless both are rates of running means."""
     for key, beta in (("beta_1", beta_1), ("beta_2", beta_2)):
         if not 0.0 <= beta < 1.0:
-            raise ValueError(f"{key} is in [0, 1), got {beta}{at(user_location())}")
+            raise ValueError(f"{key} is in [0, 1), got {beta}{at_user_line()}")
 
 
 class Adam(Optimizer):
@@ -63,13 +64,13 @@ class Adam(Optimizer):
         return {"momentum": 0.0, "velocity": 0.0, **({"velocity_hat": 0.0} if self.amsgrad else {})}
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
-        bias_1, bias_2 = (1.0 - ops.pow(beta, step) for beta in (self.beta_1, self.beta_2))
+        bias_1, bias_2 = (1.0 - tf.pow(beta, step) for beta in (self.beta_1, self.beta_2))
         m = state["momentum"] + (gradient - state["momentum"]) * (1.0 - self.beta_1)
-        v = state["velocity"] + (ops.square(gradient) - state["velocity"]) * (1.0 - self.beta_2)
+        v = state["velocity"] + (tf.square(gradient) - state["velocity"]) * (1.0 - self.beta_2)
         new = {"momentum": m, "velocity": v}
         if self.amsgrad:
-            v = new["velocity_hat"] = ops.maximum(state["velocity_hat"], v)
-        return value - m * (rate * ops.sqrt(bias_2) / bias_1) / (ops.sqrt(v) + self.epsilon), new
+            v = new["velocity_hat"] = tf.maximum(state["velocity_hat"], v)
+        return value - m * (rate * tf.sqrt(bias_2) / bias_1) / (tf.sqrt(v) + self.epsilon), new
 
 
 class AdamW(Adam):

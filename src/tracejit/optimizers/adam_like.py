@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.op import ops
+import tracejit as tf
+
 from .adam import check_betas
 from .base import Optimizer, State
 
@@ -53,8 +54,8 @@ class Adamax(_TwoMeans):
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
         m = state["momentum"] + (gradient - state["momentum"]) * (1.0 - self.beta_1)
-        u: Any = ops.maximum(self.beta_2 * state["largest"], ops.abs(gradient))
-        bias = 1.0 - ops.pow(self.beta_1, step)
+        u: Any = tf.maximum(self.beta_2 * state["largest"], tf.abs(gradient))
+        bias = 1.0 - tf.pow(self.beta_1, step)
         return value - rate * m / (bias * (u + self.epsilon)), {"momentum": m, "largest": u}
 
 
@@ -80,15 +81,15 @@ class Nadam(_TwoMeans):
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
         now, ahead = (
-            self.beta_1 * (1.0 - 0.5 * ops.pow(0.96, number)) for number in (step, ops.add(step, 1.0))
+            self.beta_1 * (1.0 - 0.5 * tf.pow(0.96, number)) for number in (step, tf.add(step, 1.0))
         )
         product = state["product"] * now
         m = state["momentum"] + (gradient - state["momentum"]) * (1.0 - self.beta_1)
-        v = state["velocity"] + (ops.square(gradient) - state["velocity"]) * (1.0 - self.beta_2)
+        v = state["velocity"] + (tf.square(gradient) - state["velocity"]) * (1.0 - self.beta_2)
         mean = ahead * m / (1.0 - product * ahead) + (1.0 - now) * gradient / (1.0 - product)
-        square = v / (1.0 - ops.pow(self.beta_2, step))
+        square = v / (1.0 - tf.pow(self.beta_2, step))
         new = {"momentum": m, "velocity": v, "product": product}
-        return value - mean * rate / (ops.sqrt(square) + self.epsilon), new
+        return value - mean * rate / (tf.sqrt(square) + self.epsilon), new
 
 
 class Lion(Optimizer):
@@ -128,5 +129,5 @@ class Lion(Optimizer):
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
         m = state["momentum"]
-        way = ops.sign(m * self.beta_1 + gradient * (1.0 - self.beta_1))
+        way = tf.sign(m * self.beta_1 + gradient * (1.0 - self.beta_1))
         return value - rate * way, {"momentum": m * self.beta_2 + gradient * (1.0 - self.beta_2)}

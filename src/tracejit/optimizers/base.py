@@ -14,22 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import same
-from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, interpreting, pausing
-from ..core.tracing.transaction import warn
-from ..frontend.state.indexed_slices import IndexedSlices
-from ..frontend.state.module import Module
-from ..frontend.state.variable import Variable
-from ..frontend.tape.gradient_tape import GradientTape, GradientWarning
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..linalg.clipping import clip_by_global_norm, clip_by_norm
 
 State = Mapping[str, Any]
 
 
-class Optimizer(Module):
+class Optimizer(tf.Module):
     """Base of optimizers: a subclass defines :meth:`state` and :meth:`update`.
 
     Parameters
@@ -73,14 +66,14 @@ class Optimizer(Module):
         chosen = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
         given = [k for k, v in chosen.items() if v is not None]
         if len(given) > 1:
-            raise ValueError(f"give one of {' and '.join(given)}, not several{at(user_location())}")
+            raise ValueError(f"give one of {' and '.join(given)}, not several{at_user_line()}")
         self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
         self.weight_decay = weight_decay
-        self.slots: list[dict[str, Variable]] = []
+        self.slots: list[dict[str, tf.Variable]] = []
         self._slot_of: dict[int, int] = {}
-        self._owners: list[weakref.ref[Variable]] = []
-        with interpreting(None):  # also inside of a trace, whose state it is not
-            self.iterations = Variable(np.int64(0), trainable=False, name="iterations")
+        self._owners: list[weakref.ref[tf.Variable]] = []
+        with tf.init_scope():  # also inside of a trace, whose state it is not
+            self.iterations = tf.Variable(np.int64(0), trainable=False, name="iterations")
         self.learning_rate = learning_rate
 
     # ---- the method -------------------------------------------------------------------------------------
@@ -108,7 +101,7 @@ class Optimizer(Module):
         """
         raise NotImplementedError(f"{type(self).__name__} defines no update")
 
-    def rows_of_step(self, gradient: IndexedSlices, rate: Any) -> IndexedSlices | None:
+    def rows_of_step(self, gradient: tf.IndexedSlices, rate: Any) -> tf.IndexedSlices | None:
         """What one step subtracts, where that is from the rows of the gradient and no others; None elsewhere.
 
         A method that changes every row at every step, as those do that keep running means, is given the gradient
@@ -122,18 +115,18 @@ class Optimizer(Module):
     def learning_rate(self) -> Any:
         """The rate of the next step: a Variable, or what the schedule says. Assign a number to change it."""
         rate = self._learning_rate
-        return rate if isinstance(rate, Variable) else as_tensor(rate(self.iterations))
+        return rate if isinstance(rate, tf.Variable) else tf.convert_to_tensor(rate(self.iterations))
 
     @learning_rate.setter
     def learning_rate(self, rate: Any) -> None:
         now = self.__dict__.get("_learning_rate")
-        if callable(rate) and not isinstance(rate, (Variable, Tensor)):
+        if callable(rate) and not isinstance(rate, (tf.Variable, tf.Tensor)):
             self._learning_rate: Any = rate
-        elif isinstance(now, Variable):
-            now.assign(ops.cast(rate, dtype=np.dtype("float64")))
+        elif isinstance(now, tf.Variable):
+            now.assign(tf.cast(rate, dtype=np.dtype("float64")))
         else:
-            with interpreting(None):
-                self._learning_rate = Variable(
+            with tf.init_scope():
+                self._learning_rate = tf.Variable(
                     rate, trainable=False, dtype=np.dtype("float64"), name="learning_rate"
                 )
 
@@ -149,7 +142,7 @@ class Optimizer(Module):
         names = [n for c in type(self).__mro__[:-1] for n in inspect.signature(c).parameters]
         found = {n: getattr(self, n) for n in dict.fromkeys(names) if hasattr(self, n)}
         rate = self._learning_rate
-        return {**found, "learning_rate": float(rate.array) if isinstance(rate, Variable) else rate}
+        return {**found, "learning_rate": float(rate.array) if isinstance(rate, tf.Variable) else rate}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
@@ -164,7 +157,7 @@ class Optimizer(Module):
         var_list: Any,
         grad_loss: Any = None,
         name: str | None = None,
-        tape: GradientTape | None = None,
+        tape: tf.GradientTape | None = None,
     ) -> None:
         """Differentiate a loss and make one step.
 
@@ -185,13 +178,13 @@ class Optimizer(Module):
         >>> v.numpy()
         np.float32(0.0)
         """
-        if callable(loss) and not isinstance(loss, (Tensor, Variable)):
-            tape = GradientTape() if tape is None else tape
+        if callable(loss) and not isinstance(loss, (tf.Tensor, tf.Variable)):
+            tape = tf.GradientTape() if tape is None else tape
             with tape:
                 value = loss()
         elif tape is None:
             raise ValueError(
-                f"minimize takes a function that returns the loss, or the loss and its tape{at(user_location())}"
+                f"minimize takes a function that returns the loss, or the loss and its tape{at_user_line()}"
             )
         else:
             value = loss
@@ -200,7 +193,7 @@ class Optimizer(Module):
         self.apply_gradients(zip(gradients, variables, strict=True))
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, tf.Variable]], name: str | None = None
     ) -> None:
         """Make one step.
 
@@ -222,23 +215,23 @@ class Optimizer(Module):
         self.build(variables)
         present = [(_checked_gradient(g, v), v) for g, v in pairs if g is not None]
         _report_missing([v for g, v in pairs if g is None], bool(present))
-        with pausing():
+        with tf.autodiff.stop_recording():
             gradients = self._clipped([g for g, _ in present])
-            rate, step = as_tensor(self.learning_rate), ops.add(self.iterations.current(), 1)
+            rate, step = tf.convert_to_tensor(self.learning_rate), tf.add(self.iterations.current(), 1)
             for gradient, (_, variable) in zip(gradients, present, strict=True):
                 self._step(variable, gradient, rate, step)
             self.iterations.assign(step)
 
-    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
+    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[tf.Variable] | None = None) -> None:
         """Make one step with gradients in the order of Variables, by default of those it was built for."""
         if trainable_variables is None:
             trainable_variables = self._built_for()
         self.apply_gradients(zip(grads, trainable_variables, strict=True))
 
-    def _step(self, variable: Variable, gradient: Any, rate: Tensor, step: Tensor) -> None:
+    def _step(self, variable: tf.Variable, gradient: Any, rate: tf.Tensor, step: tf.Tensor) -> None:
         dtype = variable.dtype
-        rate, step = ops.cast(rate, dtype=dtype), ops.cast(step, dtype=dtype)
-        if isinstance(gradient, IndexedSlices) and self.weight_decay is None:
+        rate, step = tf.cast(rate, dtype=dtype), tf.cast(step, dtype=dtype)
+        if isinstance(gradient, tf.IndexedSlices) and self.weight_decay is None:
             rows = self.rows_of_step(gradient, rate)
             if rows is not None:
                 variable.assign_sub(rows)
@@ -259,12 +252,12 @@ class Optimizer(Module):
         if self.global_clipnorm is not None:
             return clip_by_global_norm(gradients, self.global_clipnorm)[0]
         if self.clipvalue is not None:
-            return [ops.minimum(ops.maximum(g, -self.clipvalue), self.clipvalue) for g in gradients]
+            return [tf.minimum(tf.maximum(g, -self.clipvalue), self.clipvalue) for g in gradients]
         return gradients
 
     # ---- state ------------------------------------------------------------------------------------------
 
-    def build(self, var_list: Iterable[Variable]) -> None:
+    def build(self, var_list: Iterable[tf.Variable]) -> None:
         """Make the state of these Variables, where there is none yet: each the first time it is seen."""
         for variable in var_list:
             if variable.handle.serial not in self._slot_of:
@@ -272,19 +265,19 @@ class Optimizer(Module):
                 self.slots = [*self.slots, self._new_slots(variable)]
                 self._owners.append(weakref.ref(variable))
 
-    def _built_for(self) -> list[Variable]:
+    def _built_for(self) -> list[tf.Variable]:
         found = [ref() for ref in self._owners]
         kept = [v for v in found if v is not None]
         if not kept or len(kept) < len(found):
             raise ValueError(
-                f"say which Variables the gradients are of, or build(variables) first{at(user_location())}"
+                f"say which Variables the gradients are of, or build(variables) first{at_user_line()}"
             )
         return kept
 
-    def _new_slots(self, variable: Variable) -> dict[str, Variable]:
+    def _new_slots(self, variable: tf.Variable) -> dict[str, tf.Variable]:
         owner = variable.name.removesuffix(":0")
         return {
-            key: Variable(
+            key: tf.Variable(
                 np.full(variable.spec.shape, start, variable.dtype), trainable=False, name=f"{owner}/{key}"
             )
             for key, start in self.state().items()
@@ -294,45 +287,42 @@ class Optimizer(Module):
         return [(k, getattr(self, k)) for k in ("iterations", "_learning_rate", "slots")]
 
 
-def _checked_variable(variable: Any) -> Variable:
-    if not isinstance(variable, Variable):
+def _checked_variable(variable: Any) -> tf.Variable:
+    if not isinstance(variable, tf.Variable):
         raise TypeError(
             f"optimizers change Variables, not {type(variable).__name__}: pass pairs (gradient, Variable)"
-            f"{at(user_location())}"
+            f"{at_user_line()}"
         )
     if variable.dtype.kind != "f":
-        raise DtypeError(
-            f"optimizers change Variables of floats, {variable.name!r} is {variable.spec}{at(user_location())}"
+        raise tf.DtypeError(
+            f"optimizers change Variables of floats, {variable.name!r} is {variable.spec}{at_user_line()}"
         )
     return variable
 
 
-def _check_distinct(variables: Sequence[Variable]) -> None:
+def _check_distinct(variables: Sequence[tf.Variable]) -> None:
     seen: set[int] = set()
     for v in variables:
         if id(v) in seen:
-            raise ValueError(
-                f"{v.name!r} comes twice in one step: add its gradients first{at(user_location())}"
-            )
+            raise ValueError(f"{v.name!r} comes twice in one step: add its gradients first{at_user_line()}")
         seen.add(id(v))
 
 
-def _checked_gradient(gradient: Any, variable: Variable) -> Tensor:
-    g = gradient if isinstance(gradient, IndexedSlices) else as_tensor(gradient)
-    shape = variable.spec.shape
-    if len(g.shape) != len(shape) or not all(map(same, g.shape, shape)):
-        raise ShapeError(
-            f"the gradient of {variable.name!r} is {g.spec}, the Variable {variable.spec}{at(user_location())}"
+def _checked_gradient(gradient: Any, variable: tf.Variable) -> tf.Tensor:
+    g = gradient if isinstance(gradient, tf.IndexedSlices) else tf.convert_to_tensor(gradient)
+    if not variable.spec.with_dtype(g.dtype).is_compatible_with(g):
+        raise tf.ShapeError(
+            f"the gradient of {variable.name!r} is {g.spec}, the Variable {variable.spec}{at_user_line()}"
         )
-    return g if g.dtype == variable.dtype else ops.cast(g, dtype=variable.dtype)
+    return g if g.dtype == variable.dtype else tf.cast(g, dtype=variable.dtype)
 
 
-def _report_missing(variables: Sequence[Variable], others: bool) -> None:
+def _report_missing(variables: Sequence[tf.Variable], others: bool) -> None:
     names = ", ".join(repr(v.name) for v in variables)
     if not others:
-        raise ValueError(f"no gradient for any Variable{f': {names}' if names else ''}{at(user_location())}")
+        raise ValueError(f"no gradient for any Variable{f': {names}' if names else ''}{at_user_line()}")
     if variables:
-        warn(
+        tf.errors.warn(
             f"no gradient for {names}: left as it is. Was it used for the loss, inside of the tape?",
-            GradientWarning,
+            tf.autodiff.GradientWarning,
         )

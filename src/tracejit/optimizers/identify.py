@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.errors import at, user_location
+from ..errors import at_user_line
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
@@ -30,6 +30,6 @@ def get(identifier: Any) -> Optimizer:
     names = {c.__name__.lower(): c for c in _CLASSES}
     if not isinstance(identifier, str) or identifier.lower() not in names:
         raise ValueError(
-            f"no optimizer is called {identifier!r}; there are {', '.join(sorted(names))}{at(user_location())}"
+            f"no optimizer is called {identifier!r}; there are {', '.join(sorted(names))}{at_user_line()}"
         )
     return names[identifier.lower()]()

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.op import ops
+import tracejit as tf
+
 from .base import Optimizer, State
 
 
@@ -58,12 +59,12 @@ class RMSprop(Optimizer):
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:
         rho = self.rho
-        v = rho * state["velocity"] + (1.0 - rho) * ops.square(gradient)
+        v = rho * state["velocity"] + (1.0 - rho) * tf.square(gradient)
         new, spread = {"velocity": v}, v
         if self.centered:
             mean = new["average_gradient"] = rho * state["average_gradient"] + (1.0 - rho) * gradient
-            spread = v - ops.square(mean)
-        down = rate * gradient / ops.sqrt(spread + self.epsilon)
+            spread = v - tf.square(mean)
+        down = rate * gradient / tf.sqrt(spread + self.epsilon)
         if self.momentum > 0:
             down = new["momentum"] = self.momentum * state["momentum"] + down
         return value - down, new

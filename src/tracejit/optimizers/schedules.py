@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
+import tracejit as tf
+
+from ..errors import at_user_line
 
 _DOUBLE = np.dtype("float64")
 
@@ -31,14 +30,14 @@ class LearningRateSchedule:
     1.0
     """
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         """The rate for the step with this number, counted from 0."""
         raise NotImplementedError(f"{type(self).__name__} defines no __call__(step)")
 
 
 def _float(step: Any) -> Any:
     """The step as a double: exact far beyond 2**24."""
-    return ops.cast(as_tensor(step), dtype=_DOUBLE)
+    return tf.cast(tf.convert_to_tensor(step), dtype=_DOUBLE)
 
 
 class ExponentialDecay(LearningRateSchedule):
@@ -69,10 +68,10 @@ class ExponentialDecay(LearningRateSchedule):
         self.decay_rate = decay_rate
         self.staircase = staircase
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         times = _float(step) / self.decay_steps
-        times = ops.floor(times) if self.staircase else times
-        return ops.multiply(self.initial_learning_rate, ops.pow(self.decay_rate, times))
+        times = tf.floor(times) if self.staircase else times
+        return tf.multiply(self.initial_learning_rate, tf.pow(self.decay_rate, times))
 
 
 class CosineDecay(LearningRateSchedule):
@@ -117,19 +116,19 @@ class CosineDecay(LearningRateSchedule):
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         now = _float(step)
         if self.warmup_target is None:
             return self._decayed(now, self.initial_learning_rate)
         rise = (self.warmup_target - self.initial_learning_rate) / max(self.warmup_steps, 1)
         rising = self.initial_learning_rate + rise * now
-        return ops.where(
+        return tf.where(
             now < self.warmup_steps, rising, self._decayed(now - self.warmup_steps, self.warmup_target)
         )
 
     def _decayed(self, now: Any, top: float) -> Any:
-        part = ops.minimum(now, self.decay_steps) / self.decay_steps
-        return top * ((1.0 - self.alpha) * 0.5 * (1.0 + ops.cos(math.pi * part)) + self.alpha)
+        part = tf.minimum(now, self.decay_steps) / self.decay_steps
+        return top * ((1.0 - self.alpha) * 0.5 * (1.0 + tf.cos(math.pi * part)) + self.alpha)
 
 
 class InverseTimeDecay(LearningRateSchedule):
@@ -163,10 +162,10 @@ class InverseTimeDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, _positive(decay_steps)
         self.decay_rate, self.staircase = decay_rate, staircase
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         times = _float(step) / self.decay_steps
-        times = ops.floor(times) if self.staircase else times
-        return ops.divide(self.initial_learning_rate, 1.0 + self.decay_rate * times)
+        times = tf.floor(times) if self.staircase else times
+        return tf.divide(self.initial_learning_rate, 1.0 + self.decay_rate * times)
 
 
 class PolynomialDecay(LearningRateSchedule):
@@ -202,14 +201,14 @@ class PolynomialDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, _positive(decay_steps)
         self.end_learning_rate, self.power, self.cycle = end_learning_rate, power, cycle
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         now: Any = _float(step)
         end: Any = self.decay_steps
         if self.cycle:
-            end = self.decay_steps * ops.maximum(-ops.floor(-now / self.decay_steps), 1.0)
-        left = 1.0 - ops.minimum(now, end) / end
+            end = self.decay_steps * tf.maximum(-tf.floor(-now / self.decay_steps), 1.0)
+        left = 1.0 - tf.minimum(now, end) / end
         span = self.initial_learning_rate - self.end_learning_rate
-        return span * ops.pow(left, self.power) + self.end_learning_rate
+        return span * tf.pow(left, self.power) + self.end_learning_rate
 
 
 class CosineDecayRestarts(LearningRateSchedule):
@@ -249,16 +248,16 @@ class CosineDecayRestarts(LearningRateSchedule):
         self.first_decay_steps = _positive(first_decay_steps)
         self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         done, ratio = _float(step) / self.first_decay_steps, self.t_mul
         if ratio == 1.0:
-            period = ops.floor(done)
+            period = tf.floor(done)
             part = done - period
         else:
-            period = ops.floor(ops.log(1.0 - done * (1.0 - ratio)) / math.log(ratio))
-            begun = ops.pow(ratio, period)
+            period = tf.floor(tf.log(1.0 - done * (1.0 - ratio)) / math.log(ratio))
+            begun = tf.pow(ratio, period)
             part = (done - (1.0 - begun) / (1.0 - ratio)) / begun
-        height = ops.pow(self.m_mul, period) * 0.5 * (1.0 + ops.cos(math.pi * part))
+        height = tf.pow(self.m_mul, period) * 0.5 * (1.0 + tf.cos(math.pi * part))
         return self.initial_learning_rate * ((1.0 - self.alpha) * height + self.alpha)
 
 
@@ -284,21 +283,21 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         if len(values) != len(boundaries) + 1:
             raise ValueError(
                 f"{len(boundaries)} boundaries take {len(boundaries) + 1} values, got {len(values)}"
-                f"{at(user_location())}"
+                f"{at_user_line()}"
             )
         if any(a >= b for a, b in itertools.pairwise(boundaries)):
-            raise ValueError(f"boundaries rise, got {list(boundaries)}{at(user_location())}")
+            raise ValueError(f"boundaries rise, got {list(boundaries)}{at_user_line()}")
         self.boundaries, self.values = tuple(boundaries), tuple(values)
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: Any) -> tf.Tensor:
         now = _float(step)
-        rate: Any = as_tensor(self.values[-1], _DOUBLE)
+        rate: Any = tf.convert_to_tensor(self.values[-1], _DOUBLE)
         for boundary, value in reversed([*zip(self.boundaries, self.values)]):
-            rate = ops.where(now <= boundary, value, rate)
+            rate = tf.where(now <= boundary, value, rate)
         return rate
 
 
 def _positive(steps: int) -> int:
     if steps <= 0:
-        raise ValueError(f"decay_steps is positive, got {steps}{at(user_location())}")
+        raise ValueError(f"decay_steps is positive, got {steps}{at_user_line()}")
     return steps

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.errors import at, user_location
-from ..frontend.state.indexed_slices import IndexedSlices
+import tracejit as tf
+
+from ..errors import at_user_line
 from .base import Optimizer, State
 
 
@@ -44,13 +45,13 @@ class SGD(Optimizer):
     ):
         super().__init__(learning_rate, name, **options)
         if not 0.0 <= momentum <= 1.0:
-            raise ValueError(f"momentum is in [0, 1], got {momentum}{at(user_location())}")
+            raise ValueError(f"momentum is in [0, 1], got {momentum}{at_user_line()}")
         self.momentum, self.nesterov = momentum, nesterov
 
     def state(self) -> Mapping[str, float]:
         return {"momentum": 0.0} if self.momentum else {}
 
-    def rows_of_step(self, gradient: IndexedSlices, rate: Any) -> IndexedSlices | None:
+    def rows_of_step(self, gradient: tf.IndexedSlices, rate: Any) -> tf.IndexedSlices | None:
         return None if self.momentum else gradient * rate
 
     def update(self, value: Any, gradient: Any, state: State, rate: Any, step: Any) -> tuple[Any, State]:

@@ -7,10 +7,10 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from ...frontend.function.function import function as _function
-from ...frontend.machine import executing_eagerly as _executing_eagerly
-from ...frontend.state.variable import Variable as _Variable
-from ...frontend.transforms.custom_gradient import custom_gradient as _custom_gradient
+from ... import Variable as _Variable
+from ... import custom_gradient as _custom_gradient
+from ... import executing_eagerly as _executing_eagerly
+from ... import function as _function
 from ...metrics import accuracies as _accuracies
 from ...metrics.means import Mean as _Mean
 from ...random.generators import normal as random_normal

@@ -11,21 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import at, user_location
-from ...core.op import ops
-from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, interpreting
-from ...frontend import creation
-from ...frontend.state.variable import Variable
-from ...frontend.tape.gradient_tape import GradientTape
-from ...frontend.transforms import grad as transforms
+import tracejit as tf
+
+from ...errors import at_user_line
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Nothing: ops always run at once outside of a :func:`tracejit.function`."""
 
 
-def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> Tensor:
+def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> tf.Tensor:
     """`num` numbers evenly spaced from `start` to `stop`, both included.
 
     Examples
@@ -34,7 +29,7 @@ def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> Tenso
     >>> print(tf.lin_space(0.0, 1.0, 3))
     tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float32)
     """
-    return creation.linspace(start, stop, num)
+    return tf.linspace(start, stop, num)
 
 
 def gradients_function(
@@ -48,7 +43,7 @@ def gradients_function(
     >>> [float(g) for g in tf.contrib.eager.gradients_function(lambda x, y: x * y, params=["y"])(2.0, 3.0)]
     [2.0]
     """
-    return transforms.gradients_function(f, positions_of(f, params))
+    return tf.gradients_function(f, positions_of(f, params))
 
 
 def positions_of(f: Callable[..., Any], params: Sequence[int | str] | None) -> list[int] | None:
@@ -58,9 +53,7 @@ def positions_of(f: Callable[..., Any], params: Sequence[int | str] | None) -> l
     names = list(inspect.signature(f).parameters) if any(isinstance(p, str) for p in params) else []
     for p in params:
         if isinstance(p, str) and p not in names:
-            raise ValueError(
-                f"the function has no argument {p!r}; its arguments are {names}{at(user_location())}"
-            )
+            raise ValueError(f"the function has no argument {p!r}; its arguments are {names}{at_user_line()}")
     return [names.index(p) if isinstance(p, str) else int(p) for p in params]
 
 
@@ -81,7 +74,7 @@ def value_and_gradients_function(
 
     def both(*args: Any) -> tuple[Any, list[Any]]:
         chosen = range(len(args)) if positions is None else positions
-        value, found = transforms.value_and_grad(f, argnums=tuple(chosen))(*args)
+        value, found = tf.value_and_grad(f, argnums=tuple(chosen))(*args)
         return value, list(found)
 
     return both
@@ -99,13 +92,13 @@ def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
     (6.0, True)
     """
 
-    def both(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, Variable]]]:
-        tape = GradientTape()
+    def both(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, tf.Variable]]]:
+        tape = tf.GradientTape()
         with tape:
             value = f(*args, **kwargs)
         variables = tape.watched_variables()
         if not variables:
-            raise ValueError(f"the function reads no trainable Variables{at(user_location())}")
+            raise ValueError(f"the function reads no trainable Variables{at_user_line()}")
         return value, list(zip(tape.gradient(value, list(variables)), variables, strict=True))
 
     return both
@@ -122,32 +115,32 @@ def num_gpus() -> int:
     return 0
 
 
-def to_float(x: Any, name: str | None = None) -> Tensor:
+def to_float(x: Any, name: str | None = None) -> tf.Tensor:
     """Cast to float32."""
-    return ops.cast(as_tensor(x), dtype=np.dtype("float32"))
+    return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("float32"))
 
 
-def to_double(x: Any, name: str | None = None) -> Tensor:
+def to_double(x: Any, name: str | None = None) -> tf.Tensor:
     """Cast to float64."""
-    return ops.cast(as_tensor(x), dtype=np.dtype("float64"))
+    return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("float64"))
 
 
-def to_int32(x: Any, name: str | None = None) -> Tensor:
+def to_int32(x: Any, name: str | None = None) -> tf.Tensor:
     """Cast to int32."""
-    return ops.cast(as_tensor(x), dtype=np.dtype("int32"))
+    return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("int32"))
 
 
-def to_int64(x: Any, name: str | None = None) -> Tensor:
+def to_int64(x: Any, name: str | None = None) -> tf.Tensor:
     """Cast to int64."""
-    return ops.cast(as_tensor(x), dtype=np.dtype("int64"))
+    return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("int64"))
 
 
-_global_steps: list[Variable] = []
+_global_steps: list[tf.Variable] = []
 
 
-def get_or_create_global_step() -> Variable:
+def get_or_create_global_step() -> tf.Variable:
     """The one Variable that counts steps for those who pass it on, an int64."""
     if not _global_steps:
-        with interpreting(None):
-            _global_steps.append(Variable(np.int64(0), trainable=False, name="global_step"))
+        with tf.init_scope():
+            _global_steps.append(tf.Variable(np.int64(0), trainable=False, name="global_step"))
     return _global_steps[0]

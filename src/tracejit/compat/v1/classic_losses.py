@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.errors import ShapeError, at, user_location
-from ...core.op import ops
-from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor
-from ...frontend.control.reductions import reduce_sum
+import tracejit as tf
+
+from ...errors import at_user_line
 from ...losses.entropies import smoothed
 from ...nn import cross_entropy
 
 
-def compute_weighted_loss(losses: Any, weights: Any = 1.0) -> Tensor:
+def compute_weighted_loss(losses: Any, weights: Any = 1.0) -> tf.Tensor:
     """The sum of ``losses * weights`` over the number of losses whose weight is not 0; 0 where there is none.
 
     Examples
@@ -22,25 +20,25 @@ def compute_weighted_loss(losses: Any, weights: Any = 1.0) -> Tensor:
     >>> float(tf.losses.compute_weighted_loss([1.0, 3.0, 5.0], [1.0, 1.0, 0.0]))
     2.0
     """
-    losses = as_tensor(losses)
-    weights = ops.cast(as_tensor(weights), dtype=losses.dtype)
-    weights = ops.broadcast_to(weights, shape=losses.shape)
-    present = reduce_sum(ops.cast(ops.not_equal(weights, 0), dtype=losses.dtype))
-    some = ops.greater(present, 0)
-    return ops.where(some, reduce_sum(losses * weights) / ops.where(some, present, 1), 0)
+    losses = tf.convert_to_tensor(losses)
+    weights = tf.cast(tf.convert_to_tensor(weights), dtype=losses.dtype)
+    weights = tf.broadcast_to(weights, shape=losses.shape)
+    present = tf.reduce_sum(tf.cast(tf.not_equal(weights, 0), dtype=losses.dtype))
+    some = tf.greater(present, 0)
+    return tf.where(some, tf.reduce_sum(losses * weights) / tf.where(some, present, 1), 0)
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    predictions = as_tensor(predictions)
-    labels = ops.cast(as_tensor(labels), dtype=predictions.dtype)
+    predictions = tf.convert_to_tensor(predictions)
+    labels = tf.cast(tf.convert_to_tensor(labels), dtype=predictions.dtype)
     if labels.shape != predictions.shape:
-        raise ShapeError(
-            f"labels {labels.spec} and predictions {predictions.spec} differ in shape{at(user_location())}"
+        raise tf.ShapeError(
+            f"labels {labels.spec} and predictions {predictions.spec} differ in shape{at_user_line()}"
         )
     return labels, predictions
 
 
-def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> Tensor:
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> tf.Tensor:
     """Weighted mean of squared differences.
 
     Examples
@@ -50,56 +48,56 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> Ten
     2.5
     """
     y, p = _pair(labels, predictions)
-    return compute_weighted_loss(ops.square(p - y), weights)
+    return compute_weighted_loss(tf.square(p - y), weights)
 
 
-def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> Tensor:
+def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> tf.Tensor:
     """Weighted mean of absolute differences."""
     y, p = _pair(labels, predictions)
-    return compute_weighted_loss(ops.abs(p - y), weights)
+    return compute_weighted_loss(tf.abs(p - y), weights)
 
 
-def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0) -> Tensor:
+def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0) -> tf.Tensor:
     """Weighted mean of squares, halved, of differences up to `delta`, and lines beyond."""
     y, p = _pair(labels, predictions)
-    error = ops.abs(p - y)
-    inner = ops.minimum(error, delta)
-    return compute_weighted_loss(0.5 * ops.square(inner) + delta * (error - inner), weights)
+    error = tf.abs(p - y)
+    inner = tf.minimum(error, delta)
+    return compute_weighted_loss(0.5 * tf.square(inner) + delta * (error - inner), weights)
 
 
-def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7) -> Tensor:
+def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7) -> tf.Tensor:
     """Weighted mean cross entropy of probabilities."""
     y, p = _pair(labels, predictions)
-    return compute_weighted_loss(-y * ops.log(p + epsilon) - (1.0 - y) * ops.log(1.0 - p + epsilon), weights)
+    return compute_weighted_loss(-y * tf.log(p + epsilon) - (1.0 - y) * tf.log(1.0 - p + epsilon), weights)
 
 
-def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> Tensor:
+def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
     """Weighted mean of how far logits are from a margin of 1; labels are 0 or 1."""
     y, p = _pair(labels, logits)
-    return compute_weighted_loss(ops.relu(1.0 - (2.0 * y - 1.0) * p), weights)
+    return compute_weighted_loss(tf.relu(1.0 - (2.0 * y - 1.0) * p), weights)
 
 
 def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0.0
-) -> Tensor:
+) -> tf.Tensor:
     """Weighted mean cross entropy of independent classes, from logits."""
     y, z = _pair(multi_class_labels, logits)
-    y = smoothed(y, label_smoothing, 2)
+    y = smoothed(y, label_smoothing)
     found = cross_entropy.sigmoid_cross_entropy_with_logits(labels=y, logits=z)
     return compute_weighted_loss(found, weights)
 
 
 def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0.0
-) -> Tensor:
+) -> tf.Tensor:
     """Weighted mean cross entropy of exclusive classes, from logits and distributions."""
     y, z = _pair(onehot_labels, logits)
-    y = smoothed(y, label_smoothing, y.shape[-1])
+    y = smoothed(y, label_smoothing, y)
     found = cross_entropy.softmax_cross_entropy_with_logits(labels=y, logits=z)
     return compute_weighted_loss(found, weights)
 
 
-def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> Tensor:
+def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
     """Weighted mean cross entropy of exclusive classes, from logits and numbers of classes.
 
     Examples
@@ -109,6 +107,6 @@ def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -
     0.3133
     """
     found = cross_entropy.sparse_softmax_cross_entropy_with_logits(
-        labels=as_tensor(labels), logits=as_tensor(logits)
+        labels=tf.convert_to_tensor(labels), logits=tf.convert_to_tensor(logits)
     )
     return compute_weighted_loss(found, weights)

@@ -10,23 +10,16 @@ from typing import Any
 
 import numpy as np
 
+import tracejit as tf
+
 from ... import initializers
-from ...core.errors import at, user_location
-from ...core.op import ops
-from ...core.spec import as_dtype
-from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, interpreting
-from ...frontend.control import reductions
-from ...frontend.control import while_loop as looping
-from ...frontend.state.variable import Variable
-from ...frontend.structure import flatten
+from ...errors import at_user_line
 from ...math.elementary import argmax as _argmax
 from ...math.elementary import argmin as _argmin
-from ...ops.arrays.shape import sizes_of
 from ...random import generators as random
 
 
-def _with_older_names(reduce: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _with_older_names(reduce: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
     """A reduction that may be given ``keep_dims`` and ``reduction_indices``."""
 
     @functools.wraps(reduce)
@@ -37,37 +30,37 @@ def _with_older_names(reduce: Callable[..., Tensor]) -> Callable[..., Tensor]:
         name: str | None = None,
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
-    ) -> Tensor:
+    ) -> tf.Tensor:
         kept = keepdims if keep_dims is None else keep_dims
         return reduce(input_tensor, reduction_indices if axis is None else axis, bool(kept))
 
     return reduced
 
 
-reduce_all = _with_older_names(reductions.reduce_all)
-reduce_any = _with_older_names(reductions.reduce_any)
-reduce_logsumexp = _with_older_names(reductions.reduce_logsumexp)
-reduce_max = _with_older_names(reductions.reduce_max)
-reduce_mean = _with_older_names(reductions.reduce_mean)
-reduce_min = _with_older_names(reductions.reduce_min)
-reduce_prod = _with_older_names(reductions.reduce_prod)
-reduce_sum = _with_older_names(reductions.reduce_sum)
+reduce_all = _with_older_names(tf.reduce_all)
+reduce_any = _with_older_names(tf.reduce_any)
+reduce_logsumexp = _with_older_names(tf.reduce_logsumexp)
+reduce_max = _with_older_names(tf.reduce_max)
+reduce_mean = _with_older_names(tf.reduce_mean)
+reduce_min = _with_older_names(tf.reduce_min)
+reduce_prod = _with_older_names(tf.reduce_prod)
+reduce_sum = _with_older_names(tf.reduce_sum)
 
 
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
-) -> Tensor:
+) -> tf.Tensor:
     """Positions of the largest elements along an axis, the first unless another is given."""
     found = _argmax(input, _first(axis, dimension))
-    return ops.cast(found, dtype=as_dtype(output_type))
+    return tf.cast(found, dtype=tf.as_dtype(output_type))
 
 
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
-) -> Tensor:
+) -> tf.Tensor:
     """Positions of the smallest elements along an axis, the first unless another is given."""
     found = _argmin(input, _first(axis, dimension))
-    return ops.cast(found, dtype=as_dtype(output_type))
+    return tf.cast(found, dtype=tf.as_dtype(output_type))
 
 
 def _first(axis: Any, dimension: Any) -> int:
@@ -75,7 +68,7 @@ def _first(axis: Any, dimension: Any) -> int:
     return 0 if chosen is None else int(chosen)
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+def div(x: Any, y: Any, name: str | None = None) -> tf.Tensor:
     """``x / y``, of integers rounded down, as in Python 2.
 
     Examples
@@ -84,31 +77,31 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     >>> int(tf.div(7, 2)), float(tf.div(7.0, 2.0))
     (3, 3.5)
     """
-    x, y = as_tensor(x), as_tensor(y)
+    x, y = tf.convert_to_tensor(x), tf.convert_to_tensor(y)
     both_integers = x.dtype.kind in "iu" and y.dtype.kind in "iu"
-    return ops.floordiv(x, y) if both_integers else ops.divide(x, y)
+    return tf.floordiv(x, y) if both_integers else tf.divide(x, y)
 
 
 def assign(
-    ref: Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None
+    ref: tf.Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None
 ) -> Any:
     """``ref.assign(value)``."""
     return ref.assign(value)
 
 
-def assign_add(ref: Variable, value: Any, use_locking: bool | None = None) -> Any:
+def assign_add(ref: tf.Variable, value: Any, use_locking: bool | None = None) -> Any:
     """``ref.assign_add(value)``."""
     return ref.assign_add(value)
 
 
-def assign_sub(ref: Variable, value: Any, use_locking: bool | None = None) -> Any:
+def assign_sub(ref: tf.Variable, value: Any, use_locking: bool | None = None) -> Any:
     """``ref.assign_sub(value)``."""
     return ref.assign_sub(value)
 
 
-def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: Any = np.int64) -> Tensor:
+def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: Any = np.int64) -> tf.Tensor:
     """Numbers of classes drawn with probabilities ``softmax(logits)``: shape (rows, num_samples)."""
-    return ops.cast(random.categorical(logits, num_samples, seed=seed), dtype=as_dtype(output_dtype))
+    return tf.cast(random.categorical(logits, num_samples, seed=seed), dtype=tf.as_dtype(output_dtype))
 
 
 def while_loop(
@@ -123,8 +116,12 @@ def while_loop(
     10
     """
     same = options.pop("return_same_structure", False)
-    found = looping.while_loop(cond, body, loop_vars, *args, **options)
-    alone = found.__class__ in (list, tuple) and len(flatten(found)[0]) == 1 and len(found) == 1
+    found = tf.while_loop(cond, body, loop_vars, *args, **options)
+    alone = (
+        found.__class__ in (list, tuple)
+        and len(tf.nest.flatten(found, none_is_leaf=False)) == 1
+        and len(found) == 1
+    )
     return found[0] if alone and not same else found
 
 
@@ -153,7 +150,7 @@ def get_variable(
     regularizer: Any = None,
     trainable: bool = True,
     **options: Any,
-) -> Variable:
+) -> tf.Variable:
     """A new Variable of that name, each time: outside of graphs nothing is shared by name.
 
     Parameters
@@ -176,22 +173,24 @@ def get_variable(
     >>> w.name, w.numpy().tolist()
     ('layer/w:0', [1.0, 1.0])
     """
-    with interpreting(None):
+    with tf.init_scope():
         if initializer is not None and not callable(initializer):
-            first = as_tensor(initializer)
+            first = tf.convert_to_tensor(initializer)
         elif shape is None:
             raise ValueError(
-                f"get_variable({name!r}) needs a shape, or a tensor as initializer{at(user_location())}"
+                f"get_variable({name!r}) needs a shape, or a tensor as initializer{at_user_line()}"
             )
         else:
-            first = as_tensor((initializer or initializers.GlorotUniform())(sizes_of(shape), as_dtype(dtype)))
-        return Variable(first, trainable=trainable, name=_scope.get() + name)
+            first = tf.convert_to_tensor(
+                (initializer or initializers.GlorotUniform())(tf.as_shape(shape), tf.as_dtype(dtype))
+            )
+        return tf.Variable(first, trainable=trainable, name=_scope.get() + name)
 
 
 def global_variables_initializer() -> None:
     """Nothing: a Variable has its value from the start."""
 
 
-def placeholder_with_default(input: Any, shape: Sequence[Any] | None, name: str | None = None) -> Tensor:
+def placeholder_with_default(input: Any, shape: Sequence[Any] | None, name: str | None = None) -> tf.Tensor:
     """The tensor `input`: there are no graphs to feed."""
-    return as_tensor(input)
+    return tf.convert_to_tensor(input)

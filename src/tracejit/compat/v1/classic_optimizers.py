@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...core.errors import at, user_location
-from ...frontend.state.variable import Variable
-from ...frontend.tape.gradient_tape import GradientTape
+import tracejit as tf
+
+from ...errors import at_user_line
 from ...optimizers.adadelta import Adadelta
 from ...optimizers.adagrad import Adagrad
 from ...optimizers.adam import Adam
@@ -21,8 +21,8 @@ class _CountingSteps(Optimizer):
 
     def apply_gradients(  # type: ignore[override]
         self,
-        grads_and_vars: Iterable[tuple[Any, Variable]],
-        global_step: Variable | None = None,
+        grads_and_vars: Iterable[tuple[Any, tf.Variable]],
+        global_step: tf.Variable | None = None,
         name: str | None = None,
     ) -> None:
         """Make one step, and add 1 to `global_step`."""
@@ -31,24 +31,24 @@ class _CountingSteps(Optimizer):
             global_step.assign_add(1)
 
     def compute_gradients(
-        self, loss: Callable[[], Any], var_list: Sequence[Variable] | None = None, grad_loss: Any = None
-    ) -> list[tuple[Any, Variable]]:
+        self, loss: Callable[[], Any], var_list: Sequence[tf.Variable] | None = None, grad_loss: Any = None
+    ) -> list[tuple[Any, tf.Variable]]:
         """Pairs (gradient, Variable) of ``loss()``, for all trainable Variables that it reads unless some are given."""
         if not callable(loss):
-            raise TypeError(f"loss is a function without arguments, not {loss!r}{at(user_location())}")
-        tape = GradientTape()
+            raise TypeError(f"loss is a function without arguments, not {loss!r}{at_user_line()}")
+        tape = tf.GradientTape()
         with tape:
             value = loss()
         variables = list(tape.watched_variables() if var_list is None else var_list)
         if not variables:
-            raise ValueError(f"the loss reads no trainable Variables{at(user_location())}")
+            raise ValueError(f"the loss reads no trainable Variables{at_user_line()}")
         return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
 
     def minimize(  # type: ignore[override]
         self,
         loss: Callable[[], Any],
-        global_step: Variable | None = None,
-        var_list: Sequence[Variable] | None = None,
+        global_step: tf.Variable | None = None,
+        var_list: Sequence[tf.Variable] | None = None,
         name: str | None = None,
         grad_loss: Any = None,
     ) -> None:

@@ -49,12 +49,17 @@ class Module:
     def __init__(self, name: str | None = None):
         if name is not None and not re.fullmatch(r"[A-Za-z_][\w.\-/]*", name):
             raise ValueError(f"{name!r} is no name for a Module: use letters, digits and underscores")
-        self._name = name or snake_case(type(self).__name__)
+        self._name = name or self.snake_case(type(self).__name__)
 
     @property
     def name(self) -> str:
         """The name it was given, or its class's in snake case."""
-        return self.__dict__.get("_name") or snake_case(type(self).__name__)
+        return self.__dict__.get("_name") or self.snake_case(type(self).__name__)
+
+    @staticmethod
+    def snake_case(name: str) -> str:
+        """How the name of a class becomes that of its objects: ``LayerNormalization`` is ``layer_normalization``."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
     @property
     def variables(self) -> Sequence[Variable]:
@@ -167,11 +172,6 @@ class GrowingDict(dict, _Growing):
 def as_step(key: Any) -> str:
     """A key of a dict, or the name of an attribute, as a step of a path."""
     return str(key).replace("%", "%25").replace("/", "%2F")
-
-
-def snake_case(name: str) -> str:
-    """``LayerNormalization`` as ``layer_normalization``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _distinct(variables: Iterator[Variable]) -> list[Variable]:

@@ -26,7 +26,16 @@ VIEW = ("view",)
 
 
 def sizes_of(shape: Any) -> tuple[Size, ...]:
-    """A shape given as an int, a sequence of sizes and integers, or an integer tensor."""
+    """A shape given as an int, a sequence of sizes and integers, or an integer tensor, as a tuple of sizes.
+
+    DtypeError for what is no integer; a size that is known only at run time stands for itself.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.as_shape(3), tf.as_shape([2, 3]), tf.as_shape(tf.constant([2, 3]))
+    ((3,), (2, 3), (2, 3))
+    """
     if shape.__class__ is tuple:
         return tuple([s if s.__class__ is int else _size(s) for s in shape])
     if isinstance(shape, (int, np.integer, Dim)):
