@@ -15,13 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ShapeError, TracejitError, at, user_location
-from ..core.spec import TensorSpec
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, interpreting
-from ..frontend.conversion import constant
-from ..frontend.state.variable import tracer
-from ..frontend.structure import flatten, map_structure, unflatten
+import tracejit as tf
+
+from ..errors import at_user_line
 from ..random.generators import get_global_generator
 from .elements import applied, as_array, as_element, holds, like, row
 from .reading import DatasetIterator, NumpyIterator
@@ -80,18 +76,18 @@ class Dataset(Regrouping):
         [['a', 'b'], ['a', 'b']]
         """
         element = as_element(tensors)
-        leaves = flatten(element)[0]
+        leaves = tf.nest.flatten(element)
         if not leaves or any(len(x.shape) == 0 for x in leaves):
-            raise ShapeError(f"slices are taken of tensors with at least one axis{at(user_location())}")
+            raise tf.ShapeError(f"slices are taken of tensors with at least one axis{at_user_line()}")
         counts = list(dict.fromkeys(int(x.shape[0]) for x in leaves))
         if len(counts) > 1:
-            raise ShapeError(
-                f"tensors of {counts[0]} and {counts[1]} rows do not go together{at(user_location())}"
+            raise tf.ShapeError(
+                f"tensors of {counts[0]} and {counts[1]} rows do not go together{at_user_line()}"
             )
         return Dataset(
             lambda: (row(element, i) for i in range(counts[0])),
             counts[0],
-            spec=lambda: map_structure(lambda x: TensorSpec(x.shape[1:], x.dtype), element),
+            spec=lambda: tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape[1:], x.dtype), element),
         )
 
     @staticmethod
@@ -131,7 +127,7 @@ class Dataset(Regrouping):
         >>> [row.numpy().tolist() for row in rows]
         [[1.0], [1.0, 1.0]]
         """
-        given = [as_tensor(x) for x in args or ()]
+        given = [tf.convert_to_tensor(x) for x in args or ()]
         wanted = output_types if output_signature is None else output_signature
 
         def source() -> Iterator[Any]:
@@ -163,18 +159,19 @@ class Dataset(Regrouping):
         >>> [(int(x), int(y)) for x, y in tf.data.Dataset.zip((a, b))]
         [(0, 10), (1, 11)]
         """
-        parts, structure = flatten(datasets[0] if len(datasets) == 1 else datasets)
+        nest = datasets[0] if len(datasets) == 1 else datasets
+        parts = tf.nest.flatten(nest)
         known = [p._length for p in parts]
 
         def source() -> Iterator[Any]:
             for rows in zip(*(p._source() for p in parts)):
-                yield unflatten(structure, rows)
+                yield tf.nest.pack_sequence_as(nest, rows)
 
         return Dataset(
             source,
             UNKNOWN if UNKNOWN in known else min(known),
             any(p._shuffled for p in parts),
-            lambda: unflatten(structure, [p.element_spec for p in parts]),
+            lambda: tf.nest.pack_sequence_as(nest, [p.element_spec for p in parts]),
         )
 
     # ---- from one dataset to another --------------------------------------------------------------------
@@ -234,7 +231,7 @@ class Dataset(Regrouping):
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, from number `index` on."""
         if not 0 <= index < num_shards:
-            raise ValueError(f"index is in [0, {num_shards}), got {index}{at(user_location())}")
+            raise ValueError(f"index is in [0, {num_shards}), got {index}{at_user_line()}")
         return self._same(
             lambda: itertools.islice(self._source(), index, None, num_shards),
             counted(self._length, lambda n: max(-(-(n - index) // num_shards), 0)),
@@ -365,10 +362,10 @@ class Dataset(Regrouping):
     # ---- reading ----------------------------------------------------------------------------------------
 
     def __iter__(self) -> DatasetIterator:
-        if tracer() is not None and self._shuffled:
-            raise TracejitError(
+        if tf.autograph.current_trace() is not None and self._shuffled:
+            raise tf.TracejitError(
                 "a shuffled dataset is read while a function is traced: its order would be that of the trace for "
-                f"ever. Read it outside, and pass each element to the function{at(user_location())}"
+                f"ever. Read it outside, and pass each element to the function{at_user_line()}"
             )
         return DatasetIterator(self._source)
 
@@ -391,15 +388,15 @@ class Dataset(Regrouping):
         if self._spec is not None:
             return self._spec()
         for element in self._source():
-            return map_structure(lambda x: TensorSpec(x.shape, x.dtype), element)
-        raise ValueError(f"a dataset without elements: what they are like is not known{at(user_location())}")
+            return tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), element)
+        raise ValueError(f"a dataset without elements: what they are like is not known{at_user_line()}")
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The one element there is; ValueError where there are none or more."""
         found = list(itertools.islice(iter(self), 2))
         if len(found) != 1:
             raise ValueError(
-                f"a single element is asked for, there are {'none' if not found else 'more'}{at(user_location())}"
+                f"a single element is asked for, there are {'none' if not found else 'more'}{at_user_line()}"
             )
         return found[0]
 
@@ -417,25 +414,25 @@ class Dataset(Regrouping):
         >>> int(tf.data.Dataset.range(4).reduce(tf.constant(0, tf.int64), lambda total, i: total + i))
         6
         """
-        state = map_structure(as_tensor, initial_state)
+        state = tf.nest.map_structure(tf.convert_to_tensor, initial_state, none_is_leaf=False)
         for element in self:
             state = reduce_func(state, element)
         return state
 
     def __len__(self) -> int:
         if self._length == math.inf:
-            raise TypeError(f"the dataset has no end: take some first{at(user_location())}")
+            raise TypeError(f"the dataset has no end: take some first{at_user_line()}")
         if self._length == UNKNOWN:
-            raise TypeError(f"how long the dataset is is known after reading it{at(user_location())}")
+            raise TypeError(f"how long the dataset is is known after reading it{at_user_line()}")
         return int(self._length)
 
     def __bool__(self) -> bool:
         return True
 
-    def cardinality(self) -> Tensor:
+    def cardinality(self) -> tf.Tensor:
         """The number of elements as an int64 scalar; -1 without end, -2 when unknown."""
         codes = {math.inf: -1, UNKNOWN: -2}
-        return constant(np.int64(codes.get(self._length, self._length)))
+        return tf.constant(np.int64(codes.get(self._length, self._length)))
 
 
 def _shuffled(elements: Iterator[Any], size: int, random: np.random.Generator) -> Iterator[Any]:
@@ -450,5 +447,5 @@ def _shuffled(elements: Iterator[Any], size: int, random: np.random.Generator) -
 
 def drawn_seed() -> int:
     """A seed from the default generator, which :func:`tracejit.random.set_seed` sets."""
-    with interpreting(None):  # also where a function is traced, which reads orders that stay the same
+    with tf.init_scope():  # also where a function is traced, which reads orders that stay the same
         return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)

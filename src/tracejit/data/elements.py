@@ -10,26 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ShapeError, at, user_location
-from ..core.op import ops
-from ..core.spec import TensorSpec, as_dtype
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, holds_tensors, interpreting, pausing, tell
-from ..frontend.conversion import convert_to_tensor
-from ..frontend.function.signature import admits
-from ..frontend.structure import alike, flatten, map_structure, text, unflatten
-from ..ops.arrays.shape import stack
-from ..ops.tensor.indexing import get
+import tracejit as tf
 
-
-def detached(leaf: Any) -> Any:
-    """An array of what is a tensor or becomes one, or a tensor of the trace that passes no gradient."""
-    if holds_tensors(leaf):
-        for x in flatten(leaf)[0]:
-            tell("value", as_tensor(x))
-    with pausing():
-        x = convert_to_tensor(leaf)
-        return ops.stop_gradient(x) if x.is_symbolic else x.array
+from ..autodiff import detached
+from ..errors import at_user_line
 
 
 def as_element(nest: Any) -> Any:
@@ -44,29 +28,31 @@ def as_element(nest: Any) -> Any:
 
 def as_tensors(element: Any) -> Any:
     """What users get: each array as a new Tensor. A dataset in an element stays one."""
-    return map_structure(lambda x: Tensor(x) if isinstance(x, np.ndarray) else x, element)
+    return tf.nest.map_structure(lambda x: tf.Tensor(x) if isinstance(x, np.ndarray) else x, element)
 
 
 def as_array(element: Any) -> np.ndarray:
     """An element that is one array; refused where it is a nest, or a tensor of a trace."""
     if not isinstance(element, np.ndarray):
-        raise TypeError(f"an element is one tensor here, got {type(element).__name__}{at(user_location())}")
+        raise TypeError(f"an element is one tensor here, got {type(element).__name__}{at_user_line()}")
     return element
 
 
 def applied(f: Callable[..., Any], element: Any) -> Any:
     """`f` of an element, eagerly or in the trace, without history; a tuple is passed as several arguments."""
-    with pausing():
+    with tf.autodiff.stop_recording():
         tensors = as_tensors(element)
         return as_element(f(*tensors) if element.__class__ is tuple else f(tensors))
 
 
 def holds(predicate: Callable[..., Any], element: Any) -> bool:
     """Does it hold for an element? Decided at once, since it decides how many elements there are."""
-    with interpreting(None), pausing():
+    with tf.init_scope(), tf.autodiff.stop_recording():
         tensors = as_tensors(element)
         return bool(
-            as_tensor(predicate(*tensors) if element.__class__ is tuple else predicate(tensors)).array
+            tf.convert_to_tensor(
+                predicate(*tensors) if element.__class__ is tuple else predicate(tensors)
+            ).array
         )
 
 
@@ -76,37 +62,37 @@ def like(wanted: Any, element: Any) -> Any:
         return {key: like(part, element[key]) for key, part in wanted.items()}
     if isinstance(wanted, (tuple, list)):
         return tuple(like(part, x) for part, x in zip(wanted, element, strict=True))
-    if not isinstance(wanted, TensorSpec):
-        return as_element(as_tensor(element, as_dtype(wanted)))
-    found = as_tensor(element, wanted.dtype)
-    if found.dtype != wanted.dtype or not admits(wanted.shape, found.shape):
-        raise ShapeError(f"a generator promised {wanted} and gave {found.spec}{at(user_location())}")
+    if not isinstance(wanted, tf.TensorSpec):
+        return as_element(tf.convert_to_tensor(element, tf.as_dtype(wanted)))
+    found = tf.convert_to_tensor(element, wanted.dtype)
+    if not wanted.is_compatible_with(found):
+        raise tf.ShapeError(f"a generator promised {wanted} and gave {found.spec}{at_user_line()}")
     return as_element(found)
 
 
 def row(element: Any, i: int) -> Any:
     """One example of a nest of arrays of examples; arrays are views."""
-    return map_structure(lambda x: get(x, i) if isinstance(x, Tensor) else x[i, ...], element)
+    return tf.nest.map_structure(lambda x: x[i, ...], element)
 
 
 def stacked(elements: Sequence[Any]) -> Any:
     """Elements of one structure and shape, as one element with a new first axis."""
-    columns, structures = [], []
-    for element in elements:
-        leaves, structure = flatten(element)
-        columns.append(leaves)
-        structures.append(structure)
-    other = next((s for s in structures if not alike(s, structures[0])), None)
-    if other is not None:
-        raise ValueError(f"cannot batch {text(structures[0])} with {text(other)}{at(user_location())}")
-    return unflatten(structures[0], [_stacked(leaves) for leaves in zip(*columns, strict=True)])
+    first = elements[0]
+    for other in elements:
+        try:
+            tf.nest.assert_same_structure(first, other)
+        except (TypeError, ValueError):
+            texts = tf.nest.as_text(first), tf.nest.as_text(other)
+            raise ValueError(f"cannot batch {texts[0]} with {texts[1]}{at_user_line()}") from None
+    columns = zip(*map(tf.nest.flatten, elements), strict=True)
+    return tf.nest.pack_sequence_as(first, [_stacked(leaves) for leaves in columns])
 
 
 def _stacked(leaves: Sequence[Any]) -> Any:
     shapes = list(dict.fromkeys(tuple(x.shape) for x in leaves))
     if len(shapes) > 1:
-        raise ShapeError(
+        raise tf.ShapeError(
             f"cannot batch elements of shapes {shapes[0]} and {shapes[1]}: bring them to one shape first, or use "
-            f"batches of size 1{at(user_location())}"
+            f"batches of size 1{at_user_line()}"
         )
-    return stack(leaves) if any(isinstance(x, Tensor) for x in leaves) else np.stack(leaves)
+    return tf.stack(leaves) if any(isinstance(x, tf.Tensor) for x in leaves) else np.stack(leaves)

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
-from ..core.spec import as_dtype
-from ..core.tensor import Tensor
-from ..frontend.conversion import constant
-from ..frontend.state.variable import tracer
-from .elements import as_tensors, detached, row, stacked
+import tracejit as tf
+
+from ..autodiff import detached
+from ..errors import at_user_line
+from .elements import as_tensors, row, stacked
 
 
-class QueueError(TracejitError):
+class QueueError(tf.TracejitError):
     """A queue that is full, empty or closed was asked for more."""
 
 
@@ -58,10 +57,10 @@ class FIFOQueue:
         name: str = "fifo_queue",
     ):
         if capacity < 1:
-            raise ValueError(f"capacity is positive, got {capacity}{at(user_location())}")
+            raise ValueError(f"capacity is positive, got {capacity}{at_user_line()}")
         several = isinstance(dtypes, (list, tuple))
         self.capacity, self.name = capacity, name
-        self.dtypes = [as_dtype(d) for d in (dtypes if several else [dtypes])]
+        self.dtypes = [tf.as_dtype(d) for d in (dtypes if several else [dtypes])]
         self.names = None if isinstance(names, str) or names is None else list(names)
         self.shapes = _shapes(shapes, len(self.dtypes), several)
         self._elements: deque[tuple[Any, Any]] = deque()
@@ -96,12 +95,12 @@ class FIFOQueue:
     def dequeue_many(self, n: int, name: str | None = None) -> Any:
         """Take `n` elements out, stacked."""
         if n > len(self._elements):
-            raise QueueError(f"{n} elements are asked of {self._state()}{at(user_location())}")
+            raise QueueError(f"{n} elements are asked of {self._state()}{at_user_line()}")
         return self._given(stacked([self._take() for _ in range(n)]))
 
-    def size(self, name: str | None = None) -> Tensor:
+    def size(self, name: str | None = None) -> tf.Tensor:
         """How many elements there are, an int32 scalar."""
-        return constant(len(self._elements))
+        return tf.constant(len(self._elements))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> None:
         """Take nothing in any more; what is there can still be taken out."""
@@ -115,16 +114,16 @@ class FIFOQueue:
 
     def _put(self, element: tuple) -> None:
         if self._closed or len(self._elements) >= self.capacity:
-            raise QueueError(f"nothing can be put into {self._state()}{at(user_location())}")
-        self._elements.append((element, tracer()))
+            raise QueueError(f"nothing can be put into {self._state()}{at_user_line()}")
+        self._elements.append((element, tf.autograph.current_trace()))
 
     def _take(self) -> tuple:
         if not self._elements:
-            raise QueueError(f"nothing can be taken from {self._state()}{at(user_location())}")
-        if self._elements[0][1] is not tracer():
+            raise QueueError(f"nothing can be taken from {self._state()}{at_user_line()}")
+        if self._elements[0][1] is not tf.autograph.current_trace():
             raise QueueError(
                 "an element is taken from a queue by a trace that did not put it in: it would be the same in every "
-                f"call. Take it outside, and pass it to the function{at(user_location())}"
+                f"call. Take it outside, and pass it to the function{at_user_line()}"
             )
         return self._elements.popleft()[0]
 
@@ -141,18 +140,18 @@ class FIFOQueue:
         parts = parts[0] if len(self.dtypes) == 1 and _is_components(parts[0]) else parts
         if len(parts) != len(self.dtypes):
             raise ValueError(
-                f"{self.name} holds {len(self.dtypes)} tensors per element, got {len(parts)}{at(user_location())}"
+                f"{self.name} holds {len(self.dtypes)} tensors per element, got {len(parts)}{at_user_line()}"
             )
         return tuple(self._part(*p) for p in zip(parts, self.dtypes, shapes, strict=True))
 
     def _part(self, value: Any, dtype: np.dtype, shape: Any) -> Any:
-        x = detached(value if hasattr(value, "dtype") else constant(value, dtype))
+        x = detached(value if hasattr(value, "dtype") else tf.constant(value, dtype))
         if x.dtype != dtype:
-            raise DtypeError(
-                f"{self.name} holds {dtype.name}, got {x.dtype.name}: cast it first{at(user_location())}"
+            raise tf.DtypeError(
+                f"{self.name} holds {dtype.name}, got {x.dtype.name}: cast it first{at_user_line()}"
             )
         if shape is not None and tuple(x.shape) != shape:
-            raise ShapeError(f"{self.name} holds shape {shape}, got {tuple(x.shape)}{at(user_location())}")
+            raise tf.ShapeError(f"{self.name} holds shape {shape}, got {tuple(x.shape)}{at_user_line()}")
         return x
 
     def _state(self) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import TracejitError, at, user_location
-from ..core.tracing.dispatch import interpreting
-from ..frontend.state.variable import Variable, tracer
-from ..frontend.structure import map_structure
+import tracejit as tf
+
+from ..errors import at_user_line
 from .elements import as_tensors
 
 
@@ -25,18 +24,18 @@ class DatasetIterator:
     __slots__ = ("_source", "_elements", "_trace", "_count", "_position", "__weakref__")
 
     def __init__(self, source: Callable[[], Iterator[Any]]):
-        self._source, self._elements, self._trace = source, source(), tracer()
+        self._source, self._elements, self._trace = source, source(), tf.autograph.current_trace()
         self._count = 0
-        self._position: Variable | None = None
+        self._position: tf.Variable | None = None
 
     def __iter__(self) -> DatasetIterator:
         return self
 
     def __next__(self) -> Any:
-        if tracer() is not self._trace:
-            raise TracejitError(
+        if tf.autograph.current_trace() is not self._trace:
+            raise tf.TracejitError(
                 "an iterator over a dataset is advanced by a trace that it does not belong to: the element would "
-                f"be the same in every call. Pass the element to the function{at(user_location())}"
+                f"be the same in every call. Pass the element to the function{at_user_line()}"
             )
         self._go_where_restored()
         element = next(self._elements)
@@ -47,16 +46,16 @@ class DatasetIterator:
 
     get_next = __next__
 
-    def _checkpointed(self) -> dict[str, Variable]:
+    def _checkpointed(self) -> dict[str, tf.Variable]:
         """What a checkpoint holds of it."""
         if self._position is None:
-            with interpreting(None):
-                self._position = Variable(np.int64(self._count), trainable=False, name="position")
+            with tf.init_scope():
+                self._position = tf.Variable(np.int64(self._count), trainable=False, name="position")
         return {"position": self._position}
 
     def _note(self) -> None:
         assert self._position is not None
-        with interpreting(None):
+        with tf.init_scope():
             self._position.assign(self._count)
 
     def _go_where_restored(self) -> None:
@@ -78,6 +77,6 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
-        return map_structure(lambda x: np.array(x)[()], next(self._elements))
+        return tf.nest.map_structure(lambda x: np.array(x)[()], next(self._elements))
 
     next = __next__

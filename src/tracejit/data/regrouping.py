@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ShapeError, at, user_location
-from ..core.spec import TensorSpec
-from ..frontend.structure import flatten, map_structure, unflatten
+import tracejit as tf
+
+from ..errors import at_user_line
 from .elements import as_array, as_tensors, row, stacked
 
 #: The length of a dataset that is known only after reading it.
@@ -30,7 +30,7 @@ def counted(length: float, count: Callable[[float], float]) -> float:
 def positive(what: str, value: Any) -> int:
     """A number of elements, as an int; ValueError unless it is positive."""
     if int(value) < 1:
-        raise ValueError(f"{what} is positive, got {value}{at(user_location())}")
+        raise ValueError(f"{what} is positive, got {value}{at_user_line()}")
     return int(value)
 
 
@@ -57,7 +57,9 @@ class Regrouping:
 
         def spec() -> Any:
             first = size if drop_remainder else None
-            return map_structure(lambda s: TensorSpec([first, *s.shape], s.dtype), self.element_spec)
+            return tf.nest.map_structure(
+                lambda s: tf.TensorSpec([first, *s.shape], s.dtype), self.element_spec
+            )
 
         return self._batched(stacked, size, drop_remainder, spec)
 
@@ -80,7 +82,7 @@ class Regrouping:
 
         def source() -> Iterator[Any]:
             for element in self._source():
-                for i in range(int(flatten(element)[0][0].shape[0])):
+                for i in range(int(tf.nest.flatten(element)[0].shape[0])):
                     yield row(element, i)
 
         return self._like(source, UNKNOWN)
@@ -198,10 +200,9 @@ class Regrouping:
 
 def _windowed(dataset: Any, elements: Sequence[Any]) -> Any:
     """A window: a dataset, or of elements with parts a nest of datasets."""
-    structure = flatten(elements[0])[1]
-    columns = zip(*(flatten(e)[0] for e in elements), strict=True)
-    return unflatten(
-        structure, [dataset._like(lambda c=column: iter(c), len(column)) for column in map(list, columns)]
+    columns = zip(*map(tf.nest.flatten, elements), strict=True)
+    return tf.nest.pack_sequence_as(
+        elements[0], [dataset._like(lambda c=column: iter(c), len(column)) for column in map(list, columns)]
     )
 
 
@@ -211,7 +212,7 @@ def _inner(map_func: Callable[..., Any], element: Any) -> Any:
     found = map_func(*tensors) if element.__class__ is tuple else map_func(tensors)
     if not isinstance(found, Regrouping):
         raise TypeError(
-            f"map_func makes a dataset of each element, got {type(found).__name__}{at(user_location())}"
+            f"map_func makes a dataset of each element, got {type(found).__name__}{at_user_line()}"
         )
     return found
 
@@ -242,12 +243,12 @@ def _interleaved(sources: Iterator[Iterator[Any]], cycle: int, block: int) -> It
 def _padded(arrays: Sequence[np.ndarray], shape: Any, value: Any) -> list[np.ndarray]:
     ranks = list(dict.fromkeys(a.ndim for a in arrays))
     if len(ranks) > 1:
-        raise ShapeError(f"cannot batch elements of ranks {ranks[0]} and {ranks[1]}{at(user_location())}")
+        raise tf.ShapeError(f"cannot batch elements of ranks {ranks[0]} and {ranks[1]}{at_user_line()}")
     largest = np.max([a.shape for a in arrays], axis=0) if arrays[0].shape else ()
     wanted = [None] * len(largest) if shape is None else list(np.atleast_1d(shape))
     sizes = [int(n) if w in (None, -1) else int(w) for n, w in zip(largest, wanted, strict=True)]
     if any(n > size for a in arrays for n, size in zip(a.shape, sizes, strict=True)):
-        raise ValueError(f"an element is larger than padded_shapes={shape}{at(user_location())}")
+        raise ValueError(f"an element is larger than padded_shapes={shape}{at_user_line()}")
     return [
         np.pad(a, [(0, size - n) for n, size in zip(a.shape, sizes, strict=True)], constant_values=value)
         for a in arrays

@@ -117,11 +117,8 @@ def while_loop(
     """
     same = options.pop("return_same_structure", False)
     found = tf.while_loop(cond, body, loop_vars, *args, **options)
-    alone = (
-        found.__class__ in (list, tuple)
-        and len(tf.nest.flatten(found, none_is_leaf=False)) == 1
-        and len(found) == 1
-    )
+    leaves = tf.nest.flatten(found, none_is_leaf=False)
+    alone = found.__class__ in (list, tuple) and len(leaves) == len(found) == 1
     return found[0] if alone and not same else found
 
 
