@@ -36,11 +36,13 @@ PUBLIC = frozenset(
     "arrays autodiff autograph bitwise debugging dtypes errors image inspect linalg math nest nn numpy random raw_ops "
     "strings test".split()
 )
-#: Public modules built on those: what networks and programs of other libraries need.
+#: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(
-    "activations compat data initializers keras layers losses metrics models optimizers queue regularizers saved_model "
+    "activations compat data initializers keras layers losses metrics models optimizers queue regularizers "
     "train".split()
 )
+#: Graphs and machine code in files are a part of the engine, though users see them as a public module.
+OUTSIDE = frozenset({"saved_model"})
 # layer -> the layers it may import; the package itself is the face
 _ENGINE = {"core", "ops", "compiler", "runtime", "frontend"}
 LAYERS = {
@@ -50,8 +52,16 @@ LAYERS = {
     "runtime": {"core", "runtime"},
     "frontend": _ENGINE,
     "functions": _ENGINE | {"functions", "face"},
-    "batteries": _ENGINE | {"functions", "batteries", "face"},
-    "face": _ENGINE | {"functions", "batteries", "face"},
+    "batteries": {"functions", "batteries", "face"},
+    "outside": _ENGINE | {"functions", "batteries", "outside", "face"},
+    "face": _ENGINE | {"functions", "batteries", "outside", "face"},
+}
+#: How a public module loads its names; knows nothing else.
+LAZILY = f"{PACKAGE}.core.lazy"
+#: What no public name gives yet: a scan that never asks which order its arguments have; values that wait for Variables.
+HOLES = {
+    ("layers.recurrent", "frontend.control.loop_functions"),
+    ("train.checkpoint.checkpoint", "frontend.state.module"),
 }
 # within a layer: rooms, and single modules, each of which may import itself and what stands before it
 ROOMS = {
@@ -110,7 +120,7 @@ def layer_of(name: str) -> str:
     first = name.split(".")[1:2]
     if not first:
         return "face"
-    groups = {"functions": PUBLIC, "batteries": BATTERIES}
+    groups = {"functions": PUBLIC, "batteries": BATTERIES, "outside": OUTSIDE}
     return next((group for group, names in groups.items() if first[0] in names), first[0])
 
 
@@ -293,9 +303,19 @@ def test_imports_go_down_the_layers():
             module.at(item.line, f"{module.layer} imports {item.name}, of {MODULES[item.name].layer}")
             for module in MODULES.values()
             for item in module.imports
-            if item.name in MODULES and MODULES[item.name].layer not in LAYERS[module.layer]
+            if item.name in MODULES.keys() - {LAZILY}
+            and MODULES[item.name].layer not in LAYERS[module.layer]
+            and (module.name.removeprefix(f"{PACKAGE}."), item.name.removeprefix(f"{PACKAGE}.")) not in HOLES
         ],
         "One way only: core <- ops <- compiler <- frontend <- functions <- batteries; core <- runtime <- compiler",
+    )
+
+
+def test_every_hole_is_one():
+    found = {(m.name, item.name) for m in MODULES.values() for item in m.imports}
+    none(
+        [f"{a} -> {b}" for a, b in sorted(HOLES) if (f"{PACKAGE}.{a}", f"{PACKAGE}.{b}") not in found],
+        "HOLES lists what is closed by now:",
     )
 
 
@@ -334,7 +354,7 @@ def test_no_import_cycles():
 
 
 #: Modules that load others when they are first needed, so that imports stay quick: the compiler, the faces.
-DOORS = {f"{PACKAGE}.frontend.execution", f"{PACKAGE}.core.lazy", PACKAGE}
+DOORS = {f"{PACKAGE}.frontend.execution", LAZILY, PACKAGE}
 
 
 def test_imports_stand_at_the_top():

@@ -15,21 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import TracejitError, at, user_location
-from ...core.tracing.dispatch import interpreting
-from ...frontend.state.module import Module, children, hand_over, put
-from ...frontend.state.variable import Variable
-from ...frontend.structure import kind_of
+import tracejit as tf
+
+from ...errors import at_user_line
+from ...frontend.state.module import children, hand_over, put
 from . import index, store
 
 _MANY = 20  # lines of an error that lists what does not fit
 
 
-class MismatchedCheckpoint(TracejitError, ValueError):
+class MismatchedCheckpoint(tf.TracejitError, ValueError):
     """What a file holds does not fit the program's Variables."""
 
 
-class Checkpoint(Module):
+class Checkpoint(tf.Module):
     """Objects whose Variables are saved together.
 
     Parameters
@@ -61,10 +60,11 @@ class Checkpoint(Module):
         if root is not None:
             objects = {"root": root, **objects}
         for name, value in objects.items():
-            if not isinstance(value, (Variable, Module)) and kind_of(value) is None and not children(value):
+            nested = value is None or tf.nest.is_nested(value)
+            if not isinstance(value, (tf.Variable, tf.Module)) and not nested and not children(value):
                 raise TypeError(
                     f"{name}={value!r} cannot be saved: pass Variables, Modules, optimizers, or lists and dicts "
-                    f"of them{at(user_location())}"
+                    f"of them{at_user_line()}"
                 )
             setattr(self, name, value)
 
@@ -72,8 +72,8 @@ class Checkpoint(Module):
         """Make the counter when it is first asked for: a Checkpoint that is part of another one needs none."""
         if name != "save_counter":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        with interpreting(None):
-            self.save_counter = Variable(np.int64(0), trainable=False, name="save_counter")
+        with tf.init_scope():
+            self.save_counter = tf.Variable(np.int64(0), trainable=False, name="save_counter")
         return self.save_counter
 
     # ---- saving -----------------------------------------------------------------------------------------
@@ -119,14 +119,14 @@ class Checkpoint(Module):
         store.write(file, arrays, {"format": "tracejit-checkpoint-1", "also": json.dumps(others)})
         return path
 
-    def _found(self) -> dict[str, Variable]:
+    def _found(self) -> dict[str, tf.Variable]:
         """Every Variable by its path, which is its alone."""
-        found: dict[str, Variable] = {}
+        found: dict[str, tf.Variable] = {}
         for path, v in paths_of(self):
-            if isinstance(v, Variable) and found.setdefault(path, v) is not v:
+            if isinstance(v, tf.Variable) and found.setdefault(path, v) is not v:
                 raise ValueError(
                     f"a checkpoint has one value for {path!r}, and two Variables are found there: keys such as 1 and "
-                    f'"1" are the same in a file, give one of them another name{at(user_location())}'
+                    f'"1" are the same in a file, give one of them another name{at_user_line()}'
                 )
         return found
 
@@ -160,7 +160,7 @@ class Checkpoint(Module):
         try:
             arrays, metadata = store.read(index.file_of(path))
         except FileNotFoundError:
-            raise FileNotFoundError(f"there is no checkpoint {path}{at(user_location())}") from None
+            raise FileNotFoundError(f"there is no checkpoint {path}{at_user_line()}") from None
         known = {**arrays, **_others(path, arrays, metadata)}
         self._count_again(known)
         found = self._found()
@@ -182,7 +182,7 @@ class Checkpoint(Module):
     def _let_wait(self, values: dict[str, np.ndarray]) -> None:
         """Leave values to the Modules in which their Variables will be made."""
         for _, value in paths_of(self):
-            if isinstance(value, Module):
+            if isinstance(value, tf.Module):
                 value.defer({})
         for name, value in children(self):
             hand_over(values, name, value)
@@ -213,7 +213,7 @@ def paths_of(root: Any) -> Iterator[tuple[str, Any]]:
     return walk(root, "", (id(root),))
 
 
-def _check(path: str, known: Mapping[str, np.ndarray], found: Mapping[str, Variable]) -> None:
+def _check(path: str, known: Mapping[str, np.ndarray], found: Mapping[str, tf.Variable]) -> None:
     """Raise with everything that does not fit."""
     wrong = [
         f"{name}: the file has {_text(known[name])}, the program {v.spec}"
@@ -237,7 +237,7 @@ def _text(array: np.ndarray) -> str:
 
 def _listed(what: str, lines: list[str]) -> str:
     shown = lines[:_MANY] + ([f"and {len(lines) - _MANY} more"] if len(lines) > _MANY else [])
-    return "\n  ".join([f"{what}:", *shown]) + at(user_location())
+    return "\n  ".join([f"{what}:", *shown]) + at_user_line()
 
 
 class Restored:
@@ -251,7 +251,7 @@ class Restored:
 
     def _assert(self, problems: list[str]) -> Restored:
         if self._path is None:
-            raise AssertionError(f"no checkpoint was given, so nothing was restored{at(user_location())}")
+            raise AssertionError(f"no checkpoint was given, so nothing was restored{at_user_line()}")
         if problems:
             raise AssertionError(_listed(f"{self._path} and the program differ", problems))
         return self

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from ...core.errors import at, user_location
+from ...errors import at_user_line
 from . import index, store
 
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"  # how names end elsewhere
@@ -19,7 +19,7 @@ def _arrays(ckpt_dir_or_file: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     try:
         return store.read(index.file_of(path))[0]
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no checkpoint {path}{at(user_location())}") from None
+        raise FileNotFoundError(f"there is no checkpoint {path}{at_user_line()}") from None
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:

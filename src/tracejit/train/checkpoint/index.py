@@ -10,11 +10,10 @@ import json
 import os
 import re
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from ...core.errors import stack_level
+from ...errors import warn
 from . import store
 
 _SUFFIX = ".safetensors"
@@ -54,11 +53,10 @@ def noted(folder: Path) -> list[str]:
         names = []
     strange = [n for n in names if not is_name(n)]
     if strange:
-        warnings.warn(
+        warn(
             f"{folder / _INDEX} names {strange[0]!r}, which is no file of its folder: it is left alone. If you trust "
             "what is in the folder, delete the index; it is made again from the files",
             RuntimeWarning,
-            stacklevel=stack_level(),
         )
     return [n for n in names if is_name(n) and _is_there(folder, n)] or _numbered(folder)
 

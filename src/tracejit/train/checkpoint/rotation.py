@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import at, user_location
+from ...errors import at_user_line
 from . import index
 from .checkpoint import Checkpoint
 
@@ -54,13 +54,13 @@ class CheckpointManager:
         checkpoint_interval: int | None = None,
     ):
         if checkpoint_interval is not None and step_counter is None:
-            raise ValueError(f"a checkpoint_interval needs a step_counter{at(user_location())}")
+            raise ValueError(f"a checkpoint_interval needs a step_counter{at_user_line()}")
         if max_to_keep is not None and max_to_keep < 1:
-            raise ValueError(f"max_to_keep is positive or None, got {max_to_keep}{at(user_location())}")
+            raise ValueError(f"max_to_keep is positive or None, got {max_to_keep}{at_user_line()}")
         if not index.is_name(checkpoint_name):
             raise ValueError(
                 f"checkpoint_name begins the names of files in one folder, got {checkpoint_name!r}: give the folder "
-                f"as directory{at(user_location())}"
+                f"as directory{at_user_line()}"
             )
         self.checkpoint, self.max_to_keep, self.init_fn = checkpoint, max_to_keep, init_fn
         self.directory = os.fspath(directory)

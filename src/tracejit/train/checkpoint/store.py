@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ...core.errors import TracejitError
+import tracejit as tf
 
 #: dtype by its name in the format; the last one is an addition of ours.
 _DTYPES = {
@@ -31,7 +31,7 @@ _NAMES = {np.dtype(text): name for name, text in _DTYPES.items()}
 _METADATA, _DIGEST = "__metadata__", "sha256"
 
 
-class DamagedCheckpoint(TracejitError, ValueError):
+class DamagedCheckpoint(tf.TracejitError, ValueError):
     """A file is not what was once written."""
 
 
