@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ FORMS = ("core/tracing/loop_form.py", "core/tracing/forms.py")
 STRUCTURED = {name for name, op in OPS.items() if op.region_specs is not None}
 
 
+@cache
 def attributes(op: Op) -> set[str]:
     return {p.name for p in inspect.signature(op.infer).parameters.values() if p.kind is p.KEYWORD_ONLY}
 
@@ -56,7 +58,9 @@ def reads(node: ast.AST) -> str:
 
 def writes(node: ast.AST) -> str:
     """The attributes of one op of which a dict is written here, if there are two."""
-    keys = {text(k) for k in node.keys} & KEYS if isinstance(node, ast.Dict) else set()
+    if not isinstance(node, ast.Dict):
+        return ""
+    keys = {text(k) for k in node.keys} & KEYS
     fits = any(len(keys & attributes(OPS[name])) > 1 for name in STRUCTURED)
     return " ".join(sorted(keys)) if fits else ""
 
