@@ -32,7 +32,6 @@ from .frontend.control.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from .frontend.control.scan import foldl, foldr, scan
 from .frontend.control.while_loop import while_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
 from .frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
@@ -44,12 +43,9 @@ from .frontend.state.indexed_slices import IndexedSlices
 from .frontend.state.variable import Variable
 from .frontend.tape.gradient_tape import GradientTape, UnconnectedGradients
 from .frontend.transforms.custom_gradient import custom_gradient, grad_pass_through
-from .frontend.transforms.custom_jvp import custom_jvp
 from .frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
 from .frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
-from .frontend.transforms.registering import RegisterGradient, no_gradient
 from .frontend.transforms.remat import checkpoint
-from .frontend.transforms.solvers import fixed_point, root
 from .frontend.transforms.vectorize import vectorized_map, vmap
 from .ops.arrays.gather import scatter_add
 from .ops.arrays.index import dynamic_slice, dynamic_update_slice
@@ -225,6 +221,10 @@ _NAMES = {
         ),
         "initializers",
     ),
+    **dict.fromkeys(("foldl", "foldr", "scan"), "frontend.control.scan"),
+    **dict.fromkeys(("RegisterGradient", "no_gradient"), "frontend.transforms.registering"),
+    **dict.fromkeys(("fixed_point", "root"), "frontend.transforms.solvers"),
+    "custom_jvp": "frontend.transforms.custom_jvp",
     "LongLoopWarning": "runtime.watch",
     "Assert": "debugging.assertions",
     "draw": "inspect.drawing",
