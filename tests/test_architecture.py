@@ -411,7 +411,7 @@ def test_third_party_imports():
 #: Where an op's name is compared or looked up outside of ``ops``, and how often: by users' names, and for their eyes.
 NAMES_ASKED = {
     "core.tracing.interpreters": 1,
-    "frontend.transforms.registering": 2,
+    "frontend.transforms.registering": 1,
     "inspect.drawing": 1,
     "inspect.registry": 1,
 }
@@ -438,9 +438,9 @@ def names_asked(tree: ast.AST) -> Iterator[int]:
                 parts = list(args)
             case ast.Match(subject=subject):
                 parts = [subject]
-            case ast.Assign(value=ast.Tuple(elts=elts)):
+            case ast.Assign(targets=[ast.Tuple()], value=ast.Tuple(elts=elts)):
                 parts = list(elts)
-            case ast.Assign(value=value):
+            case ast.Assign(targets=[ast.Name()], value=value):
                 parts = [value]
         if any(map(is_op_name, parts)):
             yield node.lineno

@@ -65,3 +65,7 @@ def test_the_meaning_takes_what_the_record_allows(op: ScalarOp):
 def test_every_element_wise_op_names_a_scalar_operation():
     named = {op.lower.name for op in OPS.values() if isinstance(op.lower, Scalar)}
     assert named <= set(SCALAR_OPS) | ON_PAIRS
+
+
+def test_tests_are_the_comparisons():
+    assert scalars.COMPARISONS | {"isnan"} == {op.name for op in SCALAR_OPS.values() if op.result == "bool"}

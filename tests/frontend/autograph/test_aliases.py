@@ -82,6 +82,15 @@ def programs():
         w.assign_add(1.0)
         return a + v * 3.0
 
+    def returned_early(x, n):
+        a = v
+        if x > 0.0:
+            for i in range(n):
+                a = x * tf.cast(i, tf.float32)
+            if w > 0.1:
+                return a + w
+        return a * 3.0
+
     return locals()
 
 

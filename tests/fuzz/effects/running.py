@@ -66,19 +66,15 @@ def variables(names: dict[str, Any]) -> dict[str, tf.Variable]:
     """The Variables of a module and its objects, and the state of its generators."""
     found: dict[str, tf.Variable] = {"random": tf.random.get_global_generator().state}
     found |= {f"seed {seed}": generator.state for seed, generator in _by_seed.items()}
+    objects = [(name, x) for name, x in names.items() if type(x).__module__ == "program"]
+    attributes = [(f"{name}.{attribute}", part) for name, x in objects for attribute, part in vars(x).items()]
     seen: set[int] = set()
-    for name, value in names.items():
-        if (
-            isinstance(value, tf.Variable) and id(value) not in seen
-        ):  # a global may have become another name of one
+    for name, value in (*names.items(), *attributes):  # one Variable may have several names
+        if isinstance(value, tf.Variable) and id(value) not in seen:
             seen.add(id(value))
             found[name] = value
         elif isinstance(value, tf.random.Generator):
             found[name] = value.state
-        elif type(value).__module__ == "program":
-            for attribute, part in vars(value).items():
-                if isinstance(part, tf.Variable):
-                    found[f"{name}.{attribute}"] = part
     return found
 
 

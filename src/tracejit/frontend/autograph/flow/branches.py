@@ -395,20 +395,27 @@ class _Plan:
     def _placeholder(self, value: Any, left: bool) -> Callable[[], Any]:
         """A generated variable set on one side: on the other nobody reads it, any number will do."""
         leaves, structure = flatten(value)
-        pairs = [(None, x) if left else (x, None) for x in leaves]
-        makers = [
-            self.placed(a, b, number_kind(x)) if is_number(x) and _is_static(x) else _constantly(x)
-            for (a, b), x in zip(pairs, leaves, strict=True)
-        ]
+        makers = [self._on_one_side(x, left) for x in leaves]
         return lambda: unflatten(structure, [m() for m in makers])
+
+    def _on_one_side(self, x: Any, left: bool) -> Callable[[], Any]:
+        """A leaf that the other side has none for, the `left` one if that holds."""
+
+        def place(part: Any, kind: Kind) -> Callable[[], Any]:
+            return self.placed(None, part, kind) if left else self.placed(part, None, kind)
+
+        if x.__class__ is Either:
+            which = place(x.which, INDEX)
+            number = place(x.number, Kind(x.spec, False)) if x.number is not None else None
+            return lambda: Either(which(), x.among, number and number())
+        if x.__class__ is Stacked and all(map(_is_static, x.parts)):
+            rows = [place(p, number_kind(p)) for p in x.parts]
+            return lambda: Stacked.of(r() for r in rows)
+        return place(x, number_kind(x)) if is_number(x) and _is_static(x) else lambda: x
 
 
 def _both_lists(a: Structure, b: Structure) -> bool:
     return all(isinstance(s, Nest) and s.kind is list for s in (a, b))
-
-
-def _constantly(x: Any) -> Callable[[], Any]:
-    return lambda: x
 
 
 def _is_static(x: Any) -> bool:
