@@ -264,7 +264,7 @@ def test_no_name_twice_in_a_layer():
     twice = []
     for module in MODULES.values():
         last = module.name.split(".")[-1]
-        if module.path.name == "__init__.py" or module.layer in ("functions", "batteries"):
+        if module.path.name == "__init__.py":
             continue
         if (other := seen.setdefault((module.layer, last), module.name)) != module.name:
             twice.append(f"{module.name} and {other}")

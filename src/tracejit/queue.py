@@ -1,3 +1,3 @@
 """Queues of tensors: ``tracejit.queue``. Names only."""
 
-from .data.queue import FIFOQueue, QueueError
+from .data.fifo_queue import FIFOQueue, QueueError

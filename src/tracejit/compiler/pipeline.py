@@ -186,9 +186,3 @@ def loops_text(graph: Graph) -> str:
 def llvm_text(graph: Graph) -> str:
     """The LLVM module of a graph, as handed to LLVM."""
     return emit(lower_graph(graph), machine()).text
-
-
-def assembly_text(graph: Graph) -> str:
-    """The machine code of a graph as assembly."""
-    program = lower_graph(graph)
-    return llvm.assembly(emit(program, machine()).text, opt=level(program))

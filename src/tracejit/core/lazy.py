@@ -24,12 +24,9 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
     module : str
         The module's ``__name__``.
     """
-    spec = sys.modules[module].__spec__
-    assert spec is not None
-    source = inspect.getsource(sys.modules[module])
-    block = next(s for s in ast.parse(source).body if isinstance(s, ast.If))
-    package = module if spec.submodule_search_locations is not None else module.rpartition(".")[0]
-    places, aliases = _read(block.body, package)
+    face = sys.modules[module]
+    block = next(s for s in ast.parse(inspect.getsource(face)).body if isinstance(s, ast.If))
+    places, aliases = _read(block.body, face.__package__ or "")
     names = sorted({*places, *aliases})
 
     def get(name: str) -> Any:
@@ -40,11 +37,11 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         found = importlib.import_module(home)
         if attribute is not None:
             found = getattr(found, attribute)
-        vars(sys.modules[module])[name] = found
+        vars(face)[name] = found
         return found
 
     def names_shown() -> list[str]:
-        shown = {name for name, x in vars(sys.modules[module]).items() if not isinstance(x, ModuleType)}
+        shown = {name for name, x in vars(face).items() if not isinstance(x, ModuleType)}
         return sorted({*names, *shown} - {"TYPE_CHECKING", "lazily"})
 
     return get, names_shown, names

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
-    from .base import Layer
     from .core import (
         ELU,
         Activation,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     )
     from .inputs import InputLayer, Normalization, Rescaling
     from .joining import Add, Concatenate, GlobalAveragePooling1D, GlobalMaxPooling1D, Multiply
+    from .layer import Layer
     from .normalization import BatchNormalization, LayerNormalization
     from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell
     from .sequential import Sequential

@@ -11,7 +11,7 @@ import tracejit as tf
 from ..errors import at_user_line
 from ..nn import activations
 from ..nn import common as neural
-from .base import Layer, is_training
+from .layer import Layer, is_training
 
 
 class Dense(Layer):

@@ -11,7 +11,7 @@ import tracejit as tf
 
 from ..data.dataset import Dataset
 from ..errors import at_user_line
-from .base import Layer
+from .layer import Layer
 
 
 class InputLayer(Layer):

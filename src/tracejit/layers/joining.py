@@ -8,7 +8,7 @@ from typing import Any
 
 import tracejit as tf
 
-from .base import Layer
+from .layer import Layer
 
 
 class Concatenate(Layer):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import at_user_line
 from ..train.checkpoint import store
-from .base import Layer
+from .layer import Layer
 from .training import Trainer
 
 

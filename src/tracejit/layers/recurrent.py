@@ -13,7 +13,7 @@ import tracejit as tf
 from .. import initializers
 from ..frontend.control.loop_functions import scan
 from ..nn import activations
-from .base import Layer
+from .layer import Layer
 
 
 class _Cell(Layer):

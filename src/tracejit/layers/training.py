@@ -19,10 +19,10 @@ from ..errors import at_user_line
 from ..inspect.progress import counted
 from ..losses import classes as losses
 from ..losses.loss import Loss
-from ..metrics import identify as metrics
+from ..metrics import find_metric as metrics
 from ..metrics.means import Mean
 from ..metrics.metric import Metric
-from ..optimizers.identify import get as optimizer_of
+from ..optimizers.find_optimizer import get as optimizer_of
 from . import feeding
 from .feeding import unpack
 

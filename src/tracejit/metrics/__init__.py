@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         TrueNegatives,
         TruePositives,
     )
-    from .identify import get
+    from .find_metric import get
     from .means import (
         BinaryCrossentropy,
         CategoricalCrossentropy,

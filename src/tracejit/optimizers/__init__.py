@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from .adagrad import Adagrad
     from .adam import Adam, AdamW
     from .adam_like import Adamax, Lion, Nadam
-    from .base import Optimizer
-    from .identify import get
+    from .find_optimizer import get
+    from .optimizer import Optimizer
     from .rmsprop import RMSprop
     from .sgd import SGD
 else:

@@ -11,7 +11,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from .base import Optimizer, State
+from .optimizer import Optimizer, State
 
 
 class Adagrad(Optimizer):

@@ -12,7 +12,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from .base import Optimizer, State
+from .optimizer import Optimizer, State
 
 
 def check_betas(beta_1: float, beta_2: float) -> None:

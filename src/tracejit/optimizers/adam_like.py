@@ -12,7 +12,7 @@ from typing import Any
 import tracejit as tf
 
 from .adam import check_betas
-from .base import Optimizer, State
+from .optimizer import Optimizer, State
 
 
 class _TwoMeans(Optimizer):

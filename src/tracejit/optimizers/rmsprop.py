@@ -11,7 +11,7 @@ from typing import Any
 
 import tracejit as tf
 
-from .base import Optimizer, State
+from .optimizer import Optimizer, State
 
 
 class RMSprop(Optimizer):

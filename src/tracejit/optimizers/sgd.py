@@ -8,7 +8,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from .base import Optimizer, State
+from .optimizer import Optimizer, State
 
 
 class SGD(Optimizer):

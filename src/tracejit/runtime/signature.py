@@ -53,11 +53,6 @@ class Signature:
                     f"the shape of output {index} needs {sorted(unknown)}, unknown before the call"
                 )
 
-    @property
-    def is_static(self) -> bool:
-        """Are all sizes known without looking at the inputs?"""
-        return not self.atoms and not self.bound
-
     def to_json(self) -> dict[str, Any]:
         """This signature as JSON data; `from_json` is the inverse."""
         return {

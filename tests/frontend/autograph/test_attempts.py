@@ -606,3 +606,15 @@ def test_a_loop_over_rows_whose_number_nobody_knows_is_refused_where_it_is_not_c
 
     with pytest.raises(tf.TracejitError, match="jump out of `finally`"):
         f(tf.constant(3))
+
+
+def test_a_handler_that_names_an_error_of_ours_is_about_it():
+    @tf.function
+    def f(x):
+        try:
+            scale = float(x.numpy())
+        except (tf.SymbolicValue, tf.LeakedTensor):
+            scale = 2.0
+        return x * scale
+
+    assert float(f(tf.constant(3.0))) == 6.0

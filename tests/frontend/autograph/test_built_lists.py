@@ -73,7 +73,32 @@ def _grown_in_both_branches(items, x):
     return items[-1], tf.stack(items)
 
 
+def _repeated_in_place(items, x):
+    other = items
+    items *= 2
+    return tf.stack(other)
+
+
+def _mixed(items, x):
+    items.append(2)
+    items.append(0.5)
+    return tf.stack(items)
+
+
+def _one_branch_and_unread(items, x):
+    y = items[0]
+    if x > 0.0:
+        y = y + 1.0
+    return y
+
+
 USES = [
+    _repeated_in_place,
+    _mixed,
+    _one_branch_and_unread,
+    lambda items, x: tf.stack(items[1:]),
+    lambda items, x: tf.stack(items[:2] + [x]),
+    lambda items, x: tf.stack(items[::-1]),
     _added_in_place,
     _extended,
     _inserted,
@@ -105,8 +130,9 @@ def test_a_built_list_is_a_list(use, n):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda items, x: tf.stack(items[1:]),
         lambda items, x: tf.stack(sorted(items)),
+        lambda items, x: x if items == [] else -x,
+        lambda items, x: x if items != [] else -x,
         lambda items, x: tf.stack([*items, x]),
         lambda items, x: items.insert(1, x),
         lambda items, x: items.remove(x),
@@ -191,3 +217,35 @@ def test_a_variable_itself_is_not_put_into_it():
 
     with pytest.raises(tf.TracejitError, match="append its value now"):
         f(tf.constant(3))
+
+
+@pytest.mark.parametrize("use", [lambda l, v: l.append(v), lambda l, v: l.insert(0, v), lambda l, v: l + [v]])
+def test_nor_is_it_put_there_after_the_loop(use):
+    v = tf.Variable(2.0)
+
+    @tf.function
+    def f(x, n):
+        items = [x]
+        for _ in tf.range(n):
+            items.append(x)
+        use(items, v)
+        v.assign_add(1.0)
+        return tf.stack(items)
+
+    with pytest.raises(tf.TracejitError, match="append its value now"):
+        f(tf.constant(X), tf.constant(N))
+
+
+def test_nor_before_it():
+    v = tf.Variable(2.0)
+
+    @tf.function
+    def f(n):
+        items = [v]
+        for _ in tf.range(n):
+            items.append(v + 1.0)
+        v.assign_add(1.0)
+        return tf.stack(items)
+
+    with pytest.raises(tf.TracejitError, match="append its value now"):
+        f(tf.constant(N))

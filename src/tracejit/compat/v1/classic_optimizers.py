@@ -11,7 +11,7 @@ from ...errors import at_user_line
 from ...optimizers.adadelta import Adadelta
 from ...optimizers.adagrad import Adagrad
 from ...optimizers.adam import Adam
-from ...optimizers.base import Optimizer
+from ...optimizers.optimizer import Optimizer
 from ...optimizers.rmsprop import RMSprop
 from ...optimizers.sgd import SGD
 

@@ -120,10 +120,13 @@ def _refusing() -> Iterator[None]:
         raise TraceError(error) from error
 
 
-def handling() -> None:
-    """At the start of a handler: what the program itself would not raise passes it."""
+def handling(named: Any = BaseException) -> None:
+    """At the start of a handler: what the program itself would not raise passes it, unless it is `named` as ours."""
     error = sys.exception()
-    if isinstance(error, Untraceable | LeakedTensor) and is_tracing():
+    if not isinstance(error, Untraceable | LeakedTensor) or not is_tracing():
+        return
+    kinds = named if isinstance(named, tuple) else (named,)
+    if not all(isinstance(kind, type) and issubclass(kind, TracejitError) for kind in kinds):
         raise TraceError(error) from error
 
 

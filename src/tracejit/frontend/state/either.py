@@ -18,6 +18,11 @@ from ...ops.tensor import operators
 from .variable import Variable
 
 
+def is_alias(x: Any) -> bool:
+    """Does a name that is bound to it stand for a Variable?"""
+    return isinstance(x, (Variable, Either))
+
+
 class UnknownVariable(Untraceable, AttributeError):
     """Something was asked of one of several Variables that only one of them can answer."""
 

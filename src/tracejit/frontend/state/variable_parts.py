@@ -63,11 +63,12 @@ def _assign(
     return variable
 
 
-_METHODS: tuple[tuple[type, str, Any], ...] = (
-    (Variable, "__getitem__", _part),
-    (Tensor, "assign", _assigning("assign", None)),
-    (Tensor, "assign_add", _assigning("assign_add", operator.add)),
-    (Tensor, "assign_sub", _assigning("assign_sub", operator.sub)),
+give_methods(Variable, {"__getitem__": _part})
+give_methods(
+    Tensor,
+    {
+        "assign": _assigning("assign", None),
+        "assign_add": _assigning("assign_add", operator.add),
+        "assign_sub": _assigning("assign_sub", operator.sub),
+    },
 )
-for _owner, _name, _method in _METHODS:
-    give_methods(_owner, {_name: _method})

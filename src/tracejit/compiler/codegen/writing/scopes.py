@@ -65,7 +65,7 @@ def iota(kind: str, lanes: int, step: int = 1) -> Value:
     return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
 
 
-TRUE, FALSE = Value("true", "i1"), Value("false", "i1")
+TRUE = Value("true", "i1")
 
 
 # ---- the function ---------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ def _fused(statements: Sequence[Statement]) -> list[Statement]:
         if home is None:
             groups.append(group)
         else:
-            if wants(REWRITES):
-                fired(fuse, getattr(statement, "location", None), what=f"{group} with {home[0]}")
+            if wants(REWRITES) and isinstance(statement, Nest):
+                fired(fuse, statement.location, what=f"{group} with {home[0]}")
             home[0].absorb(group, home[1])
     return [g.statement for g in groups]
 

@@ -55,8 +55,8 @@ def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list
         if home is None:
             rows.append(new)
         else:
-            if wants(REWRITES):
-                fired(fuse_rows, getattr(statement, "location", None), what=f"{new} with {home}")
+            if wants(REWRITES) and isinstance(statement, Nest):
+                fired(fuse_rows, statement.location, what=f"{new} with {home}")
             home.nests.extend(new.nests)
             home.effects.join(new.effects)
     return [r.finish(places) for r in rows]

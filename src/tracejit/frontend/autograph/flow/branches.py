@@ -21,11 +21,11 @@ from ....core.tracing.forms import BranchForm
 from ....core.tracing.trace import constant
 from ....ops.arrays.reduce import size_tensor
 from ...regions.region import Region, assigned_in, share_captures
-from ...state.either import Either
+from ...state.either import Either, is_alias
 from ...state.variable import Variable
 from ...structure import Nest, Structure, alike, flatten, text, unflatten
 from ..places.place import Places
-from ..values.aliases import INDEX, is_alias, kind_of, number_of, position, variables_of
+from ..values.aliases import INDEX, leaf_kind, number_of, position, variables_of
 from ..values.contents import copied, identities, written_into
 from ..values.growing import Growing
 from ..values.iteration import TensorRange
@@ -321,15 +321,16 @@ class _Plan:
     def _stacked(self, name: str, a: Stacked, b: Stacked, what: str) -> Callable[[], Any]:
         """A list that a loop has built, and that grows in the branches."""
         if [p.spec for p in a.parts] != [p.spec for p in b.parts]:
-            raise DynamicListNeeded(
-                name, f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
-            )
+            message = _one_grows(name, what)
+            if name in self.uses.unread:
+                return lambda: Undefined(name, message)
+            raise DynamicListNeeded(name, message)
         makers = [self._leaf(name, x, y, what) for x, y in zip(a.parts, b.parts, strict=True)]
         return lambda: Stacked.of(m() for m in makers)
 
     def _unlike(self, name: str, a: Structure, b: Structure, what: str) -> str:
         if _both_lists(a, b):
-            return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+            return _one_grows(name, what)
         return (
             f"{different(name, 'the ' + what)} is {text(a)} in one branch and {text(b)} in the other; "
             f"they must agree in structure{at(user_location())}"
@@ -357,7 +358,7 @@ class _Plan:
 
     def _either(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
         """Variables, or a Variable and a number: which one the name stands for is asked when it is used."""
-        a, b = kind_of(x), kind_of(y)
+        a, b = leaf_kind(x), leaf_kind(y)
         message = (
             f"{different(name, 'the ' + what)} is {_shown(x)} in one branch and {_shown(y)} in the other"
         )
@@ -412,6 +413,10 @@ class _Plan:
             rows = [place(p, number_kind(p)) for p in x.parts]
             return lambda: Stacked.of(r() for r in rows)
         return place(x, number_kind(x)) if is_number(x) and _is_static(x) else lambda: x
+
+
+def _one_grows(name: str, what: str) -> str:
+    return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
 
 
 def _both_lists(a: Structure, b: Structure) -> bool:

@@ -20,10 +20,10 @@ from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.transaction import Unwinding
 from ....ops.arrays.shape import stack
-from ...state.either import Either
+from ...state.either import Either, is_alias
 from ...state.variable import Variable
 from ...structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
-from ..values.aliases import Alias, is_alias, kind_of, number_of, refuse_aliases, variables_of
+from ..values.aliases import Alias, leaf_kind, number_of, variables_of
 from ..values.contents import abandon, identities, written_into
 from ..values.growing import Growing
 from ..values.iteration import TensorRange
@@ -43,7 +43,7 @@ from ..values.kinds import (
     number_kind,
     same_object,
 )
-from ..values.stacked import Stacked
+from ..values.stacked import Stacked, numbers
 
 
 class LoopTypeChanged(Unwinding):
@@ -78,7 +78,6 @@ class LoopVariable:
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
         self.kinds: list[Kind | Alias | None] = [_first_kind(x) for x in self.leaves]
         self.surely: list[Any] = []  # the leaves that it surely has after the loop
-        self.fixed = [False] * len(self.leaves)
         self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
         self.flagged = before.__class__ is SetInLoop  # its one leaf is a number then
         self.refused = not name.isidentifier() or name.startswith(GENERATED)  # it never goes round flagged
@@ -87,7 +86,6 @@ class LoopVariable:
             self.leaves, self.kinds = [before.value], [number_kind(before.value)]
         if self.grows:
             self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
-        self.rows: list[Kind] = []
         self.row_structures: list[Structure] = []
 
     # ---- in the body ------------------------------------------------------------------------------------
@@ -257,8 +255,8 @@ class LoopVariable:
         known, message = self.kinds[k], f"{different(self.name, 'the ' + self.what)} changes in an iteration"
         before = known if isinstance(known, Alias) else self.leaves[k]
         kinds = [
-            Kind(before.among[0].spec, False) if isinstance(before, Alias) else kind_of(before),
-            kind_of(x),
+            Kind(before.among[0].spec, False) if isinstance(before, Alias) else leaf_kind(before),
+            leaf_kind(x),
         ]
         if kinds[0] is None or kinds[1] is None:
             raise LoopTypeChanged(
@@ -314,9 +312,7 @@ class LoopVariable:
         """The rows that this iteration adds to a list."""
         if not self.grows:
             return []
-        leaves = [flatten(item)[0] for item in value.items]
-        refuse_aliases(chain.from_iterable(leaves))
-        columns = list(zip(*leaves, strict=True))
+        columns = list(zip(*(numbers(flatten(item)[0]) for item in value.items), strict=True))
         return [as_tensor(c[0]) if len(c) == 1 else stack(list(c)) for c in columns]
 
     # ---- after the loop ---------------------------------------------------------------------------------

@@ -43,13 +43,13 @@ class Expressions(Rewriter):
         self.generic_visit(node)
         if module or node in self.called or not isinstance(node.ctx, ast.Load):
             return node
-        return self._at(operator("attribute_of", node.value, ast.Constant(self._mangle(node.attr))), node)
+        return at_line_of(operator("attribute_of", node.value, ast.Constant(self._mangle(node.attr))), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or is_literal(node.slice):
             return node
-        return self._at(operator("item_of", node.value, index_value(node.slice)), node)
+        return at_line_of(operator("item_of", node.value, index_value(node.slice)), node)
 
     def visit_Assign(self, s: ast.Assign) -> ast.stmt | list[ast.stmt]:
         target = s.targets[0]
@@ -73,20 +73,20 @@ class Expressions(Rewriter):
             return node
         values = [self.visit(v) for v in node.values]
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return self._at(operator(name, values[0], *(thunk(v) for v in values[1:])), node)
+        return at_line_of(operator(name, values[0], *(thunk(v) for v in values[1:])), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.op, ast.Not) or always_python(node.operand):
             return node
-        return self._at(operator("not_", node.operand), node)
+        return at_line_of(operator("not_", node.operand), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         plain = always_python(node.test) or _assigns(node.body, node.orelse)
         self.generic_visit(node)
         if plain:
             return node
-        return self._at(operator("if_exp", node.test, thunk(node.body), thunk(node.orelse)), node)
+        return at_line_of(operator("if_exp", node.test, thunk(node.body), thunk(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = not asks(node) or always_python(node) or _assigns(*node.comparators)
@@ -96,7 +96,7 @@ class Expressions(Rewriter):
         steps: list[ast.expr] = []
         for op, right in zip(node.ops, node.comparators, strict=True):
             steps += [ast.Constant(COMPARISONS[type(op)]), thunk(right)]
-        return self._at(operator("chain", node.left, *steps), node)
+        return at_line_of(operator("chain", node.left, *steps), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
@@ -107,10 +107,10 @@ class Expressions(Rewriter):
         if only.ifs:
             kept = only.ifs[0] if len(only.ifs) == 1 else self._joined(only.ifs)
             parts.append(_of_item(only.target, kept))
-        return self._at(operator("comprehension", *parts), node)
+        return at_line_of(operator("comprehension", *parts), node)
 
     def _joined(self, tests: list[ast.expr]) -> ast.expr:
-        return self._at(operator("and_", tests[0], *(thunk(t) for t in tests[1:])), tests[0])
+        return at_line_of(operator("and_", tests[0], *(thunk(t) for t in tests[1:])), tests[0])
 
 
 def _of_item(target: ast.expr, value: ast.expr) -> ast.expr:

@@ -37,16 +37,12 @@ def lower_jumps(function: ast.FunctionDef) -> None:
     body = list(function.body)
     if lowering.returns:
         if not _leaves(body):
-            body.append(_at(ast.Return(ast.Constant(None)), body[-1]))
-        last = _at(ast.Return(load(VALUE)), body[-1])
-        first = _at(assign(DONE, ast.Constant(False)), function.body[0])
+            body.append(at_line_of(ast.Return(ast.Constant(None)), body[-1]))
+        last = at_line_of(ast.Return(load(VALUE)), body[-1])
+        first = at_line_of(assign(DONE, ast.Constant(False)), function.body[0])
         function.body = [first, *lowering.block(body), last]
     else:
         function.body = lowering.block(body)
-
-
-def _at(node: ast.stmt, model: ast.AST) -> ast.stmt:
-    return at_line_of(node, model)
 
 
 def _returns_early(function: ast.FunctionDef) -> bool:
@@ -98,7 +94,7 @@ class _Lowering:
         return out
 
     def guarded(self, flags: list[str], body: list[ast.stmt], model: ast.AST) -> ast.stmt:
-        return _at(ast.If(negated(any_of(flags)), body, []), model)
+        return at_line_of(ast.If(negated(any_of(flags)), body, []), model)
 
     def jump(self, s: ast.stmt) -> list[ast.stmt]:
         if isinstance(s, ast.Return):
@@ -109,7 +105,7 @@ class _Lowering:
         else:
             loop = self.loops[-1]
             made = [assign(loop.broken if isinstance(s, ast.Break) else loop.skipped, ast.Constant(True))]
-        return [_at(m, s) for m in made]
+        return [at_line_of(m, s) for m in made]
 
     def flags(self, s: ast.stmt) -> list[str]:
         """The flags of this block that a statement may set."""
@@ -131,7 +127,7 @@ class _Lowering:
         if isinstance(s, ast.Try):
             return [self.attempt(s)]
         if isinstance(s, ast.If):
-            s.body, s.orelse = self.block(s.body) or [_at(ast.Pass(), s)], self.block(s.orelse)
+            s.body, s.orelse = self.block(s.body) or [at_line_of(ast.Pass(), s)], self.block(s.orelse)
         elif isinstance(s, ast.With):
             s.body = self.block(s.body)
         elif isinstance(s, (ast.AsyncFor, ast.AsyncWith)) or type(s).__name__ == "TryStar":
@@ -162,13 +158,13 @@ class _Lowering:
         self._hoist_walrus(s)
         breaks = breaks or any(isinstance(n, ast.Break) for part in s.body for n in _outside_loops(part))
         flags = _Loop(f"_ag_broken_{self.count}", f"_ag_skipped_{self.count}")
-        before = [_at(assign(flags.broken, ast.Constant(False)), s)] if breaks else []
+        before = [at_line_of(assign(flags.broken, ast.Constant(False)), s)] if breaks else []
         stops = [flags.broken] * breaks + [DONE] * returns
         self.loops.append(flags)
-        body = self.block(s.body) or [_at(ast.Pass(), s)]
+        body = self.block(s.body) or [at_line_of(ast.Pass(), s)]
         self.loops.pop()
         if skips:
-            body.insert(0, _at(assign(flags.skipped, ast.Constant(False)), s.body[0]))
+            body.insert(0, at_line_of(assign(flags.skipped, ast.Constant(False)), s.body[0]))
         orelse, s.orelse, s.body = s.orelse, [], body
         if stops:
             self._stop_on(s, stops)
@@ -192,7 +188,7 @@ class _Lowering:
         if isinstance(s, ast.While) and any(isinstance(n, ast.NamedExpr) for n in own_nodes(s.test)):
             if s.orelse:
                 raise Unsupported("`else` of a `while` whose condition assigns")
-            stop = _at(ast.If(negated(s.test), [ast.Break()], []), s.test)
+            stop = at_line_of(ast.If(negated(s.test), [ast.Break()], []), s.test)
             true = ast.copy_location(ast.Constant(True), s.test)
             s.body, s.test = [stop, *s.body], true
 

@@ -7,6 +7,8 @@ Alone, this is what a function becomes that runs eagerly; where control flow is 
 from __future__ import annotations
 
 import ast
+import copy
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 from typing import Any
 
@@ -43,7 +45,7 @@ def operator(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(load(OPERATORS_NAME), name, ast.Load()), list(arguments), [])
 
 
-class Rewriter(ast.NodeTransformer):
+class Rewriter(ast.NodeTransformer, ABC):
     """Rewrites calls and assignments to parts, in place."""
 
     converter = "callee"  # the operator that says what to call in place of something
@@ -53,12 +55,9 @@ class Rewriter(ast.NodeTransformer):
         self.class_name: str | None = None
         self.free: set[str] = set()
 
+    @abstractmethod
     def is_assignable(self, name: str) -> bool:
         """May the function being rewritten assign this name?"""
-        raise NotImplementedError
-
-    def _at(self, made: ast.expr, model: ast.AST) -> ast.expr:
-        return at_line_of(made, model)
 
     def _mangle(self, name: str) -> str:
         """A private name of a class as its code has it."""
@@ -72,11 +71,11 @@ class Rewriter(ast.NodeTransformer):
         if plain:
             if isinstance(f, ast.Name) and f.id == "super" and not node.args and "__class__" in self.free:
                 node.args = [
-                    self._at(load("__class__"), node),
-                    self._at(load(self.first_parameters[0]), node),
+                    at_line_of(load("__class__"), node),
+                    at_line_of(load(self.first_parameters[0]), node),
                 ]
             return node
-        node.func = self._at(operator(self.converter, node.func), node.func)
+        node.func = at_line_of(operator(self.converter, node.func), node.func)
         return node
 
     # ---- assignment to parts ----------------------------------------------------------------------------
@@ -201,8 +200,9 @@ class _EagerRewriter(Rewriter):
 
 
 def guarded(handler: ast.ExceptHandler) -> ast.ExceptHandler:
-    """``_ag.handling()`` stands first in each handler: some errors are not the program's own."""
-    first = at_line_of(ast.Expr(operator("handling")), handler)
+    """``_ag.handling(E)`` stands first in each ``except E:``, since some errors are not the program's own."""
+    named = [] if handler.type is None else [copy.deepcopy(handler.type)]
+    first = at_line_of(ast.Expr(operator("handling", *named)), handler)
     handler.body = [first, *handler.body]
     return handler
 

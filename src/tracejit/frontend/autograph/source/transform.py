@@ -270,7 +270,7 @@ class _Transformer(Expressions):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load) and any(node.id in unit.set_in_loops for unit in self.units):
-            return self._at(operator("defined", node), node)
+            return at_line_of(operator("defined", node), node)
         return node
 
     def visit_AugAssign(self, s: ast.AugAssign) -> Any:

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.errors import Untraceable, at, user_location
 from ....core.op import ops
 from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....ops.tensor.indexing import get
-from ...state.either import Either
+from ...state.either import Either, is_alias
 from ...state.variable import Variable
 from .kinds import Kind, coerced, held, is_number, number_kind
 
 INDEX = Kind(TensorSpec((), np.dtype("int32")), False)
-
-
-def is_alias(x: Any) -> bool:
-    """Does a name that is bound to it stand for a Variable?"""
-    return isinstance(x, (Variable, Either))
-
-
-def refuse_aliases(items: Iterable[Any]) -> None:
-    """Raise where a Variable itself is put into a list of numbers."""
-    if any(map(is_alias, items)):
-        raise Untraceable(
-            "a list that a compiled loop builds holds numbers, and a Variable may change: append its value now, "
-            f"as v.read_value() is{at(user_location())}"
-        )
 
 
 def variables_of(*values: Any) -> tuple[Variable, ...]:
@@ -45,7 +30,7 @@ def number_of(x: Any) -> Any:
     return None if isinstance(x, Variable) else x.number if x.__class__ is Either else x
 
 
-def kind_of(x: Any) -> Kind | None:
+def leaf_kind(x: Any) -> Kind | None:
     """The type of a number or a Variable; None for anything else."""
     if is_alias(x):
         return Kind(x.spec, False)

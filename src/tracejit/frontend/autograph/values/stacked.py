@@ -8,17 +8,18 @@ from typing import Any
 from ....core.dim import known, nonnegative, unknown
 from ....core.errors import Untraceable, at, user_location
 from ....core.op import ops
-from ....core.tensor import Tensor
+from ....core.tensor import Tensor, Unhashable
 from ....core.tracing.dispatch import as_tensor
 from ....ops.arrays.shape import stack
 from ....ops.tensor.indexing import get
+from ...state.either import is_alias
 
 
 class ListRefused(Untraceable, AttributeError):
     """A list cannot do here what Python's lists can."""
 
 
-class Stacked:
+class Stacked(Unhashable):
     """A list that a compiled loop has built: items that were there before, then one per row of a tensor.
 
     Behaves as the tensor of all items wherever one is wanted.
@@ -30,7 +31,7 @@ class Stacked:
         if isinstance(before, Stacked):
             self.parts: list[Tensor] = [*before.parts, rows]
         else:
-            self.parts = [*([stack(before)] if before else []), rows]
+            self.parts = [*([stack(numbers(before))] if before else []), rows]
 
     @classmethod
     def of(cls, parts: Iterable[Tensor]) -> Stacked:
@@ -72,8 +73,9 @@ class Stacked:
         elif isinstance(items, Tensor):
             rows = [items]
         else:
-            dtype, items = self.parts[0].dtype, list(items)
-            items = [as_tensor(x, dtype) if x.__class__ is int and dtype.kind in "iufc" else x for x in items]
+            dtype, items = self.parts[0].dtype, numbers(items)
+            fits = {int: "iufc", float: "fc"}  # Python numbers take the dtype of the others
+            items = [as_tensor(x, dtype) if dtype.kind in fits.get(x.__class__, "") else x for x in items]
             rows = [stack(items)] if items else []
         model = self.parts[0].spec
         if any(r.dtype != model.dtype or r.shape[1:] != model.shape[1:] for r in rows):
@@ -106,6 +108,12 @@ class Stacked:
         return Stacked.of(self.parts * times or [get(self.parts[0], slice(0, 0))])
 
     __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Any:
+        if times.__class__ is not int:
+            raise self._refused()
+        self.parts = (self * times).parts
+        return self
 
     def surely_last(self) -> Any:
         """The last item; None where there may be none, depending on what the loop did."""
@@ -142,7 +150,13 @@ class Stacked:
         self.parts = [rows.at[index].set(value)]
 
     def __getitem__(self, index: Any) -> Any:
-        return get(self.__tensor__(), index)
+        found = get(self.__tensor__(), index)
+        return Stacked.of([found]) if isinstance(index, slice) else found
+
+    def __eq__(self, other: Any) -> bool:
+        if other is not self:
+            raise self._refused()
+        return True
 
     def __len__(self) -> int:
         if unknown(self.__tensor__().shape[0]):
@@ -166,6 +180,17 @@ class Stacked:
 
     def __delitem__(self, index: Any) -> None:
         raise self._refused()
+
+
+def numbers(items: Iterable[Any]) -> list[Any]:
+    """Items of a list that a compiled loop builds: values of now, and no Variable, which may change."""
+    found = list(items)
+    if any(map(is_alias, found)):
+        raise Untraceable(
+            "a list that a compiled loop builds holds numbers, and a Variable may change: append its value now, "
+            f"as v.read_value() is{at(user_location())}"
+        )
+    return found
 
 
 def _is_list(x: Any) -> bool:

@@ -9,7 +9,7 @@ from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
 from .adam_like import Adamax, Lion, Nadam
-from .base import Optimizer
+from .optimizer import Optimizer
 from .rmsprop import RMSprop
 from .sgd import SGD
 
