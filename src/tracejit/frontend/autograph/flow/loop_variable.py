@@ -234,6 +234,8 @@ class LoopVariable:
                 )
             )
         kind = number_kind(x)
+        if kind == known:
+            return False
         message = f"{different(self.name, 'the ' + self.what)} changes from {known} to {kind} in an iteration"
         try:
             new = joined(known, kind, message, broadcast=surely_runs)
