@@ -166,7 +166,7 @@ class Reachable:
             now = contents_of(container)
             if where is not None and not same_contents(now, before):
                 if any(_counts(*pair) for pair in _other_items(now, before)):
-                    grows = container.__class__ in (list, Stacked) and len(now) > len(before)
+                    grows = container.__class__ in (list, Growing, Stacked) and len(now) > len(before)
                     yield Change(where(), grows)
 
     def foreign(self) -> Any:
