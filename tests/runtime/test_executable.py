@@ -306,7 +306,9 @@ def test_calls_do_not_leak() -> None:
         return resident_kb() - before
 
     calls(2000)
-    assert any(growth() < 1024 for _ in range(4))  # what leaks grows each time; an allocator does so now and then
+    assert any(
+        growth() < 1024 for _ in range(4)
+    )  # what leaks grows each time; an allocator does so now and then
 
 
 def test_threads_call_at_once() -> None:

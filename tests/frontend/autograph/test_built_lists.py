@@ -249,3 +249,119 @@ def test_nor_before_it():
 
     with pytest.raises(tf.TracejitError, match="append its value now"):
         f(tf.constant(N))
+
+
+def _set_by_a_helper(items, z):
+    items[0] = z
+
+
+CHANGES = [
+    lambda items, x: _set_by_a_helper(items, items[0] + x),
+    lambda items, x: items.reverse(),
+    lambda items, x: items.append(items.pop()),
+]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("change", CHANGES)
+def test_another_loop_changes_its_items(change, n):
+    def f(x, n):
+        items = [x, x * 2.0]
+        same = {"items": items}
+        for i in tf.range(n):
+            items.append(tf.sin(x) + tf.cast(i, x.dtype))
+        for _ in tf.range(n):
+            change(items, x)
+        return tf.stack(items)
+
+    both(f, X, n)
+
+
+def test_another_loop_sets_its_items_at_a_position_and_differentiates():
+    def f(x, n):
+        items = [x, x * 2.0]
+        for _ in tf.range(n):
+            items.append(tf.sin(x))
+        for i in tf.range(n):
+            items[i] = items[i] * items[i + 1] + x
+        return tf.reduce_sum(tf.stack(items) ** 2)
+
+    x = tf.constant(X)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, 3)
+    expected = tape.gradient(y, x)
+    got = tf.function(lambda x, n: tf.grad(lambda z: f(z, n))(x))(x, tf.constant(3))
+    np.testing.assert_allclose(np.asarray(got), np.asarray(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda items, x: items.pop(), "not their number"),
+        (lambda items, x: items.append(items.pop(0)), "how long"),
+    ],
+)
+def test_another_loop_that_takes_items_out_is_refused(change, message):
+    @tf.function
+    def f(x, n):
+        items = [x, x * 2.0]
+        for _ in tf.range(n):
+            items.append(tf.sin(x))
+        for _ in tf.range(n):
+            change(items, x)
+        return tf.stack(items)
+
+    with pytest.raises(tf.TracejitError, match=message):
+        f(tf.constant(X), tf.constant(3))
+
+
+def test_one_branch_that_sets_its_items_is_refused():
+    @tf.function
+    def f(x, n):
+        items = [x, x * 2.0]
+        for _ in tf.range(n):
+            items.append(tf.sin(x))
+        if x > 0.0:
+            _set_by_a_helper(items, x)
+        return tf.stack(items)
+
+    with pytest.raises(tf.TracejitError, match="take items = tracejit.stack"):
+        f(tf.constant(X), tf.constant(3))
+
+
+def test_a_helper_in_an_inner_loop_makes_it_longer():
+    def push(items, z):
+        items.append(z)
+
+    def f(x, n):
+        items = [x]
+        for _ in tf.range(n):
+            items += [tf.sin(x)]
+            k = n * 0
+            while k < n:
+                k += 1
+                push(items, x * 2.0)
+        return tf.stack(items)
+
+    both(f, X, 3)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda l, x: _set_by_a_helper(l, x), lambda l, x: l * 2, lambda l, x: l < [x], lambda l, x: l == [x]],
+)
+def test_what_lists_cannot_do_while_they_grow_is_no_error_of_the_program(use):
+    @tf.function
+    def f(x, n):
+        items = [x]
+        for _ in tf.range(n):
+            items.append(x)
+            try:
+                use(items, x)
+            except (TypeError, AttributeError):
+                items.append(-x)
+        return tf.stack(items)
+
+    with pytest.raises(tf.TracejitError, match="can only be appended to"):
+        f(tf.constant(X), tf.constant(3))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.errors import ShapeError, at, user_location
+from ....core.errors import ShapeError, Untraceable, at, user_location
 from ....core.ir.graph import Constant, Graph, Value, has_effect
 from ....core.op import ops
 from ....core.spec import TensorSpec
@@ -321,10 +321,11 @@ class _Plan:
     def _stacked(self, name: str, a: Stacked, b: Stacked, what: str) -> Callable[[], Any]:
         """A list that a loop has built, and that grows in the branches."""
         if [p.spec for p in a.parts] != [p.spec for p in b.parts]:
-            message = _one_grows(name, what)
+            same_size = a.spec == b.spec
+            message = _one_rewrites(name, what) if same_size else _one_grows(name, what)
             if name in self.uses.unread:
                 return lambda: Undefined(name, message)
-            raise DynamicListNeeded(name, message)
+            raise Untraceable(message) if same_size else DynamicListNeeded(name, message)
         makers = [self._leaf(name, x, y, what) for x, y in zip(a.parts, b.parts, strict=True)]
         return lambda: Stacked.of(m() for m in makers)
 
@@ -417,6 +418,13 @@ class _Plan:
 
 def _one_grows(name: str, what: str) -> str:
     return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+
+
+def _one_rewrites(name: str, what: str) -> str:
+    return (
+        f"items of the list {name!r}, which a compiled loop has built, are set in one branch only of the {what}: take "
+        f"{name} = tracejit.stack({name}) before, and {name} = {name}.at[…].set(…) there{at(user_location())}"
+    )
 
 
 def _both_lists(a: Structure, b: Structure) -> bool:

@@ -5,7 +5,7 @@ The loop is compiled twice. The first counts the items; the second writes them i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ....core.errors import ShapeError, Untraceable, at, user_location
@@ -21,13 +21,14 @@ from ...state.variable import tracer
 from ...structure import LEAF, Nest, Structure, flatten, unflatten
 from ..places.mutations import changing
 from ..places.place import Places
+from ..values.built_list import BuiltList
 from ..values.contents import abandon
 from ..values.kinds import Kind, coerced, is_number, joined, number_kind
 from ..values.stacked import Stacked
 from ..values.weak import KINDS
 
 
-class Filled:
+class Filled(BuiltList):
     """A list inside of a compiled loop, as long as `count` says.
 
     Attributes
@@ -39,6 +40,10 @@ class Filled:
     """
 
     __slots__ = ("state", "kinds", "structure")
+    refusal = (
+        "how long this list is, is known only when the compiled function runs: inside of the loop it can only be "
+        "appended to; keep what the next iteration reads in a variable of its own"
+    )
 
     def __init__(self, rows: tuple[Tensor, ...] = (), model: Filled | None = None):
         self.state: tuple = (as_tensor(0, INDEX.dtype), *rows)
@@ -98,25 +103,12 @@ class Filled:
     def __getitem__(self, index: Any) -> Any:
         count, *rows = self.state
         if not rows or not (index.__class__ is int or as_tensor(index).dtype.kind in "iu"):
-            raise _refused()
+            raise self._refused()
         place = (
             ops.add(count, as_tensor(index, INDEX.dtype)) if index.__class__ is int and index < 0 else index
         )
         assert self.structure is not None
         return unflatten(self.structure, [get(r, place) for r in rows])
-
-    def __len__(self) -> int:
-        raise _refused()
-
-    def __iter__(self) -> Iterator[Any]:
-        raise _refused()
-
-
-def _refused() -> Untraceable:
-    return Untraceable(
-        "how long this list is, is known only when the compiled function runs: inside of the loop it can only be "
-        f"appended to; keep what the next iteration reads in a variable of its own{at(user_location())}"
-    )
 
 
 def run_filling(run: Callable[[Places], None], places: Places, names: list[str]) -> None:

@@ -43,6 +43,7 @@ from ..values.kinds import (
     number_kind,
     same_object,
 )
+from ..values.rows import Rows
 from ..values.stacked import Stacked, numbers
 
 
@@ -76,7 +77,7 @@ class LoopVariable:
         self.placeholder = False
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
-        self.kinds: list[Kind | Alias | None] = [_first_kind(x) for x in self.leaves]
+        self.kinds: list[Kind | Alias | Rows | None] = [_first_kind(x) for x in self.leaves]
         self.surely: list[Any] = []  # the leaves that it surely has after the loop
         self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
         self.flagged = before.__class__ is SetInLoop  # its one leaf is a number then
@@ -87,6 +88,7 @@ class LoopVariable:
         if self.grows:
             self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
         self.row_structures: list[Structure] = []
+        self.built = {k: x.copy() for k, x in enumerate(self.leaves) if x.__class__ is Stacked}
 
     # ---- in the body ------------------------------------------------------------------------------------
 
@@ -104,10 +106,10 @@ class LoopVariable:
             return SetInLoop(self.name, self._reason(), held(last, kind), is_set)
         take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
         leaves = [
-            x if k is None else k.value(take) if isinstance(k, Alias) else next(take)
+            x if k is None else k.value(take) if isinstance(k, (Alias, Rows)) else next(take)
             for x, k in zip(self.leaves, self.kinds, strict=True)
         ]
-        if self.before.__class__ in (Growing, Stacked):
+        if self.before.__class__ is Growing:
             return self.before
         return written_into(self.before, unflatten(self.structure, leaves), self.kept)
 
@@ -121,7 +123,7 @@ class LoopVariable:
 
     def given(self) -> list[Kind]:
         """The types of the leaves that go round, and of the flag."""
-        found = (k.kinds() if isinstance(k, Alias) else [k] for k in self.kinds if k is not None)
+        found = (k.kinds() if isinstance(k, (Alias, Rows)) else [k] for k in self.kinds if k is not None)
         return [*chain.from_iterable(found), *([_FLAG] if self.flagged else [])]
 
     def initial(self) -> list[Tensor]:
@@ -132,14 +134,14 @@ class LoopVariable:
             self.leaves = flatten(_last(self.before))[0]  # here, and not in the body
         if self.unset:
             return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in self.given()]
-        return self._spread(self.leaves)
+        return self._spread([self.built.get(k, x) for k, x in enumerate(self.leaves)])
 
     def _spread(self, leaves: Sequence[Any]) -> list[Tensor]:
         """What goes round for these leaves."""
         found: list[Tensor] = []
         for x, k in zip(leaves, self.kinds, strict=True):
             if k is not None:
-                found += k.spread(x) if isinstance(k, Alias) else [coerced(_read(x), k)]
+                found += k.spread(x) if isinstance(k, (Alias, Rows)) else [coerced(_read(x), k)]
         return found
 
     # ---- after the body ---------------------------------------------------------------------------------
@@ -212,6 +214,8 @@ class LoopVariable:
 
     def _learn_leaf(self, k: int, x: Any, surely_runs: bool) -> bool:
         known = self.kinds[k]
+        if k in self.built or isinstance(known, Rows):
+            return self._learn_rows(k, x)
         if isinstance(known, Alias) or (is_alias(x) and not same_object(x, self.leaves[k])):
             return self._learn_alias(k, x)
         if known is None and is_alias(self.leaves[k]) and is_number(x):
@@ -251,6 +255,22 @@ class LoopVariable:
             new = known  # a Python number is assigned to a tensor
         self.kinds[k] = new
         return new != known
+
+    def _learn_rows(self, k: int, x: Any) -> bool:
+        """Learn of a list that an earlier loop has built."""
+        known, first = self.kinds[k], self.built[k]
+        if known is None and first.same(x):
+            return False
+        if x.__class__ is not Stacked or x.spec != first.spec:
+            raise LoopTypeChanged(
+                Untraceable(
+                    f"{different(self.name, 'the ' + self.what)} changes: a list that a compiled loop has built can be "
+                    f"appended to in another, and its items be set, but not their number be changed otherwise; take "
+                    f"tracejit.stack of it{at(user_location())}"
+                )
+            )
+        self.kinds[k] = new = Rows(x if x is self.leaves[k] else None, Kind(first.spec, False))
+        return not new.same(known)
 
     def _learn_alias(self, k: int, x: Any) -> bool:
         """Learn of a leaf that stands for a Variable before the loop, or after an iteration."""
@@ -367,7 +387,7 @@ def _read(x: Any) -> Any:
     return x.__tensor__() if x.__class__ is TensorRange else x
 
 
-def _first_kind(x: Any) -> Kind | Alias | None:
+def _first_kind(x: Any) -> Kind | Alias | Rows | None:
     """The type of a leaf before the loop, or where it is first set."""
     if x.__class__ is Either:
         return Alias(x.among, None if x.number is None else Kind(x.spec, False))

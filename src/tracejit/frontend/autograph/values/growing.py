@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from ....core.errors import Untraceable, at, user_location
+from .built_list import BuiltList
 
 
-class Growing:
+class Growing(BuiltList):
     """A list inside the body of a compiled loop: it can be appended to, and its last item read.
 
     Parameters
@@ -20,6 +19,10 @@ class Growing:
     """
 
     __slots__ = ("items", "last", "origin", "reads")
+    refusal = (
+        "a list that a compiled loop appends to can only be appended to inside of the loop; "
+        "keep what the next iteration reads in a variable of its own"
+    )
 
     def __init__(self, origin: Any, last: Any = None, reads: list[bool] | None = None):
         self.items: list[Any] = []
@@ -56,21 +59,4 @@ class Growing:
         if newest and self.last is not None:
             self.reads.append(True)
             return self.last
-        raise self._refused()
-
-    def _refused(self) -> Untraceable:
-        return Untraceable(
-            "a list that a compiled loop appends to can only be appended to inside of the loop; "
-            f"keep what the next iteration reads in a variable of its own{at(user_location())}"
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__tensor__":
-            raise AttributeError(name)
-        raise self._refused()
-
-    def __len__(self) -> int:
-        raise self._refused()
-
-    def __iter__(self) -> Iterator[Any]:
         raise self._refused()

@@ -8,24 +8,26 @@ from typing import Any
 from ....core.dim import known, nonnegative, unknown
 from ....core.errors import Untraceable, at, user_location
 from ....core.op import ops
-from ....core.tensor import Tensor, Unhashable
+from ....core.spec import TensorSpec
+from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....ops.arrays.shape import stack
 from ....ops.tensor.indexing import get
 from ...state.either import is_alias
+from .built_list import BuiltList
 
 
-class ListRefused(Untraceable, AttributeError):
-    """A list cannot do here what Python's lists can."""
-
-
-class Stacked(Unhashable):
+class Stacked(BuiltList):
     """A list that a compiled loop has built: items that were there before, then one per row of a tensor.
 
     Behaves as the tensor of all items wherever one is wanted.
     """
 
     __slots__ = ("parts",)
+    refusal = (
+        "how long a list is that a compiled loop has built, is known only when the function runs: it can be read, "
+        "indexed, appended to, and gone over by a loop, its items being alike; for more take tracejit.stack of it"
+    )
 
     def __init__(self, before: list[Any] | Stacked, rows: Tensor):
         if isinstance(before, Stacked):
@@ -52,6 +54,12 @@ class Stacked(Unhashable):
             and len(other.parts) == len(self.parts)
             and all(a is b for a, b in zip(self.parts, other.parts, strict=True))
         )
+
+    @property
+    def spec(self) -> TensorSpec:
+        """That of the tensor of all items."""
+        first, *others = self.parts
+        return first.spec.with_shape((sum((p.shape[0] for p in others), first.shape[0]), *first.shape[1:]))
 
     @property
     def is_symbolic(self) -> bool:
@@ -153,11 +161,6 @@ class Stacked(Unhashable):
         found = get(self.__tensor__(), index)
         return Stacked.of([found]) if isinstance(index, slice) else found
 
-    def __eq__(self, other: Any) -> bool:
-        if other is not self:
-            raise self._refused()
-        return True
-
     def __len__(self) -> int:
         if unknown(self.__tensor__().shape[0]):
             raise self._refused()
@@ -165,21 +168,6 @@ class Stacked(Unhashable):
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])
-
-    def _refused(self) -> ListRefused:
-        return ListRefused(
-            "how long a list is that a compiled loop has built, is known only when the function runs: it can be read, "
-            "indexed, appended to, and gone over by a loop, its items being alike; for more take tracejit.stack of it"
-            f"{at(user_location())}"
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise self._refused()
-
-    def __delitem__(self, index: Any) -> None:
-        raise self._refused()
 
 
 def numbers(items: Iterable[Any]) -> list[Any]:

@@ -1,0 +1,49 @@
+"""What all lists that compiled loops build have in common: what they cannot do, they refuse by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....core.errors import Untraceable, at, user_location
+from ....core.tensor import Unhashable
+
+
+class ListRefused(Untraceable, AttributeError):
+    """A list cannot do here what Python's lists can."""
+
+
+class BuiltList(Unhashable):
+    """Base of such lists: refuses what Python's lists do and a class derived from it does not.
+
+    Attributes
+    ----------
+    refusal : str
+        The message.
+    """
+
+    __slots__ = ()
+    refusal: str
+
+    def _refused(self) -> ListRefused:
+        return ListRefused(f"{self.refusal}{at(user_location())}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._refused()
+
+    def __eq__(self, other: Any) -> bool:
+        if other is not self:
+            raise self._refused()
+        return True
+
+
+def _refuse(self: BuiltList, *args: Any) -> Any:
+    raise self._refused()
+
+
+for _name in (
+    *("len", "iter", "getitem", "setitem", "delitem", "lt", "le", "gt", "ge"),
+    *("add", "radd", "iadd", "mul", "rmul", "imul"),
+):
+    setattr(BuiltList, f"__{_name}__", _refuse)
