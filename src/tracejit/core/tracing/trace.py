@@ -63,6 +63,10 @@ class Trace:
         Loops that make sizes of numbers.
     bodies : dict
         What was traced into regions of the graph, by identity: each body is traced once, or taken back before.
+    watched : list
+        What tapes have watched here.
+    merged : dict
+        What tensors that branches and loops give may be, in all of the function.
     """
 
     def __init__(self, name: str, parent: Trace | None = None):
@@ -73,6 +77,8 @@ class Trace:
         self.constants: dict[str, Tensor] = {}
         self.counting: set[Node] = set()
         self.bodies: dict[tuple, object] = {}
+        self.watched: list[Any] = []
+        self.merged: dict[Any, set] = {} if parent is None else parent.merged
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:

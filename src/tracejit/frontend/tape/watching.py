@@ -14,6 +14,7 @@ from ...core.spec import dtype_name
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import Record, pausing, start_recording, state, stop_recording
 from ...core.tracing.transaction import remember, warn
+from ..recording.merged import Watched, watched
 from ..recording.recorder import Recording
 from ..state.variable import Variable
 from ..structure import flatten
@@ -44,6 +45,7 @@ class Tape(Recording):
         "_weights",
         "_started",
         "_trail",
+        "_merging",
     )
     _STATE = ("_recording", "_used", "_spent", "_started", "_trail")
 
@@ -64,6 +66,7 @@ class Tape(Recording):
         )
         self._started = next_serial()
         self._trail: Trail | None = None
+        self._merging: tuple[Watched, ...] = ()
 
     def __enter__(self) -> Tape:
         if self._recording:
@@ -80,6 +83,10 @@ class Tape(Recording):
     def __exit__(self, *exc: object) -> None:
         if self._recording:
             self._stop()
+        if self._merging:
+            merging, self._merging = self._merging, ()
+            for w in merging if exc[0] is None else ():
+                w.finish()
 
     def _stop(self) -> None:
         stop_recording(self)
@@ -130,6 +137,8 @@ class Tape(Recording):
                     tape._watch_variable(leaf, leaf.key())
                 else:
                     tape.tracked.add(leaf.serial)
+            if leaf.__class__ is Tensor and (merging := watched(leaf)) is not None:
+                self._merging = (*self._merging, merging)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in order of their first read."""

@@ -20,6 +20,7 @@ from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.trace import constant
 from ....ops.arrays.reduce import size_tensor
+from ...recording.merged import merge
 from ...regions.region import Region, assigned_in, share_captures
 from ...state.either import Either, is_alias
 from ...state.variable import Variable
@@ -391,8 +392,13 @@ class _Plan:
         self.kinds.append(kind)
         for side, leaf, outputs in zip(self.sides, (x, y), self.outputs, strict=True):
             outputs.append(side.output(leaf, kind))
-        self.known[key] = lambda: held(self.results[k], kind)
-        return self.known[key]
+
+        def made() -> Any:
+            merge(self.results[k], (x, y))
+            return held(self.results[k], kind)
+
+        self.known[key] = made
+        return made
 
     def _placeholder(self, value: Any, left: bool) -> Callable[[], Any]:
         """A generated variable set on one side: on the other nobody reads it, any number will do."""

@@ -7,7 +7,7 @@ whether the body must be traced again.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.transaction import Unwinding
 from ....ops.arrays.shape import stack
+from ...recording.merged import merge
 from ...state.either import Either, is_alias
 from ...state.variable import Variable
 from ...structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
@@ -88,6 +89,7 @@ class LoopVariable:
         if self.grows:
             self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
         self.row_structures: list[Structure] = []
+        self.ended: list[Any] = []  # the leaves after an iteration
         self.built = {k: x.copy() for k, x in enumerate(self.leaves) if x.__class__ is Stacked}
 
     # ---- in the body ------------------------------------------------------------------------------------
@@ -105,6 +107,7 @@ class LoopVariable:
             (kind, _), (last, is_set) = self.given(), carried
             return SetInLoop(self.name, self._reason(), held(last, kind), is_set)
         take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
+        self.merge(carried, self.leaves)
         leaves = [
             x if k is None else k.value(take) if isinstance(k, (Alias, Rows)) else next(take)
             for x, k in zip(self.leaves, self.kinds, strict=True)
@@ -112,6 +115,20 @@ class LoopVariable:
         if self.before.__class__ is Growing:
             return self.before
         return written_into(self.before, unflatten(self.structure, leaves), self.kept)
+
+    def merge(self, carried: Sequence[Tensor], leaves: Sequence[Any], before: Any = None) -> None:
+        """Note that the tensors that go round may be these; see `recording.merged`."""
+        tensors = iter(carried)
+        for k, x in zip(self.kinds, leaves, strict=True):
+            own = list(islice(tensors, len(k.kinds()) if isinstance(k, (Alias, Rows)) else k is not None))
+            if len(own) == 1:
+                merge(own[0], [x], before)
+
+    def ends_with(self, value: Any, carried: Sequence[Tensor], now: Any) -> None:
+        """Note what the next iteration, traced in `now`, begins with."""
+        if not (self.grows or self.flagged or is_undefined(value)) and self.given():
+            self.ended = flatten(value)[0]
+            self.merge(carried, self.ended, now)
 
     def _last(self, carried: Sequence[Tensor]) -> Any:
         """The last item of a list at the start of an iteration; None for none that is known."""
@@ -348,6 +365,8 @@ class LoopVariable:
                 return UNSET
             return Undefined(self.name, self._reason())
         value = self.value(final)
+        if self.ended:
+            self.merge(final, self.ended)
         if not any(isinstance(k, Alias) for k in self.kinds) or not self.surely:
             return value
         leaves = [

@@ -14,7 +14,9 @@ from ....core.errors import Untraceable, at, user_location
 from ....core.op import ops
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
+from ....core.tracing.trace import Trace
 from ....core.tracing.transaction import Attempt
+from ...recording.merged import MergedTensor
 from ...regions.loop_builder import INDEX, add_loop
 from ...regions.memory_policies import in_force
 from ...regions.region import Region, assigned_in
@@ -150,6 +152,8 @@ class _Tracing:
         begun = ContainerSnapshot(self.around.contents.containers)
         try:
             self.steps.body(i, rows)
+        except MergedTensor as error:
+            raise LoopTypeChanged(error) from None
         except Exception as error:
             raise escaping(error, f"the body of a {self.steps.what}") from error
         self.around.check(f"the body of a {self.steps.what}")
@@ -167,8 +171,21 @@ class _Tracing:
         if self.changed:
             return []
         self.values = [copied(v) for v in values]
+        self._watch(values, carried, now)
         new = [t for n, v in zip(self.names, values, strict=True) for t in n.outputs(v)]
         return [*new, *(t for n, v in zip(self.names, values, strict=True) for t in n.appended(v))]
+
+    def _watch(self, values: Sequence[Any], carried: Sequence[Tensor], now: Trace) -> None:
+        """Look again at what tapes have watched, now that it is known what the next iteration begins with."""
+        k = 0
+        for n, value in zip(self.names, values, strict=True):
+            n.ends_with(value, carried[k : k + n.count()], now)
+            k += n.count()
+        try:
+            for w in now.watched:
+                w.check()
+        except MergedTensor as error:
+            raise LoopTypeChanged(error) from None
 
     def holds(self, *carried: Tensor) -> Tensor:
         assert self.steps.test is not None
