@@ -364,3 +364,28 @@ def test_what_lists_cannot_do_while_they_grow_is_no_error_of_the_program(use):
 
     with pytest.raises(tf.TracejitError, match="can only be appended to"):
         f(tf.constant(X), tf.constant(3))
+
+
+def test_the_condition_alone_reads_its_last_item():
+    def f(x, n):
+        items = [x * 0.5]
+        k = n * 0
+        while items[-1] < 3.0:
+            items.append(x + tf.cast(k, x.dtype))
+            k += 1
+        return tf.stack(items), k
+
+    both(f, X, N)
+
+
+def test_last_items_that_differ_in_structure_are_refused():
+    @tf.function
+    def f(x, n):
+        items = [(x,)]
+        for _ in tf.range(n):
+            y = x if len(items[-1]) == 1 else -x
+            items.append((y, x))
+        return items[0]
+
+    with pytest.raises(tf.TracejitError, match="are not like those before"):
+        f(tf.constant(X), tf.constant(N))

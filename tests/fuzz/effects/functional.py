@@ -90,6 +90,8 @@ def _foldl(w: Any, depth: int) -> None:
 def _tape(w: Any, depth: int) -> None:
     t, y = w.fresh("tape"), w.fresh("y")
     source = w.pick("a", "b", "v")
+    if source != "v":
+        w.add(depth, f"{source} = tf.convert_to_tensor({source})")  # eagerly it may be Python's 0.75
     w.add(depth, f"with tf.GradientTape() as {t}:")
     if source != "v":
         w.add(depth + 1, f"{t}.watch({source})")
@@ -105,6 +107,7 @@ def _tape(w: Any, depth: int) -> None:
 
 def _persistent_tape(w: Any, depth: int) -> None:
     t, y = w.fresh("tape"), w.fresh("y")
+    w.add(depth, "a = tf.convert_to_tensor(a)")
     w.add(depth, f"with tf.GradientTape(persistent=True) as {t}:")
     w.add(depth + 1, f"{t}.watch(a)")
     w.add(depth + 1, f"{y} = a * v")

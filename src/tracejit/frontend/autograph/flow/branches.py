@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....core.errors import ShapeError, Untraceable, at, user_location
-from ....core.ir.graph import Constant, Graph, Value, has_effect
+from ....core.ir.graph import Constant, Graph, Value, has_effect, mentions
 from ....core.op import ops
 from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
@@ -23,7 +23,7 @@ from ....ops.arrays.reduce import size_tensor
 from ...recording.merged import merge
 from ...regions.region import Region, assigned_in, share_captures
 from ...state.either import Either, is_alias
-from ...state.variable import Variable
+from ...state.variable import Variable, tracer
 from ...structure import Nest, Structure, alike, flatten, text, unflatten
 from ..places.place import Places
 from ..values.aliases import INDEX, leaf_kind, number_of, position, variables_of
@@ -160,6 +160,9 @@ def select(
 ) -> list[Any]:
     """The values of ``then()`` where `pred` holds, else those of ``orelse()``."""
     condition = truth(pred)
+    now = tracer()
+    assert now is not None
+    sizes = now.trips.used
     with around.attempt() as attempt:
         sides = [_Side(then, "then", (), of), _Side(orelse, "orelse", (), of)]
         variables = assigned_in(*(s.region for s in sides))
@@ -167,7 +170,7 @@ def select(
             attempt.rollback()
     if variables:
         sides = [_Side(then, "then", variables, of), _Side(orelse, "orelse", variables, of)]
-    plan = _Plan(sides, uses, condition)
+    plan = _Plan(sides, uses, condition, now.trips.since(sizes))
     values = [
         plan.merged(name, a, b, what)
         for name, a, b in zip(names, sides[0].values, sides[1].values, strict=True)
@@ -252,7 +255,11 @@ class _Side:
         """The graph's value for a leaf, of the type wanted."""
         graph = self.region.graph
         if leaf is None:
-            array = np.zeros(tuple(kind.spec.shape), kind.spec.dtype)
+            spec = kind.spec
+            if spec.symbolic:
+                attrs = {"shape": spec.shape, "value": 0, "dtype": spec.dtype}
+                return graph.add(ops.fill, (), attrs, (spec,))[0]
+            array = np.zeros(tuple(spec.shape), spec.dtype)
             return graph.add(constant, (), {"value": Constant.of(array)}, (kind.spec,))[0]
         return _cast(graph, graph.outputs[self.at[id(leaf)]], kind.spec)
 
@@ -280,8 +287,9 @@ def _parts(x: Any) -> Sequence[Any]:
 class _Plan:
     """What the branch returns: how each variable is put together from outputs and from what stays."""
 
-    def __init__(self, sides: Sequence[_Side], uses: Uses, condition: Tensor):
+    def __init__(self, sides: Sequence[_Side], uses: Uses, condition: Tensor, inside: Collection[str]):
         self.sides, self.uses, self.condition = sides, uses, condition
+        self.inside = inside  # names of sizes that only one side knows
         self.known: dict[tuple, Callable[[], Any]] = {}
         self.missing: list[str] = []  # names that a loop must have set
         self.kinds: list[Kind] = []
@@ -410,16 +418,21 @@ class _Plan:
         """A leaf that the other side has none for, the `left` one if that holds."""
 
         def place(part: Any, kind: Kind) -> Callable[[], Any]:
+            if mentions(kind.spec.shape, self.inside):
+                raise Untraceable(
+                    f"{kind.spec} leaves a branch by a jump, and how large it is, only that branch knows: give its "
+                    f"variable a value before, and jump after the branch{at(user_location())}"
+                )
             return self.placed(None, part, kind) if left else self.placed(part, None, kind)
 
         if x.__class__ is Either:
             which = place(x.which, INDEX)
             number = place(x.number, Kind(x.spec, False)) if x.number is not None else None
             return lambda: Either(which(), x.among, number and number())
-        if x.__class__ is Stacked and all(map(_is_static, x.parts)):
+        if x.__class__ is Stacked:
             rows = [place(p, number_kind(p)) for p in x.parts]
             return lambda: Stacked.of(r() for r in rows)
-        return place(x, number_kind(x)) if is_number(x) and _is_static(x) else lambda: x
+        return place(x, number_kind(x)) if is_number(x) else lambda: x
 
 
 def _one_grows(name: str, what: str) -> str:
@@ -435,10 +448,6 @@ def _one_rewrites(name: str, what: str) -> str:
 
 def _both_lists(a: Structure, b: Structure) -> bool:
     return all(isinstance(s, Nest) and s.kind is list for s in (a, b))
-
-
-def _is_static(x: Any) -> bool:
-    return not number_kind(x).spec.symbolic
 
 
 def _shown(x: Any) -> str:

@@ -90,6 +90,7 @@ class LoopVariable:
             self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
         self.row_structures: list[Structure] = []
         self.ended: list[Any] = []  # the leaves after an iteration
+        self.reads: list[bool] = []  # not empty once the last item of a list was read that grows
         self.built = {k: x.copy() for k, x in enumerate(self.leaves) if x.__class__ is Stacked}
 
     # ---- in the body ------------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ class LoopVariable:
     def value(self, carried: Sequence[Tensor]) -> Any:
         """What the variable holds at the start of an iteration."""
         if self.grows:
-            return Growing(self.before, self._last(carried))
+            return Growing(self.before, self._last(carried), self.reads)
         if self.unset and not self.placeholder:
             return self.before
         if self.flagged:
@@ -313,6 +314,11 @@ class LoopVariable:
         self.kinds[k] = new
         return not new.same(known)
 
+    @property
+    def waits(self) -> bool:
+        """Was the last item of a list read, and does it not go round yet?"""
+        return self.grows and bool(self.reads) and not self.kinds
+
     def _learn_list(self, value: Any) -> bool:
         if value.__class__ is not Growing:
             raise Untraceable(
@@ -321,14 +327,17 @@ class LoopVariable:
         self.row_structures = [flatten(item)[1] for item in value.items]
         if len({(s, *map(number_kind, flatten(x)[0])) for s, x in zip(self.row_structures, value.items)}) > 1:
             raise DynamicListNeeded(self.before, f"the items of the list {self.name!r} differ")
-        if not value.reads or self.kinds:
+        if not self.waits:
             return False
         if not value.items:
             raise Untraceable(f"the list {self.name!r} is read but not appended to{at(user_location())}")
         leaves, structure = flatten(value.items[-1])
         first, before = flatten(_last(self.before))
         if structure != before or not all(is_number(x) for x in (*leaves, *first)):
-            return False
+            raise Untraceable(
+                f"the last item of the list {self.name!r} is read, and those that the {self.what} appends are not like "
+                f"those before: keep what the next iteration reads in a variable of its own{at(user_location())}"
+            )
         self.leaves = first
         self.kinds = [number_kind(x) for x in leaves]
         return True

@@ -231,13 +231,13 @@ class _Tracing:
 
     def run(self) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
         """Add the loop; the last values of what goes round, and the rows of lists."""
-        steps = self.steps
-        with self.around.attempt() as attempt:
-            body = self.body(())
-            test = self.test(())
-            variables = assigned_in(body)
-            if variables:
-                attempt.rollback()
+        steps, again = self.steps, True
+        while again:
+            with self.around.attempt() as attempt:
+                body, test = self.body(()), self.test(())
+                variables, again = assigned_in(body), any(n.waits for n in self.names)
+                if variables or again:
+                    attempt.rollback()
         if variables:
             body, test = self.body(variables), self.test(variables)
             if test is not None:

@@ -1,0 +1,54 @@
+"""Early returns carry values of sizes that only the running function knows."""
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+
+def rows(x, s, n):
+    y = tf.ones([n + 1])
+    if x < 0.6:
+        for r in s:
+            return y * r
+    return y
+
+
+def an_array(x, s, n):
+    array = tf.TensorArray(tf.float32, size=n + 1).write(0, x)
+    if x < 0.6:
+        for _ in s:
+            return array.stack()
+    return array.stack() * 2.0
+
+
+def a_list(x, s, n):
+    items = [x]
+    for _ in tf.range(n):
+        items.append(x)
+    if x < 0.6:
+        for r in s:
+            return tf.stack(items) * r
+    return tf.stack(items)
+
+
+@pytest.mark.parametrize("s", [[2.0, 3.0], []])
+@pytest.mark.parametrize("x", [0.3, 0.9])
+@pytest.mark.parametrize("f", [rows, an_array, a_list])
+def test_is_as_eagerly(f, x, s):
+    args = tf.constant(x), tf.constant(np.array(s, np.float32)), tf.constant(2)
+    with tf.settings(eager=True):
+        expected = np.asarray(tf.function(f)(*args))
+    np.testing.assert_array_equal(np.asarray(tf.function(f)(*args)), expected)
+
+
+def test_a_size_that_only_the_branch_knows_is_refused():
+    @tf.function
+    def f(x, s, n):
+        if x < 0.6:
+            for _ in s:
+                return tf.range(n) * 1
+        return tf.range(n) * 2
+
+    with pytest.raises(tf.TracejitError, match=r"only that branch knows|agree in shape"):
+        f(tf.constant(0.3), tf.constant([1.0]), tf.constant(2))
