@@ -19,9 +19,6 @@ from .core.spec import TensorSpec, as_dtype
 from .core.tensor import Tensor
 from .frontend import config
 from .frontend.config import set_default_dtype
-from .frontend.control.branching import associative_scan, case, map_fn, switch_case
-from .frontend.control.cond import cond
-from .frontend.control.loop_functions import fori_loop
 from .frontend.control.reductions import (
     reduce_all,
     reduce_any,
@@ -32,7 +29,6 @@ from .frontend.control.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from .frontend.control.while_loop import while_loop
 from .frontend.conversion import asarray, constant, convert_to_tensor
 from .frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
 from .frontend.creation import range_ as range
@@ -42,10 +38,8 @@ from .frontend.state import variable_parts as _variable_parts  # parts of Variab
 from .frontend.state.indexed_slices import IndexedSlices
 from .frontend.state.variable import Variable
 from .frontend.tape.gradient_tape import GradientTape, UnconnectedGradients
-from .frontend.transforms.custom_gradient import custom_gradient, grad_pass_through
 from .frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
 from .frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
-from .frontend.transforms.remat import checkpoint
 from .frontend.transforms.vectorize import vectorized_map, vmap
 from .ops.arrays.gather import scatter_add
 from .ops.arrays.index import dynamic_slice, dynamic_update_slice
@@ -112,12 +106,18 @@ from .ops.elementwise.transcendental import (
 )
 from .ops.linalg import dot, matmul
 
-if _TYPE_CHECKING:
+if _TYPE_CHECKING:  # of what loads when it is asked for
+    from .frontend.control.branching import associative_scan, case, map_fn, switch_case
+    from .frontend.control.cond import cond
+    from .frontend.control.loop_functions import fori_loop
+    from .frontend.control.scan import foldl, foldr, scan
+    from .frontend.control.while_loop import while_loop
     from .frontend.state.module import Module
+    from .frontend.transforms.custom_gradient import custom_gradient, grad_pass_through
+    from .frontend.transforms.remat import checkpoint, recompute_grad
 
 __version__ = "0.1.0"
 
-recompute_grad = checkpoint
 truediv = realdiv = divide
 newaxis = None
 
@@ -221,7 +221,13 @@ _NAMES = {
         ),
         "initializers",
     ),
+    **dict.fromkeys(("associative_scan", "case", "map_fn", "switch_case"), "frontend.control.branching"),
+    "cond": "frontend.control.cond",
+    "fori_loop": "frontend.control.loop_functions",
+    "while_loop": "frontend.control.while_loop",
     **dict.fromkeys(("foldl", "foldr", "scan"), "frontend.control.scan"),
+    **dict.fromkeys(("custom_gradient", "grad_pass_through"), "frontend.transforms.custom_gradient"),
+    **dict.fromkeys(("checkpoint", "recompute_grad"), "frontend.transforms.remat"),
     **dict.fromkeys(("RegisterGradient", "no_gradient"), "frontend.transforms.registering"),
     **dict.fromkeys(("fixed_point", "root"), "frontend.transforms.solvers"),
     "custom_jvp": "frontend.transforms.custom_jvp",

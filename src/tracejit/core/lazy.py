@@ -1,7 +1,7 @@
-"""Public modules whose names load when they are first asked for.
+"""Modules, and public modules' names, that load when they are first asked for.
 
-Such a module imports its names under ``if TYPE_CHECKING:``, where type checkers and readers see them; what they are and
-where they come from is read off that block, so that nothing stands twice.
+A public module imports its names under ``if TYPE_CHECKING:``, where type checkers and readers see them; what they are
+and where they come from is read off that block, so that nothing stands twice.
 """
 
 from __future__ import annotations
@@ -45,6 +45,24 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         return sorted({*names, *shown} - {"TYPE_CHECKING", "lazily"})
 
     return get, names_shown, names
+
+
+class Later:
+    """A module that loads when something of it is first asked for; type checkers are told what it is by an import.
+
+    Parameters
+    ----------
+    name : str
+        With a dot in front, in `package`.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str, package: str):
+        self._name = importlib.util.resolve_name(name, package)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
 
 
 def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str | None]], dict[str, str]]:

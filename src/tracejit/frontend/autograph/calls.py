@@ -14,19 +14,23 @@ import inspect
 import weakref
 from collections.abc import Callable, Collection
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import PACKAGE, Untraceable, is_internal
+from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
 from .builtins import REPLACED
 from .outside import telling
 from .source.expressions import asks, is_literal
-from .source.jumps import Unsupported
 from .source.origins import LIBRARIES
 from .source.rewriting import eagerly_rewritten
-from .source.syntax import Definition, MissingSource, definition
-from .source.transform import rewritten
+from .source.syntax import Definition, MissingSource, Unsupported, definition
+
+if TYPE_CHECKING:
+    from .source import transform
+else:
+    transform = Later(".source.transform", __package__)
 
 _FACTORY = "_ag_factory"
 
@@ -201,7 +205,7 @@ def _converted(f: FunctionType, eager: bool) -> Conversion:
         if not _needed(node, {**f.__globals__, **dict.fromkeys(code.co_freevars)}, eager, modules):
             return _AS_IT_IS
         names = (code.co_freevars, _class_name(f))
-        made = eagerly_rewritten(node, *names) if eager else rewritten(node, *names, modules)
+        made = eagerly_rewritten(node, *names) if eager else transform.rewritten(node, *names, modules)
         return _compiled(made, f, eager)
     except MissingSource as error:
         return Conversion(None, None, str(error))

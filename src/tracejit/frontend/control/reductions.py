@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.dim import Dim, product
 from ...core.errors import DtypeError, at, user_location
+from ...core.lazy import Later
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -16,7 +17,11 @@ from ...ops.arrays import reduce
 from ...ops.arrays.reduce import axes_of, kept
 from ...ops.elementwise.division import truncatediv
 from ...ops.tensor.indexing import get
-from .loop_functions import fori_loop
+
+if TYPE_CHECKING:
+    from . import loop_functions
+else:
+    loop_functions = Later(".loop_functions", __package__)
 
 
 def _reduced(function: Callable[..., Any], x: Any, axis: Any, keepdims: bool) -> Tensor:
@@ -106,7 +111,7 @@ def _product_of_rows(x: Any) -> Tensor:
     """Rows multiplied in pairs, then pairs in pairs: few ops, none of which divides in its derivative."""
     count, one = x.shape[0], ops.fill(shape=x.shape[1:], value=1, dtype=x.dtype)
     if isinstance(count, Dim):
-        return fori_loop(0, ops.size_value(size=count), lambda i, y: y * get(x, i), one)
+        return loop_functions.fori_loop(0, ops.size_value(size=count), lambda i, y: y * get(x, i), one)
     while count > 1:
         half, odd = divmod(count, 2)
         pairs = get(x, slice(0, half)) * get(x, slice(half, 2 * half))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ...core.autodiff.backprop import NOBODY, backprop
 from ...core.autodiff.scattered import add_cotangents, dense
 from ...core.dim import same
 from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.lazy import Later
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, pausing, state
@@ -27,10 +28,14 @@ from ..state.indexed_slices import rows_or_dense
 from ..state.variable import COMPUTED, Variable
 from ..structure import flatten, leaves_like, unflatten
 from ..transforms.jacobians import basis, batch_seeds, rows_of
-from .explain import Explanation, Question, explain, partly_lost, vanished_unseen
 from .history import Step, Trail, step_of
-from .vanishing import vanishing
 from .watching import GradientWarning, Tape
+
+if TYPE_CHECKING:
+    from . import explain as explaining
+    from . import vanishing
+else:
+    explaining, vanishing = Later(".explain", __package__), Later(".vanishing", __package__)
 
 __all__ = ["GradientTape", "GradientWarning", "UnconnectedGradients"]
 
@@ -286,7 +291,7 @@ class GradientTape(Tape):
             self.records, self.tracked = [], set()
         return found
 
-    def explain(self, target: Any, source: Any) -> Explanation:
+    def explain(self, target: Any, source: Any) -> explaining.Explanation:
         """Why the gradient of `target` with respect to `source` is None, zero or NaN.
 
         Parameters
@@ -322,25 +327,28 @@ class GradientTape(Tape):
             text = (
                 "the gradients that the tape has given are neither None nor zero, and it keeps nothing more"
             )
-            return Explanation("connected", text)
+            return explaining.Explanation("connected", text)
         records, tracked = self._spent or (self.records, self.tracked)
         trail = self._trail or Trail()
         name = source.name if isinstance(source, Variable) else "the source"
         steps, events = trail.all_steps(records), tuple(trail.events)
-        question = Question(y, x, steps, events, tracked, self._started, name, COMPUTED.get(x.serial))
-        found = explain(question)
+        question = explaining.Question(
+            y, x, steps, events, tracked, self._started, name, COMPUTED.get(x.serial)
+        )
+        found = explaining.explain(question)
         if found.cause != "connected" or state.interpreter is not None:
-            return (found.cause == "connected" and partly_lost(question)) or found
+            return (found.cause == "connected" and explaining.partly_lost(question)) or found
         if records and records[0].__class__ is Step:
-            vanished = vanished_unseen(question) if self._weights is not None else None
+            vanished = explaining.vanished_unseen(question) if self._weights is not None else None
         else:
             with pausing():
                 seed = (self._weights or {}).get(y.serial)
-                vanished = vanishing(records, {y.serial: _ones(y) if seed is None else seed}, y, x.serial)
+                seeds = {y.serial: _ones(y) if seed is None else seed}
+                vanished = vanishing.vanishing(records, seeds, y, x.serial)
         if vanished is not None:
-            return Explanation(*vanished)
+            return explaining.Explanation(*vanished)
         text = f"the gradient with respect to {name} is finite and not all zero"
-        return partly_lost(question) or Explanation("connected", text)
+        return explaining.partly_lost(question) or explaining.Explanation("connected", text)
 
     def _warn(self, target: Any, sources: list) -> None:
         for y in flatten(target)[0]:

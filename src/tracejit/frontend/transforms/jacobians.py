@@ -9,20 +9,25 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.autodiff.backprop import backprop
 from ...core.dim import Size
 from ...core.errors import at, user_location
+from ...core.lazy import Later
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, as_tensor
-from ..control.branching import map_fn
 from ..structure import Structure, flatten, unflatten
 from .grad import grad, jvp, linearize, positions, vjp
 from .vectorize import vmap
+
+if TYPE_CHECKING:
+    from ..control import branching
+else:
+    branching = Later("..control.branching", __package__)
 
 INT64 = np.dtype("int64")
 
@@ -53,7 +58,7 @@ def rows_of(
         connected[:] = [g is not None for g in found]
         return [g for g in found if g is not None]
 
-    stacks: Iterator[Tensor] = iter(vmap(pull)(seeds) if vectorized else map_fn(pull, seeds))
+    stacks: Iterator[Tensor] = iter(vmap(pull)(seeds) if vectorized else branching.map_fn(pull, seeds))
     return [next(stacks) if c else None for c in connected]
 
 

@@ -90,3 +90,6 @@ def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> 
         )
     outer = (*given.values(), *traced.captured, *(h.owner.__tensor__() for h in traced.held))
     return unflatten(returned[0], list(RecomputedForm.make(outer, traced.graph).apply()))
+
+
+recompute_grad = checkpoint  # its other name

@@ -10,16 +10,12 @@ import ast
 from dataclasses import dataclass, field
 
 from .effects import always_python, own_nodes
-from .syntax import any_of, assign, at_line_of, load, negated
+from .syntax import Unsupported, any_of, assign, at_line_of, load, negated
 
 VALUE, DONE = "_ag_value", "_ag_done"
 
 _LOOPS = (ast.While, ast.For)
 _JUMPS = (ast.Return, ast.Break, ast.Continue)
-
-
-class Unsupported(Exception):
-    """Syntax that stays plain Python."""
 
 
 @dataclass

@@ -22,6 +22,10 @@ class MissingSource(Exception):
     """There is no source for a function, or what is there is another program."""
 
 
+class Unsupported(Exception):
+    """Syntax that stays plain Python."""
+
+
 N = TypeVar("N", bound=ast.AST)
 
 

@@ -13,11 +13,22 @@ from typing import Any
 
 from .effects import Effects, always_python, own_nodes
 from .expressions import Expressions
-from .jumps import Unsupported, lower_jumps
+from .jumps import lower_jumps
 from .liveness import Liveness
 from .matching import lower_matches
 from .rewriting import guarded, operator, without_values
-from .syntax import Definition, assign, at_line_of, load, no_arguments, parameters, store, texts, thunk
+from .syntax import (
+    Definition,
+    Unsupported,
+    assign,
+    at_line_of,
+    load,
+    no_arguments,
+    parameters,
+    store,
+    texts,
+    thunk,
+)
 
 
 @dataclass
