@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import prod
 from typing import Union
 
-from .errors import Untraceable, at, user_location
+from .errors import Untraceable, at, take, user_location
 
 Size = Union[int, "Dim"]
 
@@ -324,7 +324,8 @@ def unknown(size: Size) -> bool:
     """Is there no value for `size` in the call being traced?"""
     try:
         hint(size)
-    except UnknownSize:
+    except UnknownSize as error:
+        take(error)
         return True
     return False
 

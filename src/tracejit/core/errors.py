@@ -6,6 +6,7 @@ import contextlib
 import linecache
 import os
 import sys
+import threading
 from types import CodeType, FrameType
 from typing import TypeVar
 
@@ -41,8 +42,33 @@ class GradientError(TracejitError, ValueError):
     """A gradient rule returned something that cannot be the gradient."""
 
 
+class Refusals(threading.local):
+    """What was refused in the innermost attempt at tracing, and nobody has taken; None outside of all."""
+
+    pending: list[Untraceable] | None = None
+
+
+REFUSALS = Refusals()
+
+
 class Untraceable(TracejitError):
-    """What cannot be compiled, though it runs eagerly; handlers of the traced program are not about it."""
+    """What cannot be compiled, though it runs eagerly; handlers of the traced program are not about it.
+
+    Whatever catches it all the same (a library, ``return`` in a ``finally``, a context manager) only delays it: the
+    attempt at tracing that it was raised in raises it again at its end, unless it was taken by :func:`take`.
+    """
+
+    def __init__(self, *args: object):
+        super().__init__(*args)
+        if REFUSALS.pending is not None:
+            REFUSALS.pending.append(self)
+
+
+def take(error: BaseException) -> None:
+    """Say that `error` was caught by who knows what it is, and goes on without what was refused."""
+    pending = REFUSALS.pending
+    if pending:
+        REFUSALS.pending = [e for e in pending if e is not error]
 
 
 class SymbolicValue(Untraceable, TypeError):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.autodiff.batching import Batch, aligned, by_rows
 from ..core.dim import Size, UnknownSize, product
-from ..core.errors import require
+from ..core.errors import require, take
 from ..core.op import OPS, ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
@@ -154,7 +154,8 @@ def _start(starts: Tensor, axis: int, size: Size, window: Size, lanes: Size) -> 
     """Where the window of each lane begins along an axis: moved inside as the ops do."""
     try:
         fits = size == window or window <= size
-    except UnknownSize:
+    except UnknownSize as error:
+        take(error)
         fits = False
     require(fits, f"vmap cannot tell that a window of {window} lies in an axis of {size}")
     column = ops.slice(starts, slices=((0, lanes, 1), (axis, 1, 1)))

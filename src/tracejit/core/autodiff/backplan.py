@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GradientError, TracejitError
+from ..errors import GradientError, TracejitError, take
 from ..spec import TensorSpec
 from ..tensor import Tensor
 from ..tracing.dispatch import Record, state
@@ -68,7 +68,8 @@ def planned(
             _latest.clear()
         _latest[look] = plan
         return mode.quiet.run(plan, records, seeds, sources)
-    except Exception:  # to be worded, with the user's line, by the rules themselves
+    except Exception as error:  # to be worded, with the user's line, by the rules themselves
+        take(error)
         return None
 
 
@@ -183,7 +184,8 @@ def _plan(
     specs: list[TensorSpec] = [t.spec for t in (*slots, *seeds.values())]
     try:
         graph = trace(rule, specs, "backward").graph
-    except TracejitError:  # a rule that needs a value to decide, or rows
+    except TracejitError as error:  # a rule that needs a value to decide, or rows
+        take(error)
         return None
     if len(graph.inputs) > len(specs) or any(n.op.slow or n.op.multiple for n in graph.nodes):
         return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..depth import too_deep
 from ..dim import Dim, Size, UnknownSize, same
-from ..errors import GradientError, ShapeError, TracejitError, at
+from ..errors import GradientError, ShapeError, TracejitError, at, take
 from ..ir.graph import Graph, silent
 from ..op import Joint, ops
 from ..spec import TensorSpec
@@ -193,7 +193,8 @@ def _was_stretched(size: Size, to: Size) -> bool:
         return size == 1 and to != 1
     try:
         return not same(size, to) and same(size, 1)
-    except UnknownSize:  # known only while it runs: another name of the same size
+    except UnknownSize as error:  # known only while it runs: another name of the same size
+        take(error)
         return False
 
 

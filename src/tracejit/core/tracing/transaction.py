@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from ..dim import GuardMark
-from ..errors import is_internal
+from ..errors import REFUSALS, Untraceable, is_internal
 from ..ir.graph import Graph, Node, has_effect
 from ..seams import traced_again
 from .dispatch import state
@@ -55,15 +55,15 @@ class Whole:
     Does nothing but raise what was meant to leave it and was caught by a handler of the traced program.
     """
 
-    __slots__ = ("unwinding", "around")
+    __slots__ = ("unwinding", "around", "refused")
 
     def __init__(self) -> None:
         self.unwinding: Unwinding | None = None
         self.around: Attempt | Whole | None = None
+        self.refused: list[Untraceable] | None = None
 
     def __enter__(self) -> Whole:
-        self.around = _open.innermost
-        _open.innermost = self
+        _enter(self)
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -71,8 +71,19 @@ class Whole:
         _leave(self, error)
 
 
+def _enter(inside: Whole | Attempt) -> None:
+    inside.around, _open.innermost = _open.innermost, inside
+    inside.refused, REFUSALS.pending = REFUSALS.pending, []
+
+
 def _leave(inside: Whole | Attempt, error: BaseException | None) -> None:
-    """Hand on, or raise again, what was raised inside to leave it."""
+    """Hand on, or raise again, what was raised inside to leave it, and what was refused inside."""
+    refused = REFUSALS.pending or []
+    REFUSALS.pending = inside.refused
+    if inside.refused is not None:
+        inside.refused += refused
+    if error is None and inside.unwinding is None and refused:
+        raise refused[0] from None
     left = error if isinstance(error, Unwinding) else inside.unwinding
     if left is None:
         return
@@ -93,7 +104,7 @@ class Attempt:
         What was raised inside and nobody who knows it has handled.
     """
 
-    __slots__ = ("trace", "tapes", "undo", "waiting", "unwinding", "around")
+    __slots__ = ("trace", "tapes", "undo", "waiting", "unwinding", "around", "refused")
 
     def __init__(self) -> None:
         now = state.interpreter
@@ -103,10 +114,10 @@ class Attempt:
         self.waiting: list[Callable[[], None]] = []
         self.unwinding: Unwinding | None = None
         self.around: Attempt | Whole | None = None
+        self.refused: list[Untraceable] | None = None
 
     def __enter__(self) -> Self:
-        self.around = _open.innermost
-        _open.innermost = self
+        _enter(self)
         return self
 
     def __exit__(
@@ -130,7 +141,7 @@ class Attempt:
         With `keeping_nodes` what was computed stays in the graph, and nothing else.
         """
         self._restore(keeping_nodes)
-        self.waiting, self.unwinding = [], None
+        self.waiting, self.unwinding, REFUSALS.pending = [], None, []
 
     def _restore(self, keeping_nodes: bool = False) -> None:
         for undo in reversed(self.undo.values()):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import LeakedTensor, TracejitError, Untraceable
+from ...core.errors import LeakedTensor, TracejitError, Untraceable, take
 from ...core.op import ops
 from ...core.seams import converted_calls
 from ...core.tracing.dispatch import is_tracing
@@ -128,6 +128,7 @@ def handling(named: Any = BaseException) -> None:
     kinds = named if isinstance(named, tuple) else (named,)
     if not all(isinstance(kind, type) and issubclass(kind, TracejitError) for kind in kinds):
         raise TraceError(error) from error
+    take(error)
 
 
 def while_stmt(

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.autodiff.backprop import gradient_graph, input_cotangents
 from ...core.autodiff.scattered import dense
-from ...core.errors import TracejitError
+from ...core.errors import TracejitError, take
 from ...core.op import Joint
 from ...core.tensor import Tensor, elided
 from ...core.tracing.dispatch import Record
@@ -142,7 +142,10 @@ def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
 
     try:
         graph = trace(rule, [t.spec for t in (*tensors, *record.outputs)], record.op.name).graph
-    except TracejitError:  # a rule that needs a value to decide, or that fails: let it do so when it is asked
+    except (
+        TracejitError
+    ) as error:  # a rule that needs a value to decide, or that fails: let it do so when asked
+        take(error)
         return (True,) * len(tensors)
     used = {v for node in graph.nodes for v in node.inputs} | set(graph.outputs)
     return tuple(v in used for v in graph.inputs[: n + m])

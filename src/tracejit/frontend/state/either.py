@@ -117,8 +117,8 @@ class Either(Unhashable):
         return self.among
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(Variable, name):
+            raise AttributeError(f"'Variable' object has no attribute {name!r}")
         raise UnknownVariable(
             f"{name!r} is asked of one of several Variables, and which it is, is known only when the compiled function "
             f"runs: ask in the branch that chooses it{at(user_location())}"

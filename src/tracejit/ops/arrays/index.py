@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.autodiff.scattered import Scattered, dense
 from ...core.dim import Size, UnknownSize, same
-from ...core.errors import require
+from ...core.errors import require, take
 from ...core.op import Joint, defop, numeric, ops, sample
 from ...core.spec import TensorSpec, broadcast_shapes, shape_text
 from ...core.tracing.dispatch import as_tensor
@@ -261,7 +261,8 @@ def _inside(x: TensorSpec, window: TensorSpec) -> TensorSpec:
     for n, d in zip(window.shape, x.shape, strict=True):
         try:
             fits = n == d or n <= d
-        except UnknownSize:
+        except UnknownSize as error:
+            take(error)
             continue
         require(fits, f"a window of {shape_text(window.shape)} in an array of {shape_text(x.shape)}")
     return window

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CellType
 from typing import Any, Protocol
 
+from ....core.errors import take
 from ..values.kinds import UNSET
 
 
@@ -98,7 +99,8 @@ class AttributePlace:
         self.name, self.attribute = name, attribute
         try:
             self.owner = owner()
-        except (NameError, AttributeError):
+        except (NameError, AttributeError) as error:
+            take(error)
             self.owner = None  # made inside: nothing to hand on
         if found_in_class(self.owner, attribute).__class__ is property:
             self.owner = None  # what its function assigns is handed on

@@ -28,8 +28,8 @@ class BuiltList(Unhashable):
         return ListRefused(f"{self.refusal}{at(user_location())}")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute {name!r}")
         raise self._refused()
 
     def __eq__(self, other: Any) -> bool:

@@ -6,7 +6,7 @@ Said once for the kernel and for the compiled form. Knows nothing of when which 
 from __future__ import annotations
 
 from ....core.dim import Size, UnknownSize, maximum
-from ....core.errors import ShapeError
+from ....core.errors import ShapeError, take
 from ....core.ir.graph import needed_inputs, silent
 from ....core.tensor import Tensor
 from ....core.tracing.loop_form import INDEX, LoopForm, LoopGradientForm, Results
@@ -104,7 +104,8 @@ def _is_less(a: Size, b: Size) -> bool:
     """Compare two sizes, with a guard where it takes one; no where nothing is known of them here."""
     try:
         return bool(a < b)
-    except UnknownSize:
+    except UnknownSize as error:
+        take(error)
         return False
 
 
