@@ -39,9 +39,9 @@ print(halved.autograph_source())
 # ## The loop op
 #
 # `while_stmt` (`frontend/autograph/operators.py`) asks the condition. It is a traced tensor, so
-# `frontend/autograph/flow/loops.py` traces the body on symbols, finds what goes round and of which type, and
-# `frontend/regions/loop_builder.py` adds one `loop` op: a carry, a body, a condition. Were the condition a Python bool,
-# the loop would run in Python.
+# `frontend/autograph/flow/loops.py` says what goes round, and `frontend/regions/loop_builder.py` traces the body on
+# symbols until the types are found, and adds one `loop` op: a carry, a body, a condition. Were the condition a Python
+# bool, the loop would run in Python.
 
 # %%
 print(halved.graph(x))
@@ -55,10 +55,9 @@ print(halved.graph(x))
 #>       return %3
 #>     }
 #>     cond cond(%0: float32[]) {
-#>       %1: int32[] = constant() value=#55f41b237a02664ff75103fc
-#>       %2: float32[] = constant() value=#4edd794b6307293e6969e436
-#>       %3: bool[] = greater(%0, %2)
-#>       return %3
+#>       %1: float32[] = constant() value=#4edd794b6307293e6969e436
+#>       %2: bool[] = greater(%0, %1)
+#>       return %2
 #>     }
 #>   return %3
 #> }
@@ -82,10 +81,9 @@ print(halved.gradient_graph(x))
 #>       return %3, %1
 #>     }
 #>     cond cond(%0: float32[]) {
-#>       %1: int32[] = constant() value=#55f41b237a02664ff75103fc
-#>       %2: float32[] = constant() value=#4edd794b6307293e6969e436
-#>       %3: bool[] = greater(%0, %2)
-#>       return %3
+#>       %1: float32[] = constant() value=#4edd794b6307293e6969e436
+#>       %2: bool[] = greater(%0, %1)
+#>       return %2
 #>     }
 #>   %7: float32[], %8: int64[] = loop(%5, %1, %6) carries=1 rows=1 length=None counted=True cond=None reverse=True
 #>     body body_back(%0: int64[], %1: float32[], %2: float32[]) {

@@ -214,6 +214,20 @@ def test_errors_name_the_loop_variable_and_the_line():
                 g(np.array([1.0, 2.0]))
 
 
+def test_a_limit_on_iterations_changes_no_message():
+    def drops(limit):
+        return tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1,), (0, 1.0), maximum_iterations=limit)
+
+    def counts(limit):
+        return tf.while_loop(lambda i: i, lambda i: i + 1, [tf.constant(3)], maximum_iterations=limit)
+
+    for limit in (None, 2):
+        with pytest.raises(tf.ShapeError, match=r"given \(\*, \*\) and returned \(\*,\)"):
+            tf.function(lambda: drops(limit))()  # noqa: B023
+        with pytest.raises(tf.DtypeError, match=r"condition of while_loop returns int32\[\]"):
+            tf.function(lambda: counts(limit))()  # noqa: B023
+
+
 def test_scan_needs_a_length():
     with pytest.raises(ValueError, match="xs or a length"):
         tf.scan(lambda c, x: (c, x), 0.0)

@@ -172,7 +172,7 @@ def leaves_like(structure: Structure, nest: Any) -> list[Any]:
 
 def alike(a: Structure, b: Structure) -> bool:
     """Equal structures, the order in which dicts were filled apart."""
-    if a is b:
+    if a == b:
         return True
     if not isinstance(a, Nest) or not isinstance(b, Nest):
         return False

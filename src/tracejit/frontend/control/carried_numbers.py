@@ -1,7 +1,7 @@
 """Python numbers that go round in a loop take the dtype of what they meet, as they do elsewhere.
 
 In a trace the body tells: it is traced again with the number in the dtype that it gave. Eagerly the first iteration
-tells, and it gets the number as a `Weak` where something wider is in sight, so that no digit is lost. Knows no loop.
+tells, and it gets the number as a `Weak` where something wider is in sight, so that no digit is lost.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from ...core.arrays import default_dtype
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ..autograph.places.reachable import attempt_with
+from ...core.tracing.transaction import Attempt
+from ..autograph.places.reachable import Reachable
 from ..autograph.values.weak import WIDE, Weak
-from ..regions.region import Region, assigned_in
-from ..state.variable import Variable
+from ..regions.loop_builder import LoopBuilder
+from ..regions.region import Region, check_carry, in_dtype
+from ..structure import Nest, Structure, alike, flatten, unflatten
 
 #: The kinds of dtype that a number takes in place of its own.
 _TAKES = {int: "iufc", float: "fc", complex: "c"}
@@ -36,72 +38,122 @@ def _becomes(x: Any, before: TensorSpec, after: TensorSpec) -> bool:
     return before.shape == after.shape == () and takes(getattr(x, "weak_kind", x.__class__), after.dtype)
 
 
-def in_dtypes(leaves: Sequence[Any], tensors: Sequence[Tensor], dtypes: Sequence[np.dtype]) -> list[Tensor]:
-    """The tensors, with numbers made anew where they have other dtypes now."""
-    return [
-        t if t.dtype == d else x.as_dtype(d) if hasattr(x, "weak_kind") else as_tensor(x, d)
-        for x, t, d in zip(leaves, tensors, dtypes, strict=True)
-    ]
+class CarriedNest:
+    """The nest that goes round in a loop that is written as a function.
 
+    Eagerly it is given to one iteration after the other; in a trace it is the `Carry` of a :class:`LoopBuilder`.
 
-def settled(
-    functions: Sequence[Any],
-    leaves: Sequence[Any],
-    tensors: list[Tensor],
-    trace_body: Callable[[Sequence[TensorSpec], Sequence[Variable]], Region],
-    check: Callable[[Region, Sequence[TensorSpec]], None],
-) -> tuple[Region, list[Tensor], list[Variable]]:
-    """The body of a loop, what goes round first, and the Variables that the body assigns.
+    Parameters
+    ----------
+    what : str
+        How messages name the function that returns the nest anew.
+    init : nest
+        What the first iteration gets.
+    functions
+        The user's, the body last: an attempt at tracing takes back what they did.
 
-    The first results of a body are what goes round; `functions` are the user's, as an attempt at tracing takes back
-    what they did.
+    Attributes
+    ----------
+    ys : Structure
+        In a trace, of what an iteration returns besides.
     """
-    for left in range(len(_TAKES), -1, -1):
-        specs = [t.spec for t in tensors]
-        with attempt_with(*functions) as attempt:
-            body = trace_body(specs, ())
-            dtypes = _changed(leaves, specs, body.outputs) if left else None
-            if dtypes is None:
-                check(body, specs)
-                attempt.refuse_changes("the body of a loop")
-            variables = assigned_in(body)
-            if dtypes or variables:
-                attempt.rollback()
-        if dtypes is None:
-            break
-        tensors = in_dtypes(leaves, tensors, dtypes)
-    return trace_body(specs, variables) if variables else body, tensors, variables
 
+    ys: Structure
+    around: Reachable
 
-def _changed(
-    leaves: Sequence[Any], specs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
-) -> list[np.dtype] | None:
-    """The dtypes that what goes round has from now on; None if they are those that it has."""
-    if len(outputs) < len(specs):
-        return None
-    wanted = zip(leaves, specs, outputs, strict=False)
-    found = [b.dtype if _becomes(x, a, b) else a.dtype for x, a, b in wanted]
-    return None if found == [s.dtype for s in specs] else found
+    def __init__(self, what: str, init: Any, *functions: Any):
+        self.what, self.functions = what, functions
+        self.leaves, self.structure = flatten(init)
+        self.tensors = [as_tensor(x) for x in self.leaves]
+        self.first: list[Any] | None = None
+        self.types = [t.spec for t in self.tensors]  # in a trace
+        self.left = len(_TAKES)  # times that the dtypes may change
 
+    def nest(self, tensors: Sequence[Any]) -> Any:
+        """The nest of these leaves."""
+        return unflatten(self.structure, tensors)
 
-def first_state(
-    body: Any, leaves: Sequence[Any], tensors: Sequence[Tensor], beside: Sequence[Tensor] = ()
-) -> list:
-    """What the first eager iteration gets: numbers that stay as exact as Python's where something wide is in sight."""
-    kinds = {x.__class__ for x in leaves} & set(_TAKES)
-    if not kinds:
-        return list(tensors)
-    others = [t.dtype for x, t in zip(leaves, tensors, strict=True) if x.__class__ not in _TAKES]
-    seen = {*others, *(t.dtype for t in beside), *_dtypes_in(body)}
-    return [
-        Weak(as_tensor(x, WIDE[x.__class__])) if x.__class__ in _TAKES and _is_wider(seen, x) else t
-        for x, t in zip(leaves, tensors, strict=True)
-    ]
+    # ---- eagerly ----------------------------------------------------------------------------------------
+
+    def begin(self, beside: Sequence[Tensor] = ()) -> None:
+        """Let the first iteration get numbers as exact as Python's where something wide is in sight, or `beside`."""
+        pairs = list(zip(self.leaves, self.tensors, strict=True))
+        seen: set[np.dtype] = set()
+        if any(x.__class__ in _TAKES for x in self.leaves):
+            others = [*(t for x, t in pairs if x.__class__ not in _TAKES), *beside]
+            seen = {*(t.dtype for t in others), *_dtypes_in(self.functions[-1])}
+        self.first = [Weak(as_tensor(x, WIDE[x.__class__])) if _is_wider(seen, x) else t for x, t in pairs]
+
+    def given(self) -> Any:
+        """What the next iteration gets."""
+        return self.nest(self.tensors if self.first is None else self.first)
+
+    def take(self, new: Any, free_shapes: bool = False) -> None:
+        """Go on with what an iteration returned, which must be like what it was given."""
+        leaves, found = flatten(new)
+        tensors = [as_tensor(y) for y in leaves]
+        specs = [t.spec for t in self.tensors]
+        if self.first is not None and found == self.structure:
+            rounds = zip(self.leaves, self.tensors, self.first, tensors, strict=True)
+            specs = [_after_first(*leaf) for leaf in rounds]
+        same = found == self.structure and all(
+            a.dtype == b.dtype if free_shapes else a is b.spec for a, b in zip(specs, tensors, strict=True)
+        )
+        if not same:
+            check_carry(self.what, self.structure, specs, found, [t.spec for t in tensors])
+        self.tensors, self.first = tensors, None
+
+    def last(self) -> Any:
+        """What the last iteration returned."""
+        return self.nest(self.tensors)
+
+    # ---- in a trace -------------------------------------------------------------------------------------
+
+    def loop(
+        self,
+        step: Callable[[Tensor, Any, Sequence[Tensor]], tuple[Any, Any]],
+        what: str,
+        **parts: Any,
+    ) -> tuple[Any, Any]:
+        """The nest after the loop of ``nest, ys = step(i, nest, rows)``, and the stacked ys."""
+        self.around = Reachable((), self.functions)
+        found = LoopBuilder(lambda i, xs, rows: step(i, self.nest(xs), rows), self, what, **parts).build()
+        return self.nest(found.carry), unflatten(self.ys, found.ys)
+
+    def specs(self) -> list[TensorSpec]:
+        return self.types
+
+    def join(self, body: Region) -> bool:
+        """Let numbers take the dtypes that the body gives them; it must return the rest as it was."""
+        assert isinstance(body.structure, Nest)
+        found, self.ys = body.structure.children[:2]
+        before, outputs = self.types, body.outputs[: len(self.types)]
+        if self.left and alike(self.structure, found):
+            pairs = zip(self.leaves, before, outputs, strict=True)
+            self.types = [b if _becomes(x, a, b) else a for x, a, b in pairs]
+        if self.types == before:
+            check_carry(self.what, self.structure, before, found, outputs)
+            return False
+        self.left -= 1
+        return True
+
+    def initial(self) -> list[Tensor]:
+        found = zip(self.leaves, self.tensors, self.types, strict=True)
+        return [t if t.spec is spec else in_dtype(x, spec.dtype) for x, t, spec in found]
+
+    def attempt(self) -> Attempt:
+        return self.around.attempt()
+
+    def tested(self) -> bool:
+        self.around.refuse_changes("the body of a loop")
+        return False
 
 
 def _is_wider(seen: set[np.dtype], x: Any) -> bool:
-    own = default_dtype(x)
-    return any(d.kind in _TAKES[x.__class__] and np.result_type(d, own) != own for d in seen)
+    """Is `x` a number, and something among these dtypes that is wider than it?"""
+    return any(
+        takes(x.__class__, d) and np.result_type(d, default_dtype(x)) != default_dtype(x) for d in seen
+    )
 
 
 def _dtypes_in(f: Any, depth: int = 3) -> Iterator[np.dtype]:
@@ -137,21 +189,15 @@ def _is_set(cell: Any) -> bool:
     return True
 
 
-def after_first(
-    leaves: Sequence[Any], before: Sequence[Tensor], given: Sequence[Any], after: Sequence[Tensor]
-) -> list[TensorSpec]:
-    """What goes round from the first iteration on: numbers as they came back, if no digit of them was lost."""
-    return [
-        b.spec if _becomes(x, a.spec, b.spec) and (g is not a or _is_exact(x, a)) else a.spec
-        for x, a, g, b in zip(leaves, before, given, after, strict=True)
-    ]
-
-
 def alike_numbers(values: Sequence[Any]) -> list[Tensor]:
     """Tensors of one dtype from what iterations gave: numbers of the first take the dtype of the others."""
     others = [as_tensor(v).dtype for v in values if v.__class__ is not Weak]
     return [v.as_dtype(others[0]) if v.__class__ is Weak and others else as_tensor(v) for v in values]
 
 
-def _is_exact(x: Any, t: Tensor) -> bool:
-    return not t.is_symbolic and t.array.item() == x
+def _after_first(x: Any, before: Tensor, given: Any, after: Tensor) -> TensorSpec:
+    """What goes round from the first iteration on: a number as it came back, if no digit of it was lost."""
+    if not _becomes(x, before.spec, after.spec):
+        return before.spec
+    exact = given is not before or (not before.is_symbolic and before.array.item() == x)
+    return after.spec if exact else before.spec

@@ -14,7 +14,7 @@ import numpy as np
 from ...core.errors import ShapeError, at, user_location
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.forms import BranchForm
-from ..autograph.places.reachable import attempt_with
+from ..autograph.places.reachable import Reachable
 from ..regions.region import Region, assigned_in, share_captures
 from ..state.variable import Variable, tracer
 from ..structure import flatten, text, unflatten
@@ -51,23 +51,22 @@ def cond(
         return unflatten(structure, [as_tensor(y) for y in leaves])
     leaves, structure = flatten(operands)
     tensors = [as_tensor(x) for x in leaves]
-    specs, of = [t.spec for t in tensors], object()
-
+    specs, around = [t.spec for t in tensors], Reachable((), (true_fn, false_fn))
     dtypes: list[Any] | None = None
 
     def branches(carried: Sequence[Variable]) -> list[Region]:
         return [
-            Region(f, structure, specs, name, carried, given=False, of=of, dtypes=dtypes)
+            Region(f, specs, name, structure, carried, given=False, of=around, dtypes=dtypes)
             for f, name in ((true_fn, "then"), (false_fn, "orelse"))
         ]
 
     for _ in range(2):
-        with attempt_with(true_fn, false_fn) as attempt:
+        with around.attempt() as attempt:
             both = branches(())
             agreed = _agreed(*both) if dtypes is None else None
             if agreed is None:
                 _check_branches(*both)
-                attempt.refuse_changes("a branch of cond")
+                around.refuse_changes("a branch of cond")
             variables = assigned_in(*both)
             if agreed or variables:
                 attempt.rollback()

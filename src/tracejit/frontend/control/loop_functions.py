@@ -7,27 +7,24 @@ graphs: tensors and Variables of the surroundings may be used in them, and Varia
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...core.dim import Dim, Size, known, same
-from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...core.tracing.loop_form import Results
 from ...ops.arrays.shape import stack
 from ...ops.tensor.indexing import get
 from ...runtime import watch
-from ..regions.loop_builder import INDEX, add_loop
+from ..regions.loop_builder import INDEX
 from ..regions.memory_policies import Policy, in_force
-from ..regions.region import Region, check_carry
-from ..state.variable import Variable, tracer
-from ..structure import LEAF, Nest, Structure, flatten, text, unflatten
-from .carried_numbers import after_first, alike_numbers, first_state, settled
+from ..state.variable import tracer
+from ..structure import Structure, flatten, text, unflatten
+from .carried_numbers import CarriedNest, alike_numbers
 
 
 def while_loop(
@@ -52,145 +49,57 @@ def while_loop(
     policy = in_force(memory)
     several = loop_vars.__class__ in (list, tuple)
     start = tuple(loop_vars) if several else (loop_vars,)
-    leaves, structure = flatten(start)
-    tensors = [as_tensor(x) for x in leaves]
+    carried = CarriedNest("the body of while_loop", start, cond, body)
 
-    def step(*state: Any) -> Any:
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         new = body(*state)
         return tuple(new) if several and new.__class__ in (list, tuple) else (new,)
 
     if tracer() is None:
-        first = first_state(body, leaves, tensors)
-        found = _eager_while(cond, step, structure, leaves, first, tensors, maximum_iterations, free_shapes)
+        result = _eager_while(cond, step, carried, maximum_iterations, free_shapes)
     else:
-        found = _traced_while(cond, step, structure, leaves, tensors, maximum_iterations, policy)
-    result = unflatten(structure, found)
+        result = _traced_while(cond, step, carried, maximum_iterations, policy)
     return loop_vars.__class__(result) if several else result[0]
 
 
 def _eager_while(
     cond: Callable[..., Any],
-    step: Callable[..., Any],
-    structure: Structure,
-    leaves: list[Any],
-    first: list[Any],
-    tensors: list[Tensor],
+    step: Callable[[tuple[Any, ...]], tuple[Any, ...]],
+    carried: CarriedNest,
     limit: Any,
     free_shapes: bool,
-) -> list[Tensor]:
-    done, state = 0, first
+) -> Any:
+    done = 0
     limit = None if limit is None else int(limit)
     watched = watch.eager(user_location()) if limit is None else None
-    while (limit is None or done < limit) and bool(cond(*unflatten(structure, state))):
-        new = step(*unflatten(structure, state))
-        numbers = None if done else (leaves, first)
-        state = tensors = _checked_step(
-            "the body of while_loop", new, structure, tensors, free_shapes, numbers
-        )
+    carried.begin()
+    while (limit is None or done < limit) and bool(cond(*carried.given())):
+        carried.take(step(carried.given()), free_shapes)
         done += 1
         if watched is not None:
             watched(done)
-    return tensors
-
-
-def _checked_step(
-    what: str,
-    new: Any,
-    structure: Structure,
-    before: list[Tensor],
-    free_shapes: bool = False,
-    numbers: tuple[list[Any], list[Any]] | None = None,
-) -> list[Tensor]:
-    """What an eager iteration gave, which is like what it got; `numbers` are leaves and what the first one got."""
-    leaves, found = flatten(new)
-    tensors = [as_tensor(y) for y in leaves]
-    specs = [t.spec for t in before]
-    if numbers is not None and found == structure:
-        specs = after_first(numbers[0], before, numbers[1], tensors)
-    if (
-        free_shapes
-        and found == structure
-        and all(a.dtype == b.dtype for a, b in zip(specs, tensors, strict=True))
-    ):
-        return tensors
-    if found != structure or any(a is not b.spec for a, b in zip(specs, tensors, strict=True)):
-        check_carry(what, structure, specs, found, [t.spec for t in tensors])
-    return tensors
+    return carried.last()
 
 
 def _traced_while(
     cond: Callable[..., Any],
-    step: Callable[..., Any],
-    structure: Structure,
-    leaves: list[Any],
-    tensors: list[Tensor],
+    step: Callable[[tuple[Any, ...]], tuple[Any, ...]],
+    carried: CarriedNest,
     limit: Any,
     memory: Policy,
-) -> list[Tensor]:
-    count = len(tensors)
-    if limit is not None:
-        end = ops.cast(as_tensor(limit), dtype=INDEX.dtype)
-        structure = Nest(tuple, (), (*_children(structure), LEAF))
-        leaves, tensors = [*leaves, None], [*tensors, as_tensor(np.int64(0))]
-        cond, step = _counting(cond, step, end)
+) -> Any:
+    def holds(carry: Sequence[Tensor]) -> Tensor:
+        going = as_tensor(cond(*carried.nest(carry)))
+        if going.spec != TensorSpec((), np.dtype(bool)):
+            raise DtypeError(
+                f"the condition of while_loop returns {going.spec}; it must be a scalar bool{at(user_location())}"
+            )
+        return going
 
-    of = object()
-
-    def holds(*state: Any) -> Tensor:
-        return as_tensor(cond(*state))
-
-    tests: list[Region] = []
-
-    def trace_body(specs: Sequence[TensorSpec], carried: Sequence[Variable]) -> Region:
-        tests[:] = [Region(holds, structure, specs, "cond", carried, of=of)]
-        if not carried:
-            _require_bool("while_loop", tests[0])
-        return Region(
-            lambda i, state: step(*state), _indexed(structure), [INDEX, *specs], "body", carried, of=of
-        )
-
-    def check(body: Region, specs: Sequence[TensorSpec]) -> None:
-        check_carry("the body of while_loop", structure, specs, body.structure, body.outputs)
-
-    body, tensors, carried = settled((cond, step), leaves, tensors, trace_body, check)
-    (test,) = tests
-    if carried:
-        del test.graph.outputs[1:]
-    return list(add_loop(body, test, tensors, variables=carried, memory=memory).carry[:count])
-
-
-def _counting(cond: Callable[..., Any], step: Callable[..., Any], end: Tensor) -> tuple[Callable, Callable]:
-    """Loop over one variable more, the number of iterations done, and stop at `end`."""
-
-    def counted_cond(*state: Any) -> Tensor:
-        return ops.logical_and(state[-1] < end, cond(*state[:-1]))
-
-    def counted_step(*state: Any) -> tuple:
-        return (*step(*state[:-1]), state[-1] + as_tensor(np.int64(1)))
-
-    return counted_cond, counted_step
-
-
-def _indexed(structure: Structure) -> Structure:
-    """The structure of ``(i, state)``."""
-    return Nest(tuple, (), (LEAF, structure))
-
-
-def _children(structure: Structure) -> tuple:
-    return structure.children if isinstance(structure, Nest) else ()
-
-
-def _require_bool(what: str, region: Region) -> None:
-    if region.outputs != [TensorSpec((), np.dtype(bool))]:
-        given = ", ".join(map(str, region.outputs))
-        raise DtypeError(
-            f"the condition of {what} returns {given}; it must be a scalar bool{at(user_location())}"
-        )
-    if region.assigned:
-        raise TracejitError(
-            f"the condition of {what} assigns {region.assigned[0].name!r}; do it in the body"
-            f"{at(user_location())}"
-        )
+    count = None if limit is None else ops.cast(as_tensor(limit), dtype=INDEX.dtype)
+    return carried.loop(
+        lambda i, state, rows: (step(state), ()), "while_loop", test=holds, count=count, memory=memory
+    )[0]
 
 
 # ---- counted loops --------------------------------------------------------------------------------------
@@ -222,16 +131,12 @@ def fori_loop(
     8.0
     """
     policy = in_force(memory)
-    leaves, structure = flatten(init)
-    carry = [as_tensor(x) for x in leaves]
-    what = "the body of fori_loop"
+    carried = CarriedNest("the body of fori_loop", init, body)
     if tracer() is None:
-        state = first = first_state(body, leaves, carry)
+        carried.begin()
         for i in range(int(lower), int(upper)):
-            new = body(as_tensor(np.int64(i)), unflatten(structure, state))
-            numbers = (leaves, first) if state is first else None
-            state = carry = _checked_step(what, new, structure, carry, numbers=numbers)
-        return unflatten(structure, carry)
+            carried.take(body(as_tensor(np.int64(i)), carried.given()))
+        return carried.last()
     start = (
         as_tensor(np.int64(lower))
         if isinstance(lower, int)
@@ -239,21 +144,11 @@ def fori_loop(
     )
     plain = isinstance(lower, int) and lower == 0
 
-    def step(i: Tensor, value: Any) -> Any:
-        return body(i if plain else ops.add(i, start), value)
+    def step(i: Tensor, value: Any, rows: Sequence[Tensor]) -> tuple[Any, Any]:
+        return body(i if plain else ops.add(i, start), value), ()
 
-    of = object()
-
-    def trace_body(specs: Sequence[TensorSpec], carried: Sequence[Variable]) -> Region:
-        return Region(step, _indexed(structure), [INDEX, *specs], "body", carried, of=of)
-
-    def check(region: Region, specs: Sequence[TensorSpec]) -> None:
-        check_carry(what, structure, specs, region.structure, region.outputs)
-
-    region, carry, variables = settled((body,), leaves, carry, trace_body, check)
     count, length = _trips(lower, upper, start)
-    found = add_loop(region, None, carry, variables=variables, count=count, length=length, memory=policy)
-    return unflatten(structure, list(found.carry))
+    return carried.loop(step, "fori_loop", count=count, length=length, memory=policy)[0]
 
 
 def _trips(lower: Any, upper: Any, start: Tensor) -> tuple[Tensor | None, Size | None]:
@@ -290,15 +185,20 @@ def scan(
     tf.Tensor([1. 3. 6.], shape=(3,), dtype=float32)
     """
     policy = in_force(memory)
-    leaves, structure = flatten(init)
-    carry = [as_tensor(x) for x in leaves]
-    row_leaves, row_structure = flatten(xs)
-    rows = [as_tensor(x) for x in row_leaves]
+    carried = CarriedNest("the function given to scan", init, f)
+    leaves, structure = flatten(xs)
+    rows = [as_tensor(x) for x in leaves]
     size = _scan_length(rows, length)
+
+    def step(i: Any, carry: Any, row: Sequence[Tensor]) -> tuple[Any, Any]:
+        result = f(carry, unflatten(structure, row))
+        if result.__class__ not in (tuple, list) or len(result) != 2:
+            raise ShapeError(f"the function given to scan returns a pair (carry, y){at(user_location())}")
+        return result[0], result[1]
+
     if tracer() is None and size:
-        return _eager_scan(f, structure, leaves, carry, row_structure, rows, known(size), reverse)
-    add = partial(add_loop, length=size, reverse=reverse, memory=policy)
-    return _traced_scan(f, structure, leaves, carry, row_structure, rows, add)
+        return _eager_scan(step, carried, rows, known(size), reverse)
+    return carried.loop(step, "scan", rows=rows, length=size, reverse=reverse, memory=policy)
 
 
 def _scan_length(rows: list[Tensor], length: Any) -> Size:
@@ -316,65 +216,27 @@ def _scan_length(rows: list[Tensor], length: Any) -> Size:
     return sizes[0]
 
 
-def _pair(result: Any) -> tuple[Any, Any]:
-    if result.__class__ not in (tuple, list) or len(result) != 2:
-        raise ShapeError(f"the function given to scan returns a pair (carry, y){at(user_location())}")
-    return result[0], result[1]
-
-
 def _eager_scan(
-    f: Callable[..., Any],
-    structure: Structure,
-    leaves_: list[Any],
-    carry: list[Tensor],
-    row_structure: Structure,
+    step: Callable[[Any, Any, Sequence[Tensor]], tuple[Any, Any]],
+    carried: CarriedNest,
     rows: list[Tensor],
     size: int,
     reverse: bool,
 ) -> tuple[Any, Any]:
-    state = first = first_state(f, leaves_, carry, rows)
+    carried.begin(rows)
     collected: list[list[Any]] = []
-    y_structure: Structure | None = None
+    structure: Structure | None = None
     for i in range(size - 1, -1, -1) if reverse else range(size):
-        new, y = _pair(f(unflatten(structure, state), unflatten(row_structure, [get(r, i) for r in rows])))
-        numbers = (leaves_, first) if state is first else None
-        state = carry = _checked_step("the function given to scan", new, structure, carry, numbers=numbers)
+        new, y = step(i, carried.given(), [get(r, i) for r in rows])
+        carried.take(new)
         leaves, found = flatten(y)
-        if y_structure is not None and found != y_structure:
+        if structure is not None and found != structure:
             raise ShapeError(
-                f"scan got {text(y_structure)} and then {text(found)} to stack{at(user_location())}"
+                f"scan got {text(structure)} and then {text(found)} to stack{at(user_location())}"
             )
-        y_structure = found
+        structure = found
         collected.append(leaves)
     collected = collected[::-1] if reverse else collected
-    assert y_structure is not None
+    assert structure is not None
     stacks = [stack(alike_numbers(column)) for column in zip(*collected, strict=True)]
-    return unflatten(structure, carry), unflatten(y_structure, stacks)
-
-
-def _traced_scan(
-    f: Callable[..., Any],
-    structure: Structure,
-    leaves: list[Any],
-    carry: list[Tensor],
-    row_structure: Structure,
-    rows: list[Tensor],
-    add: Callable[..., Results],
-) -> tuple[Any, Any]:
-    row_specs = [TensorSpec(r.shape[1:], r.dtype) for r in rows]
-    whole, of = _indexed(Nest(tuple, (), (structure, row_structure))), object()
-
-    def step(i: Tensor, pair: tuple[Any, Any]) -> tuple[Any, Any]:
-        return _pair(f(*pair))
-
-    def trace_body(specs: Sequence[TensorSpec], carried: Sequence[Variable]) -> Region:
-        return Region(step, whole, [INDEX, *specs, *row_specs], "body", carried, of=of)
-
-    def check(body: Region, specs: Sequence[TensorSpec]) -> None:
-        new = _children(body.structure)[0]
-        check_carry("the function given to scan", structure, specs, new, body.outputs[: len(carry)])
-
-    body, carry, variables = settled((f,), leaves, carry, trace_body, check)
-    y_structure = _children(body.structure)[1]
-    found = add(body, None, carry, rows, variables)
-    return unflatten(structure, found.carry), unflatten(y_structure, found.ys)
+    return carried.last(), unflatten(structure, stacks)

@@ -117,7 +117,11 @@ def _has_rows(nest: Any) -> bool:
 
 
 def _returned(f: Callable[[Any, Any], Any], carry: Any, rows: Any) -> Any:
-    """What `f` would return for this carry and a row, in an attempt that is taken back; None where it cannot."""
+    """What `f` would return for this carry and a row, in an attempt that is taken back; None where it cannot.
+
+    Nothing else tells the orders apart: in both `f` takes a carry and a row, whatever it calls them, and where both
+    arguments have rows either may be the carry. Only whether it returns the carry alone or a pair says which.
+    """
     (first, structure), (leaves, row_structure) = flatten(carry), flatten(rows)
     tensors, stacked = [as_tensor(x) for x in first], [as_tensor(x) for x in leaves]
     specs = [*(t.spec for t in tensors), *(TensorSpec(r.shape[1:], r.dtype) for r in stacked)]

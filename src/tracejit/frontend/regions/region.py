@@ -44,15 +44,15 @@ class Region:
     def __init__(
         self,
         f: Callable[..., Any],
-        structure: Structure,
         specs: Sequence[TensorSpec],
         name: str,
+        structure: Structure | None = None,
         carried: Sequence[Variable] = (),
         given: bool = True,
         of: object = None,
         dtypes: Sequence[np.dtype | None] | None = None,
     ):
-        """Trace ``f(*arguments)``, where `structure` is that of the tuple of arguments.
+        """Trace ``f(*arguments)``, where `structure` is that of the tuple of arguments; without it all are tensors.
 
         `carried` Variables are read and written as values that go round: their values at entry are the last
         arguments when `given`, else captured; their new values are the last outputs. `of` is the statement or call
@@ -70,7 +70,8 @@ class Region:
             values = tensors[len(own) :] if given else [current for _, _, current in outer]
             for (v, entry, _), value in zip(outer, values, strict=True):
                 now.held[id(v)] = VariableState(v, entry, value, assigned=True)
-            leaves, self.structure = flatten(f(*unflatten(structure, own)))
+            arguments = own if structure is None else unflatten(structure, own)
+            leaves, self.structure = flatten(f(*arguments))
             self.numbers = [python_kind(y) for y in leaves]
             wanted = dtypes if dtypes is not None and len(dtypes) == len(leaves) else [None] * len(leaves)
             results = [in_dtype(y, d) for y, d in zip(leaves, wanted, strict=True)]

@@ -24,7 +24,7 @@ from ...core.tracing.forms import OwnValueForm, TangentsForm
 from ..function.function import Function
 from ..regions.region import Region, assigned_in, share_captures
 from ..state.variable import Variable, tracer
-from ..structure import LEAF, Nest, flatten, kind_of, leaves_like, map_structure, text, unflatten
+from ..structure import flatten, kind_of, leaves_like, map_structure, text, unflatten
 from .opening import around, opening
 
 Rule = Callable[..., Any]
@@ -137,15 +137,13 @@ class _Call:
     def run(self) -> Any:
         """Add one op to what is recorded or traced."""
         specs = [x.spec for x in self.tensors]
-        body = Region(self._value, _flat(len(specs)), specs, self.f.__name__)
+        body = Region(self._value, specs, self.f.__name__)
         self.results, self.returned = body.outputs, body.structure
         self.plain = restricted(body.graph, range(len(body.graph.inputs)), range(len(body.graph.outputs)))
         self.captured = [source for source, _ in body.captures]
         pushed = [s for s, a in zip(specs, self.able, strict=True) if a]
         with opening(self):
-            rule = Region(
-                self._tangents, _flat(len(specs) + len(pushed)), [*specs, *pushed], self.rule.__name__
-            )
+            rule = Region(self._tangents, [*specs, *pushed], self.rule.__name__)
         assigned = assigned_in(body, rule)
         if assigned:
             raise TracejitError(
@@ -201,11 +199,6 @@ class _Call:
 
     def _wrong(self, what: str) -> GradientError:
         return GradientError(f"the rule for the tangents of {self.f.__name__} {what}{at(user_location())}")
-
-
-def _flat(count: int) -> Nest:
-    """The structure of a tuple of tensors."""
-    return Nest(tuple, (), (LEAF,) * count)
 
 
 def _as_input(x: Any) -> Any:

@@ -198,7 +198,7 @@ class _Problem:
         specs, name = [x.spec for x in self.start], getattr(f, "__name__", type(f).__name__)
         outermost = tracer() is None
         try:
-            return Region(lambda x: autograph.callee(f)(x, *args), whole, specs, name)
+            return Region(lambda x: autograph.callee(f)(x, *args), specs, name, whole)
         except SymbolicValue as error:
             explained(f, error)
             raise

@@ -51,7 +51,6 @@ from ..values.stacked import Stacked
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
 
-NO_ARGUMENTS = Nest(tuple, (), ())
 BOOL = TensorSpec((), np.dtype(bool))
 
 
@@ -248,7 +247,7 @@ class _Side:
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
             return [plain(x) for x in self.numbers]
 
-        self.region = Region(body, NO_ARGUMENTS, [], name, carried, given=False, of=of)
+        self.region = Region(body, [], name, carried=carried, given=False, of=of)
         self.at = {id(x): k for k, x in enumerate(self.numbers)}
 
     def output(self, leaf: Any, kind: Kind) -> Value:

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....core.dim import Size
 from ....core.errors import ShapeError, Untraceable, at, user_location
 from ....core.ir.graph import Graph, regions
 from ....core.op import ops
+from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.transaction import Attempt
+from ....ops.symbolic_values import size_of
 from ....ops.tensor.indexing import get
-from ...regions.loop_builder import INDEX, add_loop
-from ...regions.region import Region
+from ...regions.loop_builder import INDEX
 from ...state.variable import tracer
-from ...structure import LEAF, Nest, Structure, flatten, unflatten
+from ...structure import LEAF, Structure, flatten, unflatten
 from ..places.mutations import changing
 from ..places.place import Places
 from ..values.built_list import BuiltList
@@ -159,13 +161,12 @@ def _drop_effects(graph: Graph) -> None:
 
 def _room(counted: Filled) -> tuple[Tensor, ...]:
     """Per leaf of an item, zeros with a row for every item."""
-    structure = Nest(tuple, (), (LEAF, Nest(tuple, (), ())))
+    return tuple(zeros(size_of(counted.state[0]), kind.spec) for kind in counted.stored)
 
-    def zeros(i: Tensor, nothing: tuple) -> list[Tensor]:
-        return [ops.fill(shape=k.spec.shape, value=0, dtype=k.spec.dtype) for k in counted.stored]
 
-    body = Region(zeros, structure, [INDEX], "body")
-    return tuple(add_loop(body, None, [], count=counted.state[0]).ys)
+def zeros(count: Size, spec: TensorSpec) -> Tensor:
+    """So many rows of zeros."""
+    return ops.fill(shape=(count, *spec.shape), value=0, dtype=spec.dtype)
 
 
 def _check_counts(counted: dict[str, Filled], filled: dict[str, Filled]) -> None:

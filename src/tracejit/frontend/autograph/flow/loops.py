@@ -6,22 +6,23 @@ type the body gives them, then the body is traced again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import Untraceable, at, user_location
-from ....core.op import ops
+from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
+from ....core.tracing.loop_form import Results
 from ....core.tracing.trace import Trace
 from ....core.tracing.transaction import Attempt
 from ...recording.merged import MergedTensor
-from ...regions.loop_builder import INDEX, add_loop
+from ...regions.loop_builder import LoopBuilder
 from ...regions.memory_policies import in_force
-from ...regions.region import Region, assigned_in
-from ...state.variable import Variable, tracer
-from ...structure import LEAF, Nest, flatten
+from ...regions.region import Region
+from ...state.variable import tracer
+from ...structure import flatten
 from ..places.place import Places
 from ..places.reachable import Change
 from ..values.contents import ContainerSnapshot, copied, identities
@@ -33,8 +34,6 @@ from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
 from .tensor_array import TensorArray
 
-_MAX_ATTEMPTS = 8
-
 
 @dataclass
 class Steps:
@@ -45,11 +44,11 @@ class Steps:
     body : callable
         ``body(i, rows)`` runs one iteration: `i` is the number of iterations done.
     test : callable, optional
-        Whether to go on, asked before each iteration; ``test(i)``.
+        Whether to go on, asked before each iteration.
     rows : list of Tensor
         Scanned along their first axis.
     count : Tensor, optional
-        Number of iterations, where it is known only at run time.
+        Number of iterations, where it is known only at run time; with a test, the largest number.
     length : size, optional
         Number of iterations, where it is a size.
     surely_runs : bool
@@ -59,7 +58,7 @@ class Steps:
     """
 
     body: Callable[[Tensor, Sequence[Tensor]], None]
-    test: Callable[[Tensor], Any] | None = None
+    test: Callable[[], Any] | None = None
     rows: list[Tensor] = field(default_factory=list)
     count: Tensor | None = None
     length: Any = None
@@ -117,37 +116,72 @@ def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) ->
     ]
     try:
         with around:
-            tracing = _Tracing(steps, names, around)
+            tracing = _LoopVariables(steps, names, around)
             found = tracing.run()
     except DynamicListNeeded as irregular:
         irregular.places += [c.place for c in around.unknown()]
         raise
     finally:
         around.restore()
-    places.set(tracing.results(*found))
+    places.set(tracing.results(found))
 
 
-class _Tracing:
+class _LoopVariables:
+    """The variables of a statement as what goes round in its loop."""
+
     def __init__(self, steps: Steps, names: list[LoopVariable], around: Surroundings):
         self.steps, self.names, self.around = steps, names, around
-        self.of = around.places.functions[0]
         self.changed = False
         self.values: list[Any] = []
         now = tracer()
         self.sizes = 0 if now is None else now.trips.used  # so many have names before the loop
 
+    def run(self) -> Results:
+        """Add the loop."""
+        steps = self.steps
+        return LoopBuilder(
+            self.step,
+            self,
+            f"a {steps.what}",
+            test=None if steps.test is None else self.holds,
+            rows=steps.rows,
+            count=steps.count,
+            length=steps.length,
+            memory=in_force(),
+            of=self.around.places.functions[0],
+        ).build()
+
+    def specs(self) -> list[TensorSpec]:
+        return [k.spec for n in self.names for k in n.given()]
+
+    def join(self, body: Region) -> bool:
+        return self.changed
+
+    def initial(self) -> list[Tensor]:
+        return [t for n in self.names for t in n.initial()]
+
+    def attempt(self) -> Attempt:
+        return self.around.attempt()
+
+    def tested(self) -> bool:
+        return any(n.waits for n in self.names)
+
     def start(self, carried: Sequence[Tensor]) -> None:
         """Give the variables their values at the start of an iteration."""
-        values, k = [], 0
         self.around.restore()
-        for n in self.names:
-            values.append(n.value(carried[k : k + n.count()]))
-            k += n.count()
-        self.around.places.set(values)
+        self.around.places.set([n.value(own) for n, own in self._apart(carried)])
 
-    def step(self, i: Tensor, pair: tuple) -> list[Tensor]:
-        """One iteration; the carried tensors, then the rows of lists."""
-        carried, rows = pair
+    def _apart(self, carried: Sequence[Tensor]) -> Iterator[tuple[LoopVariable, Sequence[Tensor]]]:
+        """Each variable with what goes round for it."""
+        k = 0
+        for n in self.names:
+            yield n, carried[k : k + n.count()]
+            k += n.count()
+
+    def step(
+        self, i: Tensor, carried: Sequence[Tensor], rows: Sequence[Tensor]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """One iteration; the carried tensors, and the rows of lists."""
         self.start(carried)
         begun = ContainerSnapshot(self.around.contents.containers)
         try:
@@ -169,109 +203,37 @@ class _Tracing:
             )
         self.changed = any(found)
         if self.changed:
-            return []
+            return [], []
         self.values = [copied(v) for v in values]
         self._watch(values, carried, now)
-        new = [t for n, v in zip(self.names, values, strict=True) for t in n.outputs(v)]
-        return [*new, *(t for n, v in zip(self.names, values, strict=True) for t in n.appended(v))]
+        pairs = list(zip(self.names, values, strict=True))
+        return [t for n, v in pairs for t in n.outputs(v)], [t for n, v in pairs for t in n.appended(v)]
 
     def _watch(self, values: Sequence[Any], carried: Sequence[Tensor], now: Trace) -> None:
         """Look again at what tapes have watched, now that it is known what the next iteration begins with."""
-        k = 0
-        for n, value in zip(self.names, values, strict=True):
-            n.ends_with(value, carried[k : k + n.count()], now)
-            k += n.count()
+        for (n, own), value in zip(self._apart(carried), values, strict=True):
+            n.ends_with(value, own, now)
         try:
             for w in now.watched:
                 w.check()
         except MergedTensor as error:
             raise LoopTypeChanged(error) from None
 
-    def holds(self, *carried: Tensor) -> Tensor:
+    def holds(self, carried: Sequence[Tensor]) -> Tensor:
+        """Whether there is another iteration."""
         assert self.steps.test is not None
-        own = carried[:-1] if self.counting else carried
-        self.start(own)
-        answer = self.steps.test(carried[-1]) if self.counting else self.steps.test(as_tensor(0))
+        self.start(carried)
+        answer = self.steps.test()
         return truth(answer) if traced(answer) else as_tensor(bool(answer))
 
-    @property
-    def counting(self) -> bool:
-        """Does the test ask how many iterations are done? Then the number goes round."""
-        return self.steps.test is not None and (self.steps.count is not None or self.steps.length is not None)
-
-    def body(self, carried: Sequence[Variable]) -> Region:
-        for _ in range(_MAX_ATTEMPTS):
-            specs = [k.spec for n in self.names for k in n.given()]
-            row_specs = [r.spec.with_shape(r.shape[1:]) for r in self.steps.rows]
-            leaves = [Nest(tuple, (), (LEAF,) * len(s)) for s in (specs, row_specs)]
-            structure = Nest(tuple, (), (LEAF, Nest(tuple, (), tuple(leaves))))
-            step = self.step
-            if self.counting:
-                specs, step = [*specs, INDEX], self.counted
-                leaves[0] = Nest(tuple, (), (LEAF,) * len(specs))
-                structure = Nest(tuple, (), (LEAF, Nest(tuple, (), tuple(leaves))))
-            with self.around.attempt() as attempt:
-                region = Region(step, structure, [INDEX, *specs, *row_specs], "body", carried, of=self.of)
-                if self.changed:
-                    attempt.rollback()
-            if not self.changed:
-                return region
-        raise Untraceable(
-            f"the types of the variables of a {self.steps.what} do not settle{at(user_location())}"
-        )
-
-    def counted(self, i: Tensor, pair: tuple) -> list[Tensor]:
-        """An iteration of a loop whose counter goes round."""
-        carried, rows = pair
-        found = self.step(carried[-1], (carried[:-1], rows))
-        if self.changed:
-            return found
-        n = sum(m.count() for m in self.names)
-        return [*found[:n], ops.add(carried[-1], as_tensor(1, INDEX.dtype)), *found[n:]]
-
-    def run(self) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """Add the loop; the last values of what goes round, and the rows of lists."""
-        steps, again = self.steps, True
-        while again:
-            with self.around.attempt() as attempt:
-                body, test = self.body(()), self.test(())
-                variables, again = assigned_in(body), any(n.waits for n in self.names)
-                if variables or again:
-                    attempt.rollback()
-        if variables:
-            body, test = self.body(variables), self.test(variables)
-            if test is not None:
-                del test.graph.outputs[1:]
-        initial = [t for n in self.names for t in n.initial()]
-        if self.counting:
-            initial.append(as_tensor(0, INDEX.dtype))
-        count, length = (steps.count, steps.length) if test is None else (None, None)
-        found = add_loop(
-            body, test, initial, steps.rows, variables, count=count, length=length, memory=in_force()
-        )
-        return found.carry, found.ys
-
-    def test(self, carried: Sequence[Variable]) -> Region | None:
-        if self.steps.test is None:
-            return None
-        specs = [k.spec for n in self.names for k in n.given()] + [INDEX] * self.counting
-        structure = Nest(tuple, (), (LEAF,) * len(specs))
-        found = Region(self.holds, structure, specs, "cond", carried, of=self.of)
-        if not carried and found.assigned:
-            raise Untraceable(
-                f"the condition of a {self.steps.what} assigns {found.assigned[0].name!r}; do it in the body"
-                f"{at(user_location())}"
-            )
-        return found
-
-    def results(self, carried: Sequence[Tensor], rows: Sequence[Tensor]) -> list[Any]:
+    def results(self, found: Results) -> list[Any]:
         """What the variables hold after the loop."""
-        values, k, r = [], 0, 0
-        for n, value in zip(self.names, self.values, strict=True):
+        results, r = [], 0
+        for (n, own), value in zip(self._apart(found.carry), self.values, strict=True):
             more = len(flatten(value.items[:1])[0]) if n.grows else 0
-            values.append(n.result(carried[k : k + n.count()], rows[r : r + more]))
-            k, r = k + n.count(), r + more
-        return values
+            results.append(n.result(own, found.ys[r : r + more]))
+            r += more
+        return results
 
 
 __all__ = ["LoopTypeChanged", "Steps", "run_loop"]

@@ -63,11 +63,10 @@ class ForLoop:
                 surely_runs=self.surely,
                 what="`for`",
             )
-        end = over.size()
         return Steps(
             lambda i, rows: body(over.item(i, row_at(over.rows, i))),
-            test=lambda i: _both(ops.less(i, end), going()),
-            count=end,
+            test=going,
+            count=over.size(),
             surely_runs=self.surely,
             what="`for`",
         )
@@ -90,7 +89,7 @@ class WhileLoop:
         self.runs, self.body = test, body
 
     def steps(self) -> Steps:
-        return Steps(lambda i, rows: self.body(), test=lambda i: self.runs(), what="`while`")
+        return Steps(lambda i, rows: self.body(), test=self.runs, what="`while`")
 
     def first(self) -> None:
         self.body()

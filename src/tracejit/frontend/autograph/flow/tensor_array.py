@@ -32,7 +32,7 @@ from ..values.kinds import (
     number_kind,
     traced,
 )
-from .filling import Filled
+from .filling import Filled, zeros
 
 
 class Begun(TraceError):
@@ -223,7 +223,7 @@ class TensorArray:
         if self.dynamic_size and held == (count,):
             return ops.concat(rows, ops.reshape(element, shape=(1, *element.shape)), axis=0)
         if self.dynamic_size and isinstance(place, int) and isinstance(count, int) and place >= count:
-            rows = ops.concat(rows, _zeros(place + 1 - count, element.spec), axis=0)
+            rows = ops.concat(rows, zeros(place + 1 - count, element.spec), axis=0)
         return rows.at[place].set(element)
 
     def begin(self, spec: TensorSpec) -> None:
@@ -231,9 +231,9 @@ class TensorArray:
         if isinstance(self.state, Tensor):
             return
         if isinstance(self.state, list):
-            self._holding(stack(self._items(spec)) if self.state else _zeros(0, spec))
+            self._holding(stack(self._items(spec)) if self.state else zeros(0, spec))
         else:
-            self._holding(_zeros(self.state, spec))
+            self._holding(zeros(self.state, spec))
 
     def _items(self, spec: TensorSpec | None = None) -> list[Tensor]:
         """The elements, zeros where there are none."""
@@ -260,7 +260,7 @@ class TensorArray:
             return self.state
         if isinstance(self.state, list) and self.state:
             return stack(self._items())
-        return _zeros(self._length(), self._spec())
+        return zeros(self._length(), self._spec())
 
     def concat(self, name: str | None = None) -> Tensor:
         """All elements joined along their first axis."""
@@ -328,7 +328,7 @@ class GrowingArray(Filled):
             self.array.begin(kind.spec)
         before = self.array.state
         more = ops.subtract(self.state[0], ops.size_value(size=before.shape[0]))
-        rows = ops.concat(before, _zeros(size_of(more), kind.spec), axis=0)
+        rows = ops.concat(before, zeros(size_of(more), kind.spec), axis=0)
         return GrowingArray(self.array, (rows,), self)
 
     def built(self, before: Any, name: str) -> Any:
@@ -400,7 +400,3 @@ def _fits(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
     return len(found) == len(wanted) and all(
         b is None or same(a, b) for a, b in zip(found, wanted, strict=True)
     )
-
-
-def _zeros(count: Size, spec: TensorSpec) -> Tensor:
-    return ops.fill(shape=(count, *spec.shape), value=0, dtype=spec.dtype)

@@ -187,20 +187,15 @@ class Reachable:
             if not _same_items(x, before):
                 _put_items(x, before)
 
-
-class BodyAttempt(Attempt):
-    """An attempt that also takes back what functions do to the objects that they can reach."""
-
-    __slots__ = ("reachable",)
-
-    def __init__(self, *functions: Any):
-        super().__init__()
-        self.reachable = Reachable((), functions)
-        self.undo[self.reachable] = self.reachable.restore
+    def attempt(self) -> Attempt:
+        """An attempt that starts from here."""
+        made = Attempt()
+        made.undo[self] = self.restore
+        return made
 
     def refuse_changes(self, what: str) -> None:
         """Raise where numbers were put somewhere by what may not run, or run several times."""
-        for place, _ in self.reachable.changes():
+        for place, _ in self.changes():
             if any(not _is_over(x) for x in _leaves(place.get())):
                 raise Untraceable(
                     f"{what} changes {place.name!r}, and how often it runs is known only when the compiled function "
@@ -208,9 +203,9 @@ class BodyAttempt(Attempt):
                 )
 
 
-def attempt_with(*functions: Any) -> BodyAttempt:
-    """An attempt at tracing these functions."""
-    return BodyAttempt(*functions)
+def attempt_with(*functions: Any) -> Attempt:
+    """An attempt at tracing these functions, which also takes back what they do to the objects they can reach."""
+    return Reachable((), functions).attempt()
 
 
 def _is_over(x: Any) -> bool:
