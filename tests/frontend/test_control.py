@@ -233,3 +233,12 @@ def test_scan_needs_a_length():
         tf.scan(lambda c, x: (c, x), 0.0)
     with pytest.raises(tf.ShapeError, match="differ in size"):
         tf.scan(lambda c, x: (c, None), 0.0, [tf.zeros(2), tf.zeros(3)])
+
+
+@pytest.mark.parametrize("pred", [None, 0, 2.5, [], np.bool_(True)])
+def test_a_python_value_decides_while_tracing(pred):
+    def f(x):
+        return tf.cond(pred, lambda: x, lambda: -x)
+
+    x = tf.constant(2.0)
+    assert float(tf.function(f)(x)) == float(f(x))

@@ -107,8 +107,50 @@ def always_two_names(x, n):
     return g
 
 
-RIGHT = [first_iteration, proximal, the_best_so_far, merged_while_it_records, copied, alone]
-REFUSED = [a_branch, a_branch_the_other_way_round, both_sides, no_iteration, always_two_names]
+def a_branch_as_a_function(x, n):
+    h = tf.cond(x > 1.0, lambda: x * 0.25, lambda: x)
+    return grad(lambda: h * x, h)
+
+
+def an_operand(x, n):
+    h = tf.cond(x > 1.0, lambda z: z * 0.25, lambda z: z, x)
+    return grad(lambda: h * x, h)
+
+
+def a_loop_as_a_function(x, n):
+    return tf.while_loop(lambda k, z: k < n, lambda k, z: (k + 1, z - grad(lambda: z * x, z)), (0, x))[1]
+
+
+def the_result_of_a_loop_as_a_function(x, n):
+    h = tf.fori_loop(0, n, lambda k, z: z * 0.5, x)
+    return grad(lambda: h * x, h)
+
+
+def a_loop_as_a_function_alone(x, n):
+    return tf.while_loop(lambda k, z: k < n, lambda k, z: (k + 1, z - grad(lambda: z * z, z)), (0, x))[1]
+
+
+RIGHT = [
+    a_loop_as_a_function_alone,
+    first_iteration,
+    proximal,
+    the_best_so_far,
+    merged_while_it_records,
+    copied,
+    alone,
+]
+REFUSED = [
+    a_branch_as_a_function,
+    an_operand,
+    a_loop_as_a_function,
+    the_result_of_a_loop_as_a_function,
+    a_branch,
+    a_branch_the_other_way_round,
+    both_sides,
+    no_iteration,
+    always_two_names,
+    ,
+]
 
 
 def outcome(f, eager, *args):

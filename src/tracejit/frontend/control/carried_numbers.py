@@ -20,6 +20,7 @@ from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.transaction import Attempt
 from ..autograph.places.reachable import Reachable
 from ..autograph.values.weak import WIDE, Weak
+from ..recording.merged import merge
 from ..regions.loop_builder import LoopBuilder
 from ..regions.region import Region, check_carry, in_dtype
 from ..structure import Nest, Structure, alike, flatten, unflatten
@@ -117,8 +118,19 @@ class CarriedNest:
     ) -> tuple[Any, Any]:
         """The nest after the loop of ``nest, ys = step(i, nest, rows)``, and the stacked ys."""
         self.around = Reachable((), self.functions)
-        found = LoopBuilder(lambda i, xs, rows: step(i, self.nest(xs), rows), self, what, **parts).build()
+
+        def body(i: Tensor, xs: Sequence[Tensor], rows: Sequence[Tensor]) -> tuple[Any, Any]:
+            self._merge(xs)
+            return step(i, self.nest(xs), rows)
+
+        found = LoopBuilder(body, self, what, **parts).build()
+        self._merge(found.carry)
         return self.nest(found.carry), unflatten(self.ys, found.ys)
+
+    def _merge(self, carry: Sequence[Tensor]) -> None:
+        """Note that what goes round may be what went in."""
+        for t, x in zip(carry, self.tensors, strict=True):
+            merge(t, [x])
 
     def specs(self) -> list[TensorSpec]:
         return self.types

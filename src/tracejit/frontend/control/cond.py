@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...core.errors import ShapeError, at, user_location
+from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.forms import BranchForm
 from ..autograph.places.reachable import Reachable
+from ..autograph.values.kinds import traced
+from ..recording.merged import merge
 from ..regions.region import Region, assigned_in, share_captures
 from ..state.variable import Variable, tracer
 from ..structure import flatten, text, unflatten
@@ -45,7 +46,7 @@ def cond(
     >>> float(tf.cond(tf.constant(2.0) > 1.0, lambda: 10.0, lambda: 20.0))
     10.0
     """
-    if tracer() is None or isinstance(pred, (bool, np.bool_)):
+    if tracer() is None or not traced(pred):
         chosen = true_fn if bool(pred) else false_fn
         leaves, structure = flatten(chosen(*operands))
         return unflatten(structure, [as_tensor(y) for y in leaves])
@@ -75,14 +76,24 @@ def cond(
         dtypes = agreed
     if variables:
         both = branches(variables)
+    passed = [_passed_on(side, tensors) for side in both]
     captured = share_captures(*both)
     for v in variables:
         v.announce()
     then, orelse = (side.graph for side in both)
     found = BranchForm.make(as_tensor(pred), (*tensors, *captured), then, orelse).apply()
+    for y, *candidates in zip(found, *passed, strict=True):
+        merge(y, candidates)
     for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
         v.store(value)
     return unflatten(both[0].structure, list(found))
+
+
+def _passed_on(side: Region, operands: Sequence[Tensor]) -> list[Any]:
+    """What a branch returns: tensors from outside where it hands these on, else its own values."""
+    outer = {value: source for source, value in side.captures if isinstance(source, Tensor)}
+    outer.update(zip(side.graph.inputs, operands, strict=False))
+    return [outer.get(y, y) for y in side.graph.outputs]
 
 
 def _agreed(then: Region, orelse: Region) -> list[Any] | None:

@@ -73,7 +73,7 @@ def watched(tensor: Tensor) -> Watched | None:
 
 
 def merge(made: Any, candidates: Iterable[Any], before: Any = None) -> None:
-    """Note that the tensor `made` may be one of these.
+    """Note that the tensor `made` may be one of these, tensors or values of a region.
 
     With `before`, the trace of a loop's body, those are of the iteration before.
     """
@@ -82,8 +82,8 @@ def merge(made: Any, candidates: Iterable[Any], before: Any = None) -> None:
         return
     found = now.merged.setdefault(_key(made, {}), set())
     for x in candidates:
-        if x.__class__ is Tensor and x is not made:
-            key = _key(x, {})
+        if isinstance(x, (Tensor, Value)) and x is not made:
+            key = x if isinstance(x, Value) else _key(x, {})
             own = before is not None and key.__class__ is Value and key.graph is before.graph
             found.add(("before", key) if own else key)
 
