@@ -149,7 +149,6 @@ REFUSED = [
     both_sides,
     no_iteration,
     always_two_names,
-    ,
 ]
 
 
