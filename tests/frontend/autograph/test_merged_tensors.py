@@ -130,7 +130,70 @@ def a_loop_as_a_function_alone(x, n):
     return tf.while_loop(lambda k, z: k < n, lambda k, z: (k + 1, z - grad(lambda: z * z, z)), (0, x))[1]
 
 
+def recorded(x, n, use, how="gradient"):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        h = x
+        if x > 1.0:
+            h = tf.sin(x)
+        y = use(h, x)
+    return getattr(tape, how)(y, h)
+
+
+def a_source_alone(x, n):
+    return recorded(x, n, lambda h, x: h * h)
+
+
+def a_source(x, n):
+    return recorded(x, n, lambda h, x: h * x)
+
+
+def a_source_of_a_jacobian(x, n):
+    return recorded(x, n, lambda h, x: h * x, "jacobian")
+
+
+def a_source_that_a_loop_gives(x, n):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        h = x
+        for _ in tf.range(n):
+            h = tf.sin(h) * x
+        y = h * x
+    return tape.gradient(y, h)
+
+
+def a_source_that_a_loop_gives_alone(x, n):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        h = x
+        for _ in tf.range(n):
+            h = tf.sin(h) * x
+        y = h * 2.0
+    return tape.gradient(y, h)
+
+
+def a_target(x, n):
+    h = x
+    if x > 1.0:
+        h = x * 2.0
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+    return tape.gradient(h, x, unconnected_gradients="zero")
+
+
+def a_target_that_is_recorded(x, n):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        h = x
+        if x > 1.0:
+            h = x * 2.0
+    return tape.gradient(h, x)
+
+
 RIGHT = [
+    a_source_alone,
+    a_source_that_a_loop_gives_alone,
+    a_target_that_is_recorded,
     a_loop_as_a_function_alone,
     first_iteration,
     proximal,
@@ -140,6 +203,10 @@ RIGHT = [
     alone,
 ]
 REFUSED = [
+    a_source,
+    a_source_of_a_jacobian,
+    a_source_that_a_loop_gives,
+    a_target,
     a_branch_as_a_function,
     an_operand,
     a_loop_as_a_function,
@@ -167,5 +234,5 @@ def test_is_as_eagerly(f, x, n):
 
 @pytest.mark.parametrize("f", REFUSED)
 def test_is_refused_with_the_way_out(f):
-    with pytest.raises(tf.TracejitError, match=r"watch a copy, as x = tracejit\.identity\(x\)"):
+    with pytest.raises(tf.TracejitError, match=r"a copy, as x = tracejit\.identity\(x\)"):
         outcome(f, False, 0.7, 3)

@@ -12,7 +12,7 @@ from typing import Any
 from ...core.errors import Untraceable, at, user_location
 from ...core.ir.graph import Value
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import state
+from ...core.tracing.dispatch import Record, state
 from ...core.tracing.trace import Trace
 
 Key = Any  # a value of a graph; of a tensor that has none, its serial number
@@ -63,6 +63,31 @@ class Watched:
                     "a tape watches a tensor that may, depending on what branches and loops did, be another one that "
                     f"is used while it records, and then it would watch both: watch a copy, as x = tracejit.identity(x)"
                     f"{at(user_location())}"
+                )
+
+
+def check_sources(sources: Iterable[Any], targets: Iterable[Any], records: Iterable[Record]) -> None:
+    """Raise `MergedTensor` where a source may be another tensor that the targets were computed from."""
+    now = state.interpreter
+    if not isinstance(now, Trace) or not now.merged:
+        return
+    merged, outer = now.merged, {v: t for t, v in now.captures.values()}
+    calls = [({_key(t, outer) for t in r.inputs}, {_key(t, outer) for t in r.outputs}) for r in records]
+    made = set().union(*(outputs for _, outputs in calls))
+    used = {_key(y, outer) for y in targets if isinstance(y, Tensor)}
+    for source in sources:
+        if not isinstance(source, Tensor):
+            continue
+        wanted = _key(source, outer)
+        same = _closure(wanted, merged)
+        for key in used.union(*(inputs for inputs, outputs in calls if wanted not in outputs)) - {wanted}:
+            may_be = _closure(key, merged)
+            recorded = key in made and wanted in may_be and key not in same
+            if not recorded and not same.isdisjoint(may_be):
+                raise MergedTensor(
+                    "a gradient is taken by a tensor that may, depending on what branches and loops did, be another "
+                    "one that the target was computed from, and then it would count for both: go on with a copy, as "
+                    f"x = tracejit.identity(x){at(user_location())}"
                 )
 
 

@@ -23,6 +23,7 @@ from ...core.tracing.dispatch import as_tensor, pausing, state
 from ...core.tracing.transaction import remember, warn
 from ...ops.batch import moved
 from .. import config
+from ..recording.merged import check_sources
 from ..state.either import Either
 from ..state.indexed_slices import rows_or_dense
 from ..state.variable import COMPUTED, Variable
@@ -110,6 +111,8 @@ class GradientTape(Tape):
         """
         zero = unconnected_gradients is not _NONE and _wants_zeros(unconnected_gradients)
         records = self._begin()
+        if state.interpreter is not None:
+            check_sources(flatten(sources)[0], flatten(target)[0], records)
         seeds = self._seeds(target, output_gradients)
         if sources.__class__ is Variable or sources.__class__ is Tensor:  # what most calls come to
             (g,) = self._pulled(records, seeds, [self._followed(sources, seeds)])
@@ -279,6 +282,7 @@ class GradientTape(Tape):
     ) -> list[Tensor | None]:
         """Per source its cotangents for each seed, stacked; None where nothing connects."""
         records = self._begin()
+        check_sources(leaves, [y], records)
         keys = [_key(leaf) for leaf in leaves]
         wanted = [
             k.serial if k is not None and (k.serial in self.tracked or k is y) else NOBODY for k in keys
