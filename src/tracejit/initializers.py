@@ -117,7 +117,7 @@ class RandomNormal(_Random):
 
 
 class RandomUniform(_Random):
-    """Uniform in [minval, maxval)."""
+    """Uniform in [`minval`, `maxval`); `seed` as for :class:`RandomNormal`."""
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
         self.minval, self.maxval, self.seed = minval, maxval, seed
@@ -127,7 +127,9 @@ class RandomUniform(_Random):
 
 
 class TruncatedNormal(_Random):
-    """Normally distributed, drawn again where more than two `stddev` off."""
+    """Normally distributed around `mean`, drawn again where more than two `stddev` off; `seed` as for
+    :class:`RandomNormal`.
+    """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
         self.mean, self.stddev, self.seed = mean, stddev, seed
@@ -209,7 +211,8 @@ LecunNormal = _scaled(
 class Orthogonal(_Random):
     """`gain` times a random matrix with orthonormal rows or columns, whichever are fewer.
 
-    The factorisation is NumPy's and runs at once: the first value of a Variable is never traced.
+    The factorisation is NumPy's and runs at once: the first value of a Variable is never traced. With a `seed` it is
+    the same each time.
 
     Examples
     --------
@@ -234,7 +237,7 @@ class Orthogonal(_Random):
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """How many inputs and outputs a weight of this shape connects, as the field counts them.
+    """How many inputs and outputs a weight of this `shape` connects, as the field counts them.
 
     Examples
     --------
@@ -269,7 +272,9 @@ _BY_NAME |= {"uniform": RandomUniform, "normal": RandomNormal, "eye": Identity}
 
 
 def get(identifier: Any) -> Callable[..., tf.Tensor]:
-    """The initializer meant by a name (``"he_normal"``, ``"HeNormal"``), a class or a callable.
+    """The initializer meant by `identifier`: a name (``"he_normal"``, ``"HeNormal"``), a class or a callable.
+
+    It takes a shape and a dtype. ValueError for an unknown name, TypeError for what is none of these.
 
     Examples
     --------

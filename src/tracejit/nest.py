@@ -34,7 +34,7 @@ def _analysed(nest: Any, none_is_leaf: bool = True) -> tuple[list[Any], Structur
 
 
 def as_text(nest: Any) -> str:
-    """The structure of a nest as a person reads it, with ``*`` for a leaf.
+    """The structure of `nest` as a person reads it, with ``*`` for a leaf.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def as_text(nest: Any) -> str:
 
 
 def is_nested(structure: Any) -> bool:
-    """Is it a list, tuple, named tuple or dict?
+    """Is `structure` a list, tuple, named tuple or dict?
 
     Examples
     --------
@@ -79,7 +79,7 @@ def flatten(structure: Any, expand_composites: bool = False, none_is_leaf: bool 
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
-    """Put leaves into a nest like `structure`: the inverse of :func:`flatten`.
+    """Put leaves into a nest like `structure`: the inverse of :func:`flatten`. `expand_composites` is accepted.
 
     Raises
     ------
@@ -117,6 +117,8 @@ def map_structure(
 ) -> Any:
     """Apply `func` to the leaves of nests of one structure; the result is like the first of them.
 
+    `expand_composites` is accepted.
+
     Parameters
     ----------
     func : callable
@@ -127,6 +129,13 @@ def map_structure(
         Lists, tuples and dicts must agree in class too.
     none_is_leaf : bool
         False: None stays None.
+
+    Raises
+    ------
+    ValueError
+        Without a nest, and where structures differ.
+    TypeError
+        With `check_types`, where classes differ.
 
     Examples
     --------
@@ -146,7 +155,7 @@ def map_structure(
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raise unless two nests differ in nothing but their leaves.
+    """Raise unless the nests `nest1` and `nest2` differ in nothing but their leaves; `expand_composites` is accepted.
 
     Raises
     ------

@@ -46,7 +46,11 @@ class L2(L1L2):
 
 
 def get(identifier: Any) -> Callable[[Any], Any] | None:
-    """The regularizer meant by a name (``"l1"``, ``"l2"``, ``"l1_l2"``) or a class, or the callable given, or None."""
+    """The regularizer meant by `identifier`: a name (``"l1"``, ``"l2"``, ``"l1_l2"``) or a class, or the callable
+    given, or None.
+
+    ValueError for an unknown name.
+    """
     if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
         return identifier
     if isinstance(identifier, type):

@@ -43,7 +43,7 @@ def common_shape(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
 
 
 def is_tensor(x: Any) -> bool:
-    """Is it a tensor or a Variable?
+    """Is `x` a tensor or a Variable?
 
     Examples
     --------
@@ -55,7 +55,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def ensure_shape(x: Any, shape: Sequence[Any], name: str | None = None) -> Tensor:
-    """The tensor itself, when it has this shape; None stands for any size.
+    """The tensor `x` itself, when it has this `shape`; None stands for any size.
 
     Raises
     ------
@@ -88,6 +88,8 @@ def split(
     num_or_size_splits : int or sequence of int
         How many equal parts, or their sizes; one size may be -1.
     axis : int
+    num : int, optional
+        How many sizes there are, where that is not known: accepted.
 
     Raises
     ------
@@ -125,7 +127,9 @@ def _sizes(wanted: Any, whole: int) -> list[int]:
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = None) -> list[Tensor]:
-    """The slices along an axis, without it: the inverse of :func:`tracejit.stack`.
+    """The slices of `value` along `axis`, without it and of its dtype: the inverse of :func:`tracejit.stack`.
+
+    `num` is how many there are, which must be known. ShapeError where the axis has another size.
 
     Examples
     --------
@@ -164,6 +168,11 @@ def one_hot(
         Where the new axis goes; last by default.
     dtype : dtype-like, optional
         That of the values given, else that of Python floats.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that is not there.
 
     Examples
     --------
@@ -207,6 +216,8 @@ def gather(
     ------
     IndexError
         When a number is out of range.
+    ShapeError
+        For an axis of the batch, and where leading sizes differ.
 
     Examples
     --------
@@ -228,7 +239,9 @@ def gather(
 
 
 def tile(input: Any, multiples: Sequence[int], name: str | None = None) -> Tensor:
-    """The whole tensor repeated `multiples` times along each axis.
+    """The whole tensor `input` repeated `multiples` times along each axis, of its dtype.
+
+    ShapeError where there is not one number per axis, DtypeError where they are no integers.
 
     Examples
     --------
@@ -256,6 +269,11 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         One number for all, or one for each position along the axis, known when this is called.
     axis : int, optional
         None is the one axis of all elements in a row.
+
+    Raises
+    ------
+    ShapeError
+        Where there is neither one number nor one per position.
 
     Examples
     --------
@@ -300,6 +318,11 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     axis : int or sequence of int
         Along which axis each shift goes; an axis named twice moves by both.
 
+    Raises
+    ------
+    ShapeError
+        For axes that are not there, or not as many as shifts.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -337,7 +360,10 @@ def _moved(x: Any, shift: Any, axis: int) -> Any:
 def sequence_mask(
     lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
 ) -> Tensor:
-    """For each length a row of `maxlen` places (by default the largest length), of which so many first ones hold.
+    """For each of `lengths` a row of `maxlen` places (by default the largest length), of which so many first ones
+    hold.
+
+    Bools, or as `dtype` says. SymbolicValue without `maxlen` where a traced function computes the lengths.
 
     Examples
     --------
@@ -368,6 +394,13 @@ def pad(
     mode : str
         ``"CONSTANT"``; ``"REFLECT"``, mirrored at the outermost elements; or ``"SYMMETRIC"``, at the edges.
     constant_values : scalar
+
+    Raises
+    ------
+    ShapeError
+        Where there is not one pair per axis, or what is mirrored does not reach as far.
+    ValueError
+        For another mode.
 
     Examples
     --------
@@ -416,7 +449,7 @@ def _mirrored(x: Any, pairs: Sequence[Any], edge: int) -> Tensor:
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """The tensor backwards along one axis or several.
+    """`tensor` backwards along `axis`, one or several; shape and dtype stay. ShapeError for axes that are not there.
 
     Examples
     --------
@@ -430,7 +463,9 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
-    """Coordinates spread over a grid: one tensor per vector, of the shape of the grid.
+    """Coordinates spread over a grid: one tensor per vector in `args`, of its dtype and of the shape of the grid.
+
+    `indexing` is "xy", columns first, or "ij"; ValueError for others.
 
     Examples
     --------

@@ -20,6 +20,13 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     num_classes : int, optional
         By default one more than the largest number.
 
+    Raises
+    ------
+    IndexError
+        For numbers outside of the classes.
+    ValueError
+        For a Tensor, without `num_classes`.
+
     Examples
     --------
     >>> to_categorical([0, 2]).tolist()

@@ -44,6 +44,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     ------
     IndexError
         When the part leaves the tensor.
+    ShapeError
+        Where there is not one number per axis.
 
     Examples
     --------
@@ -117,10 +119,12 @@ def strided_slice(
     var: None = None,
     name: str | None = None,
 ) -> Tensor:
-    """``input_[begin:end:strides]`` over the first axes, in numbers.
+    """``input_[begin:end:strides]`` over the first axes, in numbers, of the same dtype.
 
-    Bit i of a mask changes the meaning of the i-th numbers: there is no begin, no end; they stand for an Ellipsis,
-    a new axis, or the position `begin` alone, whose axis is dropped.
+    Bit i of a mask changes the meaning of the i-th numbers: there is no begin (`begin_mask`), no end (`end_mask`);
+    they stand for an Ellipsis (`ellipsis_mask`), a new axis (`new_axis_mask`), or the position `begin` alone, whose
+    axis is dropped (`shrink_axis_mask`). `var` is accepted. IndexError for a position that is not there, and for more
+    numbers than axes.
 
     Examples
     --------
@@ -200,7 +204,10 @@ def _columns(where: Any) -> list[Any]:
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor of zeros with `updates` at positions; where positions repeat they are added up.
+    """A tensor of zeros of that `shape` with `updates`, and their dtype, at positions; where those repeat they are
+    added up.
+
+    `indices` are as for :func:`tensor_scatter_nd_update`, and so are the errors: IndexError, ShapeError.
 
     Examples
     --------
@@ -249,7 +256,9 @@ def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str 
 
 
 def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """The tensor with `updates` added at positions, see :func:`tensor_scatter_nd_update`; repeats add up.
+    """`tensor` with `updates` added at the positions `indices`; where those repeat they are added up.
+
+    Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
 
     Examples
     --------
@@ -262,13 +271,18 @@ def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, name: str | N
 
 
 def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """The tensor with `updates` subtracted at positions, see :func:`tensor_scatter_nd_update`; repeats add up."""
+    """`tensor` with `updates` subtracted at the positions `indices`; where those repeat they are added up.
+
+    Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
+    """
     place, values = _places(tensor, indices, updates)
     return place.subtract(values)
 
 
 def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """The tensor made no smaller than `updates` at positions.
+    """`tensor` made no smaller than `updates` at the positions `indices`.
+
+    Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
 
     Examples
     --------
@@ -280,7 +294,10 @@ def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | N
 
 
 def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """The tensor made no larger than `updates` at positions, see :func:`tensor_scatter_nd_max`."""
+    """`tensor` made no larger than `updates` at the positions `indices`.
+
+    Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
+    """
     return _ordered(tensor, indices, updates, ops.minimum)
 
 
@@ -347,6 +364,13 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     -------
     Tensor
         Without `x` and `y`, positions (int64), one in each row. How many is not known while a function is traced.
+
+    Raises
+    ------
+    ValueError
+        For one of `x` and `y` alone; ShapeError where they do not broadcast.
+    DtypeError
+        For a condition that is not bool, beside `x` and `y`.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .documentation import documented
 from .errors import DtypeError
 from .spec import TensorSpec
 
@@ -187,7 +188,6 @@ class Op:
 
     def __post_init__(self) -> None:
         self.__name__ = self.name
-        self.__doc__ = self.doc
         self.inferred: dict[tuple, Any] = {}
         #: Numbers of the dtypes of a first input that the shape rule accepted.
         self.accepted_dtypes: set[int] = set()
@@ -235,9 +235,10 @@ class Op:
         return _find, (self.name,)
 
     def specs(self, inputs: tuple[TensorSpec, ...], attrs: Mapping[str, Any]) -> tuple[TensorSpec, ...]:
-        """The output specs; remembered for static shapes (symbolic ones may record guards each time).
+        """The specs of the outputs for the specs `inputs` and the attributes `attrs`; remembered for static shapes.
 
-        Without inputs nothing is remembered: a constant's attributes hold its array.
+        Symbolic ones may record guards each time. Without inputs nothing is remembered: a constant's attributes hold
+        its array.
         """
         if not inputs or any(s.symbolic for s in inputs):
             found = self.infer(*inputs, **attrs)
@@ -255,6 +256,16 @@ class Op:
     __call__: ClassVar[Callable[..., Any]]  # the user's door, set by core.tracing.dispatch
 
 
+class _Documentation(str):
+    """The documentation of a class, and of each of its objects its own."""
+
+    def __get__(self, op: Op | None, owner: type) -> str:
+        return str(self) if op is None else documented(op)
+
+
+Op.__doc__ = _Documentation(Op.__doc__)
+
+
 def _find(name: str) -> Op:
     return OPS[name]
 
@@ -262,8 +273,8 @@ def _find(name: str) -> Op:
 def defop(**parts: Any) -> Callable[[Callable[..., Any]], Op]:
     """Declare an op: the decorated shape rule gives its name, signature and documentation.
 
-    Keyword arguments are the fields of :class:`Op`, in their order: the derivative comes first. `traits` and `samples`
-    may be any iterables.
+    `parts` are the fields of :class:`Op`, in their order: the derivative comes first. `traits` and `samples` may be
+    any iterables. KeyError where an op has the name.
 
     Examples
     --------

@@ -100,7 +100,7 @@ def current() -> Settings:
 
 
 def configure(**changes: Any) -> None:
-    """Change settings for the whole process; unknown names and values raise."""
+    """Change settings for the whole process, `changes` by name; unknown names and values raise."""
     global _process
     _process = replace(_process, **{k: _checked(k, v) for k, v in changes.items()})
     settings_changed()
@@ -108,7 +108,7 @@ def configure(**changes: Any) -> None:
 
 @contextlib.contextmanager
 def settings(**changes: Any) -> Iterator[Settings]:
-    """Change settings inside a ``with`` block of this thread.
+    """Change settings inside a ``with`` block of this thread: `changes` by name, as in :func:`configure`.
 
     Examples
     --------

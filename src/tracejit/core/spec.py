@@ -72,9 +72,11 @@ class TensorSpec:
         return product(self.shape)
 
     def with_shape(self, shape: Iterable[Size]) -> TensorSpec:
+        """The same dtype with another `shape`."""
         return TensorSpec(shape, self.dtype)
 
     def with_dtype(self, dtype: object) -> TensorSpec:
+        """The same shape with another `dtype`."""
         return TensorSpec(self.shape, dtype)
 
     @property
@@ -88,7 +90,7 @@ class TensorSpec:
         return tensor.spec
 
     def is_compatible_with(self, other: Any) -> bool:
-        """May a tensor, or a tensor of another spec, fit? None, in either, is any size, or any rank."""
+        """May a tensor, or a tensor of another spec, `other`, fit? None, in either, is any size, or any rank."""
         if self.dtype != other.dtype:
             return False
         if self.shape is None or other.shape is None:
@@ -106,9 +108,10 @@ class TensorSpec:
 
 
 def as_dtype(type_value: Any) -> np.dtype:
-    """The dtype meant by a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
+    """The dtype meant by `type_value`, a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
 
     ``float``, as a type or a name, is the dtype of Python floats, float32 unless ``set_default_dtype`` said otherwise.
+    TypeError for what names none.
 
     Examples
     --------

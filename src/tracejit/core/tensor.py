@@ -31,8 +31,8 @@ class Unhashable:
 class Tensor(Unhashable):
     """An immutable n-dimensional array that tapes and traces can follow.
 
-    Made by :func:`tracejit.constant` and by every operation; not by calling this class. Supports the Python
-    operators, indexing, iteration and the NumPy protocols.
+    Made by :func:`tracejit.constant` and by every operation; not by calling this class with a `payload` and a `spec`.
+    Supports the Python operators, indexing, iteration and the NumPy protocols.
 
     Attributes
     ----------

@@ -36,6 +36,9 @@ class Options:
 class Dataset(Regrouping):
     """A sequence of elements; made by its class methods and from other datasets.
 
+    These give it the `source` of elements, its `length` if it is known, whether it is `shuffled`, and the `spec` of
+    elements.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -184,7 +187,8 @@ class Dataset(Regrouping):
         return self._like(source, length, lambda: self.element_spec)
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, **options: Any) -> Dataset:
-        """`map_func` of each element; a tuple is passed as several arguments.
+        """`map_func` of each element; a tuple is passed as several arguments. `num_parallel_calls` and the others are
+        accepted.
 
         Examples
         --------
@@ -206,7 +210,8 @@ class Dataset(Regrouping):
         )
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Elements made with a state: ``state, new = scan_func(state, element)`` gives `new` for each element.
+        """Elements made with a state, at first `initial_state`: ``state, new = scan_func(state, element)`` gives `new`
+        for each.
 
         Examples
         --------
@@ -229,7 +234,7 @@ class Dataset(Regrouping):
         return transformation_func(self)
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
-        """Every `num_shards`-th element, from number `index` on."""
+        """Every `num_shards`-th element, from number `index` on; ValueError unless it is one of as many."""
         if not 0 <= index < num_shards:
             raise ValueError(f"index is in [0, {num_shards}), got {index}{at_user_line()}")
         return self._same(
@@ -321,7 +326,7 @@ class Dataset(Regrouping):
         )
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """These elements, then those of another dataset."""
+        """These elements, then those of `dataset`."""
         known = (self._length, dataset._length)
         return Dataset(
             lambda: itertools.chain(self._source(), dataset._source()),
@@ -336,11 +341,11 @@ class Dataset(Regrouping):
         )
 
     def prefetch(self, buffer_size: Any = None, name: str | None = None) -> Dataset:
-        """The dataset itself: elements are made when they are asked for."""
+        """The dataset itself: elements are made when they are asked for, whatever `buffer_size`."""
         return self
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Keep the elements of the first complete reading in memory for all others."""
+        """Keep the elements of the first complete reading in memory for all others; a `filename` is accepted."""
         kept: list[Any] = []
 
         def source() -> Iterator[Any]:
@@ -406,7 +411,7 @@ class Dataset(Regrouping):
     def reduce(
         self, initial_state: Any, reduce_func: Callable[[Any, Any], Any], name: str | None = None
     ) -> Any:
-        """Fold: ``state = reduce_func(state, element)`` over all elements.
+        """Fold: ``state = reduce_func(state, element)`` over all elements, from `initial_state`.
 
         Examples
         --------

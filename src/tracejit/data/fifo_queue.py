@@ -32,6 +32,8 @@ class FIFOQueue:
         Of the parts; any, where it is left out.
     names : sequence of str, optional
         Elements are then dicts.
+    shared_name, name : str, optional
+        Accepted and ignored.
 
     Notes
     -----
@@ -67,7 +69,7 @@ class FIFOQueue:
         self._closed = False
 
     def enqueue(self, vals: Any, name: str | None = None) -> None:
-        """Put one element in, a tensor or a tuple with one per dtype.
+        """Put one element in, `vals`, a tensor or a tuple with one per dtype.
 
         Raises
         ------
@@ -77,7 +79,7 @@ class FIFOQueue:
         self._put(self._parts(vals, self.shapes))
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> None:
-        """Put in the rows of tensors, one element each."""
+        """Put in the rows of the tensors `vals`, one element each."""
         rows = self._parts(vals, [None] * len(self.dtypes))
         for i in range(int(rows[0].shape[0])):
             self._put(tuple(row(rows, i)))
@@ -93,7 +95,7 @@ class FIFOQueue:
         return self._given(self._take())
 
     def dequeue_many(self, n: int, name: str | None = None) -> Any:
-        """Take `n` elements out, stacked."""
+        """Take `n` elements out, stacked; QueueError where there are fewer."""
         if n > len(self._elements):
             raise QueueError(f"{n} elements are asked of {self._state()}{at_user_line()}")
         return self._given(stacked([self._take() for _ in range(n)]))
@@ -103,7 +105,9 @@ class FIFOQueue:
         return tf.constant(len(self._elements))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> None:
-        """Take nothing in any more; what is there can still be taken out."""
+        """Take nothing in any more; what is there can still be taken out. `cancel_pending_enqueues` is accepted: none
+        waits.
+        """
         self._closed = True
 
     def is_closed(self, name: str | None = None) -> bool:

@@ -15,7 +15,7 @@ from .elements import as_tensors
 
 
 class DatasetIterator:
-    """One reading of a dataset, as tensors.
+    """One reading of a dataset, as tensors; `source` makes the elements of a new one.
 
     In a checkpoint it is the number of elements read. After that was restored, the next element is the one with this
     number of a new reading; a shuffled dataset gives its order again only with a seed.
@@ -32,6 +32,7 @@ class DatasetIterator:
         return self
 
     def __next__(self) -> Any:
+        """The next element; StopIteration behind the last, TracejitError in a trace that did not make the iterator."""
         if tf.autograph.current_trace() is not self._trace:
             raise tf.TracejitError(
                 "an iterator over a dataset is advanced by a trace that it does not belong to: the element would "
@@ -66,7 +67,7 @@ class DatasetIterator:
 
 
 class NumpyIterator:
-    """One reading of a dataset, as arrays and NumPy's scalars."""
+    """One reading of a dataset, the tensors in `elements`, as arrays and NumPy's scalars."""
 
     __slots__ = ("_elements",)
 
@@ -77,6 +78,7 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
+        """The next element; StopIteration behind the last."""
         return tf.nest.map_structure(lambda x: np.array(x)[()], next(self._elements))
 
     next = __next__

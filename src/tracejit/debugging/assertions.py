@@ -38,6 +38,8 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     ------
     AssertionError
         At the user's line. ``tracejit.errors.InvalidArgumentError`` catches it too.
+    DtypeError
+        For a condition that is not bool.
 
     Examples
     --------
@@ -99,6 +101,8 @@ def _comparison(op: Callable[..., Any], sign: str, name: str, words: str) -> Cal
     x, y : tensor-like
     message : str, optional
         Put in front.
+    summarize
+        Accepted and ignored.
 
     Raises
     ------
@@ -116,7 +120,10 @@ def _sign(op: Callable[..., Any], sign: str, name: str, words: str) -> Callable[
         _every(op(x, as_tensor(0, x.dtype)), f"x {sign} 0", (("x", x),), message)
 
     compare.__name__ = compare.__qualname__ = name
-    compare.__doc__ = f"""Fail with an AssertionError unless every element of `x` is {words}."""
+    compare.__doc__ = f"""Fail with an AssertionError unless every element of `x` is {words}.
+
+    It begins with `message`; `summarize` is accepted and ignored.
+    """
     return compare
 
 
@@ -148,6 +155,10 @@ def assert_near(
     x, y : tensor-like of floats
     rtol, atol : float, optional
         Ten units in the last place of 1 by default.
+    message : str, optional
+        Put in front.
+    summarize
+        Accepted and ignored.
 
     Raises
     ------
@@ -191,7 +202,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
 
 
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
-    """Another name of :func:`check_numerics`."""
+    """Another name of :func:`check_numerics`, which tells of `x`, `message`, shape, dtype and AssertionError."""
     return check_numerics(x, message)
 
 
@@ -203,48 +214,48 @@ def _refuse(kind: type[Exception], message: str | None, text: str) -> None:
 
 
 def assert_rank(x: Any, rank: int, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a ValueError unless `x` has `rank` axes."""
+    """Fail with a ValueError, which begins with `message`, unless `x` has `rank` axes."""
     spec = as_tensor(x).spec
     if spec.rank != int(rank):
         _refuse(ShapeError, message, f"a tensor of rank {int(rank)} is wanted, got {spec}")
 
 
 def assert_rank_at_least(x: Any, rank: int, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a ValueError unless `x` has `rank` axes or more."""
+    """Fail with a ValueError, which begins with `message`, unless `x` has `rank` axes or more."""
     spec = as_tensor(x).spec
     if spec.rank < int(rank):
         _refuse(ShapeError, message, f"a tensor of rank {int(rank)} or more is wanted, got {spec}")
 
 
 def assert_rank_in(x: Any, ranks: Sequence[int], message: str | None = None, name: str | None = None) -> None:
-    """Fail with a ValueError unless the number of axes of `x` is one of `ranks`."""
+    """Fail with a ValueError, which begins with `message`, unless the number of axes of `x` is one of `ranks`."""
     spec = as_tensor(x).spec
     if spec.rank not in [int(r) for r in ranks]:
         _refuse(ShapeError, message, f"a tensor of a rank among {tuple(ranks)} is wanted, got {spec}")
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
-    """`tensor` itself; a ValueError unless it has no axes."""
+    """`tensor` itself, of any dtype; a ValueError, which begins with `message`, unless it has no axes."""
     assert_rank(tensor, 0, message)
     return as_tensor(tensor)
 
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a TypeError unless the elements are of this dtype."""
+    """Fail with a TypeError, which begins with `message`, unless `tensor` is of the dtype `tf_type`."""
     x, wanted = as_tensor(tensor), as_dtype(tf_type)
     if x.dtype != wanted:
         _refuse(DtypeError, message, f"a tensor of {dtype_name(wanted)} is wanted, got {x.spec}")
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a TypeError unless the elements are integers."""
+    """Fail with a TypeError, which begins with `message`, unless the elements of `x` are integers."""
     spec = as_tensor(x).spec
     if spec.dtype.kind not in "iu":
         _refuse(DtypeError, message, f"a tensor of integers is wanted, got {spec}")
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Is it a tensor of numbers?"""
+    """Is `tensor` a tensor of numbers?"""
     return isinstance(tensor, Tensor) and tensor.dtype.kind in "iufc"
 
 
@@ -262,6 +273,10 @@ def assert_shapes(
     shapes : mapping or sequence of (tensor, shape)
         A shape is a sequence, or a str of single symbols: an int is a size, a name stands for one size wherever it
         comes, ``None`` and ``"."`` for any; ``...`` or ``"*"`` in front for any further axes.
+    message : str, optional
+        Put in front.
+    data, summarize
+        Accepted and ignored.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def functions_run_eagerly() -> bool:
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """The dtype given to Python floats: float32 or float64."""
+    """Let Python floats become `dtype`: float32 or float64; ValueError for others."""
     configure(default_dtype=np.dtype(dtype).name)
 
 

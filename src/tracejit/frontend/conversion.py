@@ -27,6 +27,13 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     name : str, optional
         Accepted and ignored.
 
+    Raises
+    ------
+    ShapeError
+        For lists that are not rectangular, and where the elements do not fill `shape`.
+    DtypeError
+        For strings beside other values.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -43,9 +50,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 
 def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """`value` as a tensor: tensors as they are, Variables read, lists of tensors stacked, the rest copied.
+    """`value` as a tensor of its shape: tensors as they are, Variables read, lists of tensors stacked, the rest
+    copied.
 
-    With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it.
+    With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it. ShapeError for lists that are
+    not rectangular, DtypeError for strings beside other values.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     x = as_tensor(value, wanted)
@@ -53,9 +62,10 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
 
 
 def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
-    """Like :func:`convert_to_tensor`; ``copy=False`` lets the tensor share the memory of an array.
+    """`value` in `dtype` like :func:`convert_to_tensor`; ``copy=False`` lets the tensor share the memory of an array.
 
-    The array must then not be changed as long as the tensor is used.
+    The array, of whatever shape, must then not be changed as long as the tensor is used. DtypeError for elements that
+    no tensor holds.
     """
     fits = isinstance(value, np.ndarray) and (dtype is None or value.dtype == dtype) and value.dtype.isnative
     if copy is not False or not fits or state.interpreter is not None:

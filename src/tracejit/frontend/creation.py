@@ -29,30 +29,32 @@ def default_float() -> np.dtype:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of zeros; of bytes, of empty ones."""
+    """Zeros of that `shape`, float32 unless `dtype` says otherwise; of strings, empty ones. ShapeError for negative
+    sizes.
+    """
     wanted = as_dtype(dtype or default_float())
     return ops.fill(shape=sizes_of(shape), value=b"" if wanted.kind == "O" else 0, dtype=wanted)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of ones."""
+    """Ones of that `shape`, float32 unless `dtype` says otherwise; ShapeError for negative sizes."""
     return ops.fill(shape=sizes_of(shape), value=1, dtype=as_dtype(dtype or default_float()))
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros of the shape (and dtype) of `input`."""
+    """Zeros of the shape of `input`, and of its dtype unless `dtype` is given; TypeError for what names no dtype."""
     x = as_tensor(input)
     return zeros(x.shape, dtype or x.dtype)
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones of the shape (and dtype) of `input`."""
+    """Ones of the shape of `input`, and of its dtype unless `dtype` is given; TypeError for what names no dtype."""
     x = as_tensor(input)
     return ones(x.shape, dtype or x.dtype)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of shape `dims` with every element the scalar `value`."""
+    """A tensor of shape `dims` with every element the scalar `value`, of its dtype; ShapeError for negative sizes."""
     return ops.broadcast_to(as_tensor(value), sizes_of(dims))
 
 
@@ -63,7 +65,10 @@ def eye(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The identity matrix; with `batch_shape`, so many of them in leading axes.
+    """The identity matrix, of `num_rows`, and of `num_columns` if they are not as many, float32 unless `dtype` says
+    otherwise.
+
+    With `batch_shape`, so many of them in leading axes. ValueError for negative sizes.
 
     Examples
     --------
@@ -81,7 +86,10 @@ def eye(
 def range_(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """``start, start + delta, ...`` up to but not including `limit`; with one argument from 0.
+    """``start, start + delta, ...`` up to but not including `limit`; with one argument from 0. A vector.
+
+    Its `dtype` is that of the floats among the numbers, or of all together, unless told. ValueError for a `delta` of
+    0, now or when the compiled function runs.
 
     Examples
     --------
@@ -155,6 +163,16 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     axis : int
         Where the axis of the numbers goes.
 
+    Returns
+    -------
+    Tensor
+        Of the shape to which the ends broadcast, and the new axis.
+
+    Raises
+    ------
+    ValueError
+        For less than one number; ShapeError for an axis that is not there.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -177,18 +195,20 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 
 
 def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    """The number of elements, an int32 scalar unless `out_type` says otherwise."""
+    """The number of elements of `input`, an int32 scalar unless `out_type` says otherwise; TypeError if that is no
+    dtype.
+    """
     total = as_tensor(input).spec.size
     return ops.cast(ops.size_value(size=total), dtype=as_dtype(out_type))
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of axes, an int32 scalar."""
+    """The number of axes of `input`, an int32 scalar."""
     return constant(len(as_tensor(input).shape))
 
 
 def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    """The sizes, an int32 vector unless `out_type` says otherwise."""
+    """The sizes of `input`, an int32 vector unless `out_type` says otherwise; TypeError if that is no dtype."""
     sizes = as_tensor(input).shape
     if not sizes:
         return constant([], dtype=out_type)

@@ -15,7 +15,7 @@ from ..core.tracing.dispatch import interpreting, is_tracing
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """False: everything runs on the CPU.
+    """False: everything runs on the CPU, `cuda_only` and of whatever `min_cuda_compute_capability`.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def is_built_with_cuda() -> bool:
 
 @contextmanager
 def device(device_name: str | None = None) -> Iterator[None]:
-    """A ``with`` block for programs that choose a device; they all run on the CPU."""
+    """A ``with`` block for programs that choose a device, `device_name`; they all run on the CPU."""
     yield
 
 

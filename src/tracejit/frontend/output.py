@@ -41,6 +41,11 @@ def print_(
     name : str, optional
         Accepted for programs written for other libraries, and ignored.
 
+    Raises
+    ------
+    ValueError
+        For another stream.
+
     Notes
     -----
     Prints keep their order. What is differentiated prints once, when its value is computed; under :func:`vmap` each

@@ -32,6 +32,10 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
 
     Raises
     ------
+    ShapeError
+        For fewer than three axes.
+    DtypeError
+        For bools and strings.
     LookupError
         When it is differentiated: no gradient is registered for ``AdjustContrastv2``.
 

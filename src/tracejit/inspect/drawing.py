@@ -91,6 +91,11 @@ def draw(graph: Graph, path: str | os.PathLike[str], names: Sequence[str] = ()) 
     names : sequence of str, optional
         Of the graph's inputs, in order; those without are numbered.
 
+    Raises
+    ------
+    ValueError
+        For another ending.
+
     Examples
     --------
     >>> import tracejit as tf

@@ -65,6 +65,7 @@ class progress:
             self.bar.close()
 
     def at(self, loops: Loops) -> None:
+        """Be told how far each of `loops` is, the outermost first."""
         loop, before = loops[0], self.last
         if before is not None and (loop[:2] != before[:2] or loop.done < before.done):
             self.over()  # another loop, or the same one again

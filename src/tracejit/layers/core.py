@@ -75,7 +75,7 @@ class Dense(Layer):
 
 
 class Activation(Layer):
-    """An activation by itself, by name or function.
+    """An activation by itself, `activation`, by name or function.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ELU(Layer):
 
 
 class Softmax(Layer):
-    """Softmax over an axis."""
+    """Softmax over `axis`."""
 
     def __init__(self, axis: int = -1, **options: Any):
         super().__init__(**options)
@@ -138,7 +138,7 @@ class Softmax(Layer):
 
 
 class Lambda(Layer):
-    """Any function of tensors as a layer; Variables it uses are not its own."""
+    """Any `function` of tensors as a layer; Variables it uses are not its own."""
 
     def __init__(self, function: Callable[[Any], Any], **options: Any):
         super().__init__(**options)
@@ -166,7 +166,7 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Each example in another shape; one size may be -1."""
+    """Each example in the shape `target_shape`; one size may be -1."""
 
     def __init__(self, target_shape: Sequence[int], **options: Any):
         super().__init__(**options)

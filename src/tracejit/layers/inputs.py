@@ -97,7 +97,7 @@ class Normalization(Layer):
             self._know(mean, 1.0 if variance is None else variance)
 
     def adapt(self, data: Any) -> None:
-        """Take mean and variance of each feature from data, an array or a Dataset of batches.
+        """Take mean and variance of each feature from `data`, an array or a Dataset of batches.
 
         Functions that were compiled before see them too.
         """
@@ -119,7 +119,7 @@ class Normalization(Layer):
                     setattr(self, name, tf.Variable(array, trainable=False, name=f"{self.name}/{name}"))
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, normalised."""
+        """The inputs, normalised; ValueError before there are a mean and a variance."""
         if self.mean is None or self.variance is None:
             raise ValueError(f"{self.name} knows no statistics yet: adapt(data) first{at_user_line()}")
         deviation = tf.maximum(tf.sqrt(self.variance), 1e-7)

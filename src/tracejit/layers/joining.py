@@ -12,7 +12,7 @@ from .layer import Layer
 
 
 class Concatenate(Layer):
-    """A list of inputs as one, along an axis.
+    """A list of inputs as one, along `axis`.
 
     Examples
     --------

@@ -83,10 +83,10 @@ class Layer(tf.Module):
     # ---- for subclasses ---------------------------------------------------------------------------------
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights. Called once, before the first call, with the shape of its inputs."""
+        """Make the weights. Called once, before the first call, with the shape of its inputs, `input_shape`."""
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The result for `inputs`; may take ``training`` too, a bool."""
+        """The result for `inputs`; may take ``training`` too, a bool. NotImplementedError unless a subclass says it."""
         raise NotImplementedError(f"{type(self).__name__} defines no call(inputs)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -140,7 +140,7 @@ class Layer(tf.Module):
         return variable
 
     def add_loss(self, loss: Any) -> None:
-        """Add a number, or a list of some, to the :attr:`losses` of the call that is being made."""
+        """Add the number `loss`, or a list of some, to the :attr:`losses` of the call that is being made."""
         outer = _outer.get()
         now = None if outer is None else outer.outermost
         before, found = self.__dict__.get("_added", (None, []))
@@ -227,7 +227,7 @@ class Layer(tf.Module):
         return [np.array(v.array) for v in self.variables]
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Give all Variables new values, in order."""
+        """Give all Variables the new values `weights`, in order; ValueError where there are not as many."""
         variables = self.variables
         if len(weights) != len(variables):
             raise ValueError(f"{self.name} has {len(variables)} weights, got {len(weights)}{at_user_line()}")

@@ -47,7 +47,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         self.__dict__["layers"] = layers
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """The layer of a name, or at a position; ValueError when none is called so."""
+        """The layer called `name`, or at the position `index`; ValueError when there is none."""
         if index is not None:
             return self.layers[index]
         for layer in self.layers:
@@ -57,7 +57,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         raise ValueError(f"no layer is called {name!r}; there are {known}{at_user_line()}")
 
     def save_weights(self, filepath: str | os.PathLike[str], overwrite: bool = True) -> None:
-        """Write all weights to a file, in the order of :attr:`variables`.
+        """Write all weights to the file `filepath`, in the order of :attr:`variables`.
 
         Raises
         ------
@@ -70,7 +70,8 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         store.write(Path(filepath), arrays, {"format": "tracejit-weights-1"})
 
     def load_weights(self, filepath: str | os.PathLike[str]) -> None:
-        """Give all weights the values in a file that :meth:`save_weights` wrote for a network like this one.
+        """Give all weights the values in the file `filepath` that :meth:`save_weights` wrote for a network like this
+        one.
 
         Raises
         ------
@@ -82,7 +83,8 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         self.set_weights([arrays[name] for name in sorted(arrays)])
 
     def summary(self, print_fn: Callable[[str], Any] | None = None) -> None:
-        """Print a table of the layers: their kind, the shape of their result, the number of their weights.
+        """Print a table of the layers, by `print_fn`: their kind, the shape of their result, the number of their
+        weights.
 
         Examples
         --------

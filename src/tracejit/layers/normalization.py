@@ -114,6 +114,8 @@ class BatchNormalization(_Normalization):
         Added to the variance.
     center, scale : bool
         Learn an offset, learn a scale.
+    beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer : str or callable
+        What offset, scale and running statistics start with.
 
     Notes
     -----

@@ -113,7 +113,7 @@ class LSTMCell(_Cell):
         )
 
     def call(self, inputs: Any, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """The output, and the next states: output and memory."""
+        """The output, and the next states: output and memory, as `states` has them."""
         h: Any
         memory: Any
         h, memory = states
@@ -152,7 +152,7 @@ class GRUCell(_Cell):
         return self.add_weight("bias", (2, width), self.bias_initializer)
 
     def call(self, inputs: Any, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """The output, and the next state, which it is."""
+        """The output, and the next state, which it is; `states` is a list of the last one."""
         h: Any = states[0] if isinstance(states, (list, tuple)) else states
         x, s = tf.matmul(inputs, self.kernel), tf.matmul(h, self.recurrent_kernel)
         if self.bias is not None:
@@ -194,7 +194,7 @@ class RNN(Layer):
             self.cell.build((input_shape[0], input_shape[-1]))
 
     def call(self, inputs: Any, initial_state: Any = None) -> Any:
-        """The last output, or all of them, on axis 1."""
+        """The last output, or all of them, on axis 1; `initial_state` is the first state, zeros unless given."""
         start = self.cell.get_initial_state(inputs.shape[0]) if initial_state is None else list(initial_state)
 
         def step(states: Any, row: Any) -> tuple[Any, Any]:
@@ -207,7 +207,7 @@ class RNN(Layer):
 
 
 class LSTM(RNN):
-    """Long short-term memory over sequences: :class:`RNN` of :class:`LSTMCell`, whose arguments it takes."""
+    """Long short-term memory of `units` over sequences: :class:`RNN` of :class:`LSTMCell`, whose arguments it takes."""
 
     def __init__(
         self,
@@ -221,7 +221,9 @@ class LSTM(RNN):
 
 
 class GRU(RNN):
-    """Gated recurrent units over sequences: :class:`RNN` of :class:`GRUCell`, whose arguments it takes."""
+    """Gated recurrent units, `units` of them, over sequences: :class:`RNN` of :class:`GRUCell`, whose arguments it
+    takes.
+    """
 
     def __init__(
         self,

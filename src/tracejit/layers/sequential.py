@@ -42,13 +42,13 @@ class Sequential(Model):
         self._build_if_known()
 
     def add(self, layer: Any) -> None:
-        """Append a layer."""
+        """Append `layer`."""
         self._append(layer)
         self.built = False
         self._build_if_known()
 
     def pop(self) -> Any:
-        """Take the last layer off, and return it."""
+        """Take the last layer off, and return it; IndexError where there is none."""
         if not self.layers:
             raise IndexError(f"{self.name} has no layers{at_user_line()}")
         last = self.layers[-1]

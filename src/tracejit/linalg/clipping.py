@@ -30,6 +30,16 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     axes : int or sequence of int, optional
         The axes one norm is taken over; all by default.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `t`, in floats.
+
+    Raises
+    ------
+    ShapeError
+        For axes that are not there.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -41,7 +51,9 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
-    """The norm of all tensors of a list taken together; None among them is left out.
+    """The norm, a scalar, of all tensors of `t_list`, of floats, taken together; None among them is left out.
+
+    ValueError where there are none, DtypeError for integers.
 
     Examples
     --------
@@ -76,6 +88,13 @@ def clip_by_global_norm(
     -------
     list, Tensor
         The scaled tensors, and the norm before. All are NaN where the norm is infinite or NaN.
+
+    Raises
+    ------
+    ValueError
+        Where there are no tensors.
+    DtypeError
+        For integers.
 
     Examples
     --------

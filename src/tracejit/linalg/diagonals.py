@@ -31,7 +31,10 @@ def _matrices(x: Any) -> Any:
 
 
 def diag_part(input: Any, name: str | None = "diag_part", k: int = 0) -> Tensor:
-    """A diagonal of the last two axes: the main one, or the one `k` places above it.
+    """The diagonal of the last two axes of `input` that is `k` places above the main one, as the last axis; same
+    dtype.
+
+    ShapeError for fewer axes, and where there is no such diagonal.
 
     Examples
     --------
@@ -70,6 +73,11 @@ def diag(
         The size of the matrices: square without them, and with one given the other as small as can be.
     padding_value : scalar
 
+    Raises
+    ------
+    ShapeError
+        For scalars, and where the diagonal does not fit the size.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -98,7 +106,10 @@ def diag(
 
 
 def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: int = 0) -> Tensor:
-    """Matrices with their main diagonal, or the one `k` places above it, replaced.
+    """The matrices in the last two axes of `input` with their diagonal `k` places above the main one replaced by
+    `diagonal`.
+
+    Shape and dtype stay; ShapeError where the diagonal has another size.
 
     Examples
     --------
@@ -115,7 +126,10 @@ def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: int = 
 
 
 def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = None) -> Tensor:
-    """Matrices with so many diagonals below and above the main one, -1 for all; 0 elsewhere.
+    """The matrices in the last two axes of `input` with `num_lower` and `num_upper` diagonals below and above the main
+    one.
+
+    -1 is all; 0 elsewhere; shape and dtype stay. ShapeError for fewer axes.
 
     Examples
     --------
@@ -134,12 +148,15 @@ def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = Non
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sum of the main diagonal of the last two axes."""
+    """The sum of the main diagonal of the last two axes of `x`, of its dtype; ShapeError for fewer axes, DtypeError
+    for bools.
+    """
     return reduce_sum(diag_part(x), -1)
 
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """A tensor with twice the axes of `diagonal`: its elements where both halves of the position agree, else 0.
+    """A tensor with twice the axes of `diagonal`: its elements where both halves of the position agree, else 0. Same
+    dtype.
 
     Examples
     --------
@@ -155,7 +172,10 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
 
 
 def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
-    """What :func:`tensor_diag` was made of: the elements at positions whose halves agree."""
+    """What :func:`tensor_diag` was made of: the elements of `input`, of its dtype, at positions whose halves agree.
+
+    ShapeError where the halves of its shape differ.
+    """
     x: Any = as_tensor(input)
     half = len(x.shape) // 2
     if x.shape[:half] != x.shape[half:] or not half:
@@ -165,7 +185,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
 
 
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """The vector product along the last axis, which has size 3.
+    """The vector product of `a` and `b` along the last axis, of size 3, promoted; ShapeError for another size.
 
     Examples
     --------

@@ -35,12 +35,15 @@ def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
 
 
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverse of square matrices; with `adjoint` of their conjugate transposes.
+    """The inverse of the square matrices in the last two axes of `input`, floats; with `adjoint` of their conjugate
+    transposes.
 
     Raises
     ------
     RuntimeError
         Where a matrix is singular.
+    ShapeError
+        Where one is not square.
 
     Examples
     --------
@@ -77,12 +80,19 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
 def triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """The `x` with ``matrix @ x = rhs``, reading the lower (or upper) triangle of the matrices alone."""
+    """The `x` with ``matrix @ x = rhs``, reading the `lower` (or upper) triangle of the matrices alone.
+
+    With `adjoint` that of the conjugate transposes; `matrix` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats.
+    ShapeError where sizes do not fit, RuntimeError for a singular matrix.
+    """
     return solve(band_part(matrix, -1, 0) if lower else band_part(matrix, 0, -1), rhs, adjoint)
 
 
 def det(input: Any, name: str | None = None) -> Tensor:
-    """The determinant of square matrices; its gradient is refused where a matrix is singular.
+    """The determinant of the square matrices `input`, ``(..., n, n)``, of floats; its gradient is refused where one is
+    singular.
+
+    ShapeError for matrices that are not square.
 
     Examples
     --------
@@ -101,17 +111,26 @@ class LogMatrixDeterminant(NamedTuple):
 
 
 def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
-    """The sign of the determinant of real square matrices, and the logarithm of its size: no overflow."""
+    """The sign of the determinant of the real square matrices `input`, and the logarithm of its size: no overflow.
+
+    ShapeError for matrices that are not square.
+    """
     return LogMatrixDeterminant(*_of_matrices(ops.slogdet, input))
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the determinant of positive definite matrices."""
+    """The logarithm of the determinant of the positive definite matrices `matrix`, ``(..., n, n)``, of floats.
+
+    ShapeError for matrices that are not square, DtypeError for integers and complex numbers.
+    """
     return slogdet(matrix)[1]
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """The `x` with ``A @ x = rhs``, for ``A = chol @ chol.T`` given by its factor, see :func:`cholesky`."""
+    """The `x` with ``A @ x = rhs``, for ``A = chol @ chol.T`` given by its factor, see :func:`cholesky`.
+
+    `chol` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats. ShapeError where sizes do not fit.
+    """
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
 
 
@@ -156,7 +175,8 @@ def _least_squares(a: Any, b: Any, regularizer: Any) -> Any:
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """The lower triangular L with ``L @ L.T`` the matrix, for symmetric positive definite ones.
+    """The lower triangular L with ``L @ L.T`` the matrices `input`, symmetric positive definite ones, ``(..., n, n)``,
+    of floats.
 
     The upper triangle is not read; the gradient is symmetric: right for symmetric changes.
 
@@ -164,6 +184,8 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
     ------
     RuntimeError
         Where a matrix is not positive definite.
+    ShapeError
+        Where one is not square.
 
     Examples
     --------

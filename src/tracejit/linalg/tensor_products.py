@@ -100,7 +100,9 @@ def matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """A tensor over its :func:`norm`, and the norm, with its axes kept.
+    """`tensor` over its :func:`norm`, and the norm, with its axes kept; both of floats.
+
+    `ord`, `axis` and errors, ValueError and ShapeError, are those of :func:`norm`.
 
     Examples
     --------
@@ -132,6 +134,18 @@ def matvec(
     a_is_sparse, b_is_sparse, name
         Accepted and ignored.
 
+    Returns
+    -------
+    Tensor
+        ``(..., m)`` of matrices ``(..., m, n)`` and vectors ``(..., n)``, of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        Where sizes do not fit.
+    DtypeError
+        For two bools, and for strings.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -143,7 +157,10 @@ def matvec(
 
 
 def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """The last two axes exchanged, and with `conjugate` the signs of imaginary parts."""
+    """The last two axes of `a` exchanged, and with `conjugate` the signs of imaginary parts; the dtype stays.
+
+    ShapeError for fewer axes.
+    """
     x = as_tensor(a)
     rank = len(x.shape)
     turned = ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
@@ -151,7 +168,9 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """The conjugate transpose of matrices in the last two axes."""
+    """The conjugate transpose of the matrices in the last two axes of `matrix`, of its dtype; ShapeError for fewer
+    axes.
+    """
     return matrix_transpose(matrix, conjugate=True)
 
 
@@ -171,6 +190,11 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     -------
     Tensor
         The other axes of `a`, then those of `b`.
+
+    Raises
+    ------
+    ShapeError
+        Where the axes differ in number or size.
 
     Examples
     --------

@@ -99,7 +99,7 @@ class KLDivergence(LossOfFunction):
 
 
 class CosineSimilarity(LossOfFunction):
-    """See :func:`cosine_similarity`."""
+    """See :func:`cosine_similarity`, also for `axis`."""
 
     function = distances.cosine_similarity
 
@@ -108,7 +108,7 @@ class CosineSimilarity(LossOfFunction):
 
 
 class Huber(LossOfFunction):
-    """See :func:`huber`."""
+    """See :func:`huber`, also for `delta`."""
 
     function = distances.huber
 
@@ -117,7 +117,7 @@ class Huber(LossOfFunction):
 
 
 class BinaryCrossentropy(LossOfFunction):
-    """See :func:`binary_crossentropy`."""
+    """See :func:`binary_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
 
     function = entropies.binary_crossentropy
 
@@ -135,13 +135,13 @@ class BinaryCrossentropy(LossOfFunction):
 
 
 class CategoricalCrossentropy(BinaryCrossentropy):
-    """See :func:`categorical_crossentropy`."""
+    """See :func:`categorical_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
 
     function = entropies.categorical_crossentropy
 
 
 class SparseCategoricalCrossentropy(LossOfFunction):
-    """See :func:`sparse_categorical_crossentropy`.
+    """See :func:`sparse_categorical_crossentropy`, also for `from_logits`, `ignore_class` and `axis`.
 
     Examples
     --------
@@ -185,9 +185,11 @@ FUNCTIONS: dict[str, Callable[..., tf.Tensor]] = {
 
 
 def get(identifier: Any) -> Callable[..., tf.Tensor] | None:
-    """The loss meant by a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``), or a callable.
+    """The loss meant by `identifier`, a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``), or a
+    callable.
 
-    A function's name gives the function, a class's name an instance of it. None stays None.
+    A function's name gives the function, a class's name an instance of it; both give a number for each row. None stays
+    None. ValueError for an unknown name.
 
     Examples
     --------

@@ -39,7 +39,9 @@ def mean(x: Any, axis: int | None = -1) -> tf.Tensor:
 
 
 def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of ``(y_pred - y_true)**2`` over the last axis.
+    """Mean of ``(y_pred - y_true)**2`` over the last axis, in the dtype of the predictions, of integers as a float.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -52,13 +54,19 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of ``abs(y_pred - y_true)`` over the last axis."""
+    """Mean of ``abs(y_pred - y_true)`` over the last axis, in the dtype of the predictions, of integers as a float.
+
+    ShapeError where the shapes do not broadcast.
+    """
     y_true, y_pred = pair(y_true, y_pred)
     return mean(tf.abs(y_pred - y_true))
 
 
 def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
-    """Half the square of the error up to `delta`, linear beyond; mean over the last axis."""
+    """Half the square of the error of `y_pred` against `y_true` up to `delta`, linear beyond; mean over the last axis.
+
+    Floats. ShapeError where the shapes do not broadcast.
+    """
     y_true, y_pred = pair(y_true, y_pred)
     size = tf.abs(y_pred - y_true)
     near = tf.minimum(size, delta)
@@ -67,6 +75,8 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
 
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``100 * abs((y_true - y_pred) / y_true)`` over the last axis; divisors are 1e-7 at least.
+
+    Floats. ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -79,13 +89,18 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of the squared difference of ``log(1 + x)`` over the last axis; negative numbers count as 0."""
+    """Mean of the squared difference of ``log(1 + x)`` of `y_true` and `y_pred` over the last axis.
+
+    Negative numbers count as 0. Floats. ShapeError where the shapes do not broadcast.
+    """
     y_true, y_pred = [tf.log(tf.maximum(x, EPSILON) + 1.0) for x in pair(y_true, y_pred)]
     return mean(tf.square(y_true - y_pred))
 
 
 def log_cosh(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of ``log(cosh(y_pred - y_true))`` over the last axis, without overflow.
+    """Mean of ``log(cosh(y_pred - y_true))`` over the last axis, floats, without overflow.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -99,13 +114,19 @@ def log_cosh(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of ``y_pred - y_true * log(y_pred + 1e-7)`` over the last axis."""
+    """Mean of ``y_pred - y_true * log(y_pred + 1e-7)`` over the last axis, floats.
+
+    ShapeError where the shapes do not broadcast.
+    """
     y_true, y_pred = pair(y_true, y_pred)
     return mean(y_pred - y_true * tf.log(y_pred + EPSILON))
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
-    """Minus the cosine of the angle between vectors along `axis`: -1 where they agree.
+    """Minus the cosine of the angle between the vectors `y_true` and `y_pred` along `axis`: -1 where they agree.
+    Floats.
+
+    ShapeError where the shapes do not broadcast, and for an axis that is not there.
 
     Examples
     --------
@@ -125,7 +146,9 @@ def _signs(y_true: Any) -> Any:
 
 
 def hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of ``max(1 - y_true * y_pred, 0)`` over the last axis; labels are -1 and 1, or 0 and 1.
+    """Mean of ``max(1 - y_true * y_pred, 0)`` over the last axis, floats; labels are -1 and 1, or 0 and 1.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -138,13 +161,20 @@ def hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def squared_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Mean of ``max(1 - y_true * y_pred, 0)**2`` over the last axis; labels are -1 and 1, or 0 and 1."""
+    """Mean of ``max(1 - y_true * y_pred, 0)**2`` over the last axis, floats; labels are -1 and 1, or 0 and 1.
+
+    ShapeError where the shapes do not broadcast.
+    """
     y_true, y_pred = pair(y_true, y_pred)
     return mean(tf.square(tf.maximum(1.0 - _signs(y_true) * y_pred, 0.0)))
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """By how much the best wrong score comes within 1 of the right one; labels are one-hot on the last axis."""
+    """By how much the best wrong score in `y_pred` comes within 1 of the right one; `y_true` is one-hot on the last
+    axis.
+
+    Floats. ShapeError where the shapes do not broadcast.
+    """
     y_true, y_pred = pair(y_true, y_pred)
     right = tf.reduce_sum(y_true * y_pred, -1)
     wrong: Any = tf.reduce_max((1.0 - y_true) * y_pred, -1)

@@ -30,6 +30,11 @@ def binary_crossentropy(
         Move the labels this much of the way to 0.5.
     axis : int
 
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -74,6 +79,11 @@ def categorical_crossentropy(
     label_smoothing : float
         Move the labels this much of the way to the uniform distribution.
     axis : int
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
 
     Examples
     --------
@@ -140,7 +150,9 @@ def _of_class(labels: Any, scores: Any, from_logits: bool) -> Any:
 
 
 def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """How much distributions on the last axis differ: the sum of ``y_true * log(y_true / y_pred)``.
+    """How much distributions on the last axis differ, floats: the sum of ``y_true * log(y_true / y_pred)``.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------

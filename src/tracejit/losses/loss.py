@@ -52,7 +52,7 @@ class Loss:
         self.name = name or tf.Module.snake_case(type(self).__name__)
 
     def call(self, y_true: Any, y_pred: Any) -> tf.Tensor:
-        """One number per example."""
+        """One number per example, from the labels `y_true` and the predictions `y_pred`; NotImplementedError here."""
         raise NotImplementedError(f"{type(self).__name__} defines no call(y_true, y_pred)")
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:

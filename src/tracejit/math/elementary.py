@@ -26,22 +26,24 @@ from ..ops.tensor.indexing import get
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
-    """The smallest whole number not below `x`; no gradient flows through it."""
+    """The smallest whole number not below each element of `x`, floats; no gradient flows through it. DtypeError for
+    others.
+    """
     return ops.negative(ops.floor(ops.negative(as_tensor(x))))
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
-    """``1 / sqrt(x)``."""
+    """``1 / sqrt(x)`` of each element; DtypeError for what is neither float nor complex."""
     return ops.divide(1.0, ops.sqrt(as_tensor(x)))
 
 
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
-    """``1 / x``."""
+    """``1 / x`` of each element; integers and bools become float64. DtypeError for strings."""
     return ops.divide(1.0, as_tensor(x))
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """``log(sigmoid(x))``, without overflow.
+    """``log(sigmoid(x))`` of each element, floats, without overflow; DtypeError for others.
 
     Examples
     --------
@@ -53,12 +55,18 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
 
 
 def erfc(x: Any, name: str | None = None) -> Tensor:
-    """``1 - erf(x)``: what is left of it, with the accuracy of that difference."""
+    """``1 - erf(x)`` of each element, floats: what is left of it, with the accuracy of that difference.
+
+    DtypeError for others.
+    """
     return ops.subtract(1.0, ops.erf(as_tensor(x)))
 
 
 def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``sqrt(x**2 + y**2)`` without overflow; the derivative at (0, 0) is 0.
+    """``sqrt(x**2 + y**2)`` without overflow, floats of the shape to which they broadcast; the derivative at (0, 0) is
+    0.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -70,13 +78,18 @@ def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``(x - y)**2``; of complex numbers the square of the distance, as a complex number."""
+    """``(x - y)**2``, broadcast and promoted; of complex numbers the square of the distance, as a complex number.
+
+    DtypeError for bools and strings, ShapeError where shapes do not broadcast.
+    """
     difference: Any = ops.subtract(x, y)
     return difference * ops.conj(difference) if difference.dtype.kind == "c" else ops.square(difference)
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where `y` is 0, with gradients that are 0 there too.
+    """``x / y``, and 0 where `y` is 0, with gradients that are 0 there too; broadcast, integers become float64.
+
+    DtypeError for strings, ShapeError where shapes do not broadcast.
 
     Examples
     --------
@@ -90,14 +103,19 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * log(y)``, and 0 where `x` is 0."""
+    """``x * log(y)``, and 0 where `x` is 0; broadcast, integers become float64.
+
+    DtypeError for strings, ShapeError where shapes do not broadcast.
+    """
     x, y = matched((x, y), {})[0]
     zero = ops.equal(x, 0)
     return ops.where(zero, 0.0, x * ops.log(ops.where(zero, 1.0, y)))
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where `x` is 0, whatever `y` is there.
+    """``x / y``, and 0 where `x` is 0, whatever `y` is there; broadcast, integers become float64.
+
+    DtypeError for strings, ShapeError where shapes do not broadcast.
 
     Examples
     --------
@@ -111,14 +129,19 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * log(1 + y)``, and 0 where `x` is 0."""
+    """``x * log(1 + y)``, and 0 where `x` is 0; broadcast, integers become float64.
+
+    DtypeError for complex numbers and strings, ShapeError where shapes do not broadcast.
+    """
     x, y = matched((x, y), {})[0]
     zero = ops.equal(x, 0)
     return ops.where(zero, 0.0, x * ops.log1p(ops.where(zero, 0.0, y)))
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * y``, and 0 where `y` is 0, even if `x` is infinite or NaN.
+    """``x * y``, and 0 where `y` is 0, even if `x` is infinite or NaN; broadcast and promoted.
+
+    DtypeError for bools and strings, ShapeError where shapes do not broadcast.
 
     Examples
     --------
@@ -132,12 +155,15 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """``1 / x``, and 0 where `x` is 0."""
+    """``1 / x`` of each element, and 0 where it is 0; integers become float64. DtypeError for strings."""
     return divide_no_nan(1.0, x)
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number, halves to even; integers stay as they are. No gradient flows through it.
+    """The nearest whole number to each element of `x`, halves to even; integers stay as they are. No gradient flows
+    through it.
+
+    DtypeError for bools, complex numbers and strings.
 
     Examples
     --------
@@ -150,12 +176,17 @@ def round(x: Any, name: str | None = None) -> Tensor:
 
 
 def rint(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number, of two equally near ones the even one; no gradient flows through it."""
+    """The nearest whole number to each element of `x`, floats, of two equally near ones the even one.
+
+    No gradient flows through it. DtypeError for others.
+    """
     return ops.round(x)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angle of complex numbers with the positive real axis, in radians; of real ones 0 or pi.
+    """The angle of each element of `input` with the positive real axis, in radians, of real ones 0 or pi; real floats.
+
+    DtypeError for what is neither float nor complex.
 
     Examples
     --------
@@ -168,12 +199,14 @@ def angle(input: Any, name: str | None = None) -> Tensor:
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
-    """``scalar * x``, for one number and a tensor."""
+    """``scalar * x``, for one number and a tensor, in the dtype to which they are promoted; DtypeError for strings."""
     return ops.multiply(scalar, x)
 
 
 def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
-    """The value of a polynomial at `x`, its coefficients given from the highest power down.
+    """The value of a polynomial at each element of `x`, its coefficients `coeffs` given from the highest power down.
+
+    The dtype is the promoted one. DtypeError for strings, ShapeError where shapes do not broadcast.
 
     Examples
     --------
@@ -188,27 +221,33 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
 
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """True where `x` is neither infinite nor NaN."""
+    """True where an element of `x` is neither infinite nor NaN, bools; DtypeError for bools and strings."""
     return ops.less(ops.abs(as_tensor(x)), np.inf)
 
 
 def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """True where `x` is infinite."""
+    """True where an element of `x` is infinite, bools; DtypeError for bools and strings."""
     return ops.equal(ops.abs(as_tensor(x)), np.inf)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Exactly one holds."""
+    """Exactly one of the bools `x` and `y` holds, bools; ShapeError for others, and where they do not broadcast."""
     return ops.logical_and(ops.logical_or(x, y), ops.logical_not(ops.logical_and(x, y)))
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Is no element smaller than the one before it, all axes read in one row?"""
+    """Is no element of `x` smaller than the one before it, all axes read in one row? A bool scalar.
+
+    DtypeError for complex numbers and strings.
+    """
     return _each_pair(x, ops.less_equal)
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Is every element larger than the one before it, all axes read in one row?"""
+    """Is every element of `x` larger than the one before it, all axes read in one row? A bool scalar.
+
+    DtypeError for complex numbers and strings.
+    """
     return _each_pair(x, ops.less)
 
 
@@ -221,7 +260,9 @@ def _each_pair(x: Any, holds: Any) -> Tensor:
 def count_nonzero(
     input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = np.int64, name: str | None = None
 ) -> Tensor:
-    """How many elements over the axes in `axis` (None: all) are not 0, or for text not empty.
+    """How many elements of `input` over the axes in `axis` (None: all) are not 0, or for text not empty, in `dtype`.
+
+    `keepdims` keeps the axes with size 1; ShapeError for axes that are not there.
 
     Examples
     --------
@@ -235,7 +276,7 @@ def count_nonzero(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The part of the elements that is 0, a float32."""
+    """The part of the elements of `value` that is 0, a float32 scalar; DtypeError for strings."""
     zeros = ops.cast(ops.equal(as_tensor(value), 0), dtype=np.dtype(np.float32))
     return reduce_mean(zeros)
 
@@ -243,10 +284,11 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The square root of the sum of squares over the axes in `axis` (None: all), of the dtype of its argument.
+    """The square root of the sum of squares of `input_tensor` over the axes in `axis` (None: all), of its dtype.
 
-    As in TensorFlow, integers are squared and added up in their dtype and the root is rounded towards 0, and the norm
-    of complex numbers is complex.
+    `keepdims` keeps the axes with size 1. As in TensorFlow, integers are squared and added up in their dtype and the
+    root is rounded towards 0, and the norm of complex numbers is complex. DtypeError for bools and strings, ShapeError
+    for axes that are not there.
 
     Examples
     --------
@@ -262,7 +304,7 @@ def reduce_euclidean_norm(
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """`value` as another dtype, numbers that it does not hold taken as its nearest.
+    """`value` as `dtype`, in its shape, numbers that it does not hold taken as its nearest; DtypeError for strings.
 
     Examples
     --------
@@ -291,7 +333,9 @@ def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """The sum of several tensors of one shape.
+    """The sum of the tensors in `inputs`, all of one shape, in their promoted dtype.
+
+    ValueError for none; ShapeError where shapes do not broadcast.
 
     Examples
     --------
@@ -305,7 +349,10 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 
 
 def argmin(input: Any, axis: int | None = 0, output_type: Any = None, name: str | None = None) -> Tensor:
-    """Position (int64) of the smallest element along `axis`: the first on ties, the first NaN if there is one.
+    """Position (int64) of the smallest element of `input` along `axis`: the first on ties, the first NaN if there is
+    one.
+
+    The axis falls away; `output_type` is another dtype. ValueError for complex numbers and an axis that is not there.
 
     Examples
     --------
@@ -317,7 +364,10 @@ def argmin(input: Any, axis: int | None = 0, output_type: Any = None, name: str 
 
 
 def argmax(input: Any, axis: int | None = 0, output_type: Any = None, name: str | None = None) -> Tensor:
-    """Position (int64) of the largest element along `axis`: the first on ties, the first NaN if there is one.
+    """Position (int64) of the largest element of `input` along `axis`: the first on ties, the first NaN if there is
+    one.
+
+    The axis falls away; `output_type` is another dtype. ValueError for complex numbers and an axis that is not there.
 
     Examples
     --------
@@ -335,7 +385,9 @@ accumulate_n = add_n
 def cumsum(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running sums along `axis`, from the end with `reverse`; with `exclusive` each without its own element.
+    """Running sums of `x` along `axis`, from the end with `reverse`; with `exclusive` each without its own element.
+
+    Shape and dtype stay. DtypeError for bools and strings, ShapeError for an axis that is not there.
 
     Examples
     --------
@@ -350,7 +402,10 @@ def cumsum(
 def cumprod(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running products along `axis`, as :func:`cumsum` has sums; exact derivatives where elements are 0.
+    """Running products of `x` along `axis`, as :func:`cumsum` has sums; exact derivatives where elements are 0.
+
+    `exclusive`, `reverse`, shape and dtype are as there; DtypeError for strings, ShapeError for an axis that is not
+    there.
 
     Examples
     --------
@@ -364,7 +419,10 @@ def cumprod(
 def cumulative_logsumexp(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Logarithms of running sums of exponentials along `axis`, without overflow.
+    """Logarithms of running sums of exponentials of `x`, floats, along `axis`, without overflow.
+
+    `exclusive`, `reverse` and shape are as in :func:`cumsum`; DtypeError for others, ShapeError for an axis that is
+    not there.
 
     Examples
     --------

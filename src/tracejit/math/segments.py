@@ -83,7 +83,10 @@ def _shares(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The mean of each segment, see :func:`unsorted_segment_sum`; 0 where nothing is of it."""
+    """The mean of each segment of `data`, floats as they are; 0 where nothing is of it.
+
+    `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+    """
     total = unsorted_segment_sum(data, segment_ids, num_segments)
     return ops.divide(total, _shares(data, segment_ids, num_segments))
 
@@ -91,21 +94,28 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """The sum of each segment over the square root of its size, see :func:`unsorted_segment_sum`."""
+    """The sum of each segment of `data`, floats or complex, over the square root of its size.
+
+    `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+    """
     total = unsorted_segment_sum(data, segment_ids, num_segments)
     return ops.divide(total, ops.sqrt(_shares(data, segment_ids, num_segments)))
 
 
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The largest element of each segment, see :func:`unsorted_segment_sum`.
+    """The largest element of each segment of `data`, of its dtype.
 
     The lowest number of the dtype where nothing is of it. Of equal elements the last one gets the gradient.
+    `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
     """
     return _extreme(data, segment_ids, num_segments, tensor_scatter_nd_max, "min")
 
 
 def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The smallest element of each segment, see :func:`unsorted_segment_max`; the highest number where none is."""
+    """The smallest element of each segment of `data`, of its dtype; the highest number where nothing is of it.
+
+    `segment_ids`, `num_segments` and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+    """
     return _extreme(data, segment_ids, num_segments, tensor_scatter_nd_min, "max")
 
 
@@ -121,7 +131,11 @@ def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The sum of each segment, of which the sorted numbers are known when this is called.
+    """The sum of each segment of `data`, of its dtype; `segment_ids`, one number per row, are sorted and known when
+    this is called.
+
+    The first axis is as long as the last number says. ValueError for numbers that are not sorted, TypeError for those
+    that a traced function computes.
 
     Examples
     --------
@@ -133,7 +147,10 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The mean of each segment, see :func:`segment_sum`; of integers one of their dtype, rounded towards 0."""
+    """The mean of each segment of `data`; of integers one of their dtype, rounded towards 0.
+
+    `segment_ids`, shape and errors (ValueError) are those of :func:`segment_sum`.
+    """
     x, count = convert_to_tensor(data), _count_of_sorted(segment_ids)
     if x.dtype.kind not in "iu":
         return unsorted_segment_mean(x, segment_ids, count)
@@ -141,12 +158,12 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The largest element of each segment, see :func:`segment_sum`."""
+    """The largest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`."""
     return unsorted_segment_max(data, segment_ids, _count_of_sorted(segment_ids))
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The smallest element of each segment, see :func:`segment_sum`."""
+    """The smallest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`."""
     return unsorted_segment_min(data, segment_ids, _count_of_sorted(segment_ids))
 
 

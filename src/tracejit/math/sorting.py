@@ -80,6 +80,13 @@ def argsort(
     stable : bool
         Accepted; it always is.
 
+    Raises
+    ------
+    ValueError
+        For another direction, and an axis that is not there.
+    DtypeError
+        For complex numbers and strings.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -90,7 +97,11 @@ def argsort(
 
 
 def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """The elements along `axis` in order, NaN last; gradients go back to where each came from.
+    """The elements of `values` along `axis` in order, NaN last; gradients go back to where each came from. The dtype
+    stays.
+
+    `direction` is ``"ASCENDING"`` or ``"DESCENDING"``; ValueError for others. DtypeError for complex numbers and
+    strings.
 
     Examples
     --------
@@ -127,6 +138,13 @@ def top_k(
     -------
     TopKV2
         A tuple of `values` and `indices`.
+
+    Raises
+    ------
+    ValueError
+        For a `k` that is negative, or larger than the axis.
+    DtypeError
+        For complex numbers.
 
     Examples
     --------
@@ -172,7 +190,7 @@ def in_top_k(targets: Any, predictions: Any, k: int, name: str | None = None) ->
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """Where each number of a permutation stands.
+    """Where each number of a permutation `x` stands, a vector of its dtype; IndexError for a number beyond its size.
 
     Examples
     --------
@@ -199,6 +217,18 @@ def searchsorted(
     side : str
         ``"left"``, before equal elements, or ``"right"``, behind them.
     out_type : dtype-like
+
+    Returns
+    -------
+    Tensor
+        The shape of `values`, of `out_type`.
+
+    Raises
+    ------
+    ValueError
+        For another `side`.
+    ShapeError
+        Where leading axes differ, or the size of the sequence is known only at run time.
 
     Examples
     --------
@@ -251,7 +281,9 @@ class UniqueWithCounts(NamedTuple):
 
 
 def unique(x: Any, out_idx: Any = np.int32, name: str | None = None) -> Unique:
-    """The different elements of a vector whose elements are known when this is called.
+    """The different elements of a vector `x`, and for each place the position among them, of the dtype `out_idx`.
+
+    The elements are known when this is called. ShapeError for what is no vector.
 
     Examples
     --------
@@ -264,7 +296,9 @@ def unique(x: Any, out_idx: Any = np.int32, name: str | None = None) -> Unique:
 
 
 def unique_with_counts(x: Any, out_idx: Any = np.int32, name: str | None = None) -> UniqueWithCounts:
-    """As :func:`unique`, and how often each element comes.
+    """As :func:`unique` of `x`, and how often each element comes, of the dtype `out_idx` too.
+
+    ShapeError for what is no vector.
 
     Examples
     --------

@@ -18,12 +18,17 @@ def _rate(right: Any) -> tf.Tensor:
 
 
 def accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """1 where labels and predictions are equal."""
+    """1, a float32, for each element where `y_true` and `y_pred` are equal, else 0.
+
+    ShapeError where the shapes do not broadcast.
+    """
     return _rate(tf.equal(*pair(y_true, y_pred)))
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> tf.Tensor:
-    """The part of the last axis where ``y_pred > threshold`` is the label, 0 or 1.
+    """The part of the last axis where ``y_pred > threshold`` is the label in `y_true`, 0 or 1; a float.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -36,7 +41,10 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> tf.Tens
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """1 where the largest number of labels and of predictions stands at the same place of the last axis.
+    """1 where the largest number of `y_true` and of `y_pred` stands at the same place of the last axis, else 0;
+    floats.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -48,7 +56,9 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """1 where the largest number on the last axis of the predictions stands at the label.
+    """1 where the largest number on the last axis of `y_pred` stands at the label in `y_true`, else 0; floats.
+
+    ShapeError where the shapes do not broadcast.
 
     Examples
     --------
@@ -61,7 +71,10 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tensor:
-    """1 where fewer than `k` numbers on the last axis of the predictions are larger than that of the label.
+    """1 where fewer than `k` numbers on the last axis of `y_pred` are larger than that of the label in `y_true`, else
+    0.
+
+    Floats. IndexError for a label that is no class.
 
     Examples
     --------
@@ -76,7 +89,11 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> t
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tensor:
-    """As :func:`sparse_top_k_categorical_accuracy`, for one-hot labels."""
+    """As :func:`sparse_top_k_categorical_accuracy` with `k` of `y_pred`, for one-hot labels `y_true`, on the last
+    axis.
+
+    Floats. IndexError where there are fewer classes than in the labels.
+    """
     return sparse_top_k_categorical_accuracy(argmax(tf.convert_to_tensor(y_true), -1), y_pred, k)
 
 
@@ -96,7 +113,7 @@ class Accuracy(MeanMetricWrapper):
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """The mean of :func:`binary_accuracy`."""
+    """The mean of :func:`binary_accuracy` with `threshold`."""
 
     def __init__(self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5):
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
@@ -126,14 +143,14 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """The mean of :func:`top_k_categorical_accuracy`."""
+    """The mean of :func:`top_k_categorical_accuracy` with `k`."""
 
     def __init__(self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None):
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
 
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
-    """The mean of :func:`sparse_top_k_categorical_accuracy`."""
+    """The mean of :func:`sparse_top_k_categorical_accuracy` with `k`."""
 
     def __init__(self, k: int = 5, name: str | None = "sparse_top_k_categorical_accuracy", dtype: Any = None):
         super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k)

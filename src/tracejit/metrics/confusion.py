@@ -26,7 +26,9 @@ _KINDS = {
 
 
 class _Counting(Metric):
-    """Counts examples by what they are and what is said of them, for each threshold."""
+    """Counts examples by what they are and what is said of them, for each of `thresholds`, a number (0.5 unless told)
+    or several.
+    """
 
     kinds: Sequence[str] = tuple(_KINDS)
 

@@ -32,7 +32,7 @@ class Mean(Metric):
 
     @gathering
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Take values into account: `sample_weight` says how often each counts.
+        """Take `values` into account: `sample_weight` says how often each counts.
 
         Of values with several axes, the axes after the first are averaged: a batch counts its rows.
         """
@@ -64,7 +64,7 @@ class Sum(Metric):
 
     @gathering
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Take values into account."""
+        """Take `values` into account: `sample_weight` says how often each counts."""
         self.total.assign_add(tf.reduce_sum(per_example(values, sample_weight, self.dtype, tf.reduce_sum)[0]))
 
     def result(self) -> tf.Tensor:
@@ -96,7 +96,7 @@ class MeanMetricWrapper(Mean):
 
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Take the examples of a batch into account."""
+        """Take the examples of a batch into account, labels `y_true` and predictions `y_pred`."""
         values = self._function(y_true, y_pred, **self._options)
         super().update_state(values, sample_weight)
 
@@ -141,7 +141,7 @@ class KLDivergence(_OfFunction):
 
 
 class CosineSimilarity(MeanMetricWrapper):
-    """The mean cosine between labels and predictions: 1 where they point the same way."""
+    """The mean cosine between labels and predictions along `axis`: 1 where they point the same way."""
 
     def __init__(self, name: str | None = "cosine_similarity", dtype: Any = None, axis: int = -1):
         super().__init__(lambda a, b: tf.negative(distances.cosine_similarity(a, b, axis)), name, dtype)
@@ -162,7 +162,7 @@ class RootMeanSquaredError(Mean):
 
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Take the examples of a batch into account."""
+        """Take the examples of a batch into account, labels `y_true` and predictions `y_pred`."""
         y_true, y_pred = distances.pair(y_true, y_pred)
         super().update_state(tf.square(y_pred - y_true), sample_weight)
 
@@ -172,7 +172,10 @@ class RootMeanSquaredError(Mean):
 
 
 class BinaryCrossentropy(_OfFunction):
-    """The mean of :func:`tracejit.losses.binary_crossentropy`."""
+    """The mean of :func:`tracejit.losses.binary_crossentropy`.
+
+    Also for `from_logits`, `label_smoothing` and `axis`.
+    """
 
     function = entropies.binary_crossentropy
 
@@ -194,7 +197,7 @@ class CategoricalCrossentropy(BinaryCrossentropy):
 
 
 class SparseCategoricalCrossentropy(_OfFunction):
-    """The mean of :func:`tracejit.losses.sparse_categorical_crossentropy`."""
+    """The mean of :func:`tracejit.losses.sparse_categorical_crossentropy` with `from_logits` and `axis`."""
 
     function = entropies.sparse_categorical_crossentropy
 

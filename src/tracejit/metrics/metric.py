@@ -56,7 +56,9 @@ class Metric(tf.Module):
     def add_weight(
         self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None
     ) -> tf.Variable:
-        """A new Variable of this metric, no training changes it."""
+        """A new Variable of this metric, of that `shape` and `dtype`, with values by `initializer`; no training
+        changes it.
+        """
         if isinstance(shape, str):  # add_weight(name, shape, ...), as it once was
             shape, name = (), shape
         with tf.init_scope():
@@ -69,11 +71,11 @@ class Metric(tf.Module):
     add_variable = add_weight
 
     def update_state(self, *args: Any, **kwargs: Any) -> None:
-        """Take one more batch into account."""
+        """Take one more batch into account; NotImplementedError unless a subclass says how."""
         raise NotImplementedError(f"{type(self).__name__} defines no update_state")
 
     def result(self) -> Any:
-        """What all batches since the last reset come to."""
+        """What all batches since the last reset come to; NotImplementedError unless a subclass says it."""
         raise NotImplementedError(f"{type(self).__name__} defines no result()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

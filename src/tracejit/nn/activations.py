@@ -21,7 +21,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def linear(x: Any) -> Tensor:
-    """`x` itself."""
+    """`x` itself, as a tensor of its shape and dtype."""
     return as_tensor(x)
 
 
@@ -74,7 +74,8 @@ def softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> Tens
 
 
 def log_softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> Tensor:
-    """``log(softmax(x))``, without taking the logarithm of what has vanished.
+    """``log(softmax(x))`` of `logits` along `axis`, without taking the logarithm of what has vanished; see
+    :func:`softmax`, errors too: ValueError.
 
     Examples
     --------
@@ -88,13 +89,20 @@ def log_softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> 
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
-    """``min(relu(x), 6)``, with derivative 0 at both ends; of second derivatives :func:`relu` tells."""
+    """``min(relu(x), 6)`` of each element of `features`, with derivative 0 at both ends; of second derivatives
+    :func:`relu` tells.
+
+    The dtype stays; DtypeError for complex numbers.
+    """
     x: Any = as_tensor(features)
     return ops.where(x >= 6, 6, ops.relu(x))  # NaN stays NaN
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`x` where positive, ``alpha * x`` elsewhere, integers as floats; of second derivatives :func:`relu` tells.
+    """`features` where positive, ``alpha * features`` elsewhere, integers as floats; of second derivatives
+    :func:`relu` tells.
+
+    DtypeError for complex numbers.
 
     Examples
     --------
@@ -109,21 +117,27 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
 
 
 def elu(features: Any, alpha: float = 1.0, name: str | None = None) -> Tensor:
-    """`x` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
+    """`features` where positive, ``alpha * (exp(features) - 1)`` elsewhere, element by element; integers become
+    floats.
 
-    Source: Clevert, Unterthiner, Hochreiter, 2015.
+    DtypeError for complex numbers. Source: Clevert, Unterthiner, Hochreiter, 2015.
     """
     x: Any = as_tensor(features)
     return ops.where(x < 0.0, alpha * ops.expm1(ops.minimum(x, 0.0)), x)
 
 
 def selu(features: Any, name: str | None = None) -> Tensor:
-    """The scaled :func:`elu` under which mean 0 and variance 1 are stable."""
+    """The scaled :func:`elu` of each element of `features`, under which mean 0 and variance 1 are stable.
+
+    Integers become floats; DtypeError for complex numbers.
+    """
     return ops.multiply(_SELU_SCALE, elu(features, _SELU_ALPHA))
 
 
 def silu(features: Any, beta: float = 1.0, name: str | None = None) -> Tensor:
-    """``x * sigmoid(beta * x)``, also called swish."""
+    """``features * sigmoid(beta * features)`` of each element, also called swish; integers become floats. DtypeError
+    for strings.
+    """
     x: Any = as_tensor(features)
     return x * ops.sigmoid(beta * x)
 
@@ -136,6 +150,11 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
     features : tensor-like of floats
     approximate : bool
         Use the approximation by ``tanh``.
+
+    Raises
+    ------
+    DtypeError
+        For complex numbers.
 
     Notes
     -----
@@ -154,18 +173,18 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
 
 
 def softsign(features: Any, name: str | None = None) -> Tensor:
-    """``x / (1 + abs(x))``."""
+    """``x / (1 + abs(x))`` of each element of `features`; integers become floats. DtypeError for strings."""
     x: Any = as_tensor(features)
     return x / (1.0 + ops.abs(x))
 
 
 def mish(x: Any) -> Tensor:
-    """``x * tanh(softplus(x))``."""
+    """``x * tanh(softplus(x))`` of each element, floats; DtypeError for others."""
     return ops.multiply(x, ops.tanh(ops.softplus(x)))
 
 
 def hard_sigmoid(x: Any) -> Tensor:
-    """``relu6(x + 3) / 6``."""
+    """``relu6(x + 3) / 6`` of each element; integers become floats. DtypeError for complex numbers."""
     return ops.divide(relu6(ops.add(x, 3.0)), 6.0)
 
 
@@ -179,7 +198,8 @@ _BY_NAME: dict[str, Callable[..., Tensor]] = {
 
 
 def get(identifier: Any) -> Callable[..., Tensor]:
-    """The activation meant by a name or a callable; None is :func:`linear`.
+    """The activation meant by `identifier`, a name or a callable, of tensors of any shape and dtype; None is
+    :func:`linear`.
 
     Raises
     ------

@@ -16,7 +16,8 @@ from ..random.generators import uniform
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of squares.
+    """Half the sum of squares of all elements of `t`, a scalar of its dtype, or float64; DtypeError for bools and
+    strings.
 
     Examples
     --------
@@ -30,7 +31,10 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 def moments(
     x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over `axes`, of integers both rounded towards 0; `shift` and `name` are accepted and ignored.
+    """Mean and variance of `x` over `axes`, which `keepdims` keeps with size 1, of its dtype, integers rounded towards
+    0.
+
+    `shift` and `name` are accepted and ignored. ShapeError for axes that are not there, DtypeError for bools.
 
     Examples
     --------
@@ -54,14 +58,19 @@ def batch_normalization(
     variance_epsilon: float,
     name: str | None = None,
 ) -> Tensor:
-    """``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; None leaves out scale or offset."""
+    """``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; None leaves out scale or offset.
+
+    All broadcast, and are floats of one dtype or promoted. ShapeError where they do not broadcast.
+    """
     inverse = 1.0 / ops.sqrt(ops.add(variance, variance_epsilon))
     y = ops.subtract(x, mean) * (inverse if scale is None else inverse * scale)
     return y if offset is None else y + offset
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
-    """`x` over its Euclidean norm along `axis`; a sum of squares below `epsilon` counts as `epsilon`.
+    """`x` over its Euclidean norm along `axis`, floats; a sum of squares below `epsilon` counts as `epsilon`.
+
+    The shape stays. ShapeError for axes that are not there.
 
     Examples
     --------
@@ -88,6 +97,11 @@ def dropout(
     seed : int, optional
         As for :func:`tracejit.random.uniform`.
 
+    Raises
+    ------
+    ValueError
+        For a rate outside of [0, 1), and for integers.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -104,7 +118,10 @@ def dropout(
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """``value + bias`` on the last axis, or with ``data_format="NCHW"`` on axis 1."""
+    """``value + bias`` on the last axis, or with ``data_format="NCHW"`` on axis 1; the dtypes are promoted.
+
+    ShapeError where they do not broadcast.
+    """
     bias = as_tensor(bias)
     if data_format is not None and data_format.startswith("NC"):
         bias = ops.reshape(bias, shape=(*bias.shape, *(1 for _ in as_tensor(value).shape[2:])))
@@ -112,7 +129,9 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
 
 
 def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name: str | None = None) -> Tensor:
-    """Rows of `params` by number; with `max_norm` none is longer than that.
+    """Rows of `params` by the numbers `ids`, of its dtype; with `max_norm` none is longer than that.
+
+    IndexError for a number beyond the end, DtypeError for what is no integer.
 
     Examples
     --------

@@ -233,7 +233,12 @@ def conv1d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """:func:`convolution` along one axis: `input` is ``(batch, width, channels)``."""
+    """:func:`convolution` along one axis: `input` is ``(batch, width, channels)``, or with ``"NCW"`` channels are
+    second.
+
+    `filters`, `stride`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and ValueError, are those
+    there.
+    """
     return convolution(input, filters, stride, padding, data_format, dilations)
 
 
@@ -246,7 +251,11 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """:func:`convolution` over images: `input` is ``(batch, height, width, channels)``.
+    """:func:`convolution` over images: `input` is ``(batch, height, width, channels)``, or with ``"NCHW"`` channels
+    are second.
+
+    `filters`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and ValueError, are those
+    there.
 
     Examples
     --------
@@ -268,10 +277,17 @@ def depthwise_conv2d(
 ) -> Tensor:
     """Filters for each channel by itself: `filter` is ``(height, width, channels, outputs of each)``.
 
+    `input`, `strides`, `padding`, `data_format` and `dilations` are those of :func:`conv2d`.
+
     Returns
     -------
     Tensor
-        With as many channels as `input` times the outputs of each, those of one channel together.
+        With as many channels as `input` times the outputs of each, those of one channel together; of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        Where channels differ.
     """
     tensors, _ = matched((convert_to_tensor(input), convert_to_tensor(filter)), {})
     x, w = tensors
@@ -332,8 +348,12 @@ def _pool(rank: int, mean: bool, name: str, text: str) -> Any:
     return pool
 
 
-max_pool1d = _pool(1, False, "max_pool1d", "The largest element of each window, see :func:`max_pool2d`.")
-avg_pool1d = _pool(1, True, "avg_pool1d", "The mean of each window, see :func:`avg_pool2d`.")
+_AS_IN_2D = (
+    "`input`, `ksize`, `strides`, `padding`, `data_format`, dtype and errors, ShapeError and ValueError, are those of "
+    ":func:`max_pool2d`."
+)
+max_pool1d = _pool(1, False, "max_pool1d", f"The largest element of each window along one axis. {_AS_IN_2D}")
+avg_pool1d = _pool(1, True, "avg_pool1d", f"The mean of each window along one axis. {_AS_IN_2D}")
 max_pool2d = _pool(
     2,
     False,
@@ -349,6 +369,18 @@ max_pool2d = _pool(
     padding : str or sequence of (before, after)
         As for :func:`convolution`; what is added is never the largest.
 
+    Returns
+    -------
+    Tensor
+        As `input`, of its dtype, with as many places as there are windows.
+
+    Raises
+    ------
+    ShapeError
+        For another number of axes.
+    ValueError
+        For another number of sizes, or another `padding`.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -363,7 +395,9 @@ avg_pool2d = _pool(
     2,
     True,
     "avg_pool2d",
-    """The mean of each window of an image, channel by channel, of places that were not added; see :func:`max_pool2d`.
+    f"""The mean of each window of an image, channel by channel, of places that were not added.
+
+    {_AS_IN_2D}
 
     Examples
     --------
@@ -393,7 +427,7 @@ def _of_any_rank(of_one: Any, of_two: Any, what: str) -> Any:
         return (of_one if len(x.shape) == 3 else of_two)(x, ksize, strides, padding, data_format)
 
     pool.__name__ = pool.__qualname__ = what
-    pool.__doc__ = f":func:`{what}1d` or :func:`{what}2d`, as the tensor has axes."
+    pool.__doc__ = f":func:`{what}1d` or :func:`{what}2d`, as `input` has axes. {_AS_IN_2D}"
     return pool
 
 

@@ -36,7 +36,12 @@ def softmax_cross_entropy_with_logits(
     Returns
     -------
     Tensor
-        The shape without `axis`.
+        The shape without `axis`, in floats.
+
+    Raises
+    ------
+    ShapeError
+        Where labels and logits do not broadcast.
 
     Examples
     --------
@@ -97,7 +102,11 @@ def picked(scores: Any, labels: Any) -> Tensor:
 def weighted_cross_entropy_with_logits(
     labels: Any, logits: Any, pos_weight: Any, name: str | None = None
 ) -> Tensor:
-    """Like :func:`sigmoid_cross_entropy_with_logits`, with positive examples counting `pos_weight` times."""
+    """Like :func:`sigmoid_cross_entropy_with_logits` of `labels` and `logits`, positive examples counting `pos_weight`
+    times.
+
+    Floats of the shape to which they broadcast; ShapeError where they do not.
+    """
     z, x = matched((labels, logits), {})[0]
     return pos_weight * z * ops.softplus(-x) + (1.0 - z) * ops.softplus(x)
 
@@ -112,6 +121,11 @@ def sigmoid_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None
     labels : tensor-like of floats
         In [0, 1], like `logits`.
     logits : tensor-like of floats
+
+    Raises
+    ------
+    ShapeError
+        Where labels and logits do not broadcast.
 
     Examples
     --------

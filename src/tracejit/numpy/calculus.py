@@ -32,7 +32,10 @@ def _steps(x: Any, axis: int) -> Any:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """Each element less the one before it along an axis, `n` times.
+    """Each element of `a` less the one before it along `axis`, `n` times; of bools whether they differ. The dtype
+    stays.
+
+    `prepend` and `append` are joined to it first. ShapeError for scalars and negative `n`.
 
     Examples
     --------
@@ -64,7 +67,10 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
-    """Differences of all elements in a row, with what is given in front and behind."""
+    """Differences of all elements of `ary` in a row, with `to_begin` in front and `to_end` behind, in its dtype.
+
+    DtypeError for strings.
+    """
     x = array(ary)
     middle = diff(ops.reshape(x, shape=(x.spec.size,)))
     ends = [None if v is None else ops.cast(array(v), dtype=middle.dtype) for v in (to_begin, to_end)]
@@ -86,6 +92,16 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         All by default; several give a tuple.
     edge_order : int
         1 or 2: how many differences the ends take into account.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        Of the shape of `f` and, as are integers, of float64, or of its floats.
+
+    Raises
+    ------
+    ShapeError
+        For another number of spacings, another `edge_order`, or too few samples.
 
     Examples
     --------
@@ -129,7 +145,10 @@ def _slopes(x: Any, axis: int, spacing: Any, edge_order: int) -> Tensor:
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
-    """The integral of samples along an axis by the trapezoidal rule."""
+    """The integral of the samples `y` along `axis` by the trapezoidal rule, at places `x` or `dx` apart; floats.
+
+    The axis falls away. ShapeError for an axis that is not there, and for distances that do not broadcast.
+    """
     values: Any = wide_floats(y)
     axis = one_axis(axis, len(values.shape))
     width: Any = dx
@@ -145,9 +164,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
-    """Values at `x` on straight lines between the points (xp, fp), which ascend; `left` and `right` outside of them.
+    """Values at `x` on straight lines between the points (`xp`, `fp`), which ascend; `left` and `right` outside of
+    them.
 
-    Gradients flow to `x`, `xp` and `fp`.
+    Floats of the shape of `x`; gradients flow to `x`, `xp` and `fp`. ValueError for a `period`, which there is not.
 
     Examples
     --------
@@ -172,9 +192,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
-    """Sums of products of two vectors, of which one runs backwards along the other.
+    """Sums of products of two vectors `a` and `v`, of which one runs backwards along the other; the dtype is the
+    promoted one.
 
-    `mode` is "full", "same" or "valid": every overlap, as many as the longer has elements, or whole ones.
+    `mode` is "full", "same" or "valid": every overlap, as many as the longer has elements, or whole ones. ValueError
+    for another, and for vectors without elements.
 
     Examples
     --------
@@ -189,7 +211,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
-    """Sums of products of two vectors at every displacement, the second one conjugated; modes as :func:`convolve`."""
+    """Sums of products of vectors `a` and `v` at every displacement, the second one conjugated; modes as
+    :func:`convolve`.
+
+    The dtype is the promoted one; ValueError for another `mode`, and for vectors without elements.
+    """
     x, kernel = matched([array(u) for u in (a, v)], {})[0]
     kernel = ops.conj(kernel) if kernel.dtype.kind == "c" else kernel
     if x.shape[0] >= kernel.shape[0]:
@@ -216,14 +242,19 @@ def _slid(x: Any, kernel: Any, mode: str) -> Tensor:
 
 
 def polyval(p: Any, x: Any) -> Tensor:
-    """The value at `x` of a polynomial, its coefficients from the highest power down."""
+    """The value at `x` of a polynomial, its coefficients `p` from the highest power down; of the promoted dtype.
+
+    The shape is that of `x`; DtypeError for strings.
+    """
     coefficients, at_x = matched((array(p), array(x)), {})[0]
     zero = ops.fill(shape=at_x.shape, value=0, dtype=at_x.dtype)
     return elementary.polyval([zero, *(get(coefficients, k) for k in range(coefficients.shape[0]))], at_x)
 
 
 def polyder(p: Any, m: int = 1) -> Tensor:
-    """The coefficients of the `m`-th derivative of a polynomial."""
+    """The coefficients of the `m`-th derivative of a polynomial with coefficients `p`, a vector of its dtype;
+    DtypeError for strings.
+    """
     x: Any = array(p)
     for _ in range(m):
         powers = np.arange(x.shape[0] - 1, 0, -1)
@@ -232,12 +263,18 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 
 
 def polymul(a1: Any, a2: Any) -> Tensor:
-    """The coefficients of the product of two polynomials."""
+    """The coefficients, a vector, of the product of the polynomials `a1` and `a2`; dtype and ValueError as
+    :func:`convolve`.
+    """
     return convolve(a1, a2)
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Tensor:
-    """Angles along an axis without jumps: whole periods are added where two differ by more than half of one."""
+    """The angles `p` along `axis` without jumps: whole periods are added where two differ by more than half of one.
+
+    Floats of the same shape; `period` is a whole turn, and jumps below `discont` are none. ShapeError for an axis that
+    is not there.
+    """
     x: Any = wide_floats(p)
     axis = one_axis(axis, len(x.shape))
     steps = _steps(x, axis)

@@ -23,7 +23,9 @@ def is_number(x: Any) -> bool:
 
 
 def array(object: Any, dtype: Any = None) -> Tensor:
-    """A tensor of a number, nested sequence, array or tensor, with the dtype NumPy gives it.
+    """`object`, a number, nested sequence, array or tensor, as a tensor of its shape, with NumPy's dtype or `dtype`.
+
+    ValueError for lists that are not rectangular, DtypeError for strings where `dtype` is one of numbers.
 
     Examples
     --------

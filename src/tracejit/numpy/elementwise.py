@@ -18,6 +18,10 @@ from .conversion import array, arrays, floats, is_number, values_of
 
 Function = Callable[..., Any]
 
+#: What the functions made below refuse.
+_REFUSED = "DtypeError for strings, and for other elements that it is not defined on."
+_APART = "ShapeError where shapes do not broadcast."
+
 
 def _named(function: Function, name: str, text: str) -> Function:
     function.__name__ = function.__qualname__ = name
@@ -32,7 +36,8 @@ def _of_floats(name: str, function: Function, of_complex: Function | None = None
         x = floats(x)
         return (of_complex if of_complex is not None and x.dtype.kind == "c" else function)(x)
 
-    return _named(of_floats, name, f"``numpy.{name}`` of a tensor; integers are made floats.")
+    text = f"``numpy.{name}`` of each element of `x`: integers and bools are made floats. {_REFUSED}"
+    return _named(of_floats, name, text)
 
 
 def _of_one(name: str, function: Function, of_bools: Function | None = None) -> Function:
@@ -42,7 +47,9 @@ def _of_one(name: str, function: Function, of_bools: Function | None = None) -> 
         x = array(x)
         return (of_bools if of_bools is not None and x.dtype.kind == "b" else function)(x)
 
-    return _named(of_one, name, f"``numpy.{name}`` of a tensor.")
+    return _named(
+        of_one, name, f"``numpy.{name}`` of each element of `x`, with its dtype as in NumPy. {_REFUSED}"
+    )
 
 
 def _of_whole(name: str, function: Function) -> Function:
@@ -52,23 +59,22 @@ def _of_whole(name: str, function: Function) -> Function:
         x = array(x)
         return function(x) if x.dtype.kind in "fc" else x
 
-    return _named(rounded, name, f"``numpy.{name}`` of a tensor; integers stay as they are.")
+    text = (
+        f"``numpy.{name}`` of each element of `x`, of the same dtype; integers stay as they are. {_REFUSED}"
+    )
+    return _named(rounded, name, text)
 
 
 def _of_two(name: str, function: Function) -> Function:
     """Two operands that broadcast and are promoted."""
-    return _named(
-        lambda x1, x2: function(*arrays(x1, x2)), name, f"``numpy.{name}`` of two tensors that broadcast."
-    )
+    text = f"``numpy.{name}`` of `x1` and `x2`, with NumPy's dtype. {_REFUSED} {_APART}"
+    return _named(lambda x1, x2: function(*arrays(x1, x2)), name, text)
 
 
 def _of_two_floats(name: str, function: Function) -> Function:
     """Two operands that broadcast and are promoted to floats."""
-    return _named(
-        lambda x1, x2: function(*two_floats(x1, x2)),
-        name,
-        f"``numpy.{name}`` of two tensors that broadcast; integers are made floats.",
-    )
+    text = f"``numpy.{name}`` of `x1` and `x2`, whose integers and bools are made floats. {_REFUSED} {_APART}"
+    return _named(lambda x1, x2: function(*two_floats(x1, x2)), name, text)
 
 
 def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
@@ -82,7 +88,8 @@ def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
 
 def _of_truth(name: str, function: Function) -> Function:
     """Operands that count as true where they are not 0."""
-    return _named(lambda *xs: function(*map(truth, xs)), name, f"``numpy.{name}``: true is what is not 0.")
+    text = f"``numpy.{name}`` of each element of `xs`, as bools: true is what is not 0. {_REFUSED} {_APART}"
+    return _named(lambda *xs: function(*map(truth, xs)), name, text)
 
 
 def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
@@ -203,7 +210,10 @@ logical_not = _of_truth("logical_not", ops.logical_not)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`x` where the condition is not 0, else `y`; the three broadcast. Without them, :func:`nonzero`.
+    """`x` where `condition` is not 0, else `y`; the three broadcast, `x` and `y` are promoted. Alone, :func:`nonzero`
+    of it.
+
+    ValueError with one of `x` and `y` only; ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -219,7 +229,10 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def nonzero(a: Any) -> tuple[Tensor, ...]:
-    """The positions of what is not 0, one tensor per axis; the values are known when this is called."""
+    """The positions of what is not 0 in `a`, one int64 vector per axis; the values are known when this is called.
+
+    SymbolicValue for what a traced function computes.
+    """
     if a.__class__ is Tensor and a.is_symbolic:
         raise SymbolicValue(
             f"how much of {a.spec} is not 0 shows only when the function runs, and sizes are known before: choose "
@@ -229,13 +242,15 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
 
 
 def flatnonzero(a: Any) -> Tensor:
-    """The positions of what is not 0 among all elements in a row."""
+    """The positions, int64, of what is not 0 among all elements of `a` in a row; errors as :func:`nonzero`'s,
+    SymbolicValue.
+    """
     x = array(a)
     return nonzero(ops.reshape(x, shape=(x.spec.size,)))[0]
 
 
 def argwhere(a: Any) -> Tensor:
-    """The positions of what is not 0, one in each row."""
+    """The positions of what is not 0 in `a`, one in each row, int64; errors as :func:`nonzero`'s, SymbolicValue."""
     return ops.transpose(stack(nonzero(a)))
 
 
@@ -247,7 +262,10 @@ def clip(
     min: Any = None,
     max: Any = None,
 ) -> Tensor:
-    """`a` limited to the values between; None is no limit."""
+    """`a` limited to `a_min` and `a_max`, or `min` and `max`, which broadcast and are promoted; None is no limit.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
     x: Any = array(a)
     low, high = a_min if min is None else min, a_max if max is None else max
     x = x if low is None else ops.maximum(*arrays(x, low))
@@ -255,7 +273,7 @@ def clip(
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:
-    """`a` to so many decimals, halves to even."""
+    """`a` to `decimals`, halves to even, of the same shape and dtype, bools as float16; DtypeError for strings."""
     x: Any = array(a)
     if x.dtype.kind == "b":
         return ops.cast(x, dtype=np.dtype(np.float16))
@@ -278,5 +296,7 @@ around = round
 
 
 def divmod(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """``x1 // x2`` and ``x1 % x2``."""
+    """``x1 // x2`` and ``x1 % x2``, with NumPy's dtypes; DtypeError for complex numbers, ShapeError if they do not
+    broadcast.
+    """
     return floor_divide(x1, x2), remainder(x1, x2)

@@ -20,7 +20,9 @@ _LOG_2 = math.log(2.0)
 
 
 def reciprocal(x: Any) -> Tensor:
-    """``1 / x``; of integers rounded towards 0, and 0 of 0."""
+    """``1 / x`` of each element; of integers rounded towards 0, and 0 of 0. Bools are made float16. DtypeError for
+    strings.
+    """
     x = array(x)
     if x.dtype.kind in "iu":
         return ops.where(ops.equal(ops.abs(x), 1), x, 0)
@@ -36,17 +38,17 @@ def _real(x: Any) -> Tensor:
 
 
 def fabs(x: Any) -> Tensor:
-    """Absolute value as a float."""
+    """The absolute value of each element of `x` as a float; DtypeError for complex numbers and strings."""
     return ops.abs(_real(x))
 
 
 def radians(x: Any) -> Tensor:
-    """Degrees as radians."""
+    """`x`, degrees, as radians: floats of the same shape. DtypeError for complex numbers and strings."""
     return ops.multiply(_real(x), np.pi / 180)
 
 
 def degrees(x: Any) -> Tensor:
-    """Radians as degrees."""
+    """`x`, radians, as degrees: floats of the same shape. DtypeError for complex numbers and strings."""
     return ops.multiply(_real(x), 180 / np.pi)
 
 
@@ -54,39 +56,53 @@ deg2rad, rad2deg = radians, degrees
 
 
 def angle(z: Any, deg: bool = False) -> Tensor:
-    """The angle of complex numbers with the positive real axis, in radians or degrees."""
+    """The angle of each element of `z` with the positive real axis, in radians or, with `deg`, degrees; DtypeError for
+    strings.
+    """
     z = array(z)
     found = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
     return degrees(found) if deg else found
 
 
 def signbit(x: Any) -> Tensor:
-    """Is the sign that of a negative number? It is for -0.0; of NaN the sign is not told."""
+    """Is the sign of each element of `x` that of a negative number? It is for -0.0; of NaN the sign is not told.
+
+    DtypeError for complex numbers and strings.
+    """
     return division.signbit(array(x))
 
 
 def copysign(x1: Any, x2: Any) -> Tensor:
-    """The size of `x1` with the sign of `x2`."""
+    """The size of `x1` with the sign of `x2`, as floats.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
     size, sign = two_floats(x1, x2)
     size = ops.abs(size)
     return ops.where(signbit(sign), ops.negative(size), size)
 
 
 def float_power(x1: Any, x2: Any) -> Tensor:
-    """``x1 ** x2`` in float64 or complex128."""
+    """``x1 ** x2`` in float64 or complex128; DtypeError for strings, ShapeError where they do not broadcast."""
     base, exponent = two_floats(x1, x2)
     wide = np.result_type(base.dtype, np.float64)
     return ops.pow(ops.cast(base, dtype=wide), ops.cast(exponent, dtype=wide))
 
 
 def fmax(x1: Any, x2: Any) -> Tensor:
-    """The larger of two, and of a number and NaN the number."""
+    """The larger of `x1` and `x2`, of their promoted dtype; of a number and NaN the number.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
     a, b = arrays(x1, x2)
     return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.maximum(a, b)))
 
 
 def fmin(x1: Any, x2: Any) -> Tensor:
-    """The smaller of two, and of a number and NaN the number."""
+    """The smaller of `x1` and `x2`, of their promoted dtype; of a number and NaN the number.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
     a, b = arrays(x1, x2)
     return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.minimum(a, b)))
 
@@ -96,25 +112,36 @@ def _missing(x: Any) -> Any:
 
 
 def fmod(x1: Any, x2: Any) -> Tensor:
-    """The remainder of division with the sign of `x1`, as C has it."""
+    """The remainder of ``x1 / x2`` with the sign of `x1`, as C has it, of their promoted dtype.
+
+    DtypeError for bools, complex numbers and strings, ShapeError where they do not broadcast.
+    """
     return division.truncatemod(*arrays(x1, x2))
 
 
 def heaviside(x1: Any, x2: Any) -> Tensor:
-    """0 below 0, 1 above, and `x2` at 0; no gradient flows to `x1`."""
+    """0 where `x1` is below 0, 1 above, and `x2` at 0, as floats; no gradient flows to `x1`.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
     x, middle = two_floats(x1, x2)
     above = ops.cast(ops.less(0, x), dtype=x.dtype)
     return ops.where(ops.is_nan(x), x, ops.where(ops.equal(x, 0), middle, above))
 
 
 def logaddexp2(x1: Any, x2: Any) -> Tensor:
-    """``log2(2**x1 + 2**x2)`` without overflow."""
+    """``log2(2**x1 + 2**x2)`` without overflow, as floats.
+
+    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
     a, b = two_floats(x1, x2)
     return ops.divide(ops.logaddexp(ops.multiply(a, _LOG_2), ops.multiply(b, _LOG_2)), _LOG_2)
 
 
 def sinc(x: Any) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0; near 0 by its series, which has derivatives of any order.
+
+    Of each element of `x`, as floats, or complex numbers. DtypeError for strings.
 
     Examples
     --------
@@ -132,7 +159,10 @@ def sinc(x: Any) -> Tensor:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
-    """NaN replaced by `nan`, infinities by numbers: the largest there are unless told; `copy` is accepted."""
+    """`x` with `nan` in place of NaN, `posinf` and `neginf` of infinities: the largest numbers there are unless told.
+
+    Shape and dtype stay; what can have no NaN comes back as it is. `copy` is accepted.
+    """
     x = array(x)
     if x.dtype.kind == "c":
         parts = (nan_to_num(part(x), copy, nan, posinf, neginf) for part in (ops.real, ops.imag))
@@ -146,7 +176,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 def modf(x: Any) -> tuple[Tensor, Tensor]:
-    """What is behind the decimal point and what is before, both with the sign of `x`."""
+    """What each element of `x` has behind the point and before, with its sign, as floats; DtypeError for complex."""
     x = floats(x)
     whole = ops.trunc(x)
     rest = ops.where(ops.equal(ops.abs(x), np.inf), 0.0, ops.subtract(x, whole))
@@ -154,7 +184,7 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
 
 
 def fix(x: Any) -> Tensor:
-    """The whole number next to `x` on the side of 0."""
+    """The whole number next to each element of `x` on the side of 0, of its dtype; DtypeError for complex numbers."""
     x = array(x)
     return x if x.dtype.kind in "biu" else ops.trunc(_real(x))
 
@@ -163,27 +193,30 @@ def fix(x: Any) -> Tensor:
 
 
 def isposinf(x: Any) -> Tensor:
-    """True where `x` is positively infinite."""
+    """True where `x` is positively infinite, a bool for each element; DtypeError for complex numbers and strings."""
     return ops.equal(_real(x), np.inf)
 
 
 def isneginf(x: Any) -> Tensor:
-    """True where `x` is negatively infinite."""
+    """True where `x` is negatively infinite, a bool for each element; DtypeError for complex numbers and strings."""
     return ops.equal(_real(x), -np.inf)
 
 
 def isreal(x: Any) -> Tensor:
-    """True where the imaginary part is 0."""
+    """True where the imaginary part of `x` is 0, a bool for each element; DtypeError for strings."""
     return ops.equal(ops.imag(array(x)), 0)
 
 
 def iscomplex(x: Any) -> Tensor:
-    """True where the imaginary part is not 0."""
+    """True where the imaginary part of `x` is not 0, a bool for each element; DtypeError for strings."""
     return ops.not_equal(ops.imag(array(x)), 0)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """True where `a` and `b` differ by at most ``atol + rtol * abs(b)``."""
+    """True where `a` and `b` differ by at most ``atol + rtol * abs(b)``, and with `equal_nan` where both are NaN.
+
+    Bools, of the shape to which they broadcast: ShapeError where they do not, DtypeError for strings.
+    """
     a, b = two_floats(a, b)
     near = ops.less_equal(ops.abs(ops.subtract(a, b)), ops.add(atol, ops.multiply(rtol, ops.abs(b))))
     found = ops.logical_or(ops.logical_and(near, ops.less(ops.abs(b), np.inf)), ops.equal(a, b))
@@ -191,12 +224,17 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Does :func:`isclose` hold of all elements?"""
+    """Does :func:`isclose`, with `rtol`, `atol` and `equal_nan`, hold of all elements of `a` and `b`? A bool scalar.
+
+    ShapeError where they do not broadcast, DtypeError for strings.
+    """
     return ops.reduce_min(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
-    """Are shapes and elements the same?"""
+    """Are shapes and elements of `a1` and `a2` the same? A bool scalar; `equal_nan` counts NaN as itself. DtypeError
+    for strings.
+    """
     a, b = array(a1), array(a2)
     if a.shape != b.shape:
         return array(False)

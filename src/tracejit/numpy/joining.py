@@ -24,7 +24,9 @@ from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
 
 def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
-    """Joined along an axis; with None all elements in a row.
+    """`arrays_` joined along `axis`, with None all elements in a row; promoted, or made of `dtype`.
+
+    ShapeError where other sizes differ; DtypeError where `dtype` would lose more than precision.
 
     Examples
     --------
@@ -47,34 +49,41 @@ concat = concatenate
 
 
 def stack(arrays_: Sequence[Any], axis: int = 0) -> Tensor:
-    """Joined along a new axis."""
+    """`arrays_`, all of one shape, joined along a new `axis`, in the promoted dtype; ShapeError where shapes differ."""
     return shapes.stack([array(x) for x in arrays_], axis)
 
 
 def vstack(tup: Sequence[Any]) -> Tensor:
-    """Joined along the first axis, vectors as rows."""
+    """The arrays `tup` joined along the first axis, vectors as rows, and promoted; ShapeError where other sizes
+    differ.
+    """
     return concatenate([atleast_2d(x) for x in tup])
 
 
 def hstack(tup: Sequence[Any]) -> Tensor:
-    """Joined along the second axis, vectors along their only one."""
+    """`tup` joined along the second axis, vectors along their only one, and promoted; ShapeError where other sizes
+    differ.
+    """
     parts = [x if x.shape else ravel(x) for x in map(array, tup)]
     return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
 
 
 def dstack(tup: Sequence[Any]) -> Tensor:
-    """Joined along the third axis."""
+    """The arrays `tup` joined along the third axis, and promoted; ShapeError where other sizes differ."""
     return concatenate([atleast_3d(x) for x in tup], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Tensor:
-    """Joined along the second axis, vectors as columns."""
+    """`tup` joined along the second axis, vectors as columns, and promoted; ShapeError where other sizes differ."""
     parts = map(array, tup)
     return concatenate([x if len(x.shape) > 1 else ops.reshape(x, shape=(x.spec.size, 1)) for x in parts], 1)
 
 
 def block(arrays_: Any) -> Tensor:
-    """Joined from nested lists: the innermost along the last axis, those around them along the one before."""
+    """Joined from `arrays_`, nested lists: the innermost along the last axis, those around them along the one before.
+
+    Their dtypes are promoted; ShapeError where sizes differ.
+    """
     depth = _depth(arrays_)
     parts = _each(arrays_, array)
     rank = max(depth, *(len(x.shape) for x in _leaves(parts)))
@@ -101,14 +110,18 @@ def _leaves(nest: Any) -> list[Any]:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Values behind an array along an axis, or all elements of both in a row."""
+    """`values` behind `arr` along `axis`, or all elements of both in a row; promoted. ShapeError where other sizes
+    differ.
+    """
     return concatenate([arr, values], axis)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Values in front of the positions `obj`, known when this is called, along an axis or among all elements.
+    """`arr` with `values` in front of the positions `obj`, known when this is called, along `axis` or among all
+    elements.
 
-    In front of one position there may be several values.
+    In front of one position there may be several values; they are made of the dtype of `arr`. IndexError for positions
+    outside of the axis, ShapeError where the values do not broadcast.
 
     Examples
     --------
@@ -132,7 +145,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
-    """Without the positions `obj`, known when this is called, along an axis or among all elements."""
+    """`arr` without the positions `obj`, known when this is called, along `axis` or among all elements; dtype as
+    before.
+
+    IndexError for positions outside of the axis.
+    """
     x, along = lined_up(arr, axis)
     return ops.gather(x, np.delete(np.arange(known(x.shape[along])), obj), axis=along)
 
@@ -141,7 +158,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Cut into so many equal parts, or before each of some positions."""
+    """`ary` cut along `axis` into so many equal parts, or before each of some positions: `indices_or_sections`.
+
+    Views of the same dtype. ShapeError where there are no equal parts.
+    """
     x = array(ary)
     if isinstance(indices_or_sections, (int, np.integer)):
         return cutting.split(x, int(indices_or_sections), axis)
@@ -149,7 +169,10 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Cut into so many parts, the first ones larger by one where they cannot be equal, or before some positions."""
+    """`ary` cut along `axis` into parts, the first larger by one where they cannot be equal, or before some positions.
+
+    `indices_or_sections` says how many parts, or where. Views of the same dtype; ShapeError for no part.
+    """
     x = array(ary)
     if not isinstance(indices_or_sections, (int, np.integer)):
         return _cut(x, list(indices_or_sections), axis)
@@ -167,7 +190,7 @@ def _cut(x: Tensor, ends: list[Any], axis: int) -> list[Tensor]:
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Cut along the first of two axes or more."""
+    """`ary` cut along the first of two axes or more, see :func:`split`: `indices_or_sections`, dtype, ShapeError."""
     return split(_of_rank(ary, 2), indices_or_sections, 0)
 
 
@@ -179,13 +202,15 @@ def _of_rank(a: Any, least: int) -> Tensor:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Cut along the second axis, a vector along its only one."""
+    """`ary` cut along the second axis, a vector along its only one, see :func:`split`: `indices_or_sections`, dtype,
+    ShapeError.
+    """
     x = array(ary)
     return split(x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Cut along the third axis."""
+    """`ary` cut along the third axis, see :func:`split`: `indices_or_sections`, dtype, ShapeError."""
     return split(_of_rank(ary, 3), indices_or_sections, 2)
 
 
@@ -193,9 +218,10 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 
 
 def pad(array_: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
-    """Elements around the array; the width is a number, (before, after), or one such pair per axis.
+    """Elements of the same dtype around `array_`; `pad_width` is a number, (before, after), or one such pair per axis.
 
-    `mode` is "constant", "reflect", "symmetric", "edge" or "wrap".
+    `mode` is "constant", with `constant_values` given likewise, "reflect", "symmetric", "edge" or "wrap"; ValueError
+    for others.
     """
     x: Any = array(array_)
     pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
@@ -222,7 +248,9 @@ def _positions_around(size: Any, before: int, after: int, mode: str) -> Any:
 
 
 def tile(A: Any, reps: Any) -> Tensor:
-    """The whole array repeated along each axis."""
+    """The whole array `A` repeated along each axis as often as `reps` says, of its dtype; DtypeError where no integer
+    does.
+    """
     x = array(A)
     times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     rank = max(len(times), len(x.shape))
@@ -231,7 +259,10 @@ def tile(A: Any, reps: Any) -> Tensor:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
-    """Each element so many times in a row, along an axis or of all elements."""
+    """Each element of `a` `repeats` times in a row, along `axis` or of all elements; dtype as before.
+
+    ShapeError where `repeats` are neither one nor one per element.
+    """
     return cutting.repeat(array(a), repeats, axis)
 
 
@@ -239,9 +270,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
 
 
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
-    """Elements by number along an axis, or of all elements.
+    """Elements of `a` by number along `axis`, or of all elements: `indices` replace the axis, the dtype stays.
 
     What numbers beyond the end mean is the `mode`: "raise", "wrap", by which they begin again, or "clip" to the ends.
+    IndexError for such numbers, ValueError for another mode, DtypeError for indices that are no integers.
     """
     x, along = lined_up(a, axis)
     number = array(indices, np.int64 if np.size(indices) == 0 else None)
@@ -258,7 +290,12 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
-    """Elements along an axis by numbers that differ from row to row; the other axes broadcast."""
+    """Elements of `arr` along `axis` by `indices` that differ from row to row; the other axes broadcast, the dtype
+    stays.
+
+    IndexError for numbers beyond the end, DtypeError for indices that are no integers, ShapeError where axes do not
+    fit.
+    """
     x, along = lined_up(arr, axis)
     numbers = array(indices)
     if len(numbers.shape) == len(x.shape):
@@ -275,18 +312,29 @@ def _without(shape: tuple, axis: int) -> tuple:
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
-    """The positions along an axis for which a condition holds, which is known when this is called."""
+    """The positions of `a` along `axis` for which `condition` holds, which is known when this is called; dtype as
+    before.
+
+    SymbolicValue for a condition that a traced function computes.
+    """
     x, along = lined_up(a, axis)
     return ops.gather(x, np.flatnonzero(values_of(condition)), axis=along)
 
 
 def extract(condition: Any, arr: Any) -> Tensor:
-    """The elements for which a condition holds, which is known when this is called."""
+    """The elements of `arr` for which `condition` holds, which is known when this is called, as a vector of its dtype.
+
+    SymbolicValue for a condition that a traced function computes.
+    """
     return compress(values_of(condition).ravel(), arr)
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
-    """At each place the first of the choices whose condition holds, else `default`."""
+    """For each element the first of `choicelist` whose condition in `condlist` holds, else `default`; they broadcast.
+
+    The dtype is that to which choices are promoted. DtypeError for conditions that are no bools, ValueError where the
+    lists differ in length.
+    """
     found = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         found = ops.where(array(condition), *matched(arrays(choice, found), {})[0])

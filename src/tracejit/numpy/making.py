@@ -22,12 +22,12 @@ from .shapes import moveaxis
 
 
 def zeros(shape: Any, dtype: Any = float) -> Tensor:
-    """Zeros, float64 unless told."""
+    """Zeros of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes."""
     return creation.zeros(shape, np.dtype(dtype))
 
 
 def ones(shape: Any, dtype: Any = float) -> Tensor:
-    """Ones, float64 unless told."""
+    """Ones of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes."""
     return creation.ones(shape, np.dtype(dtype))
 
 
@@ -35,22 +35,27 @@ empty = zeros
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """`fill_value` everywhere, of its own dtype unless told; it broadcasts to the shape."""
+    """`fill_value`, which broadcasts, in the `shape`, of its own dtype unless told by `dtype`; ShapeError if it does
+    not broadcast.
+    """
     return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
 
 
 def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
-    """Zeros of the shape and dtype of `a`, unless told."""
+    """Zeros of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes."""
     return full_like(a, 0, dtype, shape=shape)
 
 
 def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
-    """Ones of the shape and dtype of `a`, unless told."""
+    """Ones of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes."""
     return full_like(a, 1, dtype, shape=shape)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
-    """`fill_value` everywhere, of the shape and dtype of `a`, unless told."""
+    """`fill_value` everywhere, in the shape and dtype of `a`, unless `shape` and `dtype` are given.
+
+    ShapeError where it does not broadcast.
+    """
     x = array(a)
     return full(x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype)
 
@@ -59,17 +64,24 @@ empty_like = zeros_like
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """Ones on a diagonal, the `k`-th above the main one."""
+    """Ones on a diagonal, the `k`-th above the main one, of `N` rows and `M` columns (as many unless told), of
+    `dtype`.
+
+    ValueError for negative sizes.
+    """
     return as_tensor(np.eye(N, M, k, dtype=dtype))
 
 
 def identity(n: int, dtype: Any = float) -> Tensor:
-    """The identity matrix."""
+    """The identity matrix of `n` rows, of `dtype`; ValueError for a negative size."""
     return eye(n, dtype=dtype)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """``start, start + step, ...`` up to but not including `stop`; with one argument from 0."""
+    """``start, start + step, ...`` up to but not including `stop`; with one argument from 0. A vector.
+
+    Its `dtype` is that of the bounds together unless told. ValueError for a step of 0.
+    """
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
     if dtype is None and not any(hasattr(b, "spec") for b in bounds):
@@ -88,7 +100,9 @@ def linspace(
 ) -> Any:
     """`num` numbers evenly spaced from `start` to `stop`, which is left out unless `endpoint`.
 
-    With `retstep` also the distance between them.
+    They lie along a new axis, `axis`, behind which is the shape of the ends; float64 or what the ends are, or `dtype`,
+    rounded down if that is an integer. With `retstep` also the distance between them. ShapeError where the ends do not
+    broadcast, ValueError for a negative number.
 
     Examples
     --------
@@ -129,7 +143,10 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Tensor:
-    """`num` numbers from ``base**start`` to ``base**stop``, each the same multiple of the one before."""
+    """`num` numbers from ``base**start`` to ``base**stop``, each the same multiple of the one before.
+
+    `endpoint`, `dtype`, `axis` and errors (ValueError, ShapeError) are those of :func:`linspace`.
+    """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     return _as_dtype(ops.pow(*two_floats(base, exponents)), dtype)
 
@@ -140,6 +157,7 @@ def geomspace(
     """`num` numbers from `start` to `stop`, each the same multiple of the one before.
 
     What lies between numbers of different signs is NaN. ValueError where one is 0, now or when the program runs.
+    `endpoint`, `dtype` and `axis` are those of :func:`linspace`.
     """
     first, last = matched(two_floats(start, stop), {})[0]
     shape = np.broadcast_shapes(first.shape, last.shape)
@@ -157,7 +175,11 @@ def geomspace(
 
 
 def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Tensor]:
-    """Coordinates spread over a grid: one tensor per vector; `sparse` ones keep size 1 along the others' axes."""
+    """Coordinates `xi` spread over a grid: one tensor per vector, of its dtype, all of the grid's shape.
+
+    `sparse` ones keep size 1 along the others' axes. `indexing` is "xy", columns first, or "ij"; ValueError for
+    others. `copy` is accepted.
+    """
     if not xi:
         return []
     if not sparse:
@@ -172,17 +194,24 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
 
 
 def indices(dimensions: Any, dtype: Any = int) -> Tensor:
-    """The positions of an array of that shape, along its axes."""
+    """The positions of an array of the shape `dimensions`: one such array of `dtype` per axis, along a new first axis.
+
+    ValueError for negative sizes.
+    """
     return as_tensor(np.indices(dimensions, dtype=dtype))
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """Ones on and below the `k`-th diagonal."""
+    """Ones on and below the `k`-th diagonal of a matrix of `N` rows and `M` columns (as many unless told), of `dtype`;
+    never an Error.
+    """
     return as_tensor(np.tri(N, M, k, dtype=dtype))
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of the elements of a vector as columns, the highest first unless `increasing`."""
+    """The powers of the elements of a vector `x` as `N` columns, the highest first unless `increasing`; DtypeError for
+    strings.
+    """
     base = array(x)
     exponents = np.arange(base.shape[0] if N is None else N)
     return ops.pow(shapes.expand_dims(base, 1), array(exponents if increasing else exponents[::-1]))

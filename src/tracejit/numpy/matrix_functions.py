@@ -59,6 +59,18 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     axis : int or pair of int, optional
     keepdims : bool
 
+    Returns
+    -------
+    Tensor
+        Without the axes it is over, or with them of size 1; real floats.
+
+    Raises
+    ------
+    ShapeError
+        For more than two axes, or axes that are not there.
+    ValueError
+        For an `ord` that is not known.
+
     Examples
     --------
     >>> import tracejit.numpy as tnp
@@ -77,7 +89,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
 
 
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
-    """The norm of vectors over axes, all by default, taken as one: any number, ``inf`` or ``-inf``."""
+    """The norm of the vectors in `x` over `axis`, all by default, taken as one; `keepdims` keeps the axes as size 1.
+
+    `ord` is any number, ``inf`` or ``-inf``. The result is of real floats. ValueError for others, ShapeError for axes
+    that are not there.
+    """
     v: Any = floats(x)
     if isinstance(ord, str):
         raise ValueError(f"of vectors ord is a number, not {ord!r}{at(user_location())}")
@@ -93,22 +109,32 @@ def _named(ord: Any) -> Any:
 
 
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """The norm of matrices in the last two axes: ``"fro"``, 1, -1, ``inf`` or ``-inf``."""
+    """The norm of matrices in the last two axes of `x`, which `keepdims` keeps as size 1, as real floats.
+
+    `ord` is ``"fro"``, 1, -1, ``inf`` or ``-inf``; ValueError for others.
+    """
     return linear.matrix_norm(floats(x), _named(ord), (-2, -1), keepdims)
 
 
 def diagonal(x: Any, *, offset: int = 0) -> Tensor:
-    """A diagonal of the last two axes."""
+    """The diagonal `offset` of the last two axes of `x`, as its last axis, of its dtype; ShapeError for fewer axes."""
     return products.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal of the last two axes."""
+    """The sum of the diagonal `offset` of the last two axes of `x`, of its dtype or `dtype`, small integers as int64.
+
+    ShapeError for fewer axes.
+    """
     return products.trace(x, offset, -2, -1, dtype)
 
 
 def solve(a: Any, b: Any) -> Tensor:
-    """The `x` with ``a @ x = b``; a vector `b` is one right side."""
+    """The `x` with ``a @ x = b``, `a` of shape ``(..., n, n)``, `b` ``(..., n, k)`` or a vector, one right side;
+    floats.
+
+    ShapeError where sizes do not fit, RuntimeError for a singular matrix, DtypeError for strings.
+    """
     a, b = map(floats, arrays(a, b))
     if len(b.shape) == 1:
         return squeeze(matrices.solve(a, expand_dims(b, -1)), -1)
@@ -116,12 +142,17 @@ def solve(a: Any, b: Any) -> Tensor:
 
 
 def inv(a: Any) -> Tensor:
-    """The inverse of square matrices."""
+    """The inverse of the square matrices in the last two axes of `a`, of its shape, as floats.
+
+    ShapeError for matrices that are not square, RuntimeError for singular ones.
+    """
     return matrices.inv(floats(a))
 
 
 def det(a: Any) -> Tensor:
-    """The determinant of square matrices."""
+    """The determinant of the square matrices in the last two axes of `a`, as floats; ShapeError if they are not
+    square.
+    """
     return matrices.det(floats(a))
 
 
@@ -133,17 +164,25 @@ class SlogdetResult(NamedTuple):
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """The sign of the determinant of real square matrices, and the logarithm of its size."""
+    """The sign of the determinant of real square matrices, the last two axes of `a`, and the logarithm of its size.
+
+    Both are floats. ShapeError for matrices that are not square, DtypeError for complex ones.
+    """
     return SlogdetResult(*matrices.slogdet(floats(a)))
 
 
 def cholesky(a: Any) -> Tensor:
-    """The lower triangular factor of symmetric positive definite matrices."""
+    """The lower triangular factor of the symmetric positive definite matrices in the last two axes of `a`, as floats.
+
+    ShapeError for matrices that are not square, RuntimeError for those that are not positive definite.
+    """
     return matrices.cholesky(floats(a))
 
 
 def matrix_power(a: Any, n: int) -> Tensor:
-    """Square matrices multiplied `n` times; the inverse for negative `n`.
+    """The square matrices in the last two axes of `a` multiplied `n` times; the inverse, of floats, for negative `n`.
+
+    ShapeError for matrices that are not square, RuntimeError for singular ones to a negative power.
 
     Examples
     --------
@@ -167,10 +206,13 @@ def matrix_power(a: Any, n: int) -> Tensor:
 
 
 def multi_dot(arrays_: Sequence[Any]) -> Tensor:
-    """The product of matrices, of which the first and the last may be vectors, from left to right."""
+    """The product of matrices, of which the first and the last of `arrays_` may be vectors, from left to right.
+
+    The dtype is the promoted one; ShapeError where sizes do not fit.
+    """
     return functools.reduce(products.dot, [array(x) for x in arrays_])
 
 
 def matrix_transpose(x: Any) -> Tensor:
-    """The last two axes exchanged."""
+    """The last two axes of `x` exchanged, of the same dtype; ShapeError for fewer axes."""
     return linear.matrix_transpose(array(x))

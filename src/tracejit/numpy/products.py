@@ -37,7 +37,10 @@ def _also_of_bools(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 @_also_of_bools
 def matmul(x1: Any, x2: Any) -> Tensor:
-    """``x1 @ x2``: vectors count as rows on the left and columns on the right.
+    """``x1 @ x2``: vectors count as rows on the left and columns on the right, leading axes broadcast.
+
+    The dtype is the promoted one; of bools a product is "and", a sum "or". ShapeError where sizes do not fit,
+    DtypeError for strings.
 
     Examples
     --------
@@ -50,7 +53,10 @@ def matmul(x1: Any, x2: Any) -> Tensor:
 
 @_also_of_bools
 def dot(a: Any, b: Any) -> Tensor:
-    """Products summed over the last axis of `a` and the last but one of `b`; numbers just multiply."""
+    """Products summed over the last axis of `a` and the last but one of `b`; numbers just multiply.
+
+    The dtype is the promoted one; ShapeError where sizes differ, DtypeError for strings.
+    """
     x, y = array(a), array(b)
     if not x.shape or not y.shape:
         return ops.multiply(x, y)
@@ -61,15 +67,22 @@ def dot(a: Any, b: Any) -> Tensor:
 
 @_also_of_bools
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
-    """Sum of products over some axes of `a` and as many of `b`."""
+    """Sum of products over some axes of `a` and as many of `b`: two lists of them, or the number of last and first
+    ones.
+
+    `axes` fall away, those of `a` that are left stand before those of `b`; the dtype is the promoted one. ShapeError
+    where sizes differ.
+    """
     a, b = arrays(a, b)
     return linear.tensordot(a, b, axes)
 
 
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
-    """Sums of products, with axes named by letters, or by lists of numbers behind each operand and for the result.
+    """Sums of products of `operands`, with axes named by letters, or by lists of numbers behind each and for the
+    result.
 
-    `optimize` is accepted: products are taken from left to right.
+    `subscripts` is the equation, as ``"ij,jk->ik"``. `optimize` is accepted: products are taken from left to right.
+    The dtype is the promoted one; ShapeError where sizes or axes differ, ValueError for what is no equation.
 
     Examples
     --------
@@ -97,7 +110,7 @@ def _with_letters(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def outer(a: Any, b: Any) -> Tensor:
-    """Every product of an element of `a` and one of `b`."""
+    """Every product of an element of `a` and one of `b`, a matrix of the promoted dtype; DtypeError for strings."""
     x, y = array(a), array(b)
     column, row = ops.reshape(x, shape=(x.spec.size, 1)), ops.reshape(y, shape=(1, y.spec.size))
     return ops.multiply(column, row)
@@ -105,21 +118,30 @@ def outer(a: Any, b: Any) -> Tensor:
 
 @_also_of_bools
 def inner(a: Any, b: Any) -> Tensor:
-    """Products summed over the last axes of both; numbers just multiply."""
+    """Products summed over the last axes of `a` and `b`; numbers just multiply. The dtype is the promoted one.
+
+    ShapeError where sizes differ, DtypeError for strings.
+    """
     x, y = array(a), array(b)
     return linear.tensordot(x, y, (-1, -1)) if x.shape and y.shape else ops.multiply(x, y)
 
 
 @_also_of_bools
 def vdot(a: Any, b: Any) -> Tensor:
-    """The inner product of all elements in a row, those of `a` conjugated."""
+    """The inner product of all elements of `a` and `b` in a row, those of `a` conjugated, of the promoted dtype.
+
+    ShapeError where sizes differ, DtypeError for strings.
+    """
     x, y = (ops.reshape(v, shape=(v.spec.size,)) for v in (array(a), array(b)))
     return matrix_product(ops.conj(x) if x.dtype.kind == "c" else x, y)
 
 
 @_also_of_bools
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
-    """Inner products along an axis, the elements of `x1` conjugated."""
+    """Inner products along `axis`, the elements of `x1` conjugated; the others of `x1` and `x2` broadcast.
+
+    The dtype is the promoted one; ShapeError where sizes differ, DtypeError for strings.
+    """
     a, b = matched(arrays(x1, x2), {})[0]
     product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
     return ops.reduce_sum(product, axis=(one_axis(axis, len(product.shape)),))
@@ -127,20 +149,28 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
 
 @_also_of_bools
 def matvec(x1: Any, x2: Any) -> Tensor:
-    """Matrices times vectors; leading axes broadcast."""
+    """Matrices `x1`, ``(..., m, n)``, times vectors `x2`, ``(..., n)``; leading axes broadcast, dtypes are promoted.
+
+    ShapeError where sizes do not fit, DtypeError for strings.
+    """
     a, b = arrays(x1, x2)
     return squeeze(ops.matmul(a, expand_dims(b, -1)), -1)
 
 
 @_also_of_bools
 def vecmat(x1: Any, x2: Any) -> Tensor:
-    """Vectors, conjugated, times matrices; leading axes broadcast."""
+    """Vectors `x1`, ``(..., m)``, conjugated, times matrices `x2`, ``(..., m, n)``; leading axes broadcast, dtypes are
+    promoted.
+
+    ShapeError where sizes do not fit, DtypeError for strings.
+    """
     a, b = arrays(x1, x2)
     return squeeze(ops.matmul(expand_dims(ops.conj(a) if a.dtype.kind == "c" else a, -2), b), -2)
 
 
 def kron(a: Any, b: Any) -> Tensor:
-    """`b` times every element of `a`, in its place.
+    """`b` times every element of `a`, in its place; each size is the product of theirs. Promoted. DtypeError for
+    strings.
 
     Examples
     --------
@@ -157,7 +187,10 @@ def kron(a: Any, b: Any) -> Tensor:
 
 
 def cross(a: Any, b: Any, axis: int = -1) -> Tensor:
-    """The vector product along an axis of size 3."""
+    """The vector product of `a` and `b` along `axis`, of size 3 in both; other axes broadcast, dtypes are promoted.
+
+    ShapeError for another size.
+    """
     x, y = matched(arrays(a, b), {})[0]
     return moveaxis(diagonals.cross(moveaxis(x, axis, -1), moveaxis(y, axis, -1)), -1, axis)
 
@@ -166,7 +199,10 @@ def cross(a: Any, b: Any, axis: int = -1) -> Tensor:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """A diagonal of two axes, as the last axis of the result."""
+    """The diagonal `offset` of the axes `axis1` and `axis2` of `a`, as the last axis of the result; the dtype stays.
+
+    ShapeError for axes that are not there.
+    """
     x = moveaxis(a, (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
@@ -175,12 +211,17 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal of two axes."""
+    """The sum of the diagonal `offset` of the axes `axis1` and `axis2` of `a`, in `dtype`, small integers as int64.
+
+    ShapeError for axes that are not there.
+    """
     return ops.reduce_sum(summable(diagonal(a, offset, axis1, axis2), dtype), axis=-1)
 
 
 def diag(v: Any, k: int = 0) -> Tensor:
-    """The matrix with a vector as its `k`-th diagonal, or that diagonal of a matrix."""
+    """The matrix with a vector `v` as its `k`-th diagonal, or that diagonal of a matrix; same dtype, ShapeError for
+    other ranks.
+    """
     x = array(v)
     if len(x.shape) not in (1, 2):
         raise ShapeError(f"diag takes a vector or a matrix, got {x.spec}{at(user_location())}")
@@ -188,6 +229,6 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 
 def diagflat(v: Any, k: int = 0) -> Tensor:
-    """The matrix with all elements in a row as its `k`-th diagonal."""
+    """The matrix, of the same dtype, with all elements of `v` in a row as its `k`-th diagonal."""
     x = array(v)
     return diagonals.diag(ops.reshape(x, shape=(x.spec.size,)), k=k)

@@ -28,7 +28,9 @@ def sum(
     initial: Any = None,
     where: Any = None,
 ) -> Tensor:
-    """Sum over axes, of what `where` holds for; small integers and bools are added up as int64.
+    """Sum of `a` over `axis` (None: all; `keepdims`: kept as size 1), of what `where` holds for, and of `initial`.
+
+    In `dtype`, small integers and bools as int64. ShapeError for axes that are not there, DtypeError for strings.
 
     Examples
     --------
@@ -52,7 +54,10 @@ def prod(
     initial: Any = None,
     where: Any = None,
 ) -> Tensor:
-    """Product over axes, of what `where` holds for; small integers and bools are multiplied as int64."""
+    """Product of `a` over `axis` (None: all; `keepdims`: kept as size 1), of what `where` holds for, and of `initial`.
+
+    In `dtype`, small integers and bools as int64. ShapeError for axes that are not there, DtypeError for strings.
+    """
     if dtype is not None and np.dtype(dtype).kind == "b":
         found = all(a, axis, keepdims=keepdims, where=where)
         return found if initial is None else ops.logical_and(found, truth(initial))
@@ -61,7 +66,10 @@ def prod(
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
-    """Mean over axes, of what `where` holds for; integers as float64. In an integer `dtype` it is rounded towards 0."""
+    """Mean of `a` over `axis` (None: all; `keepdims`: kept as size 1), of what `where` holds for; integers as float64.
+
+    In an integer `dtype` it is rounded towards 0. ShapeError for axes that are not there, DtypeError for strings.
+    """
     x = wide_floats(a, dtype)
     if where is None:
         found = reductions.reduce_mean(x, axis, keepdims)
@@ -82,9 +90,12 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Tensor:
-    """Mean squared distance from the mean over axes, divided by their size less `ddof` (or `correction`).
+    """Mean squared distance of `a` from the mean over `axis`, divided by the number of elements less `ddof` or
+    `correction`.
 
-    `mean` is the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions.
+    The axes (None: all) are kept as size 1 with `keepdims`; only what `where` holds for counts; real floats. `mean` is
+    the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions, ShapeError for
+    axes that are not there.
     """
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         raise DtypeError(
@@ -120,7 +131,12 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Tensor:
-    """Square root of :func:`var`; of one element it is always 0, and so is its derivative."""
+    """Square root of :func:`var`, whose parameters, dtype and errors it has; of one element always 0, as is its
+    derivative.
+
+    Parameters are `a`, `axis`, `dtype`, `ddof`, `keepdims`, `where`, `mean` and `correction`; errors DtypeError and
+    ShapeError.
+    """
     found = var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
     x = array(a)
     alone = where is None and mean is None and product(x.shape[k] for k in axes_of(axis, len(x.shape))) == 1
@@ -189,14 +205,22 @@ _smallest = _extreme(ops.minimum, reductions.reduce_min, _greatest)
 def max(
     a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Tensor:
-    """Largest element over axes; NaN wins; ties share the gradient. ValueError where there are no elements."""
+    """Largest element of `a` over `axis` (None: all; `keepdims`: kept as size 1), and of `initial`; the dtype stays.
+
+    Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements, and
+    for complex numbers; DtypeError for strings.
+    """
     return _largest(a, axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def min(
     a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Tensor:
-    """Smallest element over axes; NaN wins; ties share the gradient. ValueError where there are no elements."""
+    """Smallest element of `a` over `axis` (None: all; `keepdims`: kept as size 1), and of `initial`; the dtype stays.
+
+    Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements, and
+    for complex numbers; DtypeError for strings.
+    """
     return _smallest(a, axis, keepdims=keepdims, initial=initial, where=where)
 
 
@@ -204,23 +228,36 @@ amax, amin = max, min
 
 
 def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The largest element over axes less the smallest."""
+    """The largest element of `a` over `axis` (`keepdims`: kept as size 1) less the smallest, of the same dtype.
+
+    Errors as :func:`max`, ValueError, and DtypeError for bools.
+    """
     x = array(a)
     return ops.subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
 
 
 def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
-    """Is every element over the axes other than 0?"""
+    """Is every element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds other than
+    0?
+
+    Bools. ShapeError for axes that are not there, DtypeError for strings.
+    """
     return reductions.reduce_all(_chosen(truth(a), where, True), axis, keepdims)
 
 
 def any(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
-    """Is an element over the axes other than 0?"""
+    """Is an element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds other than 0?
+
+    Bools. ShapeError for axes that are not there, DtypeError for strings.
+    """
     return reductions.reduce_any(_chosen(truth(a), where, False), axis, keepdims)
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """How many elements over the axes are not 0."""
+    """How many elements of `a` over `axis` (None: all; `keepdims`: kept as size 1) are not 0, as int64.
+
+    ShapeError for axes that are not there, DtypeError for strings.
+    """
     return sum(truth(a), axis, keepdims=keepdims)
 
 
@@ -236,12 +273,18 @@ def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Position of the largest element along an axis, or among all."""
+    """Position (int64) of the largest element of `a` along `axis`, or among all; `keepdims` keeps the axis as size 1.
+
+    ValueError where there are no elements, and for complex numbers.
+    """
     return _position(elementary.argmax, a, axis, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Position of the smallest element along an axis, or among all."""
+    """Position (int64) of the smallest element of `a` along `axis`, or among all; `keepdims` keeps the axis as size 1.
+
+    ValueError where there are no elements, and for complex numbers.
+    """
     return _position(elementary.argmin, a, axis, keepdims)
 
 
@@ -259,25 +302,43 @@ def _position(find: Callable[..., Any], a: Any, axis: int | None, keepdims: bool
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Running sums along an axis, or of all elements."""
+    """Running sums of `a` along `axis`, or of all elements in a row; in `dtype`, small integers and bools as int64.
+
+    ShapeError for an axis that is not there, DtypeError for strings.
+    """
     return elementary.cumsum(*lined_up(summable(a, dtype), axis))
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Running products along an axis, or of all elements; exact derivatives where elements are 0."""
+    """Running products of `a` along `axis`, or of all elements in a row; exact derivatives where elements are 0.
+
+    In `dtype`, small integers and bools as int64. ShapeError for an axis that is not there, DtypeError for strings.
+    """
     return elementary.cumprod(*lined_up(summable(a, dtype), axis))
 
 
 def sort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Tensor:
-    """Elements along an axis in order, NaN last; `kind` and `stable` are accepted, the sort is stable."""
+    """Elements of `a` along `axis` (None: all) in order, NaN last, of the same dtype.
+
+    `kind` and `stable` are accepted, the sort is stable. DtypeError for complex numbers and strings, ShapeError for an
+    axis that is not there.
+    """
     return sorting.sort(*lined_up(a, axis))
 
 
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Tensor:
-    """Positions that sort along an axis; equal elements keep their order, whatever `kind` and `stable` say."""
+    """Positions (int64) that sort `a` along `axis` (None: all); equal elements keep their order.
+
+    `kind` and `stable` are accepted. DtypeError for complex numbers and strings, ShapeError for an axis that is not
+    there.
+    """
     return sorting.order(*lined_up(a, axis))
 
 
 def logsumexp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """``log(sum(exp(a)))`` without overflow, as SciPy has it."""
+    """``log(sum(exp(a)))`` over `axis` (None: all; `keepdims`: kept as size 1) without overflow, as SciPy has it;
+    floats.
+
+    ValueError for complex numbers, ShapeError for axes that are not there.
+    """
     return reductions.reduce_logsumexp(floats(a), axis, keepdims)

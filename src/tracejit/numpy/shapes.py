@@ -20,7 +20,11 @@ from .conversion import array
 
 
 def reshape(a: Any, shape: Any, order: str = "C") -> Tensor:
-    """The same elements in another shape; one size may be -1. With `order` "F" the first axis runs fastest."""
+    """The elements of `a` in another `shape`, of the same dtype; one size may be -1. With `order` "F" the first axis
+    is fastest.
+
+    ShapeError where the number of elements differs, ValueError for another order.
+    """
     x = array(a)
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
     if order == "F":
@@ -31,13 +35,13 @@ def reshape(a: Any, shape: Any, order: str = "C") -> Tensor:
 
 
 def ravel(a: Any, order: str = "C") -> Tensor:
-    """All elements in a row."""
+    """All elements of `a` in a row, in `order` (see :func:`reshape`), of its dtype; ValueError for another order."""
     x = array(a)
     return reshape(x, x.spec.size, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
-    """The axes in another order: backwards unless told."""
+    """`a` with its axes in the order `axes`, backwards unless told; the dtype stays. ShapeError if one is missing."""
     x = array(a)
     rank = len(x.shape)
     order = reversed(range(rank)) if axes is None else (one_axis(int(k), rank) for k in axes)
@@ -45,7 +49,9 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    """Axes at other positions."""
+    """`a` with the axes `source` at the positions `destination`; the dtype stays. ShapeError for axes that are not
+    there.
+    """
     x = array(a)
     rank = len(x.shape)
     moved, places = (
@@ -59,7 +65,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
-    """One axis in front of the one at `start`."""
+    """`a` with `axis` in front of the one at `start`; the dtype stays. ShapeError for an axis that is not there."""
     rank = len(array(a).shape)
     axis = one_axis(axis, rank)
     start = start + rank if start < 0 else start
@@ -67,7 +73,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged."""
+    """`a` with `axis1` and `axis2` exchanged; the dtype stays. ShapeError for axes that are not there."""
     x = array(a)
     order = list(range(len(x.shape)))
     i, j = one_axis(axis1, len(order)), one_axis(axis2, len(order))
@@ -76,12 +82,14 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """Drop axes of size 1: all of them, or those named."""
+    """`a` without its axes of size 1, or those in `axis`; the dtype stays. ShapeError where one of those is not of
+    size 1.
+    """
     return shapes.squeeze(array(a), axis)
 
 
 def expand_dims(a: Any, axis: Any) -> Tensor:
-    """Insert axes of size 1."""
+    """`a` with axes of size 1 at the positions `axis`; the dtype stays. ShapeError for positions that are not there."""
     x = array(a)
     if isinstance(axis, (int, np.integer)):
         return shapes.expand_dims(x, int(axis))
@@ -93,28 +101,30 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 
 
 def broadcast_to(array_: Any, shape: Any) -> Tensor:
-    """Repeated along axes of size 1 and in front."""
+    """`array_` repeated along axes of size 1 and in front, up to `shape`; the dtype stays. ShapeError where it does
+    not fit.
+    """
     return ops.broadcast_to(array(array_), shape=shapes.sizes_of(shape))
 
 
 def shape(a: Any) -> tuple:
-    """The sizes."""
+    """The sizes of `a`, a tuple."""
     return array(a).shape
 
 
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """The number of axes of `a`."""
     return len(array(a).shape)
 
 
 def size(a: Any, axis: int | None = None) -> Any:
-    """The number of elements, or the size of one axis."""
+    """The number of elements of `a`, or the size of one `axis`; ShapeError for one that is not there."""
     x = array(a)
     return x.spec.size if axis is None else x.shape[one_axis(axis, len(x.shape))]
 
 
 def broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
-    """All broadcast to one shape."""
+    """All `args` broadcast to one shape, each of its dtype; ShapeError where they do not broadcast."""
     tensors = [array(x) for x in args]
     common = cutting.common_shape(*(x.shape for x in tensors))
     return tuple([ops.broadcast_to(x, shape=common) for x in tensors])
@@ -122,7 +132,7 @@ def broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
 
 def _at_least(rank: int, place: Callable[[tuple], tuple]) -> Callable[..., Any]:
     def at_least(*arys: Any) -> Any:
-        """Scalars, vectors and matrices with axes of size 1 until there are enough; several give a tuple."""
+        """Each of `arys` with axes of size 1 until it has enough, of the same dtype; several give a tuple."""
         found = [
             x if len(x.shape) >= rank else ops.reshape(x, shape=place(x.shape)) for x in map(array, arys)
         ]
@@ -141,22 +151,26 @@ atleast_3d = _at_least(3, lambda shape: (*shape, 1) if len(shape) == 2 else (1, 
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
-    """Backwards along axes; None is all."""
+    """`m` backwards along `axis`, one or several; None is all. The dtype stays; ShapeError for axes that are not
+    there.
+    """
     return cutting.reverse(array(m), axis)
 
 
 def fliplr(m: Any) -> Tensor:
-    """Backwards along the second axis."""
+    """`m` backwards along the second axis, of the same dtype; ShapeError for vectors."""
     return flip(m, 1)
 
 
 def flipud(m: Any) -> Tensor:
-    """Backwards along the first axis."""
+    """`m` backwards along the first axis, of the same dtype; ShapeError for scalars."""
     return flip(m, 0)
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned `k` times by 90 degrees, from the first of two axes to the second."""
+    """`m` turned `k` times by 90 degrees, from the first of two `axes` to the second; same dtype. ShapeError if they
+    are one.
+    """
     x = array(m)
     first, second = (one_axis(int(a), len(x.shape)) for a in axes)
     if first == second:
@@ -172,7 +186,10 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    """Moved along axes; what leaves at one end comes in at the other. With no axis, all elements in a row.
+    """`a` moved by `shift` along `axis`, one or several; what leaves at one end comes in at the other. The dtype
+    stays.
+
+    With no axis, all elements in a row. ShapeError for axes that are not there.
 
     Examples
     --------
@@ -194,19 +211,25 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """The matrix with zeros above the `k`-th diagonal; of a vector, it in every row."""
+    """The matrices `m` with zeros above the `k`-th diagonal; of a vector, it in every row. Same dtype; ShapeError for
+    scalars.
+    """
     x = array(m)
     return ops.where(_offsets(x) <= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """The matrix with zeros below the `k`-th diagonal; of a vector, it in every row."""
+    """The matrices `m` with zeros below the `k`-th diagonal; of a vector, it in every row. Same dtype; ShapeError for
+    scalars.
+    """
     x = array(m)
     return ops.where(_offsets(x) >= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def _offsets(x: Tensor) -> Any:
     """Of each place of the matrix that comes out, the number of its diagonal."""
+    if not x.shape:
+        raise ShapeError(f"a scalar, {x.spec}, has no triangles{at(user_location())}")
     return offsets(*(x.shape[-2:] if len(x.shape) > 1 else x.shape * 2))
 
 

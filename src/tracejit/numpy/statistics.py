@@ -26,7 +26,11 @@ from .reductions import wide_floats
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """Mean over axes, with `weights` of the shape of `a` or of those axes; if `returned` also the sum of weights."""
+    """Mean of `a` over `axis`, with `weights` of the shape of `a` or of those axes; if `returned` also the sum of
+    weights.
+
+    `keepdims` keeps the axes as size 1; integers count as float64. ShapeError for weights of another shape.
+    """
     if weights is None:
         x: Any = wide_floats(a)
         found = reductions.mean(x, axis, keepdims=keepdims)
@@ -56,11 +60,12 @@ def average(
 
 
 def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
-    """The values below which so much of the elements over the axes lies, `q` from 0 to 1.
+    """The values below which so much of the elements of `a` over `axis` lies, `q` from 0 to 1.
 
+    The result has the shape of `q`, and behind it what `keepdims` or dropping leaves of that of `a`, in floats.
     `method` is "linear", "lower", "higher", "midpoint" or "nearest"; "lower", "higher" and "nearest" keep the dtype.
-    NaN where an element is. ValueError for a `q`
-    that is not from 0 to 1; IndexError where that shows only when a compiled function runs.
+    NaN where an element is. ValueError for another method, for no elements, which is a ShapeError, and for a `q` that
+    is not from 0 to 1; IndexError where that shows only when a compiled function runs.
 
     Examples
     --------
@@ -130,13 +135,21 @@ def _between(ordered: Any, place: Any, method: str) -> Any:
 
 
 def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
-    """:func:`quantile` with `q` from 0 to 100."""
+    """As :func:`quantile`, of `a` over `axis` with `method` and `keepdims`, its dtype and errors, with `q` from 0 to
+    100.
+
+    ValueError for others.
+    """
     part = q / 100 if is_number(q) else ops.divide(wide_floats(q), 100)
     return quantile(a, part, axis, method=method, keepdims=keepdims)
 
 
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element over the axes, or the mean of the two in the middle. NaN where an element is, or none is."""
+    """The middle element of `a` over `axis` (`keepdims`: kept as size 1), or the mean of the two in the middle, as
+    floats.
+
+    NaN where an element is, or none is. DtypeError for complex numbers.
+    """
     x = wide_floats(a)
     if reductions.any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
         return reductions.mean(x, axis, keepdims=keepdims)
@@ -156,22 +169,31 @@ def _numbers(a: Any, neutral: Any) -> tuple[Any, Any]:
 
 
 def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`sum` with NaN as 0."""
+    """The :func:`sum` of `a` with NaN as 0, over `axis`, in `dtype`, with `keepdims`.
+
+    ShapeError for axes that are not there.
+    """
     return reductions.sum(_numbers(a, 0)[1], axis, dtype, keepdims=keepdims)
 
 
 def nanprod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`prod` with NaN as 1."""
+    """The :func:`prod` of `a` with NaN as 1, over `axis`, in `dtype`, with `keepdims`.
+
+    ShapeError for axes that are not there.
+    """
     return reductions.prod(_numbers(a, 1)[1], axis, dtype, keepdims=keepdims)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """:func:`cumsum` with NaN as 0."""
+    """The :func:`cumsum` of `a` with NaN as 0, along `axis`, in `dtype`; ShapeError for an axis that is not there."""
     return reductions.cumsum(_numbers(a, 0)[1], axis, dtype)
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`mean` of what is not NaN; NaN where nothing is. DtypeError for floats in a `dtype` without fractions."""
+    """The :func:`mean` over `axis`, with `keepdims`, of what is not NaN in `a`; NaN where nothing is.
+
+    DtypeError for floats in a `dtype` without fractions, ShapeError for axes that are not there.
+    """
     known, x = _numbers(a, 0)
     _require_fractions(x, dtype)
     return reductions.mean(x, axis, dtype, keepdims=keepdims, where=known)
@@ -185,7 +207,11 @@ def _require_fractions(x: Any, dtype: Any) -> None:
 
 
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """:func:`var` of what is not NaN; NaN where there are no more such elements than `ddof`."""
+    """The :func:`var` of what is not NaN in `a` over `axis`, with `dtype`, `ddof` and `keepdims`, and its errors,
+    DtypeError.
+
+    NaN where there are no more such elements than `ddof`.
+    """
     known, x = _numbers(a, 0)
     found = reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
     if known is None:
@@ -194,7 +220,7 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keep
 
 
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """Square root of :func:`nanvar`."""
+    """Square root of :func:`nanvar` of `a` over `axis`, with `dtype`, `ddof`, `keepdims` and its errors, DtypeError."""
     return ops.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
@@ -207,22 +233,32 @@ def _nan_extreme(reduce: Callable[..., Any], neutral: float, a: Any, axis: Any, 
 
 
 def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`max` of what is not NaN; NaN where nothing is."""
+    """The :func:`max` of what is not NaN in `a` over `axis`, with `keepdims`, dtype and ValueError as there; NaN of
+    nothing.
+    """
     return _nan_extreme(reductions.max, -np.inf, a, axis, keepdims)
 
 
 def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`min` of what is not NaN; NaN where nothing is."""
+    """The :func:`min` of what is not NaN in `a` over `axis`, with `keepdims`, dtype and ValueError as there; NaN of
+    nothing.
+    """
     return _nan_extreme(reductions.min, np.inf, a, axis, keepdims)
 
 
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`argmax` of what is not NaN; ValueError where nothing is, now or when a compiled function runs."""
+    """The :func:`argmax` (int64) along `axis`, with `keepdims`, of what is not NaN in `a`.
+
+    ValueError where nothing is, now or when a compiled function runs.
+    """
     return reductions.argmax(_with_a_number(a, -np.inf, axis), axis, keepdims=keepdims)
 
 
 def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """:func:`argmin` of what is not NaN; ValueError where nothing is, now or when a compiled function runs."""
+    """The :func:`argmin` (int64) along `axis`, with `keepdims`, of what is not NaN in `a`.
+
+    ValueError where nothing is, now or when a compiled function runs.
+    """
     return reductions.argmin(_with_a_number(a, np.inf, axis), axis, keepdims=keepdims)
 
 
@@ -239,7 +275,11 @@ def _with_a_number(a: Any, neutral: float, axis: int | None) -> Tensor:
 
 
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> Tensor:
-    """Covariances of variables: the rows of `m` (its columns unless `rowvar`), and of `y`, in float64 or complex128."""
+    """Covariances of variables: the rows of `m` (its columns unless `rowvar`), and of `y`, in float64 or complex128.
+
+    Sums are divided by the number of observations less 1, or less 0 with `bias`, or less `ddof`. A matrix, of one
+    variable a scalar. ShapeError for more than two axes.
+    """
     rows = _variables(m, rowvar)
     if y is not None:
         rows = ops.concat(rows, _variables(y, rowvar), axis=0)
@@ -264,7 +304,10 @@ def _variables(m: Any, rowvar: bool) -> Any:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
-    """Correlations of variables: covariances over the product of the standard deviations, within [-1, 1]."""
+    """Correlations of variables: covariances over the product of the standard deviations, within [-1, 1].
+
+    `x`, `y`, `rowvar`, shape, dtype and ShapeError are those of :func:`cov`.
+    """
     found: Any = cov(x, y, rowvar)
     if not found.shape:
         return ops.divide(found, found)
@@ -284,10 +327,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Tensor:
-    """How often each number from 0 on occurs, or the sum of the weights of its places.
+    """How often (int64) each number from 0 on occurs in `x`, or the sum (float64) of the `weights` of its places.
 
-    The result is as long as the largest number asks, or of the given `length`, which a traced function needs for
-    numbers that it computes.
+    The vector is as long as the largest number asks and at least `minlength`, or of the given `length`, which a traced
+    function needs for numbers that it computes. IndexError for negative numbers.
     """
     if length is None:
         length = max(int(values_of(x).astype(np.int64).max(initial=-1)) + 1, int(minlength))
@@ -296,9 +339,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
-    """The number of the bin each element lies in: how many of the ascending `bins` are not above it.
+    """The number (int64) of the bin each element of `x` lies in: how many of the ascending `bins` are not above it.
 
-    Of descending bins, how many are above it, or with `right` not below.
+    Of descending bins, how many are above it, or with `right` not below. ShapeError for bins that are no vector.
     """
     edges = array(bins)
     if edges.shape == (0,):
@@ -310,14 +353,19 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
-    """Where in a sorted vector each value belongs, before equal elements or behind them ("right")."""
+    """Where (int64) in a sorted vector `a` each value in `v` belongs, before equal elements or behind them, by `side`.
+
+    It is "left" or "right"; ValueError for another.
+    """
     wanted = array(v)
     flat = ops.reshape(wanted, shape=(wanted.spec.size,))
     return ops.reshape(sorting.searchsorted(array(a), flat, side, np.int64), shape=wanted.shape)
 
 
 def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
-    """Is each element one of some others?"""
+    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools of its shape. DtypeError for
+    strings.
+    """
     x, others = matched((array(element), array(test_elements)), {})[0]
     row = ops.reshape(others, shape=(others.spec.size,))
     found = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
@@ -331,10 +379,12 @@ def unique(
     return_counts: bool = False,
     axis: None = None,
 ) -> Any:
-    """The different elements in ascending order, which are known when this is called; gradients reach the first ones.
+    """The different elements of `ar` in ascending order, which are known when this is called; gradients reach the
+    first ones.
 
-    Also, as asked, the positions of the first ones, for each place the position among the results, and counts.
-    `axis` is None: all elements in a row.
+    Also, as asked by `return_index`, `return_inverse` and `return_counts`, the positions (int64) of the first ones,
+    for each place the position among the results, and counts. `axis` is None, all elements in a row; ValueError for
+    others.
     """
     if axis is not None:
         raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")
@@ -354,7 +404,10 @@ def histogram(
     density: bool = False,
     weights: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each bin, and the edges of the bins; the last bin takes its upper edge too.
+    """How many elements of `a` lie in each bin, and the edges of the bins; the last bin takes its upper edge too.
+
+    `bins`, a number or their edges, and `range` are those of :func:`histogram_bin_edges`. Counts are int64, or sums of
+    `weights`; with `density` floats whose integral is 1. ShapeError for weights of another size.
 
     Examples
     --------
@@ -382,7 +435,10 @@ def histogram(
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Sequence[Any] | None = None) -> Tensor:
-    """The edges of so many bins of one width from the smallest element to the largest, or over `range`."""
+    """The edges of so many `bins` of one width from the smallest element of `a` to the largest, or over `range`.
+
+    A vector of floats, one longer than there are bins; edges are taken as they are. ValueError for fewer than no bins.
+    """
     if not isinstance(bins, (int, np.integer)):
         return array(bins)
     x = wide_floats(a)

@@ -82,6 +82,23 @@ def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     """Matrix product over the last two axes; leading axes broadcast. Both have at least two axes.
 
     The derivatives are products with the other operand turned; `backprop` sums a cotangent over axes that broadcast.
+
+    Parameters
+    ----------
+    a : tensor-like, ``(..., m, k)``
+    b : tensor-like, ``(..., k, n)``
+
+    Returns
+    -------
+    Tensor
+        ``(..., m, n)``, of the dtype to which they are promoted.
+
+    Raises
+    ------
+    ShapeError
+        Where an operand is no matrix, or sizes do not fit.
+    DtypeError
+        For two bools, and for strings.
     """
     numeric(a)
     require(
@@ -98,7 +115,11 @@ def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
 
 
 def dot(a: Any, b: Any) -> Any:
-    """``a @ b`` as NumPy has it: vectors count as rows on the left and columns on the right."""
+    """``a @ b`` as NumPy has it: a vector `a` counts as a row, a vector `b` as a column, and their axis falls away.
+
+    The sizes summed over agree and leading axes broadcast, or it is a ShapeError; scalars are one too. The dtype is
+    that to which they are promoted; DtypeError for two bools, and for strings.
+    """
     (a, b), _ = matched((a, b), {})
     require(len(a.shape) >= 1 and len(b.shape) >= 1, "@ takes tensors of rank 1 and more; use * for scalars")
     left = expand_dims(a, 0) if len(a.shape) == 1 else a

@@ -17,7 +17,8 @@ _CLASSES = (SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad, Adamax, Nadam, Lion)
 
 
 def get(identifier: Any) -> Optimizer:
-    """The optimizer meant by a name (``"adam"``, ``"SGD"``), or the one given.
+    """The optimizer meant by `identifier`, a name (``"adam"``, ``"SGD"``), or the one given; ValueError for another
+    name.
 
     Examples
     --------

@@ -98,14 +98,19 @@ class Optimizer(tf.Module):
         -------
         Tensor, dict
             The new value, and what changed of the state.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass says it.
         """
         raise NotImplementedError(f"{type(self).__name__} defines no update")
 
     def rows_of_step(self, gradient: tf.IndexedSlices, rate: Any) -> tf.IndexedSlices | None:
-        """What one step subtracts, where that is from the rows of the gradient and no others; None elsewhere.
+        """What a step of `rate` subtracts, where that is from the rows of `gradient` and no others; None elsewhere.
 
-        A method that changes every row at every step, as those do that keep running means, is given the gradient
-        as a whole by :meth:`update`, so that it steps the same way whatever form the gradient has.
+        A method that changes every row at every step, as those do that keep running means, is given the gradient as a
+        whole by :meth:`update`, so that it steps the same way whatever form the gradient has.
         """
         return None
 
@@ -170,6 +175,11 @@ class Optimizer(tf.Module):
             Weights of the elements of the loss.
         tape : GradientTape, optional
 
+        Raises
+        ------
+        ValueError
+            For a tensor without the tape that recorded it, and where there is no gradient for any Variable.
+
         Examples
         --------
         >>> import tracejit as tf
@@ -223,7 +233,9 @@ class Optimizer(tf.Module):
             self.iterations.assign(step)
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[tf.Variable] | None = None) -> None:
-        """Make one step with gradients in the order of Variables, by default of those it was built for."""
+        """Make one step with the gradients `grads`, in the order of `trainable_variables`, by default of those it was
+        built for.
+        """
         if trainable_variables is None:
             trainable_variables = self._built_for()
         self.apply_gradients(zip(grads, trainable_variables, strict=True))
@@ -258,7 +270,7 @@ class Optimizer(tf.Module):
     # ---- state ------------------------------------------------------------------------------------------
 
     def build(self, var_list: Iterable[tf.Variable]) -> None:
-        """Make the state of these Variables, where there is none yet: each the first time it is seen."""
+        """Make the state of the Variables in `var_list`, where there is none yet: each the first time it is seen."""
         for variable in var_list:
             if variable.handle.serial not in self._slot_of:
                 self._slot_of[variable.handle.serial] = len(self.slots)

@@ -110,7 +110,7 @@ class Generator:
         self.reset(seed)
 
     def split(self, count: int = 1) -> list[Generator]:
-        """So many generators with seeds drawn from this one.
+        """`count` generators with seeds drawn from this one.
 
         Examples
         --------
@@ -155,6 +155,16 @@ class Generator:
         dtype : dtype-like, optional
             float32, float64 or an integer dtype; by default that of Python floats.
 
+        Returns
+        -------
+        Tensor
+            Of `shape` and `dtype`.
+
+        Raises
+        ------
+        ValueError
+            For integers without `maxval`.
+
         Examples
         --------
         >>> import tracejit as tf
@@ -179,7 +189,8 @@ class Generator:
         dtype: Any = None,
         name: str | None = None,
     ) -> Tensor:
-        """Normally distributed numbers, by the method of Box and Muller.
+        """Normally distributed numbers of `mean` and `stddev`, of that `shape` and `dtype`, by the method of Box and
+        Muller.
 
         Eager and compiled results agree to a few units in the last place, not bit by bit.
 
@@ -201,7 +212,8 @@ class Generator:
         dtype: Any = None,
         name: str | None = None,
     ) -> Tensor:
-        """Normally distributed numbers no further than two `stddev` from `mean`: others are drawn again.
+        """Normally distributed numbers, of that `shape` and `dtype`, within two `stddev` of `mean`: others are drawn
+        again.
 
         Examples
         --------
@@ -246,13 +258,13 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Let :func:`uniform`, :func:`normal` and the others draw from this generator."""
+    """Let :func:`uniform`, :func:`normal` and the others draw from `generator`."""
     global _default
     _default = generator
 
 
 def set_seed(seed: int) -> None:
-    """Make the numbers that follow repeatable.
+    """Make the numbers that follow `seed` repeatable.
 
     Examples
     --------
@@ -288,7 +300,8 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Uniform numbers in [minval, maxval), see :meth:`Generator.uniform`.
+    """Uniform numbers in [`minval`, `maxval`), of that `shape` and `dtype`, see :meth:`Generator.uniform`, for
+    ValueError too.
 
     Calls with a `seed` draw from a generator of their own, which starts with it and with :func:`set_seed`.
     """
@@ -303,7 +316,10 @@ def normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed numbers, see :meth:`Generator.normal`; `seed` as for :func:`uniform`."""
+    """Normally distributed numbers of `mean` and `stddev`, of that `shape` and `dtype`, see :meth:`Generator.normal`.
+
+    `seed` is as for :func:`uniform`; DtypeError for a dtype that is not float.
+    """
     return _source(seed).normal(shape, mean, stddev, dtype)
 
 
@@ -315,12 +331,16 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed numbers within two `stddev`, see :meth:`Generator.truncated_normal`."""
+    """Normally distributed numbers within two `stddev` of `mean`, of that `shape` and `dtype`, float32 unless told.
+
+    See :meth:`Generator.truncated_normal`; `seed` is as for :func:`uniform`. DtypeError for a dtype that is not float.
+    """
     return _source(seed).truncated_normal(shape, mean, stddev, dtype)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The parts of a tensor along its first axis in random order.
+    """The rows of `value` in random order; `seed` as for :func:`uniform`, shape and dtype stay. ShapeError for
+    scalars.
 
     Examples
     --------
@@ -349,7 +369,12 @@ def categorical(
     Returns
     -------
     Tensor
-        ``(rows, num_samples)``.
+        ``(rows, num_samples)``, of `dtype`.
+
+    Raises
+    ------
+    DtypeError
+        For logits that are no rows of floats.
 
     Examples
     --------
@@ -413,7 +438,9 @@ def stateless_uniform(
     name: str | None = None,
     alg: Any = None,
 ) -> Tensor:
-    """Uniform numbers that follow from `seed`, two integers, alone; see :meth:`Generator.uniform`.
+    """Uniform numbers that follow from `seed`, two integers, alone, of that `shape`; see :meth:`Generator.uniform`.
+
+    `minval`, `maxval`, `dtype` and ValueError are those there; `alg` is accepted.
 
     Examples
     --------
@@ -434,19 +461,25 @@ def stateless_normal(
     name: str | None = None,
     alg: Any = None,
 ) -> Tensor:
-    """Normally distributed numbers that follow from `seed`, two integers, alone."""
+    """Normally distributed numbers that follow from `seed`, two integers, alone, of that `shape`.
+
+    `mean`, `stddev`, `dtype` and DtypeError are those of :func:`normal`; `alg` is accepted.
+    """
     return _Stateless(seed).normal(shape, mean, stddev, dtype)
 
 
 def stateless_categorical(
     logits: Any, num_samples: int, seed: Any, dtype: Any = np.int64, name: str | None = None
 ) -> Tensor:
-    """Classes as :func:`categorical` draws them, which follow from `seed`, two integers, alone."""
+    """Classes as by :func:`categorical` (`logits`, `num_samples`, `dtype`, shape, DtypeError), from `seed`, two
+    integers, alone.
+    """
     return _drawn_classes(_Stateless(seed), logits, num_samples, dtype)
 
 
 def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
-    """So many new seeds of two integers that follow from one.
+    """`num` new seeds of two integers that follow from `seed`, int32 rows; `alg` is accepted. ShapeError for another
+    seed.
 
     Examples
     --------
@@ -459,7 +492,9 @@ def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
 
 
 def fold_in(seed: Any, data: Any, alg: Any = None) -> Tensor:
-    """A new seed of two integers that follows from one and a number, such as that of a step."""
+    """A new seed, a vector of two int32, that follows from `seed` and `data`, such as the number of a step; `alg` is
+    accepted.
+    """
     numbers = ops.cast(as_tensor(seed), dtype=_KEY)
     mixed = numbers + ops.cast(as_tensor(data), dtype=_KEY) * np.array([_signed(_GOLDEN * 3), 0], np.int64)
     return ops.reshape(split(mixed, 1), shape=(2,))

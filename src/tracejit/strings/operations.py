@@ -58,7 +58,8 @@ def _require_unit(unit: str) -> None:
 
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Every string in small letters: those of ASCII, or with ``encoding="utf-8"`` all.
+    """Each string of `input` in small letters: those of ASCII, or with ``encoding="utf-8"`` all. DtypeError for
+    numbers.
 
     Examples
     --------
@@ -72,25 +73,29 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Every string in capital letters: those of ASCII, or with ``encoding="utf-8"`` all."""
+    """Each string of `input`, element by element, in capital letters; `encoding` and DtypeError as :func:`lower`."""
     return _each(
         bytes.upper if not encoding else lambda s: s.decode(encoding).upper().encode(encoding), input
     )
 
 
 def strip(input: Any, name: str | None = None) -> Tensor:
-    """Every string without white space at its ends."""
+    """Each string of `input`, element by element, without white space at its ends; DtypeError for numbers."""
     return _each(bytes.strip, input)
 
 
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The number of bytes, or with ``unit="UTF8_CHAR"`` of characters, of every string, int32."""
+    """The number of bytes, or with ``unit="UTF8_CHAR"`` of characters, of each element of `input`, int32; DtypeError
+    for numbers.
+    """
     _require_unit(unit)
     return _each(len if unit == "BYTE" else lambda s: len(s.decode()), input, np.int32)
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
-    """Strings joined element by element, with broadcasting.
+    """The strings in `inputs` joined element by element, with broadcasting, and `separator` between them.
+
+    ValueError for none or shapes that do not broadcast, DtypeError for numbers.
 
     Examples
     --------
@@ -114,7 +119,10 @@ def reduce_join(
     separator: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """The strings along axes (None: all) joined to one.
+    """The strings `inputs` along `axis` (None: all) joined to one, `separator` between them; `keepdims` keeps the
+    axes.
+
+    ShapeError for axes that are not there, DtypeError for numbers.
 
     Examples
     --------
@@ -134,7 +142,9 @@ def reduce_join(
 
 
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
-    """Of every string `len` bytes (or with ``unit="UTF8_CHAR"`` characters) from `pos` on; both broadcast.
+    """Of each string of `input` `len` bytes (or with ``unit="UTF8_CHAR"`` characters) from `pos` on; both broadcast.
+
+    DtypeError for numbers.
 
     Examples
     --------
@@ -171,6 +181,13 @@ def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | No
     maxsplit : int
         How often at most it is cut; -1 is everywhere.
 
+    Raises
+    ------
+    ShapeError
+        For more than one string.
+    DtypeError
+        For numbers.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -181,18 +198,19 @@ def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | No
 
 
 def bytes_split(input: Any, name: str | None = None) -> Tensor:
-    """The bytes of a string, each as a string."""
+    """The bytes of the scalar `input`, each as a string, a vector; ShapeError for several, DtypeError for numbers."""
     text = _one(input, "bytes_split")
     return _tensor([text[i : i + 1] for i in range(len(text))])
 
 
 def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
-    """The characters of a string, each as a string."""
+    """The characters of the scalar `input`, each as a string; `input_encoding` is ``"UTF-8"``. ShapeError for several."""
     return _tensor([c.encode() for c in _one(input, "unicode_split").decode(input_encoding)])
 
 
 def unicode_decode(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
-    """The numbers of the characters of a string, int32.
+    """The numbers of the characters of the scalar `input`, an int32 vector; `input_encoding` is "UTF-8". ShapeError
+    for several.
 
     Examples
     --------
@@ -204,7 +222,10 @@ def unicode_decode(input: Any, input_encoding: str = "UTF-8", name: str | None =
 
 
 def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
-    """The string of characters given by their numbers along the last axis."""
+    """The strings of characters whose numbers are the rows of `input`; `output_encoding` is "UTF-8".
+
+    TypeError for what is no integer.
+    """
     numbers = as_tensor(input).array
     found = np.empty(numbers.shape[:-1], object)
     for place in np.ndindex(found.shape):
@@ -215,9 +236,11 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None 
 def regex_replace(
     input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    r"""Every string with what matches a regular expression rewritten.
+    """Each string of `input` with what matches the regular expression `pattern` rewritten, or with `replace_global`
+    off once.
 
-    In `rewrite`, ``\1`` to ``\9`` stand for groups, ``\0`` for all that matches, and two backslashes for one.
+    In `rewrite`, ``\\1`` to ``\\9`` stand for groups, ``\\0`` for all that matches, and two backslashes for one.
+    DtypeError for numbers.
 
     Examples
     --------
@@ -235,7 +258,7 @@ def regex_replace(
 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
-    """Does a regular expression match every string as a whole?"""
+    """Does the regular expression `pattern` match each element of `input` as a whole? Bools; DtypeError for numbers."""
     found = re.compile(pattern.encode())
     return _each(lambda s: found.fullmatch(s) is not None, input, np.bool_)
 
@@ -243,7 +266,10 @@ def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tenso
 def format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
-    """A text with the elements of tensors in its places, `summarize` at each end of every axis.
+    """`template` with the elements of the tensors `inputs` in the places of `placeholder`, `summarize` at each end of
+    every axis.
+
+    A scalar string. ValueError where there are not as many places as tensors.
 
     Examples
     --------
@@ -262,7 +288,9 @@ def format(
 
 
 def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tensor:
-    """Numbers as text; with `precision`, so many digits after the point (6 for floats otherwise)."""
+    """Each element of `input` as text, a string; with `precision`, so many digits after the point (6 for floats
+    otherwise).
+    """
     x = as_tensor(input)
     if x.dtype.kind == "O":
         return x
@@ -280,7 +308,7 @@ def _shown(value: Any, precision: int) -> str:
 
 
 def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -> Tensor:
-    """Text as numbers; ValueError for text that is none."""
+    """Text, each element of `input`, as numbers of the dtype `out_type`; ValueError for text that is none."""
     wanted = as_dtype(out_type)
 
     def number(text: bytes) -> Any:

@@ -17,11 +17,15 @@ from ...errors import at_user_line
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Nothing: ops always run at once outside of a :func:`tracejit.function`."""
+    """Nothing: ops always run at once outside of a :func:`tracejit.function`.
+
+    `config`, `device_policy` and `execution_mode` are accepted.
+    """
 
 
 def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> tf.Tensor:
-    """`num` numbers evenly spaced from `start` to `stop`, both included.
+    """`num` numbers evenly spaced from `start` to `stop`, both included, a vector of floats; ValueError for less than
+    one.
 
     Examples
     --------
@@ -116,22 +120,22 @@ def num_gpus() -> int:
 
 
 def to_float(x: Any, name: str | None = None) -> tf.Tensor:
-    """Cast to float32."""
+    """`x` cast to float32, in its shape; DtypeError for strings."""
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("float32"))
 
 
 def to_double(x: Any, name: str | None = None) -> tf.Tensor:
-    """Cast to float64."""
+    """`x` cast to float64, in its shape; DtypeError for strings."""
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("float64"))
 
 
 def to_int32(x: Any, name: str | None = None) -> tf.Tensor:
-    """Cast to int32."""
+    """`x` cast to int32, in its shape; DtypeError for strings."""
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("int32"))
 
 
 def to_int64(x: Any, name: str | None = None) -> tf.Tensor:
-    """Cast to int64."""
+    """`x` cast to int64, in its shape; DtypeError for strings."""
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("int64"))
 
 

@@ -50,7 +50,11 @@ reduce_sum = _with_older_names(tf.reduce_sum)
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
 ) -> tf.Tensor:
-    """Positions of the largest elements along an axis, the first unless another is given."""
+    """Positions of the largest elements of `input` along `axis`, or `dimension`, the first unless told, as
+    `output_type`.
+
+    The dtype is int64 unless told. ValueError for an axis that is not there.
+    """
     found = _argmax(input, _first(axis, dimension))
     return tf.cast(found, dtype=tf.as_dtype(output_type))
 
@@ -58,7 +62,11 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
 ) -> tf.Tensor:
-    """Positions of the smallest elements along an axis, the first unless another is given."""
+    """Positions of the smallest elements of `input` along `axis`, or `dimension`, the first unless told, as
+    `output_type`.
+
+    The dtype is int64 unless told. ValueError for an axis that is not there.
+    """
     found = _argmin(input, _first(axis, dimension))
     return tf.cast(found, dtype=tf.as_dtype(output_type))
 
@@ -69,7 +77,7 @@ def _first(axis: Any, dimension: Any) -> int:
 
 
 def div(x: Any, y: Any, name: str | None = None) -> tf.Tensor:
-    """``x / y``, of integers rounded down, as in Python 2.
+    """``x / y``, element by element, of integers rounded down, as in Python 2; DtypeError for strings.
 
     Examples
     --------
@@ -85,29 +93,34 @@ def div(x: Any, y: Any, name: str | None = None) -> tf.Tensor:
 def assign(
     ref: tf.Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None
 ) -> Any:
-    """``ref.assign(value)``."""
+    """``ref.assign(value)``; `validate_shape` and `use_locking` are accepted."""
     return ref.assign(value)
 
 
 def assign_add(ref: tf.Variable, value: Any, use_locking: bool | None = None) -> Any:
-    """``ref.assign_add(value)``."""
+    """``ref.assign_add(value)``; `use_locking` is accepted."""
     return ref.assign_add(value)
 
 
 def assign_sub(ref: tf.Variable, value: Any, use_locking: bool | None = None) -> Any:
-    """``ref.assign_sub(value)``."""
+    """``ref.assign_sub(value)``; `use_locking` is accepted."""
     return ref.assign_sub(value)
 
 
 def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: Any = np.int64) -> tf.Tensor:
-    """Numbers of classes drawn with probabilities ``softmax(logits)``: shape (rows, num_samples)."""
+    """Numbers of classes, `num_samples` of them, drawn with probabilities ``softmax(logits)``: shape (rows,
+    num_samples).
+
+    `seed`, `output_dtype` and DtypeError are those of :func:`tracejit.random.categorical`.
+    """
     return tf.cast(random.categorical(logits, num_samples, seed=seed), dtype=tf.as_dtype(output_dtype))
 
 
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, *args: Any, **options: Any
 ) -> Any:
-    """As :func:`tracejit.while_loop`; a list of one variable gives that variable, without the list.
+    """As :func:`tracejit.while_loop` of `cond`, `body` and `loop_vars`; a list of one variable gives that variable,
+    without the list.
 
     Examples
     --------
@@ -162,6 +175,11 @@ def get_variable(
         Accepted, and ignored: a new Variable is in no collection.
     trainable : bool
 
+    Raises
+    ------
+    ValueError
+        Without a shape, unless `initializer` is a tensor.
+
     Examples
     --------
     >>> from tracejit.compat import v1 as tf
@@ -189,5 +207,5 @@ def global_variables_initializer() -> None:
 
 
 def placeholder_with_default(input: Any, shape: Sequence[Any] | None, name: str | None = None) -> tf.Tensor:
-    """The tensor `input`: there are no graphs to feed."""
+    """The tensor `input`, of its dtype and whatever `shape`: there are no graphs to feed."""
     return tf.convert_to_tensor(input)

@@ -250,7 +250,10 @@ def is_attempting() -> bool:
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None, stacklevel: int = 1) -> None:
-    """Warn at the user's line, or so many calls further out, once: an attempt that is taken back does not."""
+    """Warn of `message`, of `category`, at the user's line, or `stacklevel` - 1 calls further out, once.
+
+    An attempt that is taken back does not.
+    """
     category = type(message) if isinstance(message, Warning) else category or UserWarning
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (is_internal(frame.f_code) or stacklevel > 1):

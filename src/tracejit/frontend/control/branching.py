@@ -45,6 +45,8 @@ def case(
 
     Raises
     ------
+    ValueError
+        For no pair, or a default that is missing where no condition need hold.
     AssertionError
         With `exclusive`, when several conditions hold.
 
@@ -100,6 +102,13 @@ def switch_case(
         Run for other numbers; by default the function of the largest number.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ValueError
+        For no function.
+    ShapeError
+        For an index that is no scalar integer.
 
     Examples
     --------
@@ -172,6 +181,11 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     nest of tensors
         At position i the combination of elements 0 to i. Formula: Blelloch, "Prefix sums and their
         applications" (1990).
+
+    Raises
+    ------
+    ShapeError
+        For trees without leaves, and sizes that differ or are not known.
 
     Examples
     --------

@@ -33,7 +33,9 @@ def _reduced(function: Callable[..., Any], x: Any, axis: Any, keepdims: bool) ->
 def reduce_sum(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Sum over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
+    """Sum of `input_tensor` over the axes in `axis` (None: all); `keepdims` keeps them with size 1. The dtype stays.
+
+    DtypeError for bools and strings, ShapeError for axes that are not there.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def reduce_sum(
 def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Mean over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
+    """Mean of `input_tensor` over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
 
     As in TensorFlow the mean of integers is one of their dtype, rounded towards 0, and 0 of no elements; bools raise
     DtypeError. ``tracejit.numpy.mean`` and the method ``mean`` give float64 for all of these.
@@ -75,21 +77,32 @@ def _whole_mean(x: Any, axis: Any) -> Any:
 def reduce_max(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Largest element over the axes in `axis` (None: all); NaN wins; ties share the gradient evenly."""
+    """Largest element of `input_tensor` over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
+
+    The dtype stays; NaN wins; ties share the gradient evenly. ValueError for complex numbers and for axes that are not
+    there, DtypeError for strings.
+    """
     return _reduced(reduce.reduce_max, input_tensor, axis, keepdims)
 
 
 def reduce_min(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Smallest element over the axes in `axis` (None: all); NaN wins; ties share the gradient evenly."""
+    """Smallest element of `input_tensor` over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
+
+    The dtype stays; NaN wins; ties share the gradient evenly. ValueError for complex numbers and for axes that are not
+    there, DtypeError for strings.
+    """
     return _reduced(reduce.reduce_min, input_tensor, axis, keepdims)
 
 
 def reduce_prod(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Product over the axes in `axis` (None: all); 1 of no elements. Exact derivatives where elements are 0.
+    """Product of `input_tensor` over the axes in `axis` (None: all); `keepdims` keeps them with size 1.
+
+    1 of no elements; the dtype stays; exact derivatives where elements are 0. DtypeError for bools and strings,
+    ShapeError for axes that are not there.
 
     Examples
     --------
@@ -122,14 +135,20 @@ def _product_of_rows(x: Any) -> Tensor:
 def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Does any of the bools over the axes in `axis` (None: all) hold? False where there is none."""
+    """Does any of the bools `input_tensor` hold, over the axes in `axis` (None: all)? `keepdims` keeps them with size
+    1.
+
+    DtypeError for others, ShapeError for axes that are not there.
+    """
     return _reduced(reduce.reduce_max, _bools(input_tensor), axis, keepdims)
 
 
 def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Do all of the bools over the axes in `axis` (None: all) hold? True where there is none.
+    """Do all of the bools `input_tensor` hold, over the axes in `axis` (None: all)? `keepdims` keeps them with size 1.
+
+    DtypeError for others, ShapeError for axes that are not there.
 
     Examples
     --------
@@ -152,9 +171,10 @@ def _bools(x: Any) -> Tensor:
 def reduce_logsumexp(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """``log(sum(exp(x)))`` over the axes in `axis` (None: all), without overflow.
+    """``log(sum(exp(x)))`` of `input_tensor` over the axes in `axis` (None: all), without overflow; floats.
 
-    Infinite elements are meant as they are: -inf adds nothing, and inf gives inf.
+    `keepdims` keeps the axes with size 1. Infinite elements are meant as they are: -inf adds nothing, and inf gives
+    inf. ValueError for complex numbers and for axes that are not there, DtypeError for bools and strings.
 
     Examples
     --------
@@ -173,7 +193,9 @@ def reduce_logsumexp(
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Mean squared distance from the mean over the axes in `axis` (None: all); integers raise DtypeError.
+    """Mean squared distance of `input_tensor` from the mean over the axes in `axis` (None: all), of its floats.
+
+    `keepdims` keeps the axes with size 1. DtypeError for integers, bools and strings.
 
     Examples
     --------
@@ -195,5 +217,9 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Square root of :func:`reduce_variance`; its derivative where all elements are equal is NaN."""
+    """Square root of :func:`reduce_variance` of `input_tensor` over the axes in `axis`, with `keepdims` and DtypeError
+    as there.
+
+    Its derivative where all elements are equal is NaN.
+    """
     return ops.sqrt(reduce_variance(input_tensor, axis, keepdims))

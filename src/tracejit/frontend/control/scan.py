@@ -226,7 +226,7 @@ def foldr(
 ) -> Any:
     """Run ``carry = fn(carry, row)`` over the rows of `elems`, from the last to the first; returns the last carry.
 
-    The arguments are those of :func:`foldl`.
+    `initializer` and the other arguments are those of :func:`foldl`.
 
     Examples
     --------

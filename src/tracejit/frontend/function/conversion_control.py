@@ -59,7 +59,7 @@ class Unconverted:
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Leave a function as it is written where it is called while tracing.
+    """Leave the function `func` as it is written where it is called while tracing.
 
     Examples
     --------
@@ -79,7 +79,8 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Hints about the loop around: accepted, and not needed.
+    """Hints about the loop around, `parallel_iterations`, `swap_memory` and `shape_invariants`: accepted, and not
+    needed.
 
     Raises
     ------

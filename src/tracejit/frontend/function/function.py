@@ -67,14 +67,14 @@ def function(
 ) -> Any:
     """Compile a function: trace it once per signature and run the compiled graph.
 
-    A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of
-    each Python number. Python side effects happen while tracing only. Results are tensors.
+    A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of each
+    Python number. Python side effects happen while tracing only. Results are tensors.
 
     Tensors do not change, so ``x[i] = v`` gives the name ``x`` a changed tensor: after ``y = x; x[0] = 1.0``, ``y`` is
     what it was, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
-    ``cache["k"][i] = v`` work alike, compiled and with :func:`run_functions_eagerly`. No copy is made where
-    nothing else reads the old value. Lists and dicts among the arguments are the function's own copies: return what
-    is to be changed in them.
+    ``cache["k"][i] = v`` work alike, compiled and with :func:`run_functions_eagerly`. No copy is made where nothing
+    else reads the old value. Lists and dicts among the arguments are the function's own copies: return what is to be
+    changed in them.
 
     Parameters
     ----------
@@ -96,6 +96,11 @@ def function(
         ``sqrt(2 n)`` of `n` iterations where the number is known while tracing, else at most 64. Gradients are
         the same. Second derivatives keep to it too, with tangents among the variables. See
         :meth:`Function.memory_report`. Run eagerly, tapes keep every op.
+
+    Raises
+    ------
+    TypeError
+        For another argument; those of `accepted` that begin with ``experimental_`` are for other libraries.
 
     Examples
     --------

@@ -137,7 +137,7 @@ class Module:
         hand_over(waiting, step, value)
 
     def defer(self, values: dict[str, np.ndarray]) -> None:
-        """Keep values by path (``kernel``, ``layers/0/bias``) for Variables that do not exist yet; none, forget."""
+        """Keep `values` by path (``kernel``, ``layers/0/bias``) for Variables that do not exist yet; none, forget."""
         object.__setattr__(self, "_deferred", values)
 
 

@@ -183,9 +183,10 @@ class Variable(Unhashable):
     def assign(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Replace the value. Gradients do not flow to what was assigned. Returns the Variable.
+        """Replace the value by `value`, of its shape and made of its dtype. Returns the Variable.
 
-        The other arguments are accepted for programs written for other libraries, and ignored.
+        Gradients do not flow to what was assigned. The other arguments are accepted for programs written for other
+        libraries, and ignored. ShapeError for another shape.
         """
         fitting = self._fitting(value)
         if state.recorders:
@@ -196,7 +197,10 @@ class Variable(Unhashable):
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Add to the value; of :class:`IndexedSlices` only their rows are added."""
+        """Add `delta` to the value; of :class:`IndexedSlices` only their rows are added. Returns the Variable.
+
+        The other arguments are accepted and ignored.
+        """
         if isinstance(delta, IndexedSlices) and delta.spec == self.spec:
             return self._add_rows(delta)
         return self._update(ops.add, delta)
@@ -204,7 +208,11 @@ class Variable(Unhashable):
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Subtract from the value; of :class:`IndexedSlices` only their rows are subtracted."""
+        """Subtract `delta` from the value; of :class:`IndexedSlices` only their rows are subtracted. Returns the
+        Variable.
+
+        The other arguments are accepted and ignored.
+        """
         if isinstance(delta, IndexedSlices) and delta.spec == self.spec:
             return self._add_rows(-delta)
         return self._update(ops.subtract, delta)
@@ -220,7 +228,9 @@ class Variable(Unhashable):
         return self
 
     def add_rows(self, indices: np.ndarray, values: np.ndarray) -> None:
-        """Add to rows outside of traces: in the Variable's own memory when nobody else holds its value."""
+        """Add `values` to the rows `indices` outside of traces: in the Variable's own memory when nobody else holds
+        its value.
+        """
         with changing:
             if not alone(self):
                 self._value = Tensor(np.array(self._value.array))
@@ -271,7 +281,7 @@ class Variable(Unhashable):
         return x
 
     def store(self, tensor: Tensor) -> None:
-        """Make a tensor of the right shape and dtype the value from here on."""
+        """Make `tensor` the value from here on; ShapeError where it has another shape or dtype."""
         if tensor.shape != self.spec.shape:
             raise ShapeError(
                 f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
@@ -286,7 +296,7 @@ class Variable(Unhashable):
         held.now, held.assigned = now.lift(tensor), True
 
     def commit(self, array: np.ndarray) -> None:
-        """Store a new value of the right shape and dtype: what a compiled call computed."""
+        """Store `array`, of the right shape and dtype, as the value: what a compiled call computed."""
         self._value = Tensor(array)
 
     # ---- the rest ---------------------------------------------------------------------------------------

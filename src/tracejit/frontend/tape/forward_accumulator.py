@@ -81,7 +81,7 @@ class ForwardAccumulator:
             self._recording = False
 
     def record(self, record: Record) -> None:
-        """Carry tangents through one call."""
+        """Carry tangents through one call, `record`."""
         tangents = self._tangents
         for t in record.inputs:
             if t.serial in tangents:

@@ -310,6 +310,11 @@ class GradientTape(Tape):
             is zero or NaN is looked for in the values, of which a tape that is not persistent gives large ones away
             once its gradient is computed.
 
+        Raises
+        ------
+        TypeError
+            For a list or another structure of tensors.
+
         Examples
         --------
         >>> import tracejit as tf

@@ -38,10 +38,10 @@ class RuleError(TracejitError, TypeError):
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function that returns ``(value, grad_fn)``.
+    """Decorate a function `f` that returns ``(value, grad_fn)``.
 
-    ``grad_fn`` takes one cotangent per output and returns one gradient per argument, or a tuple of them; None
-    is no gradient. Where the function reads Variables that are not among its arguments, ``grad_fn`` also takes
+    ``grad_fn`` takes one cotangent per output and returns one gradient per argument, or a tuple of them; None is no
+    gradient. Where the function reads Variables that are not among its arguments, ``grad_fn`` also takes
     ``variables=``, a list, and returns a pair: the gradients of the arguments, and a list of theirs.
 
     Raises
@@ -50,6 +50,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         When the rule returns the wrong number of gradients.
     GradientError
         When a gradient has not the shape of its argument; names the rule's line.
+    TypeError
+        When the function does not return a pair.
 
     Examples
     --------

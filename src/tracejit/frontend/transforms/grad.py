@@ -64,7 +64,9 @@ def grad(
 def value_and_grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function that computes the value of `f` and its gradient, as a pair; see :func:`grad`."""
+    """The function that computes the value of `f` and its gradient, as a pair; `argnums` and `has_aux` as in
+    :func:`grad`.
+    """
 
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -247,6 +249,11 @@ def jvp(
         The tangent is a nest like the value, with zeros where it does not depend on the primals. With `has_aux` a
         third result: what was passed on.
 
+    Raises
+    ------
+    ValueError
+        Where there is not one tangent per primal, or a tangent is not like its primal.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -279,6 +286,11 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     value, push
         ``push(*tangents)`` takes a nest like each primal, in which None is zero, and returns a nest like the value.
         With `has_aux` a third result: what was passed on.
+
+    Raises
+    ------
+    ValueError
+        From the second result, where there is not one tangent per primal.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """The function that computes the Jacobian of `f` by forward mode: best where `f` takes few elements.
 
-    See :func:`jacrev`, which returns the same.
+    See :func:`jacrev`, which takes the same `argnums` and `has_aux`, and returns the same.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def jacfwd(
 def hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function that computes the second derivatives of a scalar function: forward over reverse mode.
+    """The function that computes the second derivatives of a scalar function `f`: forward over reverse mode.
 
-    Parameters and nesting of the result as for :func:`jacrev`, once for each of the two derivatives.
+    `argnums`, `has_aux` and nesting of the result as for :func:`jacrev`, once for each of the two derivatives.
 
     Examples
     --------
@@ -189,6 +189,11 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     Returns
     -------
     nest like the first primal, or a tuple with one per primal where there are several
+
+    Raises
+    ------
+    ValueError
+        Where there is not one tangent per primal.
 
     Examples
     --------

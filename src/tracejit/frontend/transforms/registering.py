@@ -67,7 +67,7 @@ class RegisterGradient:
 
 
 def no_gradient(op_type: str) -> None:
-    """Declare that an op without a derivative has none: gradients through it are None instead of an error.
+    """Declare that the op `op_type` without a derivative has none: gradients through it are None instead of an error.
 
     Raises
     ------

@@ -231,6 +231,31 @@ def scatter_tangent(record: Any, ts: list, op: Any) -> list:
 def scatter_add(
     x: TensorSpec, indices: TensorSpec, values: TensorSpec, *, axis: int, batch_dims: int = 0
 ) -> TensorSpec:
-    """`x` with `values` added along `axis` at `indices`; repeated indices add up."""
+    """`x` with `values` added along `axis` at `indices`; repeated indices add up.
+
+    Parameters
+    ----------
+    x : tensor-like of numbers
+    indices : tensor-like of integers
+    values : tensor-like
+        ``x.shape[:axis] + indices.shape[batch_dims:] + x.shape[axis + 1:]``; converted to the dtype of `x`.
+    axis : int
+    batch_dims : int
+        So many leading axes belong together in `x` and `indices`.
+
+    Returns
+    -------
+    Tensor
+        The shape and dtype of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not fit.
+    DtypeError
+        For bools, and for indices that are no integers.
+    IndexError
+        For an index outside of the axis.
+    """
     fits(numeric(x), indices, values, axis, batch_dims)
     return x

@@ -293,7 +293,18 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
     ),
 )
 def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...]) -> TensorSpec:
-    """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out."""
+    """The window of `sizes` at `starts` (rank 1, int64, one per axis); moved inside when it sticks out.
+
+    Returns
+    -------
+    Tensor
+        Of the shape `sizes` and the dtype of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where `starts` or `sizes` are not one per axis, or a size is larger than that of `x`.
+    """
     require(starts.shape == (len(x.shape),), f"one start per axis: got {starts} for rank {len(x.shape)}")
     return _inside(x, x.with_shape(sizes))
 
@@ -345,7 +356,26 @@ def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
     samples=_WINDOWS,
 )
 def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec:
-    """`x` with the window at `starts` replaced by `v`; moved inside when it sticks out."""
+    """`x` with the window at `starts` replaced by `v`; moved inside when it sticks out.
+
+    Parameters
+    ----------
+    x : tensor-like
+    v : tensor-like
+        Of the rank of `x`, no size larger; converted to its dtype.
+    starts : tensor-like of integers, rank 1
+        One per axis.
+
+    Returns
+    -------
+    Tensor
+        The shape and dtype of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where they do not fit.
+    """
     return _window_spec(x, v, starts)
 
 

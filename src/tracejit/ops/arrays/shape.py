@@ -26,7 +26,7 @@ VIEW = ("view",)
 
 
 def sizes_of(shape: Any) -> tuple[Size, ...]:
-    """A shape given as an int, a sequence of sizes and integers, or an integer tensor, as a tuple of sizes.
+    """`shape`, given as an int, a sequence of sizes and integers, or an integer tensor, as a tuple of sizes.
 
     DtypeError for what is no integer; a size that is known only at run time stands for itself.
 
@@ -101,7 +101,25 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     ),
 )
 def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
-    """The same elements in another shape; one size may be -1."""
+    """The same elements in another shape; one size may be -1.
+
+    Parameters
+    ----------
+    tensor : tensor-like
+    shape : int, sequence of int, or integer tensor
+
+    Returns
+    -------
+    Tensor
+        Of that shape and the same dtype.
+
+    Raises
+    ------
+    ShapeError
+        Where the number of elements differs.
+    DtypeError
+        For sizes that are no integers.
+    """
     require(
         same(tensor.size, product(shape)),
         f"cannot reshape {shape_text(tensor.shape)} to {shape_text(shape)}: "
@@ -168,7 +186,24 @@ def _canonical_transpose(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[A
     samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
 )
 def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
-    """Axes in another order; by default reversed."""
+    """Axes in another order; by default reversed.
+
+    Parameters
+    ----------
+    a : tensor-like
+    perm : sequence of int, optional
+        Which axis comes first, second and so on.
+
+    Returns
+    -------
+    Tensor
+        The sizes in that order, the same dtype.
+
+    Raises
+    ------
+    ShapeError
+        Where `perm` does not name every axis once.
+    """
     return a.with_shape(a.shape[p] for p in perm)
 
 
@@ -187,7 +222,23 @@ def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
 )
 def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
-    """Repeat axes of size 1, and add outer axes, up to `shape`."""
+    """Repeat axes of size 1, and add outer axes, up to `shape`.
+
+    Parameters
+    ----------
+    input : tensor-like
+    shape : int, sequence of int, or integer tensor
+
+    Returns
+    -------
+    Tensor
+        Of that shape and the same dtype.
+
+    Raises
+    ------
+    ShapeError
+        Where a size of `input` is neither 1 nor that of `shape`, or `shape` has fewer axes.
+    """
     lead = len(shape) - len(input.shape)
     fits = lead >= 0 and all(
         broadcast_size(a, b) is not None and (a == b or isinstance(a, Dim) or a == 1)
@@ -198,14 +249,17 @@ def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
 
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
-    """Insert an axis of size 1 before position `axis`."""
+    """`input` with an axis of size 1 before position `axis`; the same dtype, ShapeError for no such position."""
     x = as_tensor(input)
     place = one_axis(axis, len(x.shape) + 1)
     return reshape(x, shape=(*x.shape[:place], 1, *x.shape[place:]))
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Drop axes of size 1: all of them, or those named."""
+    """`input` without its axes of size 1, or those in `axis`, which is an int or several; the same dtype.
+
+    ShapeError where one that is named is not of size 1, or not there.
+    """
     x = as_tensor(input)
     rank = len(x.shape)
     axes = axes_of(axis, rank) if axis is not None else [i for i, d in enumerate(x.shape) if same(d, 1)]
@@ -267,7 +321,26 @@ def _concat_nests(b: Any, out: TensorSpec, *xs: Any, axis: int) -> Any:
     samples=(sample((2, 3), (1, 3), axis=0, complex=True), sample((2,), (2,), (1,), axis=0)),
 )
 def concat(*values: TensorSpec, axis: int) -> TensorSpec:
-    """Join tensors along an existing axis; takes a list or several arguments."""
+    """Join tensors along an existing axis; takes a list or several arguments.
+
+    Parameters
+    ----------
+    values : sequence of tensor-like
+        Their shapes differ along `axis` at most.
+    axis : int
+
+    Returns
+    -------
+    Tensor
+        The sizes along `axis` added up; the dtype to which they are promoted.
+
+    Raises
+    ------
+    ShapeError
+        Where other sizes differ, there is no such axis, or no tensor.
+    DtypeError
+        For strings.
+    """
     first = values[0]
     for x in values[1:]:
         fits = len(x.shape) == len(first.shape) and all(
@@ -281,7 +354,10 @@ def concat(*values: TensorSpec, axis: int) -> TensorSpec:
 
 
 def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
-    """Join tensors of equal shape along a new axis."""
+    """The tensors in `values` joined along a new axis at `axis`; their dtypes are promoted.
+
+    ShapeError where their shapes differ, or there is none; DtypeError for strings.
+    """
     if len(values) == 0:
         raise ShapeError(f"stack needs at least one tensor{at(user_location())}")
     tensors, _ = matched(tuple(values), {})
@@ -311,7 +387,18 @@ def _fill_nests(b: Any, out: TensorSpec, *, shape: Any, value: Any, dtype: np.dt
     samples=(sample(shape=(2, 3), value=1.5, dtype=np.dtype("float64")),),
 )
 def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
-    """A tensor with every element `value`."""
+    """A tensor with every element `value`.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ShapeError
+        For negative sizes.
+    """
     return TensorSpec(shape, dtype)
 
 
@@ -358,7 +445,13 @@ def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
     samples=(sample((2,), complex=True),),
 )
 def identity(input: TensorSpec) -> TensorSpec:
-    """`input` itself, as a new tensor."""
+    """`input` itself, as a new tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype.
+    """
     return input
 
 
@@ -371,7 +464,13 @@ def identity(input: TensorSpec) -> TensorSpec:
     samples=(sample((2,), complex=True),),
 )
 def stop_gradient(input: TensorSpec) -> TensorSpec:
-    """`input` itself, through which no gradient flows."""
+    """`input` itself, through which no gradient flows.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype.
+    """
     return input
 
 
@@ -392,5 +491,9 @@ def number(input: TensorSpec) -> TensorSpec:
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """`t` limited to the values between; the gradient is 1 inside and on the limits, 0 outside."""
+    """`t` limited to `clip_value_min` and `clip_value_max`; the gradient is 1 inside and on the limits, 0 outside.
+
+    The three broadcast to the shape of the result, and are promoted to its dtype. ShapeError where they do not
+    broadcast, DtypeError for complex numbers and strings.
+    """
     return ops.minimum(ops.maximum(t, clip_value_min), clip_value_max)

@@ -147,7 +147,10 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     ),
 )
 def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
-    """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part."""
+    """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part.
+
+    The shape stays. TypeError for what names no dtype; DtypeError, which is one, for strings.
+    """
     return x.with_dtype(dtype)
 
 

@@ -143,5 +143,23 @@ def _other_is_chosen(record: Any, i: int) -> str:
     ),
 )
 def where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
-    """`x` where the condition holds, else `y`; the three broadcast together."""
+    """`x` where the condition holds, else `y`; the three broadcast together.
+
+    Parameters
+    ----------
+    condition : tensor-like of bools
+    x, y : tensor-like
+
+    Returns
+    -------
+    Tensor
+        The shape to which the three broadcast, the dtype to which `x` and `y` are promoted.
+
+    Raises
+    ------
+    DtypeError
+        For a condition that is not bool, and for strings.
+    ShapeError
+        Where the shapes do not broadcast.
+    """
     return TensorSpec(broadcast_shapes(condition.shape, x.shape, y.shape), x.dtype)

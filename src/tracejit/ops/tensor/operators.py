@@ -267,12 +267,12 @@ def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray
 
 
 def _reshape(self: Any, *shape: Any) -> Any:
-    """The same elements in another shape: ``t.reshape(2, -1)`` or ``t.reshape((2, -1))``."""
+    """The same elements in another `shape`: ``t.reshape(2, -1)`` or ``t.reshape((2, -1))``."""
     return ops.reshape(self, shape[0] if len(shape) == 1 else shape)
 
 
 def _transposed(self: Any, *perm: Any) -> Any:
-    """Axes reversed, or in the order given."""
+    """Axes reversed, or in the order `perm`; ShapeError where one is missing."""
     return ops.transpose(self, *((perm[0] if len(perm) == 1 else perm,) if perm else ()))
 
 
@@ -294,13 +294,25 @@ def _reduction(reduce: Callable[..., Any], added_up: bool = False) -> Callable[.
         y = reduce(self, axis=axis)
         return ops.reshape(y, shape=kept(self.shape, axes_of(axis, len(self.shape)))) if keepdims else y
 
-    method.__doc__ = f"``{reduce.__name__}`` of this tensor, over all axes or those named."
+    method.__doc__ = (
+        f"``{reduce.__name__}`` of this tensor over `axis` (None: all), which `keepdims` keeps with size 1."
+    )
     return method
 
 
 def _astype(self: Any, dtype: Any) -> Any:
-    """Converted to another dtype."""
+    """Converted to `dtype`."""
     return arithmetic.cast(self, dtype=np.dtype(dtype))
+
+
+def _to_list(self: Any) -> Any:
+    """The elements as nested lists of Python numbers, or one of them."""
+    return _value(self).tolist()
+
+
+def _copied(self: Any) -> Any:
+    """This tensor as a new one, of the same shape and dtype."""
+    return ops.identity(self)
 
 
 def from_array(array: np.ndarray) -> Tensor:
@@ -343,8 +355,8 @@ PROTOCOLS: dict[str, Any] = {
     "min": _reduction(reduce.reduce_min),
     "astype": _astype,
     **METHODS,
-    "tolist": lambda self: _value(self).tolist(),
-    "copy": lambda self: ops.identity(self),
+    "tolist": _to_list,
+    "copy": _copied,
     "size": property(lambda self: self.spec.size, doc="Number of elements."),
     "mT": property(_matrices_transposed, doc="The last two axes exchanged."),
     "T": property(lambda self: ops.transpose(self), doc="The transpose: all axes reversed."),

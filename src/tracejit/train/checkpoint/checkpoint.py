@@ -103,7 +103,7 @@ class Checkpoint(tf.Module):
         return path
 
     def write(self, file_prefix: str | os.PathLike[str]) -> str:
-        """Write to exactly this path (an extension is added), without a number. Returns it."""
+        """Write to exactly the path `file_prefix` (an extension is added), without a number. Returns it."""
         path = os.fspath(file_prefix)
         file = index.file_of(path)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +241,7 @@ def _listed(what: str, lines: list[str]) -> str:
 
 
 class Restored:
-    """What came of a restoration; made by :meth:`Checkpoint.restore`."""
+    """What came of restoring `checkpoint` from `path`, which has `names`; made by :meth:`Checkpoint.restore`."""
 
     def __init__(self, checkpoint: Checkpoint, path: str | None, names: frozenset[str]):
         self._checkpoint, self._path, self._names = checkpoint, path, names

@@ -23,7 +23,7 @@ def _arrays(ckpt_dir_or_file: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Name and shape of everything in a checkpoint; of a folder, in its latest one.
+    """Name and shape of everything in the checkpoint `ckpt_dir_or_file`; of a folder, in its latest one.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.ndarray:
-    """One array of a checkpoint by its name; KeyError where there is none of this name.
+    """One array of the checkpoint `ckpt_dir_or_file` by its `name`; KeyError where there is none of this name.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def _numbered(folder: Path) -> list[str]:
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str]) -> str | None:
-    """The path of the latest checkpoint in a folder; None when there is none.
+    """The path of the latest checkpoint in the folder `checkpoint_dir`; None when there is none.
 
     Examples
     --------

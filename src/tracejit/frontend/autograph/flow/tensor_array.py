@@ -166,7 +166,7 @@ class TensorArray:
         return self
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The element under the number `index`."""
+        """The element under the number `index`; IndexError where there is none."""
         place = _place(index)
         if isinstance(self.state, list) and isinstance(place, int):
             if not 0 <= place < len(self.state):
@@ -270,11 +270,11 @@ class TensorArray:
         return ops.reshape(rows, shape=(rows.shape[0] * rows.shape[1], *rows.shape[2:]))
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """The elements of those numbers, stacked."""
+        """The elements of the numbers `indices`, stacked."""
         return get(self.stack(), as_tensor(indices))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """The array that holds the rows of `value`."""
+        """The array that holds the rows of `value`; ShapeError where there are more of them than elements."""
         rows = as_tensor(value)
         if rows.dtype != self.dtype:
             rows = as_tensor(value, self.dtype) if not isinstance(value, Tensor) else self._element(rows)
@@ -291,7 +291,7 @@ class TensorArray:
         return self
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """The array that holds parts of `value`, of those lengths along its first axis."""
+        """The array that holds parts of `value`, of the `lengths` along its first axis."""
         rows = as_tensor(value)
         start: Size = 0
         for k, n in enumerate(sizes_of(lengths)):
