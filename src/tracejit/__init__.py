@@ -131,114 +131,43 @@ bool = _np.dtype("bool")
 string = _np.dtype("object")  # text, kept as Python bytes; eager only
 
 # What costs import time and not every program needs: a face, or a name in one, is loaded when it is first asked for.
-_FACES = {
-    *(
-        "activations",
-        "autodiff",
-        "autograph",
-        "bitwise",
-        "compat",
-        "data",
-        "debugging",
-        "dtypes",
-        "errors",
-        "image",
-        "initializers",
-        "keras",
-        "layers",
-        "linalg",
-        "losses",
-        "math",
-        "metrics",
-    ),
-    *(
-        "nest",
-        "nn",
-        "numpy",
-        "optimizers",
-        "queue",
-        "random",
-        "raw_ops",
-        "saved_model",
-        "strings",
-        "test",
-        "train",
-    ),
+_FACES = frozenset(
+    "activations autodiff autograph bitwise compat data debugging dtypes errors image initializers keras layers linalg "
+    "losses math metrics nest nn numpy optimizers queue random raw_ops saved_model strings test train".split()
+)
+_HOMES = {
+    "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll sequence_mask split tile "
+    "unstack",
+    "arrays.slicing": "boolean_mask gather_nd scatter_nd slice strided_slice tensor_scatter_nd_add "
+    "tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update where",
+    "debugging.assertions": "Assert",
+    "frontend.autograph.flow.tensor_array": "TensorArray",
+    "frontend.control.branching": "associative_scan case map_fn switch_case",
+    "frontend.control.cond": "cond",
+    "frontend.control.loop_functions": "fori_loop",
+    "frontend.control.scan": "foldl foldr scan",
+    "frontend.control.while_loop": "while_loop",
+    "frontend.machine": "control_dependencies device executing_eagerly group init_scope inside_function name_scope",
+    "frontend.state.module": "Module",
+    "frontend.transforms.custom_gradient": "custom_gradient grad_pass_through",
+    "frontend.transforms.custom_jvp": "custom_jvp",
+    "frontend.transforms.registering": "RegisterGradient no_gradient",
+    "frontend.transforms.remat": "checkpoint recompute_grad",
+    "frontend.transforms.solvers": "fixed_point root",
+    "initializers": "constant_initializer ones_initializer random_normal_initializer random_uniform_initializer "
+    "zeros_initializer",
+    "inspect.drawing": "draw",
+    "inspect.progress": "progress",
+    "layers": "Sequential",
+    "linalg.clipping": "clip_by_global_norm clip_by_norm",
+    "linalg.tensor_products": "einsum norm tensordot",
+    "math.elementary": "add_n argmax argmin cumsum round saturate_cast scalar_mul",
+    "math.sorting": "argsort searchsorted sort unique unique_with_counts",
+    "ops.elementwise.angles": "acos acosh asin asinh atan atan2 atanh cosh sinh tan",
+    "runtime.watch": "LongLoopWarning",
+    "strings.operations": "as_string",
 }
-_NAMES = {
-    **dict.fromkeys(
-        (
-            *(
-                "ensure_shape",
-                "gather",
-                "is_tensor",
-                "meshgrid",
-                "one_hot",
-                "pad",
-                "repeat",
-                "reverse",
-                "roll",
-            ),
-            *("sequence_mask", "split", "tile", "unstack"),
-        ),
-        "arrays.cutting",
-    ),
-    **dict.fromkeys(
-        ("add_n", "argmax", "argmin", "cumsum", "round", "saturate_cast", "scalar_mul"), "math.elementary"
-    ),
-    **dict.fromkeys(
-        (
-            *("boolean_mask", "gather_nd", "scatter_nd", "slice", "strided_slice", "where"),
-            *(f"tensor_scatter_nd_{change}" for change in ("add", "max", "min", "sub", "update")),
-        ),
-        "arrays.slicing",
-    ),
-    **dict.fromkeys(
-        ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh", "tan"),
-        "ops.elementwise.angles",
-    ),
-    **dict.fromkeys(("einsum", "norm", "tensordot"), "linalg.tensor_products"),
-    **dict.fromkeys(("argsort", "searchsorted", "sort", "unique", "unique_with_counts"), "math.sorting"),
-    "as_string": "strings.operations",
-    **dict.fromkeys(
-        (
-            *(
-                "control_dependencies",
-                "device",
-                "executing_eagerly",
-                "group",
-                "init_scope",
-                "inside_function",
-            ),
-            "name_scope",
-        ),
-        "frontend.machine",
-    ),
-    **dict.fromkeys(("clip_by_global_norm", "clip_by_norm"), "linalg.clipping"),
-    **dict.fromkeys(
-        tuple(
-            f"{kind}_initializer" for kind in ("constant", "ones", "random_normal", "random_uniform", "zeros")
-        ),
-        "initializers",
-    ),
-    **dict.fromkeys(("associative_scan", "case", "map_fn", "switch_case"), "frontend.control.branching"),
-    "cond": "frontend.control.cond",
-    "fori_loop": "frontend.control.loop_functions",
-    "while_loop": "frontend.control.while_loop",
-    **dict.fromkeys(("foldl", "foldr", "scan"), "frontend.control.scan"),
-    **dict.fromkeys(("custom_gradient", "grad_pass_through"), "frontend.transforms.custom_gradient"),
-    **dict.fromkeys(("checkpoint", "recompute_grad"), "frontend.transforms.remat"),
-    **dict.fromkeys(("RegisterGradient", "no_gradient"), "frontend.transforms.registering"),
-    **dict.fromkeys(("fixed_point", "root"), "frontend.transforms.solvers"),
-    "custom_jvp": "frontend.transforms.custom_jvp",
-    "LongLoopWarning": "runtime.watch",
-    "Assert": "debugging.assertions",
-    "draw": "inspect.drawing",
-    "Module": "frontend.state.module",
-    "TensorArray": "frontend.autograph.flow.tensor_array",
-    "progress": "inspect.progress",
-    "Sequential": "layers",
-}
+_NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 _seams.numpy_function.provide(lambda name: getattr(_import_module(f"{__name__}.numpy"), name, None))

@@ -1,7 +1,8 @@
 """Modules, and public modules' names, that load when they are first asked for.
 
 A public module imports its names under ``if TYPE_CHECKING:``, where type checkers and readers see them; what they are
-and where they come from is read off that block, so that nothing stands twice.
+and where they come from is read off that block, so that nothing stands twice. A star is every public name that a module
+defines, which is read off its text: the module itself waits.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+#: A line that defines a public function or class, or assigns to one or several public names.
+_DEFINITION = re.compile(r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*) = )", re.M)
 
 
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -73,9 +79,12 @@ def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str
         if isinstance(s, ast.ImportFrom):
             home = importlib.util.resolve_name("." * s.level + (s.module or ""), package)
             for a in s.names:
-                places[a.asname or a.name] = (
-                    (f"{home}.{a.name}", None) if s.module is None else (home, a.name)
-                )
+                if a.name == "*":
+                    places |= {name: (home, name) for name in _defined(home)}
+                else:
+                    places[a.asname or a.name] = (
+                        (f"{home}.{a.name}", None) if s.module is None else (home, a.name)
+                    )
         elif isinstance(s, ast.Assign):
             pairs: list[tuple[Any, Any]] = [(t, s.value) for t in s.targets]
             while pairs:
@@ -85,3 +94,11 @@ def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str
                 else:
                     aliases[target.id] = aliases.get(value.id, value.id)
     return places, aliases
+
+
+def _defined(module: str) -> list[str]:
+    """The public names that a module defines; it is not imported for that."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None, module
+    found = _DEFINITION.findall(Path(spec.origin).read_text(encoding="utf-8"))
+    return [name for one, several in found for name in re.findall(r"\w+", one or several)]

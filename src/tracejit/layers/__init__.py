@@ -5,19 +5,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
-    from .core import (
-        ELU,
-        Activation,
-        Dense,
-        Dropout,
-        Embedding,
-        Flatten,
-        Lambda,
-        LeakyReLU,
-        ReLU,
-        Reshape,
-        Softmax,
-    )
+    from .core import *
     from .inputs import InputLayer, Normalization, Rescaling
     from .joining import Add, Concatenate, GlobalAveragePooling1D, GlobalMaxPooling1D, Multiply
     from .layer import Layer

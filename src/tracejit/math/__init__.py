@@ -6,18 +6,7 @@ from ..core.lazy import lazily
 
 if TYPE_CHECKING:
     from ..frontend.control.branching import associative_scan
-    from ..frontend.control.reductions import (
-        reduce_all,
-        reduce_any,
-        reduce_logsumexp,
-        reduce_max,
-        reduce_mean,
-        reduce_min,
-        reduce_prod,
-        reduce_std,
-        reduce_sum,
-        reduce_variance,
-    )
+    from ..frontend.control.reductions import *
     from ..frontend.creation import linspace
     from ..nn.activations import log_softmax, softmax, softsign
     from ..nn.common import l2_normalize
@@ -108,19 +97,7 @@ if TYPE_CHECKING:
         xlogy,
         zero_fraction,
     )
-    from .segments import (
-        bincount,
-        confusion_matrix,
-        segment_max,
-        segment_mean,
-        segment_min,
-        segment_sum,
-        unsorted_segment_max,
-        unsorted_segment_mean,
-        unsorted_segment_min,
-        unsorted_segment_sqrt_n,
-        unsorted_segment_sum,
-    )
+    from .segments import *
     from .sorting import in_top_k, invert_permutation, top_k
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -30,31 +30,9 @@ if TYPE_CHECKING:
         sparse_top_k_categorical_accuracy,
         top_k_categorical_accuracy,
     )
-    from .confusion import (
-        AUC,
-        FalseNegatives,
-        FalsePositives,
-        Precision,
-        Recall,
-        TrueNegatives,
-        TruePositives,
-    )
+    from .confusion import *
     from .find_metric import get
-    from .means import (
-        BinaryCrossentropy,
-        CategoricalCrossentropy,
-        CosineSimilarity,
-        KLDivergence,
-        Mean,
-        MeanAbsoluteError,
-        MeanAbsolutePercentageError,
-        MeanMetricWrapper,
-        MeanSquaredError,
-        MeanSquaredLogarithmicError,
-        RootMeanSquaredError,
-        SparseCategoricalCrossentropy,
-        Sum,
-    )
+    from .means import *
     from .metric import Metric
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

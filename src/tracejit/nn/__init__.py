@@ -9,15 +9,7 @@ if TYPE_CHECKING:
     from ..math.sorting import in_top_k, top_k
     from ..ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
     from .activations import elu, gelu, leaky_relu, log_softmax, relu6, selu, silu, softmax, softsign
-    from .common import (
-        batch_normalization,
-        bias_add,
-        dropout,
-        embedding_lookup,
-        l2_loss,
-        l2_normalize,
-        moments,
-    )
+    from .common import *
     from .convolutions import (
         avg_pool,
         avg_pool1d,

@@ -14,9 +14,8 @@ from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, is_number
+from .conversion import array, arrays, is_number, wide_floats
 from .joining import concatenate
-from .reductions import wide_floats
 from .shapes import atleast_1d
 from .statistics import searchsorted
 

@@ -12,6 +12,8 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
+from ..ops.arrays.reduce import one_axis
+from ..ops.elementwise.arithmetic import matched
 
 _NUMBERS = (bool, int, float, complex)
 _NARROW_FLOATS = {1: np.dtype("float16"), 2: np.dtype("float32")}
@@ -87,3 +89,37 @@ def summable(x: Any, dtype: Any) -> Tensor:
     if dtype is None and x.dtype.kind in "biu":
         return ops.cast(x, dtype=np.dtype("uint64" if x.dtype.kind == "u" else "int64"))
     return x
+
+
+def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
+    """Two operands of the one dtype of floats that NumPy makes of theirs: tensors become floats each by itself."""
+    pair = arrays(x1, x2)
+    kinds = {x.__class__ if is_number(x) else x.dtype.kind for x in pair}
+    if any(map(is_number, pair)) and not (int in kinds and kinds & {"i", "u"}):
+        return tuple([floats(x) for x in matched(pair, {})[0]])
+    return tuple(matched([x if is_number(x) else floats(x) for x in pair], {})[0])
+
+
+def truth(x: Any) -> Tensor:
+    """True where `x` is not 0."""
+    x = array(x)
+    return x if x.dtype.kind == "b" else ops.not_equal(x, 0)
+
+
+def wide_floats(a: Any, dtype: Any = None) -> Tensor:
+    """A tensor of floats or complex numbers: integers of any size become float64."""
+    x = array(a, dtype)
+    return x if x.dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
+
+
+def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:
+    """None is the axis of all elements in a row."""
+    x = array(a)
+    return (
+        (ops.reshape(x, shape=(x.spec.size,)), 0) if axis is None else (x, one_axis(int(axis), len(x.shape)))
+    )
+
+
+def any_is_zero(sizes: Any) -> bool:
+    """Is one of the sizes known to be 0?"""
+    return 0 in [size for size in sizes if isinstance(size, int)]

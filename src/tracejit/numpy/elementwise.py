@@ -14,22 +14,22 @@ from ..core.tensor import Tensor
 from ..math import elementary
 from ..ops.arrays.shape import stack
 from ..ops.elementwise.arithmetic import as_floats, matched
-from .conversion import array, arrays, floats, is_number, values_of
+from .conversion import array, arrays, floats, is_number, truth, two_floats, values_of
 
-Function = Callable[..., Any]
+_Function = Callable[..., Any]
 
 #: What the functions made below refuse.
 _REFUSED = "DtypeError for strings, and for other elements that it is not defined on."
 _APART = "ShapeError where shapes do not broadcast."
 
 
-def _named(function: Function, name: str, text: str) -> Function:
+def _named(function: _Function, name: str, text: str) -> _Function:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
     return function
 
 
-def _of_floats(name: str, function: Function, of_complex: Function | None = None) -> Function:
+def _of_floats(name: str, function: _Function, of_complex: _Function | None = None) -> _Function:
     """A function that turns integers into floats first; of complex numbers another one, if there is one."""
 
     def of_floats(x: Any) -> Tensor:
@@ -40,7 +40,7 @@ def _of_floats(name: str, function: Function, of_complex: Function | None = None
     return _named(of_floats, name, text)
 
 
-def _of_one(name: str, function: Function, of_bools: Function | None = None) -> Function:
+def _of_one(name: str, function: _Function, of_bools: _Function | None = None) -> _Function:
     """A function that keeps the dtype; of bools another one, where it has a meaning of its own for them."""
 
     def of_one(x: Any) -> Tensor:
@@ -52,7 +52,7 @@ def _of_one(name: str, function: Function, of_bools: Function | None = None) -> 
     )
 
 
-def _of_whole(name: str, function: Function) -> Function:
+def _of_whole(name: str, function: _Function) -> _Function:
     """Rounding, which leaves integers alone."""
 
     def rounded(x: Any) -> Tensor:
@@ -65,28 +65,19 @@ def _of_whole(name: str, function: Function) -> Function:
     return _named(rounded, name, text)
 
 
-def _of_two(name: str, function: Function) -> Function:
+def _of_two(name: str, function: _Function) -> _Function:
     """Two operands that broadcast and are promoted."""
     text = f"``numpy.{name}`` of `x1` and `x2`, with NumPy's dtype. {_REFUSED} {_APART}"
     return _named(lambda x1, x2: function(*arrays(x1, x2)), name, text)
 
 
-def _of_two_floats(name: str, function: Function) -> Function:
+def _of_two_floats(name: str, function: _Function) -> _Function:
     """Two operands that broadcast and are promoted to floats."""
     text = f"``numpy.{name}`` of `x1` and `x2`, whose integers and bools are made floats. {_REFUSED} {_APART}"
     return _named(lambda x1, x2: function(*two_floats(x1, x2)), name, text)
 
 
-def two_floats(x1: Any, x2: Any) -> tuple[Tensor, ...]:
-    """Two operands of the one dtype of floats that NumPy makes of theirs: tensors become floats each by itself."""
-    pair = arrays(x1, x2)
-    kinds = {x.__class__ if is_number(x) else x.dtype.kind for x in pair}
-    if any(map(is_number, pair)) and not (int in kinds and kinds & {"i", "u"}):
-        return tuple([floats(x) for x in matched(pair, {})[0]])
-    return tuple(matched([x if is_number(x) else floats(x) for x in pair], {})[0])
-
-
-def _of_truth(name: str, function: Function) -> Function:
+def _of_truth(name: str, function: _Function) -> _Function:
     """Operands that count as true where they are not 0."""
     text = f"``numpy.{name}`` of each element of `xs`, as bools: true is what is not 0. {_REFUSED} {_APART}"
     return _named(lambda *xs: function(*map(truth, xs)), name, text)
@@ -106,7 +97,7 @@ def _as_int8(x: Tensor) -> Tensor:
     return ops.cast(x, dtype=np.dtype(np.int8))
 
 
-def _of_numbers(function: Function) -> Function:
+def _of_numbers(function: _Function) -> _Function:
     """Of two operands that are bools, as of int8."""
 
     def of_numbers(x1: Any, x2: Any) -> Tensor:
@@ -124,12 +115,6 @@ def _sign(x: Any) -> Tensor:
     size = ops.abs(x)
     none = ops.equal(size, 0)
     return ops.where(none, x, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
-
-
-def truth(x: Any) -> Tensor:
-    """True where `x` is not 0."""
-    x = array(x)
-    return x if x.dtype.kind == "b" else ops.not_equal(x, 0)
 
 
 exp = _of_floats("exp", ops.exp)

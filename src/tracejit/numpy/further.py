@@ -12,9 +12,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..math import elementary
 from ..ops.elementwise import division
-from .conversion import array, arrays, floats
-from .elementwise import two_floats
-from .reductions import wide_floats
+from .conversion import array, arrays, floats, two_floats, wide_floats
 
 _LOG_2 = math.log(2.0)
 

@@ -18,8 +18,7 @@ from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, values_of
-from .reductions import lined_up
+from .conversion import array, arrays, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
 

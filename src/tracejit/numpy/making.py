@@ -15,9 +15,7 @@ from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, is_number, require
-from .elementwise import two_floats
-from .reductions import wide_floats
+from .conversion import array, arrays, is_number, require, two_floats, wide_floats
 from .shapes import moveaxis
 
 

@@ -14,9 +14,8 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
 from ..math import elementary, sorting
-from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
-from .conversion import array, floats, summable
-from .elementwise import truth
+from ..ops.arrays.reduce import axes_of, size_tensor
+from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
 
 
 def sum(
@@ -143,12 +142,6 @@ def std(
     return found if alone else ops.sqrt(found)
 
 
-def wide_floats(a: Any, dtype: Any = None) -> Tensor:
-    """A tensor of floats or complex numbers: integers of any size become float64."""
-    x = array(a, dtype)
-    return x if x.dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
-
-
 def _chosen(x: Any, where: Any, neutral: Any) -> Any:
     """`neutral` in place of the elements for which `where` does not hold."""
     return x if where is None else ops.where(truth(where), x, neutral)
@@ -183,11 +176,6 @@ def _extreme(of_two: Callable[..., Any], reduce: Callable[..., Any], neutral: Ca
         return found if initial is None else of_two(found, _initial(initial, found.dtype))
 
     return extreme
-
-
-def any_is_zero(sizes: Any) -> bool:
-    """Is one of the sizes known to be 0?"""
-    return 0 in [size for size in sizes if isinstance(size, int)]
 
 
 def _least(dtype: np.dtype) -> Any:
@@ -262,14 +250,6 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
 
 
 # ---- along one axis -------------------------------------------------------------------------------------
-
-
-def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:
-    """None is the axis of all elements in a row."""
-    x = array(a)
-    return (
-        (ops.reshape(x, shape=(x.spec.size,)), 0) if axis is None else (x, one_axis(int(axis), len(x.shape)))
-    )
 
 
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:

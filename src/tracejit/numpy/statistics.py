@@ -17,10 +17,8 @@ from ..ops.arrays.shape import expand_dims
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
 from . import reductions
-from .conversion import array, is_number, require, values_of
-from .elementwise import two_floats
+from .conversion import any_is_zero, array, is_number, require, two_floats, values_of, wide_floats
 from .making import linspace
-from .reductions import wide_floats
 
 
 def average(
@@ -77,7 +75,7 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     _require_parts(part)
     rows = _last(x, axis)
     count = rows.shape[-1]
-    if reductions.any_is_zero([count]):
+    if any_is_zero([count]):
         raise ShapeError(f"{x.spec} has no elements to order{at(user_location())}")
     place: Any = ops.multiply(ops.cast(part, dtype=np.dtype(np.float64)), size_tensor(count) - 1)
     inside = ops.logical_and(ops.less_equal(0, part), ops.less_equal(part, 1))
@@ -151,7 +149,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     NaN where an element is, or none is. DtypeError for complex numbers.
     """
     x = wide_floats(a)
-    if reductions.any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
+    if any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
         return reductions.mean(x, axis, keepdims=keepdims)
     return quantile(a, 0.5, axis, keepdims=keepdims)
 
@@ -265,7 +263,7 @@ def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Ten
 def _with_a_number(a: Any, neutral: float, axis: int | None) -> Tensor:
     """The elements with `neutral` in place of NaN, which not all may be along the axis."""
     known, x = _numbers(a, neutral)
-    if known is None or reductions.any_is_zero(x.shape):
+    if known is None or any_is_zero(x.shape):
         return x
     require(reductions.any(known, axis), "all elements along the axis are NaN")
     return x
@@ -442,7 +440,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Sequence[Any] | None = No
     if not isinstance(bins, (int, np.integer)):
         return array(bins)
     x = wide_floats(a)
-    if range is None and reductions.any_is_zero(x.shape):
+    if range is None and any_is_zero(x.shape):
         range = (0.0, 1.0)
     ends = (reductions.min(x), reductions.max(x)) if range is None else range
     low, high = (ops.cast(wide_floats(end), dtype=x.dtype) for end in ends)

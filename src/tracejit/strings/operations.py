@@ -204,7 +204,7 @@ def bytes_split(input: Any, name: str | None = None) -> Tensor:
 
 
 def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
-    """The characters of the scalar `input`, each as a string; `input_encoding` is ``"UTF-8"``. ShapeError for several."""
+    """The characters of the scalar `input`, each as a string; `input_encoding` is "UTF-8". ShapeError for several."""
     return _tensor([c.encode() for c in _one(input, "unicode_split").decode(input_encoding)])
 
 

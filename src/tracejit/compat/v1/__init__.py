@@ -90,30 +90,15 @@ contrib = SimpleNamespace(
     )
 )
 
+_OF_MATH = (
+    "bincount ceil confusion_matrix count_nonzero cumprod erfc floordiv floormod invert_permutation is_finite is_inf "
+    "log_sigmoid mod reciprocal rsqrt segment_max segment_mean segment_min segment_sum squared_difference truediv "
+    "unsorted_segment_max unsorted_segment_mean unsorted_segment_sum"
+)
 #: Names that moved: where they are now.
 MOVED = {
-    **{
-        name: f"math.{name}"
-        for name in (
-            *(
-                "bincount",
-                "ceil",
-                "confusion_matrix",
-                "count_nonzero",
-                "cumprod",
-                "erfc",
-                "floordiv",
-                "floormod",
-            ),
-            *("invert_permutation", "is_finite", "is_inf", "log_sigmoid", "mod", "reciprocal", "rsqrt"),
-            *("segment_max", "segment_mean", "segment_min", "segment_sum", "squared_difference", "truediv"),
-            *("unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_sum"),
-        )
-    },
-    **{
-        name: f"linalg.{name}"
-        for name in ("cholesky", "cross", "diag", "diag_part", "matrix_transpose", "trace")
-    },
+    **{name: f"math.{name}" for name in _OF_MATH.split()},
+    **{name: f"linalg.{name}" for name in "cholesky cross diag diag_part matrix_transpose trace".split()},
     "accumulate_n": "math.add_n",
     "as_string": "strings.as_string",
     "constant_initializer": "initializers.Constant",
