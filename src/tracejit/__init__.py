@@ -29,7 +29,7 @@ from .frontend.control.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from .frontend.conversion import asarray, constant, convert_to_tensor
+from .frontend.conversion import asarray, constant, convert_to_tensor, saturate_cast
 from .frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
 from .frontend.creation import range_ as range
 from .frontend.function.function import function
@@ -161,7 +161,7 @@ _HOMES = {
     "layers": "Sequential",
     "linalg.clipping": "clip_by_global_norm clip_by_norm",
     "linalg.tensor_products": "einsum norm tensordot",
-    "math.elementary": "add_n argmax argmin cumsum round saturate_cast scalar_mul",
+    "math.elementary": "add_n argmax argmin cumsum round scalar_mul",
     "math.sorting": "argsort searchsorted sort unique unique_with_counts",
     "ops.elementwise.angles": "acos acosh asin asinh atan atan2 atanh cosh sinh tan",
     "runtime.watch": "LongLoopWarning",

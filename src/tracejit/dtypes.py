@@ -20,5 +20,5 @@ from . import (
     uint64,
 )
 from .core.spec import as_dtype
-from .math.elementary import saturate_cast
+from .frontend.conversion import saturate_cast
 from .ops.elementwise.arithmetic import cast, complex

@@ -73,3 +73,32 @@ def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
     if value.dtype.kind not in "biufc":
         to_array(value)  # raises the error that says what is wrong
     return Tensor(value.view())
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`value` as `dtype`, in its shape, numbers that it does not hold taken as its nearest; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.saturate_cast([300.0, -5.0, 7.5], tf.uint8))
+    tf.Tensor([255   0   7], shape=(3,), dtype=uint8)
+    """
+    x, wanted = as_tensor(value), as_dtype(dtype)
+    if wanted.kind not in "iuf" or x.dtype.kind not in "iuf" or np.can_cast(x.dtype, wanted):
+        return ops.cast(x, dtype=wanted)
+    low, high = _bounds(x.dtype, wanted)
+    return ops.cast(ops.minimum(ops.maximum(x, low), high), dtype=wanted)
+
+
+def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
+    """The extreme numbers of one dtype that both hold."""
+    of = np.iinfo if wanted.kind in "iu" else np.finfo
+    low, high = of(wanted).min, of(wanted).max
+    if given.kind in "iu":
+        own = np.iinfo(given)
+        return max(int(own.min), int(low)), min(int(own.max), int(high))
+    ends = [np.asarray(end, given) for end in (low, high)]
+    outside = [abs(int(end)) > abs(int(v)) for end, v in zip(ends, (low, high), strict=True)]
+    first, last = (np.nextafter(e, given.type(0)) if o else e for e, o in zip(ends, outside, strict=True))
+    return float(first), float(last)

@@ -5,24 +5,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
-    from .classes import (
-        BinaryCrossentropy,
-        CategoricalCrossentropy,
-        CategoricalHinge,
-        CosineSimilarity,
-        Hinge,
-        Huber,
-        KLDivergence,
-        LogCosh,
-        MeanAbsoluteError,
-        MeanAbsolutePercentageError,
-        MeanSquaredError,
-        MeanSquaredLogarithmicError,
-        Poisson,
-        SparseCategoricalCrossentropy,
-        SquaredHinge,
-        get,
-    )
+    from .classes import *
     from .distances import (
         categorical_hinge,
         cosine_similarity,

@@ -12,7 +12,7 @@ from . import distances, entropies
 from .loss import Loss
 
 
-class LossOfFunction(Loss):
+class _OfFunction(Loss):
     """A loss by a function of labels and predictions, whose options it keeps."""
 
     function: Callable[..., tf.Tensor]
@@ -31,7 +31,7 @@ class LossOfFunction(Loss):
         return type(self).function(y_true, y_pred, **self.options)
 
 
-class MeanSquaredError(LossOfFunction):
+class MeanSquaredError(_OfFunction):
     """See :func:`mean_squared_error`.
 
     Examples
@@ -44,61 +44,61 @@ class MeanSquaredError(LossOfFunction):
     function = distances.mean_squared_error
 
 
-class MeanAbsoluteError(LossOfFunction):
+class MeanAbsoluteError(_OfFunction):
     """See :func:`mean_absolute_error`."""
 
     function = distances.mean_absolute_error
 
 
-class MeanAbsolutePercentageError(LossOfFunction):
+class MeanAbsolutePercentageError(_OfFunction):
     """See :func:`mean_absolute_percentage_error`."""
 
     function = distances.mean_absolute_percentage_error
 
 
-class MeanSquaredLogarithmicError(LossOfFunction):
+class MeanSquaredLogarithmicError(_OfFunction):
     """See :func:`mean_squared_logarithmic_error`."""
 
     function = distances.mean_squared_logarithmic_error
 
 
-class LogCosh(LossOfFunction):
+class LogCosh(_OfFunction):
     """See :func:`log_cosh`."""
 
     function = distances.log_cosh
 
 
-class Poisson(LossOfFunction):
+class Poisson(_OfFunction):
     """See :func:`poisson`."""
 
     function = distances.poisson
 
 
-class Hinge(LossOfFunction):
+class Hinge(_OfFunction):
     """See :func:`hinge`."""
 
     function = distances.hinge
 
 
-class SquaredHinge(LossOfFunction):
+class SquaredHinge(_OfFunction):
     """See :func:`squared_hinge`."""
 
     function = distances.squared_hinge
 
 
-class CategoricalHinge(LossOfFunction):
+class CategoricalHinge(_OfFunction):
     """See :func:`categorical_hinge`."""
 
     function = distances.categorical_hinge
 
 
-class KLDivergence(LossOfFunction):
+class KLDivergence(_OfFunction):
     """See :func:`kl_divergence`."""
 
     function = entropies.kl_divergence
 
 
-class CosineSimilarity(LossOfFunction):
+class CosineSimilarity(_OfFunction):
     """See :func:`cosine_similarity`, also for `axis`."""
 
     function = distances.cosine_similarity
@@ -107,7 +107,7 @@ class CosineSimilarity(LossOfFunction):
         super().__init__(*args, axis=axis, **options)
 
 
-class Huber(LossOfFunction):
+class Huber(_OfFunction):
     """See :func:`huber`, also for `delta`."""
 
     function = distances.huber
@@ -116,7 +116,7 @@ class Huber(LossOfFunction):
         super().__init__(*args, delta=delta, **options)
 
 
-class BinaryCrossentropy(LossOfFunction):
+class BinaryCrossentropy(_OfFunction):
     """See :func:`binary_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
 
     function = entropies.binary_crossentropy
@@ -140,7 +140,7 @@ class CategoricalCrossentropy(BinaryCrossentropy):
     function = entropies.categorical_crossentropy
 
 
-class SparseCategoricalCrossentropy(LossOfFunction):
+class SparseCategoricalCrossentropy(_OfFunction):
     """See :func:`sparse_categorical_crossentropy`, also for `from_logits`, `ignore_class` and `axis`.
 
     Examples

@@ -62,41 +62,7 @@ if TYPE_CHECKING:
         sqrt,
         tanh,
     )
-    from .elementary import (
-        accumulate_n,
-        add_n,
-        angle,
-        argmax,
-        argmin,
-        ceil,
-        count_nonzero,
-        cumprod,
-        cumsum,
-        cumulative_logsumexp,
-        divide_no_nan,
-        erfc,
-        hypot,
-        is_finite,
-        is_inf,
-        is_non_decreasing,
-        is_strictly_increasing,
-        log_sigmoid,
-        logical_xor,
-        multiply_no_nan,
-        polyval,
-        reciprocal,
-        reciprocal_no_nan,
-        reduce_euclidean_norm,
-        rint,
-        round,
-        rsqrt,
-        scalar_mul,
-        squared_difference,
-        xdivy,
-        xlog1py,
-        xlogy,
-        zero_fraction,
-    )
+    from .elementary import *
     from .segments import *
     from .sorting import in_top_k, invert_permutation, top_k
 else:

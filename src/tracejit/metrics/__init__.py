@@ -17,19 +17,7 @@ if TYPE_CHECKING:
         kl_divergence,
         sparse_categorical_crossentropy,
     )
-    from .accuracies import (
-        Accuracy,
-        BinaryAccuracy,
-        CategoricalAccuracy,
-        SparseCategoricalAccuracy,
-        SparseTopKCategoricalAccuracy,
-        TopKCategoricalAccuracy,
-        binary_accuracy,
-        categorical_accuracy,
-        sparse_categorical_accuracy,
-        sparse_top_k_categorical_accuracy,
-        top_k_categorical_accuracy,
-    )
+    from .accuracies import *
     from .confusion import *
     from .find_metric import get
     from .means import *

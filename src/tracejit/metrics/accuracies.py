@@ -17,7 +17,7 @@ def _rate(right: Any) -> tf.Tensor:
     return tf.cast(right, dtype=float)
 
 
-def accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
+def _accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
     """1, a float32, for each element where `y_true` and `y_pred` are equal, else 0.
 
     ShapeError where the shapes do not broadcast.
@@ -109,7 +109,7 @@ class Accuracy(MeanMetricWrapper):
     """
 
     def __init__(self, name: str | None = "accuracy", dtype: Any = None):
-        super().__init__(accuracy, name, dtype)
+        super().__init__(_accuracy, name, dtype)
 
 
 class BinaryAccuracy(MeanMetricWrapper):

@@ -10,18 +10,7 @@ if TYPE_CHECKING:
     from ..ops.elementwise.transcendental import relu, sigmoid, softplus, tanh
     from .activations import elu, gelu, leaky_relu, log_softmax, relu6, selu, silu, softmax, softsign
     from .common import *
-    from .convolutions import (
-        avg_pool,
-        avg_pool1d,
-        avg_pool2d,
-        conv1d,
-        conv2d,
-        convolution,
-        depthwise_conv2d,
-        max_pool,
-        max_pool1d,
-        max_pool2d,
-    )
+    from .convolutions import *
     from .cross_entropy import (
         sigmoid_cross_entropy_with_logits,
         softmax_cross_entropy_with_logits,

@@ -24,7 +24,7 @@ from ..ops.elementwise.arithmetic import matched
 
 
 @dataclass(frozen=True)
-class Axis:
+class _Axis:
     """How windows move along one axis.
 
     Attributes
@@ -55,7 +55,7 @@ class Axis:
         return ((places >= 0) & (places < self.size)).sum(1)
 
 
-def _axis(size: Any, window: int, stride: int, dilation: int, padding: Any) -> Axis:
+def _axis(size: Any, window: int, stride: int, dilation: int, padding: Any) -> _Axis:
     if not isinstance(size, int):
         raise ShapeError(f"windows move along axes of known size, got {size}{at(user_location())}")
     if padding == "VALID":
@@ -66,7 +66,7 @@ def _axis(size: Any, window: int, stride: int, dilation: int, padding: Any) -> A
         before, after = missing // 2, missing - missing // 2
     else:
         before, after = padding
-    return Axis(size, window, stride, dilation, before, after)
+    return _Axis(size, window, stride, dilation, before, after)
 
 
 def _numbers(values: Any, rank: int, what: str) -> tuple[int, ...]:
@@ -97,7 +97,7 @@ def _pairs(padding: Any, rank: int) -> list[tuple[int, int]]:
     return [(int(before), int(after)) for before, after in inner]
 
 
-def _axes(x: Any, windows: Sequence[int], strides: Any, dilations: Any, padding: Any) -> list[Axis]:
+def _axes(x: Any, windows: Sequence[int], strides: Any, dilations: Any, padding: Any) -> list[_Axis]:
     rank = len(windows)
     if len(x.shape) != rank + 2:
         raise ShapeError(f"takes a batch, {rank} axes and channels, got {x.spec}{at(user_location())}")
@@ -114,13 +114,13 @@ def _axes(x: Any, windows: Sequence[int], strides: Any, dilations: Any, padding:
     return [_axis(*each) for each in zip(x.shape[1:-1], windows, moves, spread, added, strict=True)]
 
 
-def _padded(x: Any, axes: Sequence[Axis], fill: Any) -> Any:
+def _padded(x: Any, axes: Sequence[_Axis], fill: Any) -> Any:
     if not any(a.before or a.after for a in axes):
         return x
     return pad(x, [[0, 0], *([a.before, a.after] for a in axes), [0, 0]], constant_values=fill)
 
 
-def _seen(x: Any, number: int, axis: Axis) -> list[Any]:
+def _seen(x: Any, number: int, axis: _Axis) -> list[Any]:
     """For each place of a window along one axis the tensor of what all windows see there."""
     whole = [(0, size, 1) for size in x.shape]
     return [
@@ -132,7 +132,7 @@ def _seen(x: Any, number: int, axis: Axis) -> list[Any]:
     ]
 
 
-def _joined(join: Callable[[list[Any]], Any], x: Any, axes: Sequence[Axis], fill: Any) -> Any:
+def _joined(join: Callable[[list[Any]], Any], x: Any, axes: Sequence[_Axis], fill: Any) -> Any:
     """What each window sees, joined.
 
     Axis by axis, the last one first, which is quicker than place by place: a window of 5 by 5 takes 10 slices instead

@@ -5,21 +5,6 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
-    from .generators import (
-        Generator,
-        categorical,
-        fold_in,
-        get_global_generator,
-        normal,
-        set_global_generator,
-        set_seed,
-        shuffle,
-        split,
-        stateless_categorical,
-        stateless_normal,
-        stateless_uniform,
-        truncated_normal,
-        uniform,
-    )
+    from .generators import *
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -37,7 +37,7 @@ def _signed(word: int) -> int:
     return (word & _MASK) - (1 << 64 if word & (1 << 63) else 0)
 
 
-class RandomState(Variable):
+class _RandomState(Variable):
     """Key and counter of a generator. Under :func:`tracejit.vmap` each example has a state of its own."""
 
     __slots__ = ()
@@ -56,11 +56,11 @@ class RandomState(Variable):
         self.move_on(blocks_of((size, 2), WORD))
         return ops.concat(keys, ops.fill(shape=(size, 1), value=0, dtype=_KEY), axis=1)
 
-    def __copy__(self) -> RandomState:
-        return RandomState(np.array(self.array), trainable=False, name="random_state")
+    def __copy__(self) -> _RandomState:
+        return _RandomState(np.array(self.array), trainable=False, name="random_state")
 
     def __reduce__(self) -> tuple:
-        return RandomState, (np.array(self.array), False)
+        return _RandomState, (np.array(self.array), False)
 
 
 class Generator:
@@ -84,7 +84,7 @@ class Generator:
     def __init__(self, seed: int | None = None):
         first, now = _fresh(seed), tracer()
         with interpreting(None):  # also inside of a trace, whose state it is not
-            self.state = RandomState(first, trainable=False, name="random_state")
+            self.state = _RandomState(first, trainable=False, name="random_state")
         if now is not None:
             begin_anew(now, self.state, first)
 
