@@ -127,9 +127,7 @@ class RandomUniform(_Random):
 
 
 class TruncatedNormal(_Random):
-    """Normally distributed around `mean`, drawn again where more than two `stddev` off; `seed` as for
-    :class:`RandomNormal`.
-    """
+    """Normal around `mean`, drawn again where more than two `stddev` off; `seed` as for :class:`RandomNormal`."""
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
         self.mean, self.stddev, self.seed = mean, stddev, seed

@@ -46,8 +46,7 @@ class L2(L1L2):
 
 
 def get(identifier: Any) -> Callable[[Any], Any] | None:
-    """The regularizer meant by `identifier`: a name (``"l1"``, ``"l2"``, ``"l1_l2"``) or a class, or the callable
-    given, or None.
+    """The regularizer meant by `identifier`: a name (``"l1"``, ``"l2"``, ``"l1_l2"``), a class, a callable, or None.
 
     ValueError for an unknown name.
     """

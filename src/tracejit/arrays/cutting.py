@@ -360,8 +360,7 @@ def _moved(x: Any, shift: Any, axis: int) -> Any:
 def sequence_mask(
     lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
 ) -> Tensor:
-    """For each of `lengths` a row of `maxlen` places (by default the largest length), of which so many first ones
-    hold.
+    """For each of `lengths` a row of `maxlen` places (else as many as the largest), of which so many first ones hold.
 
     Bools, or as `dtype` says. SymbolicValue without `maxlen` where a traced function computes the lengths.
 

@@ -204,8 +204,7 @@ def _columns(where: Any) -> list[Any]:
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor of zeros of that `shape` with `updates`, and their dtype, at positions; where those repeat they are
-    added up.
+    """Zeros of that `shape` with `updates`, and their dtype, at positions; where those repeat they are added up.
 
     `indices` are as for :func:`tensor_scatter_nd_update`, and so are the errors: IndexError, ShapeError.
 

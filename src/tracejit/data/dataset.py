@@ -187,8 +187,7 @@ class Dataset(Regrouping):
         return self._like(source, length, lambda: self.element_spec)
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, **options: Any) -> Dataset:
-        """`map_func` of each element; a tuple is passed as several arguments. `num_parallel_calls` and the others are
-        accepted.
+        """`map_func` of each element; a tuple is passed as several arguments. `num_parallel_calls` is accepted.
 
         Examples
         --------
@@ -210,8 +209,7 @@ class Dataset(Regrouping):
         )
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Elements made with a state, at first `initial_state`: ``state, new = scan_func(state, element)`` gives `new`
-        for each.
+        """``state, new = scan_func(state, element)`` gives `new` for each element, from `initial_state` on.
 
         Examples
         --------

@@ -105,9 +105,7 @@ class FIFOQueue:
         return tf.constant(len(self._elements))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> None:
-        """Take nothing in any more; what is there can still be taken out. `cancel_pending_enqueues` is accepted: none
-        waits.
-        """
+        """Take nothing in any more; the rest can be taken out. `cancel_pending_enqueues` is accepted: none waits."""
         self._closed = True
 
     def is_closed(self, name: str | None = None) -> bool:

@@ -50,8 +50,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 
 def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """`value` as a tensor of its shape: tensors as they are, Variables read, lists of tensors stacked, the rest
-    copied.
+    """`value` as a tensor of its shape: tensors as they are, Variables read, lists of tensors stacked, others copied.
 
     With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it. ShapeError for lists that are
     not rectangular, DtypeError for strings beside other values.

@@ -29,9 +29,7 @@ def default_float() -> np.dtype:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros of that `shape`, float32 unless `dtype` says otherwise; of strings, empty ones. ShapeError for negative
-    sizes.
-    """
+    """Zeros of that `shape`, float32 unless `dtype` is given; of strings, empty ones. ShapeError for negative sizes."""
     wanted = as_dtype(dtype or default_float())
     return ops.fill(shape=sizes_of(shape), value=b"" if wanted.kind == "O" else 0, dtype=wanted)
 
@@ -65,8 +63,7 @@ def eye(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The identity matrix, of `num_rows`, and of `num_columns` if they are not as many, float32 unless `dtype` says
-    otherwise.
+    """The identity matrix of `num_rows`, and `num_columns` if they are not as many, float32 unless `dtype` is given.
 
     With `batch_shape`, so many of them in leading axes. ValueError for negative sizes.
 
@@ -195,9 +192,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 
 
 def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    """The number of elements of `input`, an int32 scalar unless `out_type` says otherwise; TypeError if that is no
-    dtype.
-    """
+    """The number of elements of `input`, an int32 scalar unless `out_type` is given; TypeError if that is no dtype."""
     total = as_tensor(input).spec.size
     return ops.cast(ops.size_value(size=total), dtype=as_dtype(out_type))
 

@@ -70,8 +70,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         store.write(Path(filepath), arrays, {"format": "tracejit-weights-1"})
 
     def load_weights(self, filepath: str | os.PathLike[str]) -> None:
-        """Give all weights the values in the file `filepath` that :meth:`save_weights` wrote for a network like this
-        one.
+        """Give all weights the values in the file `filepath` that :meth:`save_weights` wrote for a network like this.
 
         Raises
         ------
@@ -83,8 +82,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         self.set_weights([arrays[name] for name in sorted(arrays)])
 
     def summary(self, print_fn: Callable[[str], Any] | None = None) -> None:
-        """Print a table of the layers, by `print_fn`: their kind, the shape of their result, the number of their
-        weights.
+        """Print a table of the layers, by `print_fn`: their kind, shape of the result, and number of weights.
 
         Examples
         --------

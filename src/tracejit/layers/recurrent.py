@@ -207,7 +207,7 @@ class RNN(Layer):
 
 
 class LSTM(RNN):
-    """Long short-term memory of `units` over sequences: :class:`RNN` of :class:`LSTMCell`, whose arguments it takes."""
+    """Long short-term memory over sequences: :class:`RNN` of :class:`LSTMCell`, with its `units` and the others."""
 
     def __init__(
         self,
@@ -221,9 +221,7 @@ class LSTM(RNN):
 
 
 class GRU(RNN):
-    """Gated recurrent units, `units` of them, over sequences: :class:`RNN` of :class:`GRUCell`, whose arguments it
-    takes.
-    """
+    """Gated recurrent units over sequences: :class:`RNN` of :class:`GRUCell`, with its `units` and other arguments."""
 
     def __init__(
         self,

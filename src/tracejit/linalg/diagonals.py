@@ -31,8 +31,7 @@ def _matrices(x: Any) -> Any:
 
 
 def diag_part(input: Any, name: str | None = "diag_part", k: int = 0) -> Tensor:
-    """The diagonal of the last two axes of `input` that is `k` places above the main one, as the last axis; same
-    dtype.
+    """The diagonal `k` places above the main one of the last two axes of `input`, as its last axis; same dtype.
 
     ShapeError for fewer axes, and where there is no such diagonal.
 
@@ -106,8 +105,7 @@ def diag(
 
 
 def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: int = 0) -> Tensor:
-    """The matrices in the last two axes of `input` with their diagonal `k` places above the main one replaced by
-    `diagonal`.
+    """The matrices in the last two axes of `input` with `diagonal` as the one `k` places above the main one.
 
     Shape and dtype stay; ShapeError where the diagonal has another size.
 
@@ -126,8 +124,7 @@ def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: int = 
 
 
 def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = None) -> Tensor:
-    """The matrices in the last two axes of `input` with `num_lower` and `num_upper` diagonals below and above the main
-    one.
+    """The matrices in `input`, its last two axes, with `num_lower` and `num_upper` diagonals beside the main one.
 
     -1 is all; 0 elsewhere; shape and dtype stay. ShapeError for fewer axes.
 
@@ -148,15 +145,12 @@ def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = Non
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sum of the main diagonal of the last two axes of `x`, of its dtype; ShapeError for fewer axes, DtypeError
-    for bools.
-    """
+    """The sum of the main diagonal of the last two axes of `x`; ShapeError for fewer axes, DtypeError for bools."""
     return reduce_sum(diag_part(x), -1)
 
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """A tensor with twice the axes of `diagonal`: its elements where both halves of the position agree, else 0. Same
-    dtype.
+    """Twice the axes of `diagonal`: its elements where both halves of the position agree, else 0. Same dtype.
 
     Examples
     --------

@@ -35,8 +35,7 @@ def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
 
 
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverse of the square matrices in the last two axes of `input`, floats; with `adjoint` of their conjugate
-    transposes.
+    """The inverse of the square matrices in `input`, ``(..., n, n)``, floats; of their adjoints with `adjoint`.
 
     Raises
     ------
@@ -89,8 +88,7 @@ def triangular_solve(
 
 
 def det(input: Any, name: str | None = None) -> Tensor:
-    """The determinant of the square matrices `input`, ``(..., n, n)``, of floats; its gradient is refused where one is
-    singular.
+    """The determinant of the square matrices `input`, ``(..., n, n)``, of floats.
 
     ShapeError for matrices that are not square.
 
@@ -175,8 +173,7 @@ def _least_squares(a: Any, b: Any, regularizer: Any) -> Any:
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """The lower triangular L with ``L @ L.T`` the matrices `input`, symmetric positive definite ones, ``(..., n, n)``,
-    of floats.
+    """The lower triangular L with ``L @ L.T`` the symmetric positive definite `input`, ``(..., n, n)``, of floats.
 
     The upper triangle is not read; the gradient is symmetric: right for symmetric changes.
 

@@ -168,9 +168,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """The conjugate transpose of the matrices in the last two axes of `matrix`, of its dtype; ShapeError for fewer
-    axes.
-    """
+    """The conjugate transpose of matrices, the last two axes of `matrix`; same dtype, ShapeError for fewer axes."""
     return matrix_transpose(matrix, conjugate=True)
 
 

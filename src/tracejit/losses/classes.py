@@ -185,8 +185,7 @@ FUNCTIONS: dict[str, Callable[..., tf.Tensor]] = {
 
 
 def get(identifier: Any) -> Callable[..., tf.Tensor] | None:
-    """The loss meant by `identifier`, a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``), or a
-    callable.
+    """The loss meant by `identifier`, a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``) or callable.
 
     A function's name gives the function, a class's name an instance of it; both give a number for each row. None stays
     None. ValueError for an unknown name.

@@ -123,8 +123,7 @@ def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
-    """Minus the cosine of the angle between the vectors `y_true` and `y_pred` along `axis`: -1 where they agree.
-    Floats.
+    """Minus the cosine of the angle between `y_true` and `y_pred` along `axis`, floats: -1 where they agree.
 
     ShapeError where the shapes do not broadcast, and for an axis that is not there.
 
@@ -170,8 +169,7 @@ def squared_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """By how much the best wrong score in `y_pred` comes within 1 of the right one; `y_true` is one-hot on the last
-    axis.
+    """By how much the best wrong score in `y_pred` comes within 1 of the right one; `y_true` is one-hot.
 
     Floats. ShapeError where the shapes do not broadcast.
     """

@@ -26,9 +26,7 @@ from ..ops.tensor.indexing import get
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
-    """The smallest whole number not below each element of `x`, floats; no gradient flows through it. DtypeError for
-    others.
-    """
+    """The smallest whole number not below each element of `x`, floats; no gradient flows. DtypeError for others."""
     return ops.negative(ops.floor(ops.negative(as_tensor(x))))
 
 
@@ -63,8 +61,7 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
 
 
 def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``sqrt(x**2 + y**2)`` without overflow, floats of the shape to which they broadcast; the derivative at (0, 0) is
-    0.
+    """``sqrt(x**2 + y**2)`` without overflow, floats, broadcast; the derivative at (0, 0) is 0.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
 
@@ -160,8 +157,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number to each element of `x`, halves to even; integers stay as they are. No gradient flows
-    through it.
+    """The nearest whole number to each element of `x`, halves to even; integers stay as they are. No gradient flows.
 
     DtypeError for bools, complex numbers and strings.
 
@@ -320,8 +316,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 
 
 def argmin(input: Any, axis: int | None = 0, output_type: Any = None, name: str | None = None) -> Tensor:
-    """Position (int64) of the smallest element of `input` along `axis`: the first on ties, the first NaN if there is
-    one.
+    """Position (int64) of the smallest element of `input` along `axis`: the first on ties, the first NaN if any.
 
     The axis falls away; `output_type` is another dtype. ValueError for complex numbers and an axis that is not there.
 
@@ -335,8 +330,7 @@ def argmin(input: Any, axis: int | None = 0, output_type: Any = None, name: str 
 
 
 def argmax(input: Any, axis: int | None = 0, output_type: Any = None, name: str | None = None) -> Tensor:
-    """Position (int64) of the largest element of `input` along `axis`: the first on ties, the first NaN if there is
-    one.
+    """Position (int64) of the largest element of `input` along `axis`: the first on ties, the first NaN if any.
 
     The axis falls away; `output_type` is another dtype. ValueError for complex numbers and an axis that is not there.
 

@@ -131,8 +131,7 @@ def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The sum of each segment of `data`, of its dtype; `segment_ids`, one number per row, are sorted and known when
-    this is called.
+    """The sum of each segment of `data`; `segment_ids`, one number per row, are sorted and known when this is called.
 
     The first axis is as long as the last number says. ValueError for numbers that are not sorted, TypeError for those
     that a traced function computes.

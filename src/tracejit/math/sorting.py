@@ -97,8 +97,7 @@ def argsort(
 
 
 def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """The elements of `values` along `axis` in order, NaN last; gradients go back to where each came from. The dtype
-    stays.
+    """The elements of `values` along `axis` in order, NaN last, of their dtype; gradients go back to where each was.
 
     `direction` is ``"ASCENDING"`` or ``"DESCENDING"``; ValueError for others. DtypeError for complex numbers and
     strings.

@@ -41,8 +41,7 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> tf.Tens
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """1 where the largest number of `y_true` and of `y_pred` stands at the same place of the last axis, else 0;
-    floats.
+    """1.0 where the largest number of `y_true` and of `y_pred` stands at the same place of the last axis, else 0.0.
 
     ShapeError where the shapes do not broadcast.
 
@@ -71,8 +70,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tensor:
-    """1 where fewer than `k` numbers on the last axis of `y_pred` are larger than that of the label in `y_true`, else
-    0.
+    """1 where fewer than `k` numbers on the last axis of `y_pred` are larger than that of the label `y_true`, else 0.
 
     Floats. IndexError for a label that is no class.
 
@@ -89,8 +87,7 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> t
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tensor:
-    """As :func:`sparse_top_k_categorical_accuracy` with `k` of `y_pred`, for one-hot labels `y_true`, on the last
-    axis.
+    """As :func:`sparse_top_k_categorical_accuracy` with `k` of `y_pred`, for labels `y_true`, one-hot on the last axis.
 
     Floats. IndexError where there are fewer classes than in the labels.
     """

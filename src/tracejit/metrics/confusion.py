@@ -26,9 +26,7 @@ _KINDS = {
 
 
 class _Counting(Metric):
-    """Counts examples by what they are and what is said of them, for each of `thresholds`, a number (0.5 unless told)
-    or several.
-    """
+    """Counts examples by what they are and what is said of them, for each of `thresholds`, one (0.5) or several."""
 
     kinds: Sequence[str] = tuple(_KINDS)
 

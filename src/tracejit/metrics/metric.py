@@ -56,9 +56,7 @@ class Metric(tf.Module):
     def add_weight(
         self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None
     ) -> tf.Variable:
-        """A new Variable of this metric, of that `shape` and `dtype`, with values by `initializer`; no training
-        changes it.
-        """
+        """A new Variable of this metric, of `shape` and `dtype`, filled by `initializer`; no training changes it."""
         if isinstance(shape, str):  # add_weight(name, shape, ...), as it once was
             shape, name = (), shape
         with tf.init_scope():

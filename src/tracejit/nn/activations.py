@@ -74,8 +74,7 @@ def softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> Tens
 
 
 def log_softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> Tensor:
-    """``log(softmax(x))`` of `logits` along `axis`, without taking the logarithm of what has vanished; see
-    :func:`softmax`, errors too: ValueError.
+    """``log(softmax(x))`` of `logits` along `axis`, also where softmax has vanished; errors as there, ValueError.
 
     Examples
     --------
@@ -89,8 +88,7 @@ def log_softmax(logits: Any, axis: int | None = -1, name: str | None = None) -> 
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
-    """``min(relu(x), 6)`` of each element of `features`, with derivative 0 at both ends; of second derivatives
-    :func:`relu` tells.
+    """``min(relu(x), 6)`` of each element of `features`, derivative 0 at both ends; the second as of :func:`relu`.
 
     The dtype stays; DtypeError for complex numbers.
     """
@@ -99,8 +97,7 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`features` where positive, ``alpha * features`` elsewhere, integers as floats; of second derivatives
-    :func:`relu` tells.
+    """`features` where positive, ``alpha * features`` elsewhere, integers as floats; see :func:`relu`.
 
     DtypeError for complex numbers.
 
@@ -117,8 +114,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
 
 
 def elu(features: Any, alpha: float = 1.0, name: str | None = None) -> Tensor:
-    """`features` where positive, ``alpha * (exp(features) - 1)`` elsewhere, element by element; integers become
-    floats.
+    """`features` where positive, ``alpha * (exp(features) - 1)`` elsewhere, each element; integers become floats.
 
     DtypeError for complex numbers. Source: Clevert, Unterthiner, Hochreiter, 2015.
     """
@@ -135,9 +131,7 @@ def selu(features: Any, name: str | None = None) -> Tensor:
 
 
 def silu(features: Any, beta: float = 1.0, name: str | None = None) -> Tensor:
-    """``features * sigmoid(beta * features)`` of each element, also called swish; integers become floats. DtypeError
-    for strings.
-    """
+    """``features * sigmoid(beta * features)``, or swish, by element; integers become floats. DtypeError for strings."""
     x: Any = as_tensor(features)
     return x * ops.sigmoid(beta * x)
 
@@ -198,8 +192,7 @@ _BY_NAME: dict[str, Callable[..., Tensor]] = {
 
 
 def get(identifier: Any) -> Callable[..., Tensor]:
-    """The activation meant by `identifier`, a name or a callable, of tensors of any shape and dtype; None is
-    :func:`linear`.
+    """The activation, for any shape and dtype, meant by `identifier`, a name or a callable; None is :func:`linear`.
 
     Raises
     ------

@@ -16,8 +16,7 @@ from ..random.generators import uniform
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of squares of all elements of `t`, a scalar of its dtype, or float64; DtypeError for bools and
-    strings.
+    """Half the sum of squares of all elements of `t`, a scalar of its dtype or float64; DtypeError for bools, strings.
 
     Examples
     --------
@@ -31,8 +30,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 def moments(
     x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance of `x` over `axes`, which `keepdims` keeps with size 1, of its dtype, integers rounded towards
-    0.
+    """Mean and variance of `x` over `axes`, which `keepdims` keeps, of its dtype, integers rounded towards 0.
 
     `shift` and `name` are accepted and ignored. ShapeError for axes that are not there, DtypeError for bools.
 

@@ -233,8 +233,7 @@ def conv1d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """:func:`convolution` along one axis: `input` is ``(batch, width, channels)``, or with ``"NCW"`` channels are
-    second.
+    """:func:`convolution` along one axis: `input` is ``(batch, width, channels)``, with ``"NCW"`` channels are second.
 
     `filters`, `stride`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and ValueError, are those
     there.
@@ -251,8 +250,7 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """:func:`convolution` over images: `input` is ``(batch, height, width, channels)``, or with ``"NCHW"`` channels
-    are second.
+    """:func:`convolution` over images `input`: ``(batch, height, width, channels)``, with ``"NCHW"`` channels second.
 
     `filters`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and ValueError, are those
     there.

@@ -102,8 +102,7 @@ def picked(scores: Any, labels: Any) -> Tensor:
 def weighted_cross_entropy_with_logits(
     labels: Any, logits: Any, pos_weight: Any, name: str | None = None
 ) -> Tensor:
-    """Like :func:`sigmoid_cross_entropy_with_logits` of `labels` and `logits`, positive examples counting `pos_weight`
-    times.
+    """As :func:`sigmoid_cross_entropy_with_logits` of `labels`, `logits`; positive ones count `pos_weight` times.
 
     Floats of the shape to which they broadcast; ShapeError where they do not.
     """

@@ -31,8 +31,7 @@ def _steps(x: Any, axis: int) -> Any:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """Each element of `a` less the one before it along `axis`, `n` times; of bools whether they differ. The dtype
-    stays.
+    """Each element of `a` less the one before it along `axis`, `n` times; of bools whether they differ. Same dtype.
 
     `prepend` and `append` are joined to it first. ShapeError for scalars and negative `n`.
 
@@ -163,8 +162,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
-    """Values at `x` on straight lines between the points (`xp`, `fp`), which ascend; `left` and `right` outside of
-    them.
+    """Values at `x` on straight lines between the points (`xp`, `fp`), which ascend; outside, `left` and `right`.
 
     Floats of the shape of `x`; gradients flow to `x`, `xp` and `fp`. ValueError for a `period`, which there is not.
 
@@ -191,8 +189,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
-    """Sums of products of two vectors `a` and `v`, of which one runs backwards along the other; the dtype is the
-    promoted one.
+    """Sums of products of vectors `a` and `v`, of which one runs backwards along the other; of the promoted dtype.
 
     `mode` is "full", "same" or "valid": every overlap, as many as the longer has elements, or whole ones. ValueError
     for another, and for vectors without elements.
@@ -210,8 +207,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
-    """Sums of products of vectors `a` and `v` at every displacement, the second one conjugated; modes as
-    :func:`convolve`.
+    """Sums of products of vectors `a` and `v` at every displacement, the second conjugated; see :func:`convolve`.
 
     The dtype is the promoted one; ValueError for another `mode`, and for vectors without elements.
     """
@@ -251,9 +247,7 @@ def polyval(p: Any, x: Any) -> Tensor:
 
 
 def polyder(p: Any, m: int = 1) -> Tensor:
-    """The coefficients of the `m`-th derivative of a polynomial with coefficients `p`, a vector of its dtype;
-    DtypeError for strings.
-    """
+    """The coefficients of the `m`-th derivative of a polynomial, a vector as `p`; same dtype, DtypeError for text."""
     x: Any = array(p)
     for _ in range(m):
         powers = np.arange(x.shape[0] - 1, 0, -1)
@@ -262,9 +256,7 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 
 
 def polymul(a1: Any, a2: Any) -> Tensor:
-    """The coefficients, a vector, of the product of the polynomials `a1` and `a2`; dtype and ValueError as
-    :func:`convolve`.
-    """
+    """The coefficients, a vector, of the product of polynomials `a1`, `a2`; dtype, ValueError as :func:`convolve`."""
     return convolve(a1, a2)
 
 

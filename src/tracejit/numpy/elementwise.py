@@ -195,8 +195,7 @@ logical_not = _of_truth("logical_not", ops.logical_not)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`x` where `condition` is not 0, else `y`; the three broadcast, `x` and `y` are promoted. Alone, :func:`nonzero`
-    of it.
+    """`x` where `condition` is not 0, else `y`; the three broadcast, two are promoted. Alone, :func:`nonzero` of it.
 
     ValueError with one of `x` and `y` only; ShapeError where they do not broadcast.
 
@@ -227,9 +226,7 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
 
 
 def flatnonzero(a: Any) -> Tensor:
-    """The positions, int64, of what is not 0 among all elements of `a` in a row; errors as :func:`nonzero`'s,
-    SymbolicValue.
-    """
+    """The positions, int64, of what is not 0 among all elements of `a` in a row; SymbolicValue as :func:`nonzero`."""
     x = array(a)
     return nonzero(ops.reshape(x, shape=(x.spec.size,)))[0]
 
@@ -281,7 +278,5 @@ around = round
 
 
 def divmod(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """``x1 // x2`` and ``x1 % x2``, with NumPy's dtypes; DtypeError for complex numbers, ShapeError if they do not
-    broadcast.
-    """
+    """``x1 // x2`` and ``x1 % x2``, of NumPy's dtype; DtypeError for complex numbers, ShapeError if not broadcast."""
     return floor_divide(x1, x2), remainder(x1, x2)

@@ -18,9 +18,7 @@ _LOG_2 = math.log(2.0)
 
 
 def reciprocal(x: Any) -> Tensor:
-    """``1 / x`` of each element; of integers rounded towards 0, and 0 of 0. Bools are made float16. DtypeError for
-    strings.
-    """
+    """``1 / x`` of each element; of integers rounded towards 0, 0 of 0; of bools as float16. DtypeError for strings."""
     x = array(x)
     if x.dtype.kind in "iu":
         return ops.where(ops.equal(ops.abs(x), 1), x, 0)
@@ -54,8 +52,9 @@ deg2rad, rad2deg = radians, degrees
 
 
 def angle(z: Any, deg: bool = False) -> Tensor:
-    """The angle of each element of `z` with the positive real axis, in radians or, with `deg`, degrees; DtypeError for
-    strings.
+    """The angle of each element of `z` with the positive real axis, in radians or with `deg` degrees, as floats.
+
+    DtypeError for strings.
     """
     z = array(z)
     found = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
@@ -230,9 +229,7 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
-    """Are shapes and elements of `a1` and `a2` the same? A bool scalar; `equal_nan` counts NaN as itself. DtypeError
-    for strings.
-    """
+    """Are shapes and elements of `a1` and `a2` equal, NaN too with `equal_nan`? A bool; DtypeError for strings."""
     a, b = array(a1), array(a2)
     if a.shape != b.shape:
         return array(False)

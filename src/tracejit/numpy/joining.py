@@ -53,16 +53,12 @@ def stack(arrays_: Sequence[Any], axis: int = 0) -> Tensor:
 
 
 def vstack(tup: Sequence[Any]) -> Tensor:
-    """The arrays `tup` joined along the first axis, vectors as rows, and promoted; ShapeError where other sizes
-    differ.
-    """
+    """`tup` joined along the first axis, vectors as rows, and promoted; ShapeError where other sizes differ."""
     return concatenate([atleast_2d(x) for x in tup])
 
 
 def hstack(tup: Sequence[Any]) -> Tensor:
-    """`tup` joined along the second axis, vectors along their only one, and promoted; ShapeError where other sizes
-    differ.
-    """
+    """`tup` joined along the second axis, vectors along their own; promoted. ShapeError where other sizes differ."""
     parts = [x if x.shape else ravel(x) for x in map(array, tup)]
     return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
 
@@ -109,15 +105,12 @@ def _leaves(nest: Any) -> list[Any]:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """`values` behind `arr` along `axis`, or all elements of both in a row; promoted. ShapeError where other sizes
-    differ.
-    """
+    """`values` behind `arr` along `axis`, or all elements in a row; promoted. ShapeError where other sizes differ."""
     return concatenate([arr, values], axis)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
-    """`arr` with `values` in front of the positions `obj`, known when this is called, along `axis` or among all
-    elements.
+    """`arr` with `values` in front of the positions `obj`, known when this is called, along `axis` or in all elements.
 
     In front of one position there may be several values; they are made of the dtype of `arr`. IndexError for positions
     outside of the axis, ShapeError where the values do not broadcast.
@@ -144,8 +137,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
-    """`arr` without the positions `obj`, known when this is called, along `axis` or among all elements; dtype as
-    before.
+    """`arr` without the positions `obj`, known when this is called, along `axis` or in all elements; same dtype.
 
     IndexError for positions outside of the axis.
     """
@@ -201,9 +193,7 @@ def _of_rank(a: Any, least: int) -> Tensor:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """`ary` cut along the second axis, a vector along its only one, see :func:`split`: `indices_or_sections`, dtype,
-    ShapeError.
-    """
+    """`ary` cut along the second axis, or a vector, by `indices_or_sections`; dtype, ShapeError as :func:`split`."""
     x = array(ary)
     return split(x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
 
@@ -247,9 +237,7 @@ def _positions_around(size: Any, before: int, after: int, mode: str) -> Any:
 
 
 def tile(A: Any, reps: Any) -> Tensor:
-    """The whole array `A` repeated along each axis as often as `reps` says, of its dtype; DtypeError where no integer
-    does.
-    """
+    """The whole array `A` repeated along each axis as often as `reps` says, same dtype; DtypeError for no integers."""
     x = array(A)
     times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     rank = max(len(times), len(x.shape))
@@ -289,8 +277,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
-    """Elements of `arr` along `axis` by `indices` that differ from row to row; the other axes broadcast, the dtype
-    stays.
+    """Elements of `arr` along `axis` by `indices` that differ from row to row; other axes broadcast, the dtype stays.
 
     IndexError for numbers beyond the end, DtypeError for indices that are no integers, ShapeError where axes do not
     fit.
@@ -311,8 +298,7 @@ def _without(shape: tuple, axis: int) -> tuple:
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
-    """The positions of `a` along `axis` for which `condition` holds, which is known when this is called; dtype as
-    before.
+    """The positions of `a` along `axis` for which `condition` holds, known when this is called; same dtype.
 
     SymbolicValue for a condition that a traced function computes.
     """

@@ -33,9 +33,7 @@ empty = zeros
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """`fill_value`, which broadcasts, in the `shape`, of its own dtype unless told by `dtype`; ShapeError if it does
-    not broadcast.
-    """
+    """`fill_value` broadcast to the `shape`, of its own dtype unless `dtype` is given; ShapeError if it is larger."""
     return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
 
 
@@ -62,8 +60,7 @@ empty_like = zeros_like
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """Ones on a diagonal, the `k`-th above the main one, of `N` rows and `M` columns (as many unless told), of
-    `dtype`.
+    """Ones on a diagonal, the `k`-th above the main one, of `N` rows and `M` columns, else as many, of `dtype`.
 
     ValueError for negative sizes.
     """
@@ -200,16 +197,12 @@ def indices(dimensions: Any, dtype: Any = int) -> Tensor:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """Ones on and below the `k`-th diagonal of a matrix of `N` rows and `M` columns (as many unless told), of `dtype`;
-    never an Error.
-    """
+    """Ones on and below the `k`-th diagonal of a matrix of `N` rows and `M` columns, else as many, of `dtype`."""
     return as_tensor(np.tri(N, M, k, dtype=dtype))
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of the elements of a vector `x` as `N` columns, the highest first unless `increasing`; DtypeError for
-    strings.
-    """
+    """The powers of a vector `x` as `N` columns, the highest first unless `increasing`; DtypeError for strings."""
     base = array(x)
     exponents = np.arange(base.shape[0] if N is None else N)
     return ops.pow(shapes.expand_dims(base, 1), array(exponents if increasing else exponents[::-1]))

@@ -130,8 +130,7 @@ def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 
 def solve(a: Any, b: Any) -> Tensor:
-    """The `x` with ``a @ x = b``, `a` of shape ``(..., n, n)``, `b` ``(..., n, k)`` or a vector, one right side;
-    floats.
+    """The `x`, floats, with ``a @ x = b``; `a` is ``(..., n, n)``, `b` ``(..., n, k)`` or a vector, one right side.
 
     ShapeError where sizes do not fit, RuntimeError for a singular matrix, DtypeError for strings.
     """
@@ -150,9 +149,7 @@ def inv(a: Any) -> Tensor:
 
 
 def det(a: Any) -> Tensor:
-    """The determinant of the square matrices in the last two axes of `a`, as floats; ShapeError if they are not
-    square.
-    """
+    """The determinant of the square matrices in `a`, ``(..., n, n)``, as floats; ShapeError if they are not square."""
     return matrices.det(floats(a))
 
 

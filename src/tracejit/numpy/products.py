@@ -67,8 +67,7 @@ def dot(a: Any, b: Any) -> Tensor:
 
 @_also_of_bools
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
-    """Sum of products over some axes of `a` and as many of `b`: two lists of them, or the number of last and first
-    ones.
+    """Sum of products over some axes of `a` and as many of `b`: lists of both, or how many last and first ones.
 
     `axes` fall away, those of `a` that are left stand before those of `b`; the dtype is the promoted one. ShapeError
     where sizes differ.
@@ -78,11 +77,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
 
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
-    """Sums of products of `operands`, with axes named by letters, or by lists of numbers behind each and for the
-    result.
+    """Sums of products of `operands`, with axes named by letters, or by lists of numbers behind each and at the end.
 
-    `subscripts` is the equation, as ``"ij,jk->ik"``. `optimize` is accepted: products are taken from left to right.
-    The dtype is the promoted one; ShapeError where sizes or axes differ, ValueError for what is no equation.
+    `subscripts` is the equation, as ``"ij,jk->ik"``. `optimize` is accepted: products are taken from left to right. The
+    dtype is the promoted one; ShapeError where sizes or axes differ, ValueError for what is no equation.
 
     Examples
     --------
@@ -159,8 +157,7 @@ def matvec(x1: Any, x2: Any) -> Tensor:
 
 @_also_of_bools
 def vecmat(x1: Any, x2: Any) -> Tensor:
-    """Vectors `x1`, ``(..., m)``, conjugated, times matrices `x2`, ``(..., m, n)``; leading axes broadcast, dtypes are
-    promoted.
+    """Vectors `x1`, ``(..., m)``, conjugated, times matrices `x2`, ``(..., m, n)``; broadcast, and promoted.
 
     ShapeError where sizes do not fit, DtypeError for strings.
     """
@@ -169,8 +166,7 @@ def vecmat(x1: Any, x2: Any) -> Tensor:
 
 
 def kron(a: Any, b: Any) -> Tensor:
-    """`b` times every element of `a`, in its place; each size is the product of theirs. Promoted. DtypeError for
-    strings.
+    """`b` times every element of `a`, in its place; sizes are products of theirs. Promoted; DtypeError for strings.
 
     Examples
     --------
@@ -219,9 +215,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 def diag(v: Any, k: int = 0) -> Tensor:
-    """The matrix with a vector `v` as its `k`-th diagonal, or that diagonal of a matrix; same dtype, ShapeError for
-    other ranks.
-    """
+    """The matrix with a vector `v` as its `k`-th diagonal, or that of a matrix; same dtype. ShapeError for others."""
     x = array(v)
     if len(x.shape) not in (1, 2):
         raise ShapeError(f"diag takes a vector or a matrix, got {x.spec}{at(user_location())}")

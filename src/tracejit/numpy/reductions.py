@@ -89,12 +89,11 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Tensor:
-    """Mean squared distance of `a` from the mean over `axis`, divided by the number of elements less `ddof` or
-    `correction`.
+    """Mean squared distance of `a` from the mean over `axis`, divided by the size less `ddof` or `correction`.
 
     The axes (None: all) are kept as size 1 with `keepdims`; only what `where` holds for counts; real floats. `mean` is
-    the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions, ShapeError for
-    axes that are not there.
+    the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions, ShapeError for axes
+    that are not there.
     """
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         raise DtypeError(
@@ -130,8 +129,7 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Tensor:
-    """Square root of :func:`var`, whose parameters, dtype and errors it has; of one element always 0, as is its
-    derivative.
+    """Square root of :func:`var`, with its dtype and errors; of one element always 0, as is its derivative.
 
     Parameters are `a`, `axis`, `dtype`, `ddof`, `keepdims`, `where`, `mean` and `correction`; errors DtypeError and
     ShapeError.
@@ -225,8 +223,7 @@ def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
 
 def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
-    """Is every element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds other than
-    0?
+    """Is every element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds not 0?
 
     Bools. ShapeError for axes that are not there, DtypeError for strings.
     """
@@ -234,7 +231,7 @@ def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
 
 
 def any(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
-    """Is an element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds other than 0?
+    """Is an element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds not 0?
 
     Bools. ShapeError for axes that are not there, DtypeError for strings.
     """
@@ -316,8 +313,7 @@ def argsort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: b
 
 
 def logsumexp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """``log(sum(exp(a)))`` over `axis` (None: all; `keepdims`: kept as size 1) without overflow, as SciPy has it;
-    floats.
+    """``log(sum(exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
 
     ValueError for complex numbers, ShapeError for axes that are not there.
     """

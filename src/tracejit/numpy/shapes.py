@@ -20,8 +20,7 @@ from .conversion import array
 
 
 def reshape(a: Any, shape: Any, order: str = "C") -> Tensor:
-    """The elements of `a` in another `shape`, of the same dtype; one size may be -1. With `order` "F" the first axis
-    is fastest.
+    """The elements of `a` in another `shape`, same dtype; one size may be -1. In `order` "F" the first axis is fastest.
 
     ShapeError where the number of elements differs, ValueError for another order.
     """
@@ -49,9 +48,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    """`a` with the axes `source` at the positions `destination`; the dtype stays. ShapeError for axes that are not
-    there.
-    """
+    """`a` with the axes `source` at the positions `destination`, same dtype; ShapeError for axes that are not there."""
     x = array(a)
     rank = len(x.shape)
     moved, places = (
@@ -82,9 +79,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """`a` without its axes of size 1, or those in `axis`; the dtype stays. ShapeError where one of those is not of
-    size 1.
-    """
+    """`a` without its axes of size 1, or those in `axis`, same dtype; ShapeError where one of those is larger."""
     return shapes.squeeze(array(a), axis)
 
 
@@ -101,9 +96,7 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 
 
 def broadcast_to(array_: Any, shape: Any) -> Tensor:
-    """`array_` repeated along axes of size 1 and in front, up to `shape`; the dtype stays. ShapeError where it does
-    not fit.
-    """
+    """`array_` repeated along axes of size 1 and in front, up to `shape`, same dtype; ShapeError if it does not fit."""
     return ops.broadcast_to(array(array_), shape=shapes.sizes_of(shape))
 
 
@@ -151,9 +144,7 @@ atleast_3d = _at_least(3, lambda shape: (*shape, 1) if len(shape) == 2 else (1, 
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
-    """`m` backwards along `axis`, one or several; None is all. The dtype stays; ShapeError for axes that are not
-    there.
-    """
+    """`m` backwards along `axis`, one, several or None for all; same dtype, ShapeError for axes that are not there."""
     return cutting.reverse(array(m), axis)
 
 
@@ -168,9 +159,7 @@ def flipud(m: Any) -> Tensor:
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
-    """`m` turned `k` times by 90 degrees, from the first of two `axes` to the second; same dtype. ShapeError if they
-    are one.
-    """
+    """`m` turned `k` times by 90 degrees, from the first of two `axes` to the second; ShapeError if one. Same dtype."""
     x = array(m)
     first, second = (one_axis(int(a), len(x.shape)) for a in axes)
     if first == second:
@@ -186,8 +175,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    """`a` moved by `shift` along `axis`, one or several; what leaves at one end comes in at the other. The dtype
-    stays.
+    """`a` moved by `shift` along `axis`, one or several; what leaves at one end comes in at the other. Same dtype.
 
     With no axis, all elements in a row. ShapeError for axes that are not there.
 
@@ -211,17 +199,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """The matrices `m` with zeros above the `k`-th diagonal; of a vector, it in every row. Same dtype; ShapeError for
-    scalars.
-    """
+    """`m` with zeros above the `k`-th diagonal, a vector in every row; same dtype, ShapeError for scalars."""
     x = array(m)
     return ops.where(_offsets(x) <= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """The matrices `m` with zeros below the `k`-th diagonal; of a vector, it in every row. Same dtype; ShapeError for
-    scalars.
-    """
+    """`m` with zeros below the `k`-th diagonal, a vector in every row; same dtype, ShapeError for scalars."""
     x = array(m)
     return ops.where(_offsets(x) >= k, x, ops.cast(0, dtype=x.dtype))
 

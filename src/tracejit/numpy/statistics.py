@@ -24,8 +24,7 @@ from .making import linspace
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """Mean of `a` over `axis`, with `weights` of the shape of `a` or of those axes; if `returned` also the sum of
-    weights.
+    """Mean of `a` over `axis`, with `weights` of its shape or of those axes; if `returned` also the sum of weights.
 
     `keepdims` keeps the axes as size 1; integers count as float64. ShapeError for weights of another shape.
     """
@@ -133,8 +132,7 @@ def _between(ordered: Any, place: Any, method: str) -> Any:
 
 
 def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
-    """As :func:`quantile`, of `a` over `axis` with `method` and `keepdims`, its dtype and errors, with `q` from 0 to
-    100.
+    """As :func:`quantile` of `a` over `axis`, with `method`, `keepdims`, dtype and errors, with `q` from 0 to 100.
 
     ValueError for others.
     """
@@ -143,8 +141,7 @@ def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
 
 
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element of `a` over `axis` (`keepdims`: kept as size 1), or the mean of the two in the middle, as
-    floats.
+    """The middle element of `a` over `axis` (`keepdims`: kept as size 1), or the mean of two in the middle; floats.
 
     NaN where an element is, or none is. DtypeError for complex numbers.
     """
@@ -205,8 +202,7 @@ def _require_fractions(x: Any, dtype: Any) -> None:
 
 
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """The :func:`var` of what is not NaN in `a` over `axis`, with `dtype`, `ddof` and `keepdims`, and its errors,
-    DtypeError.
+    """The :func:`var` of what is not NaN in `a` over `axis`, with `dtype`, `ddof`, `keepdims` and DtypeError as there.
 
     NaN where there are no more such elements than `ddof`.
     """
@@ -231,16 +227,12 @@ def _nan_extreme(reduce: Callable[..., Any], neutral: float, a: Any, axis: Any, 
 
 
 def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`max` of what is not NaN in `a` over `axis`, with `keepdims`, dtype and ValueError as there; NaN of
-    nothing.
-    """
+    """The :func:`max` of what is not NaN in `a` over `axis`, NaN of nothing; `keepdims`, dtype, ValueError as there."""
     return _nan_extreme(reductions.max, -np.inf, a, axis, keepdims)
 
 
 def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`min` of what is not NaN in `a` over `axis`, with `keepdims`, dtype and ValueError as there; NaN of
-    nothing.
-    """
+    """The :func:`min` of what is not NaN in `a` over `axis`, NaN of nothing; `keepdims`, dtype, ValueError as there."""
     return _nan_extreme(reductions.min, np.inf, a, axis, keepdims)
 
 
@@ -361,9 +353,7 @@ def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
 
 
 def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
-    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools of its shape. DtypeError for
-    strings.
-    """
+    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings."""
     x, others = matched((array(element), array(test_elements)), {})[0]
     row = ops.reshape(others, shape=(others.spec.size,))
     found = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
@@ -377,12 +367,10 @@ def unique(
     return_counts: bool = False,
     axis: None = None,
 ) -> Any:
-    """The different elements of `ar` in ascending order, which are known when this is called; gradients reach the
-    first ones.
+    """The different elements of `ar` in order, which are known when this is called; gradients reach the first ones.
 
-    Also, as asked by `return_index`, `return_inverse` and `return_counts`, the positions (int64) of the first ones,
-    for each place the position among the results, and counts. `axis` is None, all elements in a row; ValueError for
-    others.
+    Also, as asked by `return_index`, `return_inverse` and `return_counts`, the positions (int64) of the first ones, for
+    each place the position among the results, and counts. `axis` is None, all elements in a row; ValueError for others.
     """
     if axis is not None:
         raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")

@@ -17,8 +17,7 @@ _CLASSES = (SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad, Adamax, Nadam, Lion)
 
 
 def get(identifier: Any) -> Optimizer:
-    """The optimizer meant by `identifier`, a name (``"adam"``, ``"SGD"``), or the one given; ValueError for another
-    name.
+    """The optimizer meant by `identifier`, a name (``"adam"``, ``"SGD"``), or the one given; ValueError for others.
 
     Examples
     --------

@@ -233,9 +233,7 @@ class Optimizer(tf.Module):
             self.iterations.assign(step)
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[tf.Variable] | None = None) -> None:
-        """Make one step with the gradients `grads`, in the order of `trainable_variables`, by default of those it was
-        built for.
-        """
+        """Make one step with `grads`, in the order of `trainable_variables`, by default of those it was built for."""
         if trainable_variables is None:
             trainable_variables = self._built_for()
         self.apply_gradients(zip(grads, trainable_variables, strict=True))

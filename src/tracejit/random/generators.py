@@ -189,8 +189,7 @@ class Generator:
         dtype: Any = None,
         name: str | None = None,
     ) -> Tensor:
-        """Normally distributed numbers of `mean` and `stddev`, of that `shape` and `dtype`, by the method of Box and
-        Muller.
+        """Normally distributed numbers of `mean` and `stddev`, of `shape` and `dtype`, by the method of Box and Muller.
 
         Eager and compiled results agree to a few units in the last place, not bit by bit.
 
@@ -212,8 +211,7 @@ class Generator:
         dtype: Any = None,
         name: str | None = None,
     ) -> Tensor:
-        """Normally distributed numbers, of that `shape` and `dtype`, within two `stddev` of `mean`: others are drawn
-        again.
+        """Normally distributed numbers, of `shape` and `dtype`, within two `stddev` of `mean`: others are drawn again.
 
         Examples
         --------
@@ -300,8 +298,7 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Uniform numbers in [`minval`, `maxval`), of that `shape` and `dtype`, see :meth:`Generator.uniform`, for
-    ValueError too.
+    """Uniform numbers in [`minval`, `maxval`), of `shape` and `dtype`; see :meth:`Generator.uniform`, ValueError too.
 
     Calls with a `seed` draw from a generator of their own, which starts with it and with :func:`set_seed`.
     """
@@ -339,8 +336,7 @@ def truncated_normal(
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of `value` in random order; `seed` as for :func:`uniform`, shape and dtype stay. ShapeError for
-    scalars.
+    """The rows of `value` in random order, same dtype; `seed` as for :func:`uniform`. ShapeError for scalars.
 
     Examples
     --------
@@ -471,15 +467,12 @@ def stateless_normal(
 def stateless_categorical(
     logits: Any, num_samples: int, seed: Any, dtype: Any = np.int64, name: str | None = None
 ) -> Tensor:
-    """Classes as by :func:`categorical` (`logits`, `num_samples`, `dtype`, shape, DtypeError), from `seed`, two
-    integers, alone.
-    """
+    """Classes as :func:`categorical` (`logits`, `num_samples`, `dtype`, shape, DtypeError), by `seed`, two integers."""
     return _drawn_classes(_Stateless(seed), logits, num_samples, dtype)
 
 
 def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
-    """`num` new seeds of two integers that follow from `seed`, int32 rows; `alg` is accepted. ShapeError for another
-    seed.
+    """`num` new seeds, rows of two int32, that follow from `seed`; `alg` is accepted. ShapeError for another seed.
 
     Examples
     --------
@@ -492,9 +485,7 @@ def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
 
 
 def fold_in(seed: Any, data: Any, alg: Any = None) -> Tensor:
-    """A new seed, a vector of two int32, that follows from `seed` and `data`, such as the number of a step; `alg` is
-    accepted.
-    """
+    """A new seed, a vector of two int32, that follows from `seed` and `data`, such as a step; `alg` is accepted."""
     numbers = ops.cast(as_tensor(seed), dtype=_KEY)
     mixed = numbers + ops.cast(as_tensor(data), dtype=_KEY) * np.array([_signed(_GOLDEN * 3), 0], np.int64)
     return ops.reshape(split(mixed, 1), shape=(2,))

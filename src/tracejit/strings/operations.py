@@ -58,8 +58,7 @@ def _require_unit(unit: str) -> None:
 
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string of `input` in small letters: those of ASCII, or with ``encoding="utf-8"`` all. DtypeError for
-    numbers.
+    """Each string of `input` in small letters: those of ASCII, or all with `encoding` "utf-8". DtypeError for numbers.
 
     Examples
     --------
@@ -85,9 +84,7 @@ def strip(input: Any, name: str | None = None) -> Tensor:
 
 
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The number of bytes, or with ``unit="UTF8_CHAR"`` of characters, of each element of `input`, int32; DtypeError
-    for numbers.
-    """
+    """The number of bytes, or by `unit` "UTF8_CHAR" characters, of each element of `input`, int32, or DtypeError."""
     _require_unit(unit)
     return _each(len if unit == "BYTE" else lambda s: len(s.decode()), input, np.int32)
 
@@ -119,8 +116,7 @@ def reduce_join(
     separator: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """The strings `inputs` along `axis` (None: all) joined to one, `separator` between them; `keepdims` keeps the
-    axes.
+    """The strings `inputs` along `axis` (None: all) joined to one with `separator`; `keepdims` keeps the axes.
 
     ShapeError for axes that are not there, DtypeError for numbers.
 
@@ -209,8 +205,7 @@ def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = 
 
 
 def unicode_decode(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
-    """The numbers of the characters of the scalar `input`, an int32 vector; `input_encoding` is "UTF-8". ShapeError
-    for several.
+    """The numbers of the characters of the scalar `input`, int32; `input_encoding` is "UTF-8". ShapeError for several.
 
     Examples
     --------
@@ -236,10 +231,9 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None 
 def regex_replace(
     input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    """Each string of `input` with what matches the regular expression `pattern` rewritten, or with `replace_global`
-    off once.
+    r"""Each string of `input` with what matches `pattern` rewritten, once if not `replace_global`.
 
-    In `rewrite`, ``\\1`` to ``\\9`` stand for groups, ``\\0`` for all that matches, and two backslashes for one.
+    In `rewrite`, ``\1`` to ``\9`` stand for groups, ``\0`` for all that matches, and two backslashes for one.
     DtypeError for numbers.
 
     Examples
@@ -266,8 +260,7 @@ def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tenso
 def format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
-    """`template` with the elements of the tensors `inputs` in the places of `placeholder`, `summarize` at each end of
-    every axis.
+    """`template` with the elements of `inputs` in place of each `placeholder`, `summarize` at each end of every axis.
 
     A scalar string. ValueError where there are not as many places as tensors.
 
@@ -288,9 +281,7 @@ def format(
 
 
 def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tensor:
-    """Each element of `input` as text, a string; with `precision`, so many digits after the point (6 for floats
-    otherwise).
-    """
+    """Each element of `input` as text, a string; with `precision`, so many digits after the point (6 for floats)."""
     x = as_tensor(input)
     if x.dtype.kind == "O":
         return x

@@ -24,8 +24,7 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
 
 
 def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> tf.Tensor:
-    """`num` numbers evenly spaced from `start` to `stop`, both included, a vector of floats; ValueError for less than
-    one.
+    """`num` floats evenly spaced from `start` to `stop`, both included, as a vector; ValueError for none.
 
     Examples
     --------

@@ -50,8 +50,7 @@ reduce_sum = _with_older_names(tf.reduce_sum)
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
 ) -> tf.Tensor:
-    """Positions of the largest elements of `input` along `axis`, or `dimension`, the first unless told, as
-    `output_type`.
+    """Positions, `output_type`, of the largest of `input` along `axis`, or `dimension`, the first unless told.
 
     The dtype is int64 unless told. ValueError for an axis that is not there.
     """
@@ -62,8 +61,7 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = np.int64
 ) -> tf.Tensor:
-    """Positions of the smallest elements of `input` along `axis`, or `dimension`, the first unless told, as
-    `output_type`.
+    """Positions, `output_type`, of the smallest of `input` along `axis`, or `dimension`, the first unless told.
 
     The dtype is int64 unless told. ValueError for an axis that is not there.
     """
@@ -108,8 +106,7 @@ def assign_sub(ref: tf.Variable, value: Any, use_locking: bool | None = None) ->
 
 
 def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: Any = np.int64) -> tf.Tensor:
-    """Numbers of classes, `num_samples` of them, drawn with probabilities ``softmax(logits)``: shape (rows,
-    num_samples).
+    """`num_samples` numbers of classes drawn with probabilities ``softmax(logits)``: shape (rows, num_samples).
 
     `seed`, `output_dtype` and DtypeError are those of :func:`tracejit.random.categorical`.
     """
@@ -119,8 +116,7 @@ def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: A
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, *args: Any, **options: Any
 ) -> Any:
-    """As :func:`tracejit.while_loop` of `cond`, `body` and `loop_vars`; a list of one variable gives that variable,
-    without the list.
+    """As :func:`tracejit.while_loop` of `cond`, `body` and `loop_vars`; a list of one variable gives it alone.
 
     Examples
     --------

@@ -135,8 +135,7 @@ def _product_of_rows(x: Any) -> Tensor:
 def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Does any of the bools `input_tensor` hold, over the axes in `axis` (None: all)? `keepdims` keeps them with size
-    1.
+    """Does any of the bools `input_tensor` hold over the axes in `axis` (None: all)? `keepdims` keeps them as size 1.
 
     DtypeError for others, ShapeError for axes that are not there.
     """
@@ -217,8 +216,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Square root of :func:`reduce_variance` of `input_tensor` over the axes in `axis`, with `keepdims` and DtypeError
-    as there.
+    """Square root of :func:`reduce_variance` of `input_tensor` over `axis`, `keepdims` and DtypeError as there.
 
     Its derivative where all elements are equal is NaN.
     """

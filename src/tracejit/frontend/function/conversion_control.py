@@ -79,8 +79,7 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Hints about the loop around, `parallel_iterations`, `swap_memory` and `shape_invariants`: accepted, and not
-    needed.
+    """Hints about the loop around, `parallel_iterations`, `swap_memory` and `shape_invariants`: not needed.
 
     Raises
     ------

@@ -208,8 +208,7 @@ class Variable(Unhashable):
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Subtract `delta` from the value; of :class:`IndexedSlices` only their rows are subtracted. Returns the
-        Variable.
+        """Subtract `delta` from the value; of :class:`IndexedSlices` only from their rows. Returns the Variable.
 
         The other arguments are accepted and ignored.
         """
@@ -228,9 +227,7 @@ class Variable(Unhashable):
         return self
 
     def add_rows(self, indices: np.ndarray, values: np.ndarray) -> None:
-        """Add `values` to the rows `indices` outside of traces: in the Variable's own memory when nobody else holds
-        its value.
-        """
+        """Add `values` to the rows `indices` outside of traces: in its own memory when nobody else holds its value."""
         with changing:
             if not alone(self):
                 self._value = Tensor(np.array(self._value.array))

@@ -80,9 +80,7 @@ class custom_jvp:
         return rule
 
     def defjvps(self, *rules: Rule | None) -> None:
-        """Take a rule per argument, `rules`, each ``rule(tangent, value, *primals)``: the tangents are added. None is
-        zero.
-        """
+        """Take `rules`, one per argument, ``rule(tangent, value, *primals)``: the tangents are added. None is zero."""
 
         def rule(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
             value = self(*primals)

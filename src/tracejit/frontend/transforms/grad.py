@@ -64,9 +64,7 @@ def grad(
 def value_and_grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function that computes the value of `f` and its gradient, as a pair; `argnums` and `has_aux` as in
-    :func:`grad`.
-    """
+    """The function that computes the value of `f` and its gradient; `argnums` and `has_aux` as in :func:`grad`."""
 
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:

@@ -28,8 +28,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
-    """The remainder of :func:`truncatediv` of `x` by `y`, with the sign of `x`, as C has it; integers modulo zero give
-    0.
+    """The remainder of :func:`truncatediv` of `x` by `y`, signed as `x`, as C has it; integers modulo zero give 0.
 
     Examples
     --------
