@@ -34,7 +34,13 @@ from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import OPS, Op
 
 FACES = ["", *sorted((PUBLIC | BATTERIES | OUTSIDE) - {"raw_ops"}), "compat.v1", "numpy.matrix_functions"]
-SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
+#: Modules that a public name stands for, which say what is theirs by defining it.
+PLAIN = [
+    "optimizers.schedules",
+    "compat.v1.classic_losses",
+    "compat.v1.classic_optimizers",
+    "frontend.config",
+]
 SHAPE = re.compile(
     r"shape|scalar|element|size|rank|\bax[ei]s\b|rows?\b|vector|matri|\(\.\.\.|\(\)|\d-D|one number", re.I
 )
@@ -57,6 +63,7 @@ def offered(name: str) -> Iterator[tuple[str, Any]]:
     for attribute in getattr(face, "__all__", None) or dir(face):
         x = getattr(face, attribute)
         own = isinstance(x, Op) or (getattr(x, "__module__", None) or "").startswith("tracejit")
+        own = own and (name not in PLAIN or x.__module__ == face.__name__)
         if own and callable(x) and not attribute.startswith("_") and not isinstance(x, ModuleType):
             yield f"tj.{name}.{attribute}".replace("..", "."), x
 
@@ -70,7 +77,7 @@ def documentation(x: Any) -> str:
 
 def everything() -> dict[str, tuple[Any, str]]:
     """Each public thing by the first of its names, and the methods of classes: with what is said of it."""
-    things = {id(x): (name, x) for face in reversed(FACES) for name, x in offered(face)}
+    things = {id(x): (name, x) for face in reversed([*FACES, *PLAIN]) for name, x in offered(face)}
     found = {name: (x, documentation(x)) for name, x in things.values()}
     for name, x in things.values():
         for method, f in vars(x).items() if inspect.isclass(x) else ():

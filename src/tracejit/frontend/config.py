@@ -19,7 +19,9 @@ explain_none = False
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Run the bodies of compiled functions as plain Python, so that ``print`` and ``pdb`` work in them."""
+    """Run the bodies of compiled functions as plain Python if `run_eagerly`, so that ``print`` and ``pdb`` work in
+    them.
+    """
     configure(eager=bool(run_eagerly))
 
 
@@ -34,21 +36,21 @@ def set_default_dtype(dtype: Any) -> None:
 
 
 class PhysicalDevice(NamedTuple):
-    """A device of the machine."""
+    """A device of the machine: its name and its `device_type`."""
 
     name: str
     device_type: str
 
 
 class LogicalDevice(NamedTuple):
-    """A device as programs name it."""
+    """A device as programs name it, of a `device_type`."""
 
     name: str
     device_type: str
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of a type, or all: there is one CPU.
+    """The devices of a type, `device_type`, or all: there is one CPU.
 
     Examples
     --------
@@ -62,12 +64,12 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices of a type, or all, as programs name them: there is one CPU."""
+    """The devices of a type, `device_type`, or all, as programs name them: there is one CPU."""
     return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
 
 
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Accepted for programs that choose devices; they all run on the CPU."""
+    """Nothing, for programs that choose `devices` of a `device_type`; they all run on the CPU."""
 
 
 #: Names that stood for the same before.

@@ -12,7 +12,9 @@ from ...nn import cross_entropy
 
 
 def compute_weighted_loss(losses: Any, weights: Any = 1.0) -> tf.Tensor:
-    """The sum of ``losses * weights`` over the number of losses whose weight is not 0; 0 where there is none.
+    """The sum of ``losses * weights`` over the number of weights that are not 0, a float scalar; 0 where all are.
+
+    ShapeError where `weights` do not broadcast to the shape of `losses`.
 
     Examples
     --------
@@ -39,7 +41,9 @@ def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
 
 
 def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> tf.Tensor:
-    """Weighted mean of squared differences.
+    """Mean, a float scalar, of squared differences of `labels` and `predictions`, each times its `weights`.
+
+    ShapeError where the shapes differ.
 
     Examples
     --------
@@ -52,13 +56,19 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> tf.
 
 
 def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> tf.Tensor:
-    """Weighted mean of absolute differences."""
+    """Mean, a float scalar, of absolute differences of `labels` and `predictions`, each times its `weights`.
+
+    ShapeError where the shapes differ.
+    """
     y, p = _pair(labels, predictions)
     return compute_weighted_loss(tf.abs(p - y), weights)
 
 
 def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0) -> tf.Tensor:
-    """Weighted mean of squares, halved, of differences up to `delta`, and lines beyond."""
+    """Mean, a float scalar, of squares, halved, of differences up to `delta`, and lines beyond.
+
+    `labels`, `predictions`, `weights` and ShapeError are those of :func:`mean_squared_error`.
+    """
     y, p = _pair(labels, predictions)
     error = tf.abs(p - y)
     inner = tf.minimum(error, delta)
@@ -66,13 +76,19 @@ def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float =
 
 
 def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7) -> tf.Tensor:
-    """Weighted mean cross entropy of probabilities."""
+    """Mean, a float scalar, of the cross entropies of probabilities, `epsilon` away from 0.
+
+    `labels`, `predictions`, `weights` and ShapeError are those of :func:`mean_squared_error`.
+    """
     y, p = _pair(labels, predictions)
     return compute_weighted_loss(-y * tf.log(p + epsilon) - (1.0 - y) * tf.log(1.0 - p + epsilon), weights)
 
 
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
-    """Weighted mean of how far logits are from a margin of 1; labels are 0 or 1."""
+    """Mean, a float scalar, of how far `logits` are from a margin of 1; `labels` are 0 or 1.
+
+    `weights` and ShapeError are those of :func:`mean_squared_error`.
+    """
     y, p = _pair(labels, logits)
     return compute_weighted_loss(tf.relu(1.0 - (2.0 * y - 1.0) * p), weights)
 
@@ -80,7 +96,10 @@ def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
 def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0.0
 ) -> tf.Tensor:
-    """Weighted mean cross entropy of independent classes, from logits."""
+    """Mean, a float scalar, of the cross entropies of independent classes, `multi_class_labels`, from `logits`.
+
+    `label_smoothing` moves labels towards a half; `weights` and ShapeError are those of :func:`mean_squared_error`.
+    """
     y, z = _pair(multi_class_labels, logits)
     y = smoothed(y, label_smoothing)
     found = cross_entropy.sigmoid_cross_entropy_with_logits(labels=y, logits=z)
@@ -90,7 +109,11 @@ def sigmoid_cross_entropy(
 def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0.0
 ) -> tf.Tensor:
-    """Weighted mean cross entropy of exclusive classes, from logits and distributions."""
+    """Mean, a float scalar, of the cross entropies of exclusive classes, `onehot_labels`, from `logits`.
+
+    `label_smoothing` moves labels towards the uniform distribution; `weights` and ShapeError are those of
+    :func:`mean_squared_error`.
+    """
     y, z = _pair(onehot_labels, logits)
     y = smoothed(y, label_smoothing, y)
     found = cross_entropy.softmax_cross_entropy_with_logits(labels=y, logits=z)
@@ -98,7 +121,9 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
-    """Weighted mean cross entropy of exclusive classes, from logits and numbers of classes.
+    """Mean, a float scalar, of the cross entropies of exclusive classes, `labels` by number, from `logits`.
+
+    `weights` are those of :func:`mean_squared_error`. ShapeError where there is not one label per row.
 
     Examples
     --------

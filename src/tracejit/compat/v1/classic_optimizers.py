@@ -17,7 +17,7 @@ from ...optimizers.sgd import SGD
 
 
 class _CountingSteps(Optimizer):
-    """An optimizer whose steps may be counted by a Variable of the caller's."""
+    """An optimizer whose steps may be counted by a Variable of the caller's; `use_locking` is accepted."""
 
     def apply_gradients(  # type: ignore[override]
         self,
@@ -74,7 +74,7 @@ class GradientDescentOptimizer(_CountingSteps, SGD):
 
 
 class MomentumOptimizer(_CountingSteps, SGD):
-    """Gradient descent with momentum."""
+    """Gradient descent with momentum, as Nesterov has it with `use_nesterov`."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class AdagradOptimizer(_CountingSteps, Adagrad):
 
 
 class AdamOptimizer(_CountingSteps, Adam):
-    """Adam with the smaller epsilon of its time."""
+    """Adam with the smaller epsilon of its time; `beta1` and `beta2` are its ``beta_1`` and ``beta_2``."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class AdamOptimizer(_CountingSteps, Adam):
 
 
 class RMSPropOptimizer(_CountingSteps, RMSprop):
-    """RMSprop with the arguments of its time; its running mean of squares starts with 1."""
+    """RMSprop with the arguments of its time, `decay` for ``rho``; its running mean of squares starts with 1."""
 
     def __init__(
         self,
