@@ -19,9 +19,7 @@ explain_none = False
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Run the bodies of compiled functions as plain Python if `run_eagerly`, so that ``print`` and ``pdb`` work in
-    them.
-    """
+    """Run the bodies of compiled functions as plain Python if `run_eagerly`: ``print`` and ``pdb`` work in them."""
     configure(eager=bool(run_eagerly))
 
 

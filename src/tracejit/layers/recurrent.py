@@ -206,29 +206,29 @@ class RNN(Layer):
         return (output, *states) if self.return_state else output
 
 
-class LSTM(RNN):
+class _OfUnits(RNN):
+    """A cell chosen by the class, which is given the arguments but those of :class:`RNN`."""
+
+    cell_class: type[_Cell]
+
+    def __init__(
+        self,
+        units: int,
+        *args: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        **options: Any,
+    ):
+        super().__init__(self.cell_class(units, *args, **options), return_sequences, return_state)
+
+
+class LSTM(_OfUnits):
     """Long short-term memory over sequences: :class:`RNN` of :class:`LSTMCell`, with its `units` and the others."""
 
-    def __init__(
-        self,
-        units: int,
-        *args: Any,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        **options: Any,
-    ):
-        super().__init__(LSTMCell(units, *args, **options), return_sequences, return_state)
+    cell_class = LSTMCell
 
 
-class GRU(RNN):
+class GRU(_OfUnits):
     """Gated recurrent units over sequences: :class:`RNN` of :class:`GRUCell`, with its `units` and other arguments."""
 
-    def __init__(
-        self,
-        units: int,
-        *args: Any,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        **options: Any,
-    ):
-        super().__init__(GRUCell(units, *args, **options), return_sequences, return_state)
+    cell_class = GRUCell
