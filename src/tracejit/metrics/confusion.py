@@ -30,8 +30,9 @@ class _Counting(Metric):
 
     kinds: Sequence[str] = tuple(_KINDS)
 
-    def __init__(self, thresholds: Any, name: str | None, dtype: Any):
+    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None):
         super().__init__(dtype, name)
+        thresholds = 0.5 if thresholds is None else thresholds
         several = isinstance(thresholds, (list, tuple, np.ndarray))
         self.thresholds = [float(t) for t in (thresholds if several else [thresholds])]
         self._single = not several
@@ -59,9 +60,6 @@ class _Counting(Metric):
 
 
 class _OneCount(_Counting):
-    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None):
-        super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
-
     def result(self) -> tf.Tensor:
         """The count."""
         return self._given(getattr(self, self.kinds[0]).read_value())
@@ -109,9 +107,6 @@ class Precision(_Counting):
     """
 
     kinds = ("true_positives", "false_positives")
-
-    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None):
-        super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
 
     def result(self) -> tf.Tensor:
         """The rate; 0 where nothing was counted."""
