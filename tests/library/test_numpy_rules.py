@@ -176,3 +176,9 @@ def test_arrays_of_rank_0_are_indices_and_methods_count(mode):
     assert mode(lambda x: tf.cast(x, tf.uint8).sum())(x).dtype == np.uint64
     slope = mode(tf.grad(lambda x: (x > 3.0).sum() * tf.reduce_sum(x)))(x)
     np.testing.assert_array_equal(slope.numpy(), np.full((3, 4), 8.0))
+
+
+def test_a_scalar_has_no_triangles():
+    for triangle in (tnp.tril, tnp.triu):
+        with pytest.raises(tf.ShapeError, match=r"a scalar, float64\[\], has no triangles\n"):
+            triangle(1.0)

@@ -6,13 +6,18 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .documentation import documented
 from .errors import DtypeError
+from .lazy import Later
 from .spec import TensorSpec
+
+if TYPE_CHECKING:
+    from . import documentation
+else:
+    documentation = Later(".documentation", __package__)
 
 #: Every op by name.
 OPS: dict[str, Op] = {}
@@ -260,7 +265,7 @@ class _Documentation(str):
     """The documentation of a class, and of each of its objects its own."""
 
     def __get__(self, op: Op | None, owner: type) -> str:
-        return str(self) if op is None else documented(op)
+        return str(self) if op is None else documentation.documented(op)
 
 
 Op.__doc__ = _Documentation(Op.__doc__)
