@@ -143,7 +143,8 @@ ERF_LARGE = _coefficients("""
     -0x1.5a202ap-13 -0x1.20b79ap+0 -0x1.462118p-1 -0x1.aa755ap-4 0x1.6d9ce8p-6 -0x1.91c4eap-9 0x1.9f99p-13
 """)
 
-# the first 1280 bits of 2/pi
+TWO_OVER_PI_BITS = 1280
+# so many first bits of 2/pi
 TWO_OVER_PI = int(
     "".join(
         """

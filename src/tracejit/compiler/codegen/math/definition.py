@@ -79,3 +79,9 @@ def define(
         tuple(dict.fromkeys(builder.globals)),
         tuple(dict.fromkeys(builder.needs)),
     )
+
+
+def byte_table(symbol: str, data: bytes, align: int) -> str:
+    """The definition of a constant table."""
+    text = data.hex("\\").upper()
+    return f'{symbol} = internal constant [{len(data)} x i8] c"\\{text}", align {align}'

@@ -1,18 +1,22 @@
-"""erf. Double precision expands around the nearest of 769 tabulated points; single precision is a polynomial
-near zero and one in the exponent of erfc beyond.
+"""erf. Double precision expands around the nearest of 769 tabulated points, whose values are worked out here in
+integers; single precision is a polynomial near zero and one in the exponent of erfc beyond.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from functools import cache
 
 from . import coefficients as table
-from . import erf_table
-from .definition import vector_function
+from .definition import byte_table, vector_function
 from .exponential import of_reduced, power_of_two, reduce
 from .writer import Builder
 
 _TABLE = "@tj_erf_table"
+_STEPS = 128  # points from 0 to 1
+_LAST = 768  # the point 6, from which erf rounds to 1
+_PRECISION = 160  # bits behind the point of the integers that the table is made in
 
 
 @vector_function
@@ -32,10 +36,10 @@ def _erf_float(b: Builder, x: str) -> str:
 def _erf_double(b: Builder, x: str) -> str:
     """``erf(k + d) = erf(k) + erf'(k) d (1 - k d + ...)``: Hermite polynomials in the tabulated point k."""
     a = b.abs(x)
-    last = (erf_table.LAST - 1) / erf_table.STEPS
+    last = (_LAST - 1) / _STEPS
     y = b.select(b.compare("olt", a, last), a, last)  # NaN too, for the table's sake
-    shifted = b.add(y, b.magic / erf_table.STEPS)
-    k = b.sub(shifted, b.magic / erf_table.STEPS)
+    shifted = b.add(y, b.magic / _STEPS)
+    k = b.sub(shifted, b.magic / _STEPS)
     index = b.int_op("sub", b.bits(shifted), b.magic_bits - (7 << 52))
     b.globals.append(_table_text())
     value, slope = b.load_pairs(_TABLE, index)
@@ -51,5 +55,26 @@ def _erf_double(b: Builder, x: str) -> str:
 
 @cache
 def _table_text() -> str:
-    data = "".join(f"\\{byte:02X}" for byte in erf_table.BYTES)
-    return f'{_TABLE} = internal constant [{len(erf_table.BYTES)} x i8] c"{data}", align 64'
+    """erf and its derivative at 0, 1/128, ..., 6, in pairs."""
+    return byte_table(_TABLE, struct.pack(f"<{2 * _LAST + 2}d", *_table()), 64)
+
+
+def _table() -> list[float]:
+    """Rounded to nearest, from one point to the next by Taylor's series.
+
+    Its terms, by which the slope ``2 / sqrt(pi) exp(-x**2)`` grows in a step, follow from the last two by the
+    recurrence of Hermite's polynomials; erf grows by their integrals.
+    """
+    found: list[float] = []
+    one, erf_here = 1 << _PRECISION, 0
+    slope = math.isqrt(table.TWO_OVER_PI >> (table.TWO_OVER_PI_BITS - 2 * _PRECISION - 1))
+    for point in range(_LAST + 1):
+        found += (erf_here / one, slope / one)
+        term, before, order, slope, growth = slope, 0, 0, 0, 0
+        while term or before:
+            order += 1
+            slope += term
+            growth += term // order
+            term, before = -2 * (point * term + before) // (_STEPS**2 * order), term
+        erf_here += growth // _STEPS
+    return found

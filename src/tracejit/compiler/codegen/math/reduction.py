@@ -9,19 +9,16 @@ import math
 from functools import cache
 
 from . import coefficients as table
-from .definition import SMALL, MathFunction, define
+from .definition import SMALL, MathFunction, byte_table, define
 from .writer import Builder
 
-_BITS = 1280
 _BYTES = 176
 _TABLE = "@tj_two_over_pi"
 
 
 def _table_text() -> str:
     """The bits of 2/pi as one little-endian integer, zeros above: a window is an unaligned load."""
-    data = table.TWO_OVER_PI.to_bytes(_BITS // 8, "little").ljust(_BYTES, b"\0")
-    text = "".join(f"\\{byte:02X}" for byte in data)
-    return f'{_TABLE} = internal constant [{_BYTES} x i8] c"{text}", align 16'
+    return byte_table(_TABLE, table.TWO_OVER_PI.to_bytes(_BYTES, "little"), 16)
 
 
 _REMAINDER = f"""
