@@ -7,6 +7,7 @@ An attribute that is zero is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,18 +177,13 @@ def _scatter_nests(
     return result
 
 
-def _canonical_scatter(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def canonical_scatter(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """Canonicalize: tensor, indices, and values of the tensor's dtype."""
     x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
     return (x, indices, converted(inputs[2], x.dtype)), attrs
 
 
-def _batch_scatter_add(
-    batch: Batch, x: Tensor, indices: Tensor, values: Tensor, *, axis: int, batch_dims: int = 0
-) -> Tensor:
-    return batch_scatter(ops.scatter_add, batch, (x, indices, values), axis, batch_dims)
-
-
-def batch_scatter(op: Any, batch: Batch, tensors: Sequence[Tensor], axis: int, batch_dims: int) -> Tensor:
+def batch_scatter(op: Any, batch: Batch, tensors: Sequence[Tensor], axis: int, batch_dims: int = 0) -> Tensor:
     """The batching rule of ops that write values at positions."""
     if batch.flags[1] or batch_dims:
         return own_positions(op, batch, tensors, axis, batch_dims)
@@ -205,27 +201,23 @@ def scatter_tangent(record: Any, ts: list, op: Any) -> list:
     return [op(tx, indices, tv, **record.attrs)]
 
 
+#: Shapes of a tensor, of indices below 4, and of values.
+scatter_sample = partial(sample, dtypes=("float", "index:4", "float"))
+
+
 @defop(
     vjp=(lambda g, y, x, i, v, **attrs: g, None, lambda g, y, x, i, v, **attrs: ops.gather(g, i, **attrs)),
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_add),
     kernel=_scatter_kernel,
     lower=Nests(_scatter_nests, updates=0),
-    canonicalize=_canonical_scatter,
-    batch=_batch_scatter_add,
+    canonicalize=canonical_scatter,
+    batch=lambda batch, *tensors, **attrs: batch_scatter(ops.scatter_add, batch, tensors, **attrs),
     traits=("partial_access", "may_fail", "adds_rows"),
     samples=(
-        sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
-        sample((2, 4), (3,), (2, 3), axis=1, dtypes=("float", "index:4", "float")),
-        sample(
-            (2, 4, 3),
-            (2, 5),
-            (2, 5, 3),
-            axis=1,
-            batch_dims=1,
-            dtypes=("float", "index:4", "float"),
-            complex=True,
-        ),
-        sample((2, 3, 4), (2, 2), (2, 3, 2), axis=2, batch_dims=1, dtypes=("float", "index:4", "float")),
+        scatter_sample((4, 3), (5,), (5, 3), axis=0, complex=True),
+        scatter_sample((2, 4), (3,), (2, 3), axis=1),
+        scatter_sample((2, 4, 3), (2, 5), (2, 5, 3), axis=1, batch_dims=1, complex=True),
+        scatter_sample((2, 3, 4), (2, 2), (2, 3, 2), axis=2, batch_dims=1),
     ),
 )
 def scatter_add(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.autodiff.batching import Batch
 from ...core.dim import Size
 from ...core.errors import require
 from ...core.op import defop, ops, sample
@@ -16,7 +15,7 @@ from ...core.spec import TensorSpec
 from ...core.tracing.dispatch import as_tensor
 from ..elementwise.arithmetic import converted
 from ..lowering import Nests
-from .gather import batch_scatter, canonical, chosen, fits, scatter_tangent
+from .gather import batch_scatter, canonical_scatter, chosen, fits, scatter_sample, scatter_tangent
 
 INT64 = np.dtype(np.int64)
 
@@ -104,41 +103,22 @@ def _values_cotangent(
     return ops.where(wins, found, ops.cast(0.0, dtype=g.dtype))
 
 
-def _canonical_scatter_set(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
-    return (x, indices, converted(inputs[2], x.dtype)), attrs
-
-
-def _batch_scatter_set(
-    batch: Batch, x: Any, indices: Any, values: Any, *, axis: int, batch_dims: int = 0
-) -> Any:
-    return batch_scatter(ops.scatter_set, batch, (x, indices, values), axis, batch_dims)
-
-
 @defop(
     vjp=(_x_cotangent, None, _values_cotangent),
     jvp=lambda record, ts: scatter_tangent(record, ts, ops.scatter_set),
     vanishes_where="every element that depends on the source is overwritten, in: {this}",
     kernel=_scatter_set_kernel,
     lower=Nests(_scatter_set_nests, updates=0),
-    canonicalize=_canonical_scatter_set,
-    batch=_batch_scatter_set,
+    canonicalize=canonical_scatter,
+    batch=lambda batch, *tensors, **attrs: batch_scatter(ops.scatter_set, batch, tensors, **attrs),
     traits=("partial_access", "may_fail"),
     samples=(
-        sample((4, 3), (5,), (5, 3), axis=0, dtypes=("float", "index:4", "float"), complex=True),
-        sample((3, 4), (2, 2), (3, 2, 2), axis=1, dtypes=("float", "index:4", "float")),
-        sample((4,), (), (), axis=0, dtypes=("float", "index:4", "float")),
-        sample(
-            (2, 4, 3),
-            (2, 5),
-            (2, 5, 3),
-            axis=1,
-            batch_dims=1,
-            dtypes=("float", "index:4", "float"),
-            complex=True,
-        ),
-        sample((2, 3, 4), (2, 5), (2, 3, 5), axis=2, batch_dims=1, dtypes=("float", "index:4", "float")),
-        sample((2, 4), (2,), (2,), axis=1, batch_dims=1, dtypes=("float", "index:4", "float")),
+        scatter_sample((4, 3), (5,), (5, 3), axis=0, complex=True),
+        scatter_sample((3, 4), (2, 2), (3, 2, 2), axis=1),
+        scatter_sample((4,), (), (), axis=0),
+        scatter_sample((2, 4, 3), (2, 5), (2, 5, 3), axis=1, batch_dims=1, complex=True),
+        scatter_sample((2, 3, 4), (2, 5), (2, 3, 5), axis=2, batch_dims=1),
+        scatter_sample((2, 4), (2,), (2,), axis=1, batch_dims=1),
     ),
 )
 def scatter_set(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,24 +122,27 @@ def _highest(dtype: np.dtype) -> Any:
     return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
-def _max_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(np.maximum.reduce(x, axis=axis, initial=_lowest(x.dtype)))
+def _extreme(word: str, function: np.ufunc, rule: str, initial: Callable[[np.dtype], Any]) -> dict[str, Any]:
+    """What the largest and the smallest element have in common; `initial` is what they are of none."""
 
+    def kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
+        return np.asarray(function.reduce(x, axis=axis, initial=initial(x.dtype)))
 
-def _min_kernel(x: np.ndarray, *, axis: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(np.minimum.reduce(x, axis=axis, initial=_highest(x.dtype)))
+    return {
+        "vjp": (_share_ties,),
+        "jvp": _extreme_jvp,
+        "vanishes_where": f"the {word} is at elements that do not depend on the source, in: {{this}}",
+        "kernel": kernel,
+        "lower": Reduce(rule, initial),
+        "canonicalize": _reduction,
+        "traits": ("reduce", "expensive"),
+        "samples": _REAL_SHAPES,
+    }
 
 
 @defop(
-    vjp=(_share_ties,),
-    jvp=_extreme_jvp,
-    vanishes_where="the maximum is at elements that do not depend on the source, in: {this}",
-    kernel=_max_kernel,
-    lower=Reduce("max", _lowest),
-    canonicalize=_reduction,
+    **_extreme("maximum", np.maximum, "max", _lowest),
     batch=lambda batch, x, *, axis: ops.reduce_max(x, axis=inner(axis)),
-    traits=("reduce", "expensive"),
-    samples=_REAL_SHAPES,
 )
 def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Largest element over the axes in `axis`; NaN wins; -inf when there is none. Ties share the gradient."""
@@ -148,15 +151,8 @@ def reduce_max(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
 
 
 @defop(
-    vjp=(_share_ties,),
-    jvp=_extreme_jvp,
-    vanishes_where="the minimum is at elements that do not depend on the source, in: {this}",
-    kernel=_min_kernel,
-    lower=Reduce("min", _highest),
-    canonicalize=_reduction,
+    **_extreme("minimum", np.minimum, "min", _highest),
     batch=lambda batch, x, *, axis: ops.reduce_min(x, axis=inner(axis)),
-    traits=("reduce", "expensive"),
-    samples=_REAL_SHAPES,
 )
 def reduce_min(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
     """Smallest element over the axes in `axis`; NaN wins; inf when there is none. Ties share the gradient."""

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.op import defop, floating, ops, real
 from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
-from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unary
+from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, elementary, matched, pairs, unary
 
 _LN2 = math.log(2.0)
 _LARGE = {
@@ -20,37 +20,19 @@ _LARGE = {
 }  # by width: beyond it ``1 + x**2`` is ``x**2``, which does not overflow before
 
 
-@defop(
-    partial=(lambda y, x: 1.0 + y * y,),
-    kernel=np.tan,
-    lower=Scalar("tan"),
-    traits=ELEMENTARY,
-    samples=unary(-1.2, 1.2, complex=True),
-)
+@defop(partial=(lambda y, x: 1.0 + y * y,), kernel=np.tan, **elementary("tan", -1.2, 1.2, complex=True))
 def tan(x: TensorSpec) -> TensorSpec:
     """Tangent of an angle in radians."""
     return floating(x)
 
 
-@defop(
-    partial=(lambda y, x: ops.cosh(x),),
-    kernel=np.sinh,
-    lower=Scalar("sinh"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
-)
+@defop(partial=(lambda y, x: ops.cosh(x),), kernel=np.sinh, **elementary("sinh", complex=True))
 def sinh(x: TensorSpec) -> TensorSpec:
     """Hyperbolic sine."""
     return floating(x)
 
 
-@defop(
-    partial=(lambda y, x: ops.sinh(x),),
-    kernel=np.cosh,
-    lower=Scalar("cosh"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
-)
+@defop(partial=(lambda y, x: ops.sinh(x),), kernel=np.cosh, **elementary("cosh", complex=True))
 def cosh(x: TensorSpec) -> TensorSpec:
     """Hyperbolic cosine."""
     return floating(x)
@@ -71,9 +53,7 @@ def one_minus_square(x: TensorSpec) -> TensorSpec:
 @defop(
     partial=(lambda y, x: 1.0 / ops.sqrt(ops.one_minus_square(x)),),
     kernel=np.arcsin,
-    lower=Scalar("asin"),
-    traits=ELEMENTARY,
-    samples=unary(-0.9, 0.9),
+    **elementary("asin", -0.9, 0.9),
 )
 def asin(x: TensorSpec) -> TensorSpec:
     """The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside of [-1, 1]."""
@@ -83,22 +63,14 @@ def asin(x: TensorSpec) -> TensorSpec:
 @defop(
     partial=(lambda y, x: -1.0 / ops.sqrt(ops.one_minus_square(x)),),
     kernel=np.arccos,
-    lower=Scalar("acos"),
-    traits=ELEMENTARY,
-    samples=unary(-0.9, 0.9),
+    **elementary("acos", -0.9, 0.9),
 )
 def acos(x: TensorSpec) -> TensorSpec:
     """The angle in [0, pi] whose cosine is `x`; NaN outside of [-1, 1]."""
     return real(x)
 
 
-@defop(
-    partial=(lambda y, x: 1.0 / (x * x + 1.0),),
-    kernel=np.arctan,
-    lower=Scalar("atan"),
-    traits=ELEMENTARY,
-    samples=unary(),
-)
+@defop(partial=(lambda y, x: 1.0 / (x * x + 1.0),), kernel=np.arctan, **elementary("atan"))
 def atan(x: TensorSpec) -> TensorSpec:
     """The angle in [-pi/2, pi/2] whose tangent is `x`."""
     return real(x)

@@ -109,9 +109,12 @@ def pairs(
 
 def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple:
     """Samples for ops of one input, drawn from [low, high]."""
-    return sample((2, 3), low=low, high=high, complex=complex), sample(
-        (), low=low, high=high, complex=complex
-    )
+    return tuple(sample(shape, low=low, high=high, complex=complex) for shape in ((2, 3), ()))
+
+
+def elementary(scalar: str, low: float = -2.0, high: float = 2.0, complex: bool = False) -> dict[str, Any]:
+    """What functions of one number have in common: code that is a scalar operation, samples from [low, high]."""
+    return {"lower": Scalar(scalar), "traits": ELEMENTARY, "samples": unary(low, high, complex)}
 
 
 def canonical_cast(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:

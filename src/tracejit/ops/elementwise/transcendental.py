@@ -10,7 +10,7 @@ import numpy as np
 from ...core.op import defop, floating, numeric, ops, ordered, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
-from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, matched, pairs, unary
+from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, elementary, matched, pairs, unary
 
 SATURATED = "its argument is so large that the result no longer changes: {this}"
 UNDERFLOWN = "its argument is so small that the result is 0: {this}"
@@ -28,74 +28,37 @@ def sqrt(x: TensorSpec) -> TensorSpec:
     return floating(x)
 
 
-@defop(
-    partial=(lambda y, x: y,),
-    vanishes_where=UNDERFLOWN,
-    kernel=np.exp,
-    lower=Scalar("exp"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
-)
+@defop(partial=(lambda y, x: y,), vanishes_where=UNDERFLOWN, kernel=np.exp, **elementary("exp", complex=True))
 def exp(x: TensorSpec) -> TensorSpec:
     """Exponential function."""
     return floating(x)
 
 
-@defop(
-    partial=(lambda y, x: 1.0 / x,),
-    kernel=np.log,
-    lower=Scalar("log"),
-    traits=ELEMENTARY,
-    samples=unary(0.5, 3.0, complex=True),
-)
+@defop(partial=(lambda y, x: 1.0 / x,), kernel=np.log, **elementary("log", 0.5, 3.0, complex=True))
 def log(x: TensorSpec) -> TensorSpec:
     """Natural logarithm."""
     return floating(x)
 
 
-@defop(
-    partial=(lambda y, x: (1.0 / math.log(2.0)) / x,),
-    kernel=np.log2,
-    lower=Scalar("log2"),
-    traits=ELEMENTARY,
-    samples=unary(0.5, 3.0),
-)
+@defop(partial=(lambda y, x: (1.0 / math.log(2.0)) / x,), kernel=np.log2, **elementary("log2", 0.5, 3.0))
 def log2(x: TensorSpec) -> TensorSpec:
     """Logarithm to base 2, exact for powers of 2."""
     return real(x)
 
 
-@defop(
-    partial=(lambda y, x: (1.0 / math.log(10.0)) / x,),
-    kernel=np.log10,
-    lower=Scalar("log10"),
-    traits=ELEMENTARY,
-    samples=unary(0.5, 3.0),
-)
+@defop(partial=(lambda y, x: (1.0 / math.log(10.0)) / x,), kernel=np.log10, **elementary("log10", 0.5, 3.0))
 def log10(x: TensorSpec) -> TensorSpec:
     """Logarithm to base 10."""
     return real(x)
 
 
-@defop(
-    partial=(lambda y, x: y * math.log(2.0),),
-    kernel=np.exp2,
-    lower=Scalar("exp2"),
-    traits=ELEMENTARY,
-    samples=unary(),
-)
+@defop(partial=(lambda y, x: y * math.log(2.0),), kernel=np.exp2, **elementary("exp2"))
 def exp2(x: TensorSpec) -> TensorSpec:
     """``2 ** x``, exact for whole numbers."""
     return real(x)
 
 
-@defop(
-    partial=(lambda y, x: ops.cos(x),),
-    kernel=np.sin,
-    lower=Scalar("sin"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
-)
+@defop(partial=(lambda y, x: ops.cos(x),), kernel=np.sin, **elementary("sin", complex=True))
 def sin(x: TensorSpec) -> TensorSpec:
     """Sine of an angle in radians."""
     return floating(x)
@@ -105,9 +68,7 @@ def sin(x: TensorSpec) -> TensorSpec:
     partial=(lambda y, x: -ops.sin(x),),
     vanishes_where="its argument is 0, where it is flat: {this}",
     kernel=np.cos,
-    lower=Scalar("cos"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
+    **elementary("cos", complex=True),
 )
 def cos(x: TensorSpec) -> TensorSpec:
     """Cosine of an angle in radians."""
@@ -118,9 +79,7 @@ def cos(x: TensorSpec) -> TensorSpec:
     partial=(lambda y, x: 1.0 - y * y,),
     vanishes_where=SATURATED,
     kernel=np.tanh,
-    lower=Scalar("tanh"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
+    **elementary("tanh", complex=True),
 )
 def tanh(x: TensorSpec) -> TensorSpec:
     """Hyperbolic tangent."""
@@ -138,34 +97,20 @@ def _sigmoid_kernel(x: np.ndarray) -> np.ndarray:
     partial=(lambda y, x: y * (1.0 - y),),
     vanishes_where=SATURATED,
     kernel=_sigmoid_kernel,
-    lower=Scalar("sigmoid"),
-    traits=ELEMENTARY,
-    samples=unary(complex=True),
+    **elementary("sigmoid", complex=True),
 )
 def sigmoid(x: TensorSpec) -> TensorSpec:
     """``1 / (1 + exp(-x))``, without overflow for real numbers."""
     return floating(x)
 
 
-@defop(
-    partial=(lambda y, x: y + 1.0,),
-    kernel=np.expm1,
-    lower=Scalar("expm1"),
-    traits=ELEMENTARY,
-    samples=unary(),
-)
+@defop(partial=(lambda y, x: y + 1.0,), kernel=np.expm1, **elementary("expm1"))
 def expm1(x: TensorSpec) -> TensorSpec:
     """``exp(x) - 1``, accurate near 0."""
     return real(x)
 
 
-@defop(
-    partial=(lambda y, x: 1.0 / (x + 1.0),),
-    kernel=np.log1p,
-    lower=Scalar("log1p"),
-    traits=ELEMENTARY,
-    samples=unary(-0.5, 2.0),
-)
+@defop(partial=(lambda y, x: 1.0 / (x + 1.0),), kernel=np.log1p, **elementary("log1p", -0.5, 2.0))
 def log1p(x: TensorSpec) -> TensorSpec:
     """``log(1 + x)``, accurate near 0."""
     return real(x)
@@ -197,9 +142,7 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     partial=(lambda y, x: ops.sigmoid(x),),
     vanishes_where=UNDERFLOWN,
     kernel=_softplus,
-    lower=Scalar("softplus"),
-    traits=ELEMENTARY,
-    samples=unary(),
+    **elementary("softplus"),
 )
 def softplus(x: TensorSpec) -> TensorSpec:
     """``log(1 + exp(x))``, without overflow."""
@@ -237,9 +180,7 @@ _erf_of = np.frompyfunc(math.erf, 1, 1)
     partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
     vanishes_where=SATURATED,
     kernel=_erf_kernel,
-    lower=Scalar("erf"),
-    traits=ELEMENTARY,
-    samples=unary(),
+    **elementary("erf"),
 )
 def erf(x: TensorSpec) -> TensorSpec:
     """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
