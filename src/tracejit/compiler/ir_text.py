@@ -1,13 +1,15 @@
-"""LLVM's syntax: types, constants, and the writer of one function that every generator here builds on.
+"""LLVM's syntax: types, constants, values, and the writer of one function that every generator here uses.
 
-``codegen.writing.scopes`` adds values that are placed as far out as they may be, ``matmul.counted_loops`` loops written
-with ``with``, ``math.writer`` arithmetic of one type. Knows neither loop programs nor mathematics.
+``codegen.writing.scopes`` places instructions as far out as they may be, ``matmul.counted_loops`` adds loops written
+with ``with``, ``math.writer`` numbers of one type. Knows neither loop programs nor mathematics.
 """
 
 from __future__ import annotations
 
 import struct
-from functools import cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 # ---- types and constants --------------------------------------------------------------------------------
 
 _BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64, "ptr": 64}
+_FLOATS = frozenset(("half", "float", "double"))
 _SHORT = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 
@@ -73,11 +76,70 @@ def shuffle_mask(lanes: range | tuple[int, ...]) -> str:
     return f"<{len(lanes)} x i32> <{', '.join([f'i32 {p}' for p in lanes])}>"
 
 
+# ---- values -------------------------------------------------------------------------------------------
+
+
+class Value:
+    """An SSA value or a constant.
+
+    Attributes
+    ----------
+    text : str
+        How an operand spells it.
+    kind : str
+        LLVM type of one element.
+    lanes : int
+        1 for a scalar, else the length of the vector.
+    level : int
+        The outermost scope at whose head it may be used.
+    number : int or None
+        Its value when it is an integer known now.
+    """
+
+    __slots__ = ("text", "kind", "lanes", "level", "number")
+
+    def __init__(self, text: str, kind: str, lanes: int = 1, level: int = 0, number: int | None = None):
+        self.text, self.kind, self.lanes, self.level, self.number = text, kind, lanes, level, number
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def type(self) -> str:
+        return vector_type(self.kind, self.lanes)
+
+    @property
+    def typed(self) -> str:
+        return f"{vector_type(self.kind, self.lanes)} {self.text}"
+
+
+def constant(value: float | int | bool, dtype: np.dtype) -> Value:
+    number = int(value) if dtype.kind in "iu" else None
+    return Value(literal(value, dtype), kind_of(dtype), 1, 0, number)
+
+
+@lru_cache(maxsize=1024)
+def integer(value: int, kind: str = "i64") -> Value:
+    return Value(str(value), kind, 1, 0, value)
+
+
+@cache
+def iota(kind: str, lanes: int, step: int = 1) -> Value:
+    """The vector 0, step, 2 step, ..."""
+    if lanes == 1:
+        return integer(0, kind)
+    return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
+
+
+TRUE, FALSE = Value("true", "i1"), Value("false", "i1")
+NULL = Value("null", "ptr")
+
+
 # ---- functions ------------------------------------------------------------------------------------------
 
 
-class IRWriter:
-    """The body of one function, line by line.
+class Writer:
+    """The body of one function, line by line. Its methods are named for what they write.
 
     Attributes
     ----------
@@ -95,27 +157,45 @@ class IRWriter:
         self.block = "entry"
         self.count = 0
 
+    # -- lines --
+
     def fresh(self, stem: str = "t") -> str:
         """A name that nothing has yet."""
         self.count += 1
         return f"{stem}{self.count}"
 
-    def let(self, instruction: str) -> str:
-        """An instruction with a result, here; the result's name."""
-        self.count += 1
-        name = f"%t{self.count}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
-
     def do(self, line: str) -> None:
         """An instruction without a result, here."""
         self.lines.append(f"  {line}")
+
+    def here(self, kind: str, lanes: int, instruction: str) -> Value:
+        """An instruction that reads memory or is bound to its place."""
+        self.count += 1
+        name = f"%t{self.count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return self.bound(name, kind, lanes)
+
+    def bound(self, text: str, kind: str, lanes: int = 1) -> Value:
+        """A value defined by what was just written, usable from here on."""
+        return Value(text, kind, lanes)
+
+    def put(self, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
+        """A pure instruction: the writers of scopes place it by its operands."""
+        return self.here(kind, lanes, instruction)
 
     def reserve(self) -> list[str]:
         """A place here for lines to come, such as the phis of a loop."""
         place: list[str] = []
         self.lines.append(place)
         return place
+
+    def body(self) -> str:
+        """Everything written."""
+        return "\n".join(
+            chain.from_iterable((line,) if isinstance(line, str) else line for line in self.lines)
+        )
+
+    # -- blocks --
 
     def label(self, name: str) -> None:
         """Begin a block."""
@@ -125,27 +205,145 @@ class IRWriter:
     def branch(self, target: str, note: str = "") -> None:
         self.do(f"br label %{target}{note}")
 
-    def fork(self, test: object, then: str, orelse: str, note: str = "") -> None:
-        """Go to one of two blocks; `test` is an i1 or its name."""
-        self.do(f"br i1 {test}, label %{then}, label %{orelse}{note}")
+    def fork(self, test: Value, then: str, orelse: str, note: str = "") -> None:
+        """Go to one of two blocks."""
+        self.do(f"br i1 {test.text}, label %{then}, label %{orelse}{note}")
 
-    def declare(self, result: str, symbol: str, *parameters: str) -> None:
-        """Note that the module must declare an intrinsic."""
+    @contextmanager
+    def leaving(self, test: Value, stem: str = "then", unless: bool = False, note: str = "") -> Iterator[str]:
+        """A block that runs only if `test` holds (`unless`: does not hold), and ends elsewhere.
+
+        Gives the label of what comes behind it.
+        """
+        label = self.fresh(stem)
+        after = f"{label}.done"
+        self.fork(test, *((after, label) if unless else (label, after)), note)
+        self.label(label)
+        yield after
+        self.label(after)
+
+    @contextmanager
+    def when(self, test: Value, stem: str = "then", unless: bool = False, note: str = "") -> Iterator[None]:
+        """A block that runs only if `test` holds (`unless`: does not hold)."""
+        with self.leaving(test, stem, unless, note) as after:
+            yield
+            self.branch(after)
+
+    @contextmanager
+    def replacing(
+        self, test: Value, values: Sequence[Value], stem: str = "then", note: str = ""
+    ) -> Iterator[list[Value]]:
+        """A block that, if `test` holds, replaces `values`.
+
+        The block fills the list it is given; after it, the list holds the merged values.
+        """
+        merged: list[Value] = []
+        before = self.block
+        with self.when(test, stem, note=note):
+            yield merged
+            inner = self.block
+        merged[:] = [self.phi((old, before), (new, inner)) for old, new in zip(values, merged, strict=True)]
+
+    def phi(self, *arms: tuple[Value, str]) -> Value:
+        """The value that came from one of several blocks: (value, label) each."""
+        first = arms[0][0]
+        return self.here(first.kind, first.lanes, phi(*arms))
+
+    # -- arithmetic --
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        return self.put(a.kind, a.lanes, f"{op} {a.typed}, {b.text}", a, b)
+
+    def unary(self, op: str, a: Value) -> Value:
+        return self.put(a.kind, a.lanes, f"{op} {a.typed}", a)
+
+    def compare(self, relation: str, a: Value, b: Value) -> Value:
+        """``icmp`` or ``fcmp``, by the type."""
+        op = "fcmp" if a.kind in _FLOATS else "icmp"
+        return self.put("i1", a.lanes, f"{op} {relation} {a.typed}, {b.text}", a, b)
+
+    def select(self, test: Value, then: Value, orelse: Value) -> Value:
+        text = f"select {test.typed}, {then.typed}, {orelse.typed}"
+        return self.put(then.kind, then.lanes, text, test, then, orelse)
+
+    def convert(self, op: str, a: Value, kind: str) -> Value:
+        """`a` as another type, by ``zext``, ``fptrunc``, ``bitcast`` ..."""
+        return self.put(kind, a.lanes, f"{op} {a.typed} to {vector_type(kind, a.lanes)}", a)
+
+    def call(self, kind: str, lanes: int, symbol: str, *operands: Value) -> Value:
+        """A call of a pure function."""
+        spelled = ", ".join([o.typed for o in operands])
+        return self.put(kind, lanes, f"call {vector_type(kind, lanes)} {symbol}({spelled})", *operands)
+
+    def declare(self, result: str, symbol: str, *parameters: str) -> str:
+        """Note that the module must declare an intrinsic; its symbol."""
         self.declares.add(f"declare {result} {symbol}({', '.join(parameters)})")
+        return symbol
 
-    def body(self) -> str:
-        """Everything written."""
-        return "\n".join(
-            chain.from_iterable((line,) if isinstance(line, str) else line for line in self.lines)
-        )
+    def intrinsic(self, name: str, *operands: Value) -> Value:
+        """A pure intrinsic over operands and a result of one type."""
+        kind, lanes = operands[0].kind, operands[0].lanes
+        shapes = [o.type for o in operands]
+        symbol = self.declare(shapes[0], f"@llvm.{name}.{suffix(kind, lanes)}", *shapes)
+        return self.call(kind, lanes, symbol, *operands)
+
+    def any_lane(self, test: Value) -> Value:
+        """Does it hold in any lane?"""
+        if test.lanes == 1:
+            return test
+        symbol = self.declare("i1", f"@llvm.vector.reduce.or.{suffix('i1', test.lanes)}", test.type)
+        return self.call("i1", 1, symbol, test)
+
+    # -- vectors --
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        if value.lanes == lanes:
+            return value
+        kind, shape = value.kind, vector_type(value.kind, lanes)
+        if value.text[0] != "%":
+            return Value(f"splat ({kind} {value.text})", kind, lanes)
+        first = self.put(kind, lanes, f"insertelement {shape} poison, {kind} {value.text}, i64 0", value)
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return self.put(kind, lanes, f"shufflevector {first.typed}, {shape} poison, {zeros}", first)
+
+    def shuffle(self, lanes: range | tuple[int, ...], a: Value, b: Value | None = None) -> Value:
+        """These lanes of one vector, or of two side by side."""
+        other = f"{a.type} poison" if b is None else b.typed
+        text = f"shufflevector {a.typed}, {other}, {shuffle_mask(lanes)}"
+        return self.put(a.kind, len(lanes), text, *((a,) if b is None else (a, b)))
+
+    def lane(self, value: Value, number: int | Value) -> Value:
+        """One lane of a vector."""
+        at = integer(number) if isinstance(number, int) else number
+        return self.put(value.kind, 1, f"extractelement {value.typed}, {at.typed}", value, at)
+
+    def lanes_of(self, value: Value, first: int, count: int, step: int = 1) -> Value:
+        """Lanes `first`, ``first + step``, ... of a vector."""
+        if count == 1:
+            return self.lane(value, first)
+        return self.shuffle(range(first, first + count * step, step), value)
+
+    # -- memory --
+
+    def step(self, pointer: Value, index: Value | int, kind: str = "i8") -> Value:
+        """`pointer` moved by so many elements of type `kind`."""
+        index = integer(index) if isinstance(index, int) else index
+        text = f"getelementptr {kind}, {pointer.typed}, {index.typed}"
+        return self.put("ptr", index.lanes, text, pointer, index)
+
+    def load(self, kind: str, pointer: Value, align: int = 8, lanes: int = 1) -> Value:
+        return self.here(kind, lanes, f"load {vector_type(kind, lanes)}, {pointer.typed}, align {align}")
+
+    def store(self, value: Value, pointer: Value, align: int = 8) -> None:
+        self.do(f"store {value.typed}, {pointer.typed}, align {align}")
 
 
-def phi(kind: str, *arms: tuple[object, str]) -> str:
-    """The value that came from one of several blocks: (value, label) each."""
-    return f"phi {kind} {', '.join([f'[ {value}, %{block} ]' for value, block in arms])}"
+def phi(*arms: tuple[Value, str]) -> str:
+    """The instruction of `Writer.phi`."""
+    return f"phi {arms[0][0].type} {', '.join([f'[ {value}, %{block} ]' for value, block in arms])}"
 
 
-def function(head: str, writer: IRWriter, result: str = "") -> str:
+def function(head: str, writer: Writer, result: str = "") -> str:
     """The definition of a function; with `result` the body ends by returning that, ``"i32 0"`` or ``"void"``."""
     end = f"  ret {result}\n" if result else ""
     return f"define {head} {{\nentry:\n{writer.body()}\n{end}}}\n"

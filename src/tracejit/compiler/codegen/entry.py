@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...runtime import abi
-from ..ir_text import function, kind_of, memory_kind
+from ..ir_text import NULL, Value, function, integer, kind_of, memory_kind
 from ..loopir.ir import Allocate, Grow, Program, walk
 from ..loopir.operands import Buffer, Name
 from . import memory
 from .footprint import Footprint
 from .writing import context
 from .writing.kernel import KernelWriter, Module
-from .writing.scopes import Value, integer
 
 
 class Entry:
@@ -52,15 +51,14 @@ class Entry:
         self.workspace: Value | None = None
 
     def open(self) -> None:
-        self.k.status = "%status"
-        self.k.w.entry.append("  %status = alloca i32, align 4")
+        context.make_status(self.k)
         self.find_sizes()
         self.find_memory()
 
     def close(self) -> str:
         """The function's text."""
         self.hand_over()
-        self.k.w.do("store i32 0, ptr %status, align 4")
+        self.k.w.store(integer(0, "i32"), context.STATUS, 4)
         self.k.w.branch("exit")
         self.write_exit()
         return function(f"{context.entry_head(self.program.name)} #1", self.k.w)
@@ -70,10 +68,14 @@ class Entry:
     def find_sizes(self) -> None:
         k = self.k
         for p, atom in enumerate(self.program.atoms):
-            k.atoms[atom] = k.w.here("i64", 1, f"load i64, ptr {self.dim(p)}, align 8")
+            k.atoms[atom] = k.w.load("i64", self.dim(p))
 
-    def dim(self, p: int) -> str:
-        return self.k.w.put("ptr", 1, f"getelementptr i64, ptr {context.DIMS}, i64 {p}").text
+    def dim(self, p: int) -> Value:
+        return self.k.w.step(context.DIMS, p, "i64")
+
+    def pointer_in(self, table: Value, place: int) -> Value:
+        """Where a table has its pointer of this number."""
+        return self.k.w.here("ptr", 1, f"getelementptr ptr, {table.typed}, i64 {place}")
 
     def find_memory(self) -> None:
         """Pointers of all buffers that groups mention; cells for those whose memory can move."""
@@ -93,10 +95,10 @@ class Entry:
         if where is not None and b.kind == "output":
             self.homes[b] = where
         cell = k.cells[b] = k.w.slot("ptr")
-        k.w.do(f"store ptr {'null' if where is None else where.text}, ptr {cell}, align 8")
+        k.w.store(NULL if where is None else where, cell)
         if self.on_heap(b):
-            room = k.rooms[b] = k.w.slot("i64")
-            k.w.do(f"store i64 -1, ptr {room}, align 8")
+            k.rooms[b] = k.w.slot("i64")
+            k.w.store(integer(-1), k.rooms[b])
 
     def pointer(self, b: Buffer) -> Value:
         """Where a buffer that does not move starts."""
@@ -117,17 +119,15 @@ class Entry:
         k = self.k
         if b.kind == "local":
             assert isinstance(b.size, int)
-            return k.w.bound(k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1)), "ptr")
+            return k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1))
         if b.kind == "temp":
-            base, offset = self.base(), k.size(b.offset)
-            return k.w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {offset.text}", base, offset)
+            return k.w.step(self.base(), k.size(b.offset))
         table, place = context.BUFFERS, b.slot
         if b.kind == "constant":
-            table = context.field(k, "ptr", "constants").text
+            table = context.field(k, "ptr", "constants")
         elif b.kind == "output":
             place = self.place_of_output(place)
-        where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table}, i64 {place}")
-        return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
+        return k.w.load("ptr", self.pointer_in(table, place))
 
     def place_of_output(self, slot: int) -> int:
         inputs = 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
@@ -137,8 +137,7 @@ class Entry:
         """Workspace behind that of the program."""
         w, base, size = self.k.w, self.base(), self.k.size(self.program.workspace)
         last = w.add(size, integer(abi.WORKSPACE_ALIGN - 1))
-        end = w.put("i64", 1, f"and i64 {last.text}, {-abi.WORKSPACE_ALIGN}", last)
-        return w.put("ptr", 1, f"getelementptr i8, ptr {base.text}, i64 {end.text}", base, end)
+        return w.step(base, w.binary("and", last, integer(-abi.WORKSPACE_ALIGN)))
 
     # -- what the entry gives back --
 
@@ -147,16 +146,14 @@ class Entry:
         k = self.k
         for p, atom in enumerate(self.program.bound):
             dim = self.dim(abi.place_of_bound(len(self.program.atoms), p))
-            k.w.do(f"store i64 {k.atoms[atom].text}, ptr {dim}, align 8")
+            k.w.store(k.atoms[atom], dim)
         if self.homes:
             memory.bring_home(k, self.homes)
         for b in k.cells:
             if self.on_heap(b) and b.slot >= 0:
-                pointer = k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
-                place = self.place_of_output(b.slot)
-                where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {context.BUFFERS}, i64 {place}")
-                k.w.do(f"store ptr {pointer.text}, ptr {where.text}, align 8")
-                k.w.do(f"store ptr null, ptr {k.cells[b]}, align 8")
+                pointer = k.w.load("ptr", k.cells[b])
+                k.w.store(pointer, self.pointer_in(context.BUFFERS, self.place_of_output(b.slot)))
+                k.w.store(NULL, k.cells[b])
 
     def write_exit(self) -> None:
         """The one way out: what is still on the heap is released."""
@@ -164,9 +161,8 @@ class Entry:
         k.w.label("exit")
         for b in k.cells:
             if self.on_heap(b):
-                memory.release(k, b, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8"))
-        status = k.w.here("i32", 1, "load i32, ptr %status, align 4")
-        k.w.do(f"ret i32 {status.text}")
+                memory.release(k, b, k.w.load("ptr", k.cells[b]))
+        k.w.do(f"ret {k.w.load('i32', context.STATUS, 4).typed}")
 
 
 def behind(prints: Sequence[Footprint]) -> list[set[Name]]:

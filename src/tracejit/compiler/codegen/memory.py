@@ -6,12 +6,12 @@ A heap buffer is two cells, its pointer and its room in elements; no memory is n
 from __future__ import annotations
 
 from ...runtime import abi
+from ..ir_text import NULL, Value, integer
 from ..loopir.ir import Allocate, Free, Grow
 from ..loopir.operands import Buffer
 from .writing.buffers import offset
 from .writing.context import CTX, ctx_place, field, leave
 from .writing.kernel import KernelWriter
-from .writing.scopes import Value, integer
 
 #: Bytes with which memory that grows begins: loops that run a few times take memory once.
 FIRST = 1024
@@ -28,79 +28,61 @@ def grow(k: KernelWriter, s: Grow) -> None:
 
 
 def reserve(k: KernelWriter, b: Buffer, needed: Value, keep: bool) -> None:
-    w, number = k.w, k.w.fresh("")
-    room = w.here("i64", 1, f"load i64, ptr {k.rooms[b]}, align 8")
-    small = w.here("i1", 1, f"icmp slt i64 {room.text}, {needed.text}")
-    w.fork(small, f"grow{number}", f"fits{number}")
-    w.label(f"grow{number}")
-    w.enter(certain=False)
-    more = w.intrinsic("smax", "i64", 1, w.mul(room, integer(2)), integer(FIRST // b.dtype.itemsize))
-    elements = w.intrinsic("smax", "i64", 1, needed, more if keep else room)
-    old = w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
-    new = allocated(k, b, size_of(k, b, elements))
-    none = w.here("i1", 1, f"icmp eq ptr {new.text}, null")
-    w.fork(none, f"full{number}", f"have{number}")
-    w.label(f"full{number}")
-    leave(k, abi.STATUS_OUT_OF_MEMORY)
-    w.label(f"have{number}")
-    if keep:
-        copied = w.mul(w.intrinsic("smax", "i64", 1, room, integer(0)), integer(b.dtype.itemsize))
-        w.do(f"call void @tj_copy(ptr {new.text}, ptr {old.text}, i64 {copied.text})")
-        k.module.functions[COPY] = None
-    release(k, b, old)
-    w.do(f"store ptr {new.text}, ptr {k.cells[b]}, align 8")
-    w.do(f"store i64 {elements.text}, ptr {k.rooms[b]}, align 8")
-    w.leave()
-    w.branch(f"fits{number}")
-    w.label(f"fits{number}")
+    w = k.w
+    room = w.load("i64", k.rooms[b])
+    with w.when(w.compare("slt", room, needed), "grow"), w.scope(certain=False):
+        more = w.intrinsic("smax", w.mul(room, integer(2)), integer(FIRST // b.dtype.itemsize))
+        elements = w.intrinsic("smax", needed, more if keep else room)
+        old = w.load("ptr", k.cells[b])
+        new = allocated(k, b, size_of(k, b, elements))
+        with w.leaving(w.compare("eq", new, NULL), "full"):
+            leave(k, abi.STATUS_OUT_OF_MEMORY)
+        if keep:
+            copied = w.mul(w.intrinsic("smax", room, integer(0)), integer(b.dtype.itemsize))
+            w.do(f"call void @tj_copy({new.typed}, {old.typed}, {copied.typed})")
+            k.module.functions[COPY] = None
+        release(k, b, old)
+        w.store(new, k.cells[b])
+        w.store(elements, k.rooms[b])
 
 
 def size_of(k: KernelWriter, b: Buffer, elements: Value) -> Value:
     """Bytes of a buffer with room for so many elements."""
     w = k.w
-    raw = w.mul(w.intrinsic("smax", "i64", 1, elements, integer(1)), integer(b.dtype.itemsize))
+    raw = w.mul(w.intrinsic("smax", elements, integer(1)), integer(b.dtype.itemsize))
     reach = w.add(raw, integer(abi.WORKSPACE_ALIGN - 1))
-    return w.put("i64", 1, f"and i64 {reach.text}, {-abi.WORKSPACE_ALIGN}", reach)
+    return w.binary("and", reach, integer(-abi.WORKSPACE_ALIGN))
 
 
 def function_for(k: KernelWriter, b: Buffer, size: Value, small: str, large: str) -> Value:
     """The function of ctx that provides, or releases, memory of this size; what is handed over is always small."""
     if b.slot >= 0:
         return field(k, "ptr", small)
-    is_large = k.w.here("i1", 1, f"icmp sge i64 {size.text}, {abi.LARGE}")
-    places = abi.offset(large), abi.offset(small)
-    which = k.w.here("i64", 1, f"select i1 {is_large.text}, i64 {places[0]}, i64 {places[1]}")
-    where = k.w.here("ptr", 1, f"getelementptr i8, ptr {CTX}, i64 {which.text}")
-    return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
+    is_large = k.w.here("i1", 1, f"icmp sge {size.typed}, {abi.LARGE}")  # not in front of the block it is for
+    which = k.w.select(is_large, integer(abi.offset(large)), integer(abi.offset(small)))
+    return k.w.load("ptr", k.w.step(CTX, which))
 
 
 def allocated(k: KernelWriter, b: Buffer, size: Value) -> Value:
     w = k.w
     function = function_for(k, b, size, "alloc", "alloc_large")
     where = ctx_place(k, "allocations")
-    count = w.here("i64", 1, f"load i64, ptr {where.text}, align 8")
-    more = w.here("i64", 1, f"add i64 {count.text}, 1")
-    w.do(f"store i64 {more.text}, ptr {where.text}, align 8")
-    return w.here("ptr", 1, f"call ptr {function.text}(i64 {abi.WORKSPACE_ALIGN}, i64 {size.text})")
+    w.store(w.add(w.load("i64", where), integer(1)), where)
+    return w.here("ptr", 1, f"call ptr {function}(i64 {abi.WORKSPACE_ALIGN}, {size.typed})")
 
 
 def release(k: KernelWriter, b: Buffer, pointer: Value) -> None:
     """Give a buffer's memory back; null is none."""
-    w, number = k.w, k.w.fresh("")
-    none = w.here("i1", 1, f"icmp eq ptr {pointer.text}, null")
-    w.fork(none, f"freed{number}", f"free{number}")
-    w.label(f"free{number}")
-    room = w.here("i64", 1, f"load i64, ptr {k.rooms[b]}, align 8")
-    function = function_for(k, b, size_of(k, b, room), "free", "free_large")
-    w.do(f"call void {function.text}(ptr {pointer.text})")
-    w.branch(f"freed{number}")
-    w.label(f"freed{number}")
+    w = k.w
+    with w.when(w.compare("eq", pointer, NULL), "free", unless=True):
+        size = size_of(k, b, w.load("i64", k.rooms[b]))
+        w.do(f"call void {function_for(k, b, size, 'free', 'free_large')}({pointer.typed})")
 
 
 def free(k: KernelWriter, s: Free) -> None:
-    release(k, s.buffer, k.w.here("ptr", 1, f"load ptr, ptr {k.cells[s.buffer]}, align 8"))
-    k.w.do(f"store ptr null, ptr {k.cells[s.buffer]}, align 8")
-    k.w.do(f"store i64 -1, ptr {k.rooms[s.buffer]}, align 8")
+    release(k, s.buffer, k.w.load("ptr", k.cells[s.buffer]))
+    k.w.store(NULL, k.cells[s.buffer])
+    k.w.store(integer(-1), k.rooms[s.buffer])
 
 
 #: Copies whole blocks of 64 bytes: heap memory is allocated in them.
@@ -126,18 +108,15 @@ done:
 def bring_home(k: KernelWriter, homes: dict[Buffer, Value]) -> None:
     """Put the contents of buffers whose memory was exchanged back where the caller looks for them."""
     k.module.functions[EXCHANGE] = None
-    done: list[Buffer] = []
+    w, waiting = k.w, list(homes)
     for b, home in homes.items():
-        now = k.w.here("ptr", 1, f"load ptr, ptr {k.cells[b]}, align 8")
-        size = k.w.mul(k.size(b.size), integer(b.dtype.itemsize))
-        k.w.do(f"call void @tj_exchange(ptr {now.text}, ptr {home.text}, i64 {size.text})")
-        done.append(b)
-        for other in homes:
-            if other not in done:
-                there = k.w.here("ptr", 1, f"load ptr, ptr {k.cells[other]}, align 8")
-                same = k.w.here("i1", 1, f"icmp eq ptr {there.text}, {home.text}")
-                new = k.w.here("ptr", 1, f"select i1 {same.text}, ptr {now.text}, ptr {there.text}")
-                k.w.do(f"store ptr {new.text}, ptr {k.cells[other]}, align 8")
+        now = w.load("ptr", k.cells[b])
+        size = w.mul(k.size(b.size), integer(b.dtype.itemsize))
+        w.do(f"call void @tj_exchange({now.typed}, {home.typed}, {size.typed})")
+        waiting.remove(b)
+        for other in waiting:
+            there = w.load("ptr", k.cells[other])
+            w.store(w.select(w.compare("eq", there, home), now, there), k.cells[other])
 
 
 #: Exchanges the contents of two places, which may be one.

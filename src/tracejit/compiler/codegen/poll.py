@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from ...core.dim import Dim, Size, product
 from ...runtime import abi
+from ..ir_text import FALSE, NULL, Value, integer
 from ..loopir.ir import Call, Compute, If, Nest, While
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .writing.context import CTX, ctx_place, field, leave
 from .writing.kernel import KernelWriter
-from .writing.scopes import Value, integer
 
 WORK = 1 << 24  # statements between two questions: milliseconds, and a question costs about one microsecond
 QUICK = 1 << 12  # a loop of no more statements than this never asks
@@ -74,27 +74,23 @@ def known(k: KernelWriter, size: Size) -> Size:
 def look(k: KernelWriter, s: While, here: Place, outermost: Place) -> None:
     """At the end of an iteration: count its work, and when enough was done ask whether to go on."""
     w, number = k.w, k.w.fresh("")
-    if not k.patience:
+    if k.patience is None:
         k.patience = w.slot("i64")
-        w.entry.append(f"  store i64 {WORK}, ptr {k.patience}, align 8")
+        w.entry.append(f"  store i64 {WORK}, {k.patience.typed}, align 8")
     cost = k.size(known(k, work(s.cond) + work(s.body) + 1))
-    left = w.here("i64", 1, f"load i64, ptr {k.patience}, align 8")
-    rest = w.here("i64", 1, f"sub i64 {left.text}, {cost.text}")
-    w.do(f"store i64 {rest.text}, ptr {k.patience}, align 8")
-    over = w.here("i1", 1, f"icmp slt i64 {rest.text}, 0")
-    rarely = w.intrinsic("expect", "i1", 1, over, Value("false", "i1"))
+    rest = w.binary("sub", w.load("i64", k.patience), cost)
+    w.store(rest, k.patience)
+    rarely = w.intrinsic("expect", w.compare("slt", rest, integer(0)), FALSE)
     w.fork(rarely, f"look{number}", f"go{number}")
     w.label(f"look{number}")
-    w.do(f"store i64 {WORK}, ptr {k.patience}, align 8")
+    w.store(integer(WORK), k.patience)
     function = field(k, "ptr", "poll")
-    absent = w.here("i1", 1, f"icmp eq ptr {function.text}, null")
-    w.fork(absent, f"go{number}", f"ask{number}")
+    w.fork(w.compare("eq", function, NULL), f"go{number}", f"ask{number}")
     w.label(f"ask{number}")
     for p, word in enumerate(words(outermost) + words(here)):
-        w.do(f"store i64 {word.text}, ptr {ctx_place(k, 'loops', p).text}, align 8")
-    answer = w.here("i32", 1, f"call i32 {function.text}(ptr {CTX})")
-    stop = w.here("i1", 1, f"icmp ne i32 {answer.text}, 0")
-    w.fork(stop, f"stop{number}", f"go{number}")
+        w.store(word, ctx_place(k, "loops", p))
+    answer = w.here("i32", 1, f"call i32 {function}({CTX.typed})")
+    w.fork(w.compare("ne", answer, integer(0, "i32")), f"stop{number}", f"go{number}")
     w.label(f"stop{number}")
     leave(k, abi.STATUS_INTERRUPTED)
     w.label(f"go{number}")

@@ -8,7 +8,7 @@ in registers meanwhile.
 
 from __future__ import annotations
 
-from ..ir_text import kind_of, memory_kind
+from ..ir_text import Value, integer, kind_of, memory_kind
 from ..loopir.ir import Compute, If, Nest, While, walk
 from ..loopir.operands import Buffer
 from ..loopir.passes.schedule import Schedule
@@ -16,9 +16,8 @@ from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .entry import Entry
 from .footprint import Footprint
-from .writing.context import CTX
+from .writing.context import CTX, STATUS, make_status
 from .writing.kernel import KernelWriter
-from .writing.scopes import Value
 
 MAX_RUN = 512  # statements in one function of scalar code
 MAX_LOOPS = 64  # statements in the nests of one function: every function costs LLVM about a millisecond
@@ -62,8 +61,8 @@ class KernelFunction:
         self.outs = [n for n in print_.defines if n in entry.needed[number]]
         self.parameters: list[str] = []
         self.arguments: list[str] = []
-        self.copied: list[tuple[Buffer, str]] = []
-        self.workspace = ""
+        self.copied: list[tuple[Buffer, Value]] = []
+        self.workspace: Value | None = None
         temps = [b for b in print_.buffers if b.kind == "temp"]
         self.from_one = len(temps) > MAX_POINTERS or kind(group[0]) == "scalars"
         # the plan never gives two buffers of one statement the same place
@@ -73,9 +72,8 @@ class KernelFunction:
         """Add the function to `kernels`, what it returns and its text to its name, unless it is there; call it."""
         k, w = self.k, self.k.w
         if self.print.can_fail:
-            k.status = "%status"
-            w.entry.append("  %status = alloca i32, align 4")
-            w.do("store i32 0, ptr %status, align 4")
+            make_status(k)
+            w.store(integer(0, "i32"), STATUS, 4)
         self.take_context()
         for b in self.names:
             self.take_buffer(b)
@@ -96,9 +94,9 @@ class KernelFunction:
 
     def take_context(self) -> None:
         if self.print.calls_out:
-            self.pass_in(f"ptr {CTX}", f"ptr {CTX}")
+            self.pass_in(CTX.typed, CTX.typed)
         if self.print.scratch != 0:
-            self.pass_in("ptr %work", f"ptr {self.entry.work().text}")
+            self.pass_in("ptr %work", self.entry.work().typed)
 
     def take_buffer(self, b: Buffer) -> None:
         k, e, name = self.k, self.entry.k, self.names[b]
@@ -108,21 +106,19 @@ class KernelFunction:
             self.take_cell(b)
         elif self.from_one and b.kind == "temp" and isinstance(b.offset, int) and b not in e.cells:
             self.take_place(b)
-        elif b in e.cells:
-            pointer = e.w.here("ptr", 1, f"load ptr, ptr {e.cells[b]}, align 8")
-            self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {pointer.text}")
-            k.pointers[b] = Value(name, "ptr")
         else:
-            self.pass_in(f"ptr {self.alone(b)}{name}", f"ptr {self.entry.pointer(b).text}")
+            pointer = e.w.load("ptr", e.cells[b]) if b in e.cells else self.entry.pointer(b)
+            self.pass_in(f"ptr {self.alone(b)}{name}", pointer.typed)
             k.pointers[b] = Value(name, "ptr")
 
     def take_place(self, b: Buffer) -> None:
         """A temp of straight code, or one of many: a constant offset from one pointer costs LLVM less than a
         parameter; only a loop gains from knowing that its buffers are apart."""
-        if not self.workspace:
-            self.workspace = "%workspace"
-            self.pass_in(f"ptr {self.workspace}", f"ptr {self.entry.base().text}")
-        self.k.pointers[b] = self.k.w.put("ptr", 1, f"getelementptr i8, ptr {self.workspace}, i64 {b.offset}")
+        assert isinstance(b.offset, int)
+        if self.workspace is None:
+            self.workspace = Value("%workspace", "ptr")
+            self.pass_in(self.workspace.typed, self.entry.base().typed)
+        self.k.pointers[b] = self.k.w.step(self.workspace, b.offset)
 
     def alone(self, b: Buffer) -> str:
         """``noalias`` unless the plan may have put another buffer of this kernel in the same memory."""
@@ -132,102 +128,91 @@ class KernelFunction:
         """A stack slot; its elements come from the entry when other kernels use them too."""
         k = self.k
         assert isinstance(b.size, int)
-        slot = k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1))
-        k.pointers[b] = Value(slot, "ptr")
+        slot = k.pointers[b] = k.w.slot(memory_kind(kind_of(b.dtype)), max(b.size, 1))
         if b in self.entry.common:
-            outside = f"{self.names[b]}.out"
-            self.pass_in(f"ptr noalias {outside}", f"ptr {self.entry.k.pointers[b].text}")
+            outside = Value(f"{self.names[b]}.out", "ptr")
+            self.pass_in(f"ptr noalias {outside}", self.entry.k.pointers[b].typed)
             self.copy(b, outside, slot)
             if b in self.print.written:
                 self.copied.append((b, outside))
 
-    def copy(self, b: Buffer, source: str, target: str) -> None:
+    def copy(self, b: Buffer, source: Value, target: Value) -> None:
         w, kind, align = self.k.w, memory_kind(kind_of(b.dtype)), b.dtype.itemsize
         for p in range(int(b.size)):
-            at, to = (
-                w.put("ptr", 1, f"getelementptr {kind}, ptr {x}, i64 {p}").text for x in (source, target)
-            )
-            value = w.here(kind, 1, f"load {kind}, ptr {at}, align {align}")
-            w.do(f"store {value.typed}, ptr {to}, align {align}")
+            at, to = (w.step(x, p, kind) for x in (source, target))
+            w.store(w.load(kind, at, align), to, align)
 
     def take_cell(self, b: Buffer) -> None:
         """The pointer, and the room, of a buffer that moves: kept in slots here, given back at the end."""
         k, e, name = self.k, self.entry.k, self.names[b]
         for cells, mine, kind, stem in ((e.cells, k.cells, "ptr", "cell"), (e.rooms, k.rooms, "i64", "room")):
             if b in cells:
-                self.pass_in(f"ptr noalias {name}.{stem}", f"ptr {cells[b]}")
+                outside = Value(f"{name}.{stem}", "ptr")
+                self.pass_in(f"ptr noalias {outside}", cells[b].typed)
                 mine[b] = k.w.slot(kind)
-                value = k.w.here(kind, 1, f"load {kind}, ptr {name}.{stem}, align 8")
-                k.w.do(f"store {value.typed}, ptr {mine[b]}, align 8")
+                k.w.store(k.w.load(kind, outside), mine[b])
 
     def take_values(self) -> None:
         k, e = self.k, self.entry.k
         for p, atom in enumerate(a for a in self.print.atoms() if a in e.atoms):
-            self.pass_in(f"i64 %a{p}", f"i64 {e.atoms[atom].text}")
             k.atoms[atom] = Value(f"%a{p}", "i64")
+            self.pass_in(k.atoms[atom].typed, e.atoms[atom].typed)
         inputs = [n for n in self.print.uses if n in e.env and n not in self.print.defines]
         for p, name in enumerate(inputs):
-            value = e.env[name]
-            self.pass_in(f"{value.kind} %s{p}", value.typed)
-            k.env[name] = Value(f"%s{p}", value.kind)
+            k.env[name] = Value(f"%s{p}", e.env[name].kind)
+            self.pass_in(k.env[name].typed, e.env[name].typed)
 
     # -- giving --
 
-    def results(self) -> list[tuple[dict[str, Value], str, str]]:
-        """Scalars and bound atoms that later groups need, each stored in a slot of the entry."""
+    def results(self) -> list[tuple[dict[str, Value], str, str, Value]]:
+        """Scalars and bound atoms that later groups need: table, name, type, and the slot of the entry each is in."""
         k, e = self.k, self.entry.k
         values = [(e.env, n, k.env[n]) for n in self.outs if n in k.env]
         values += [(e.atoms, a, k.atoms[a]) for a in self.print.binds if a in k.atoms]
         found = []
         for p, (table, name, value) in enumerate(values):
-            slot = e.w.slot(value.kind)
-            k.w.do(f"store {value.typed}, ptr %o{p}, align 8")
-            self.pass_in(f"ptr noalias %o{p}", f"ptr {slot}")
-            table[name] = Value(slot, value.kind)
-            found.append((table, name, slot))
+            slot, inside = e.w.slot(value.kind), Value(f"%o{p}", "ptr")
+            k.w.store(value, inside)
+            self.pass_in(f"ptr noalias {inside}", slot.typed)
+            found.append((table, name, value.kind, slot))
         return found
 
     def give_back(self) -> None:
         k = self.k
         for b, outside in self.copied:
-            self.copy(b, k.pointers[b].text, outside)
+            self.copy(b, k.pointers[b], outside)
         for b in k.cells:
             for mine, kind, stem in ((k.cells, "ptr", "cell"), (k.rooms, "i64", "room")):
                 if b in mine:
-                    value = k.w.here(kind, 1, f"load {kind}, ptr {mine[b]}, align 8")
-                    k.w.do(f"store {value.typed}, ptr {self.names[b]}.{stem}, align 8")
+                    k.w.store(k.w.load(kind, mine[b]), Value(f"{self.names[b]}.{stem}", "ptr"))
 
     def text(self) -> str:
         """The function from its parameters on."""
         k = self.k
-        if self.print.can_fail:
-            status = k.w.here("i32", 1, "load i32, ptr %status, align 4")
-            k.w.do(f"ret i32 {status.text}")
-        else:
-            k.w.do("ret void")
+        k.w.do(f"ret {k.w.load('i32', STATUS, 4).typed}" if self.print.can_fail else "ret void")
         return f"({', '.join(self.parameters)}) #0 {{\nentry:\n{k.w.body()}\n}}\n"
 
     @property
     def shape(self) -> str:
         return "i32" if self.print.can_fail else "void"
 
-    def call(self, name: str, results: list[tuple[dict[str, Value], str, str]]) -> None:
+    def call(self, name: str, results: list[tuple[dict[str, Value], str, str, Value]]) -> None:
         """The call, the way out if it fails, and the scalars it left."""
-        e = self.entry.k
+        w = self.entry.k.w
         call = f"call {self.shape} {name}({', '.join(self.arguments)})"
         if self.print.can_fail:
-            self.check(e.w.here("i32", 1, call))
+            self.check(w.here("i32", 1, call))
         else:
-            e.w.do(call)
-        for table, name, slot in results:
-            kind = table[name].kind
-            table[name] = e.w.here(kind, 1, f"load {kind}, ptr {slot}, align 8")
+            w.do(call)
+        for table, scalar, kind, slot in results:
+            table[scalar] = w.load(kind, slot)
 
     def check(self, status: Value) -> None:
-        w, number = self.entry.k.w, self.entry.k.w.fresh("")
-        w.do(f"store i32 {status.text}, ptr %status, align 4")
-        w.fork(w.here("i1", 1, f"icmp eq i32 {status.text}, 0"), f"next{number}", "exit")
-        w.label(f"next{number}")
+        w = self.entry.k.w
+        w.store(status, STATUS, 4)
+        following = w.fresh("next")
+        w.fork(w.compare("eq", status, integer(0, "i32")), following, "exit")
+        w.label(following)
 
 
 def overlapping(temps: list[Buffer]) -> set[Buffer]:

@@ -6,16 +6,14 @@ A failure stores its status and leaves through the function's one exit.
 from __future__ import annotations
 
 from ...runtime import abi
-from ..ir_text import kind_of, memory_kind
+from ..ir_text import TRUE, Value, integer, kind_of, memory_kind
 from ..loopir.ir import Call, Fail, HostCall, If, While
 from ..loopir.operands import Buffer, Const
 from . import matmul
 from .poll import Place, look, quick
-from .writing import scalars
-from .writing.buffers import any_lane, place
+from .writing.buffers import place
 from .writing.context import CTX, ctx_place, field, leave
 from .writing.kernel import SCALAR, KernelWriter
-from .writing.scopes import Value, integer
 
 # ---- conditions -----------------------------------------------------------------------------------------
 
@@ -32,33 +30,23 @@ def branch(k: KernelWriter, s: If) -> None:
         if not block and label != f"then{number}":
             continue
         w.label(label)
-        w.enter(certain=False)
-        before, w.floor = w.floor, w.depth
         known = set(k.atoms)
-        k.statements(block)
-        forget(k, known)
-        w.floor = before
-        w.leave()
+        with w.scope(certain=False, closed=True):
+            k.statements(block)
+            forget(k, known)
         w.branch(f"fi{number}")
     w.label(f"fi{number}")
 
 
 def fail(k: KernelWriter, s: Fail) -> None:
-    w, number = k.w, k.w.fresh("")
-    test, mask = k.operand(s.test), k.vector.mask
+    w, test, mask = k.w, k.operand(s.test), k.vector.mask
     if test.lanes > 1 and mask is not None:
-        test = w.put("i1", test.lanes, f"and {test.typed}, {mask.text}", test, mask)
-    w.fork(any_lane(k, test), f"fail{number}", f"pass{number}")
-    w.label(f"fail{number}")
-    w.enter(certain=False)
-    before, w.floor = w.floor, w.depth
-    for p, name in enumerate(s.details[: abi.DETAIL_COUNT]):
-        word = detail(k, first_failing(k, k.env[name], test))
-        w.do(f"store i64 {word.text}, ptr {ctx_place(k, 'detail', p).text}, align 8")
-    leave(k, abi.status_of(s.code))
-    w.floor = before
-    w.leave()
-    w.label(f"pass{number}")
+        test = w.binary("and", test, mask)
+    with w.leaving(w.any_lane(test), "fail"), w.scope(certain=False, closed=True):
+        for p, name in enumerate(s.details[: abi.DETAIL_COUNT]):
+            word = detail(k, first_failing(k, k.env[name], test))
+            w.store(word, ctx_place(k, "detail", p))
+        leave(k, abi.status_of(s.code))
 
 
 def first_failing(k: KernelWriter, value: Value, test: Value) -> Value:
@@ -66,21 +54,20 @@ def first_failing(k: KernelWriter, value: Value, test: Value) -> Value:
     if value.lanes == 1 or test.lanes == 1:
         return value if value.lanes == 1 else k.w.lanes_of(value, 0, 1)
     w, bits = k.w, f"i{test.lanes}"
+    symbol = w.declare(bits, f"@llvm.cttz.{bits}", bits, "i1")
     word = w.put(bits, 1, f"bitcast {test.typed} to {bits}", test)
-    w.declares.add(f"declare {bits} @llvm.cttz.{bits}({bits}, i1)")
-    lane = w.put(bits, 1, f"call {bits} @llvm.cttz.{bits}({word.typed}, i1 true)", word)
-    return w.put(value.kind, 1, f"extractelement {value.typed}, {lane.typed}", value, lane)
+    return w.lane(value, w.call(bits, 1, symbol, word, TRUE))
 
 
 def detail(k: KernelWriter, value: Value) -> Value:
     """A scalar as the eight bytes an error message gets: integers widened, floats as float64 bits."""
     if value.kind in ("half", "float"):
-        value = scalars.resize(k, value, "double", "fpext")
+        value = k.w.convert("fpext", value, "double")
     if value.kind == "double":
-        return k.w.put("i64", 1, f"bitcast {value.typed} to i64", value)
+        return k.w.convert("bitcast", value, "i64")
     if value.kind == "i64":
         return value
-    return scalars.resize(k, value, "i64", "zext" if value.kind == "i1" else "sext")
+    return k.w.convert("zext" if value.kind == "i1" else "sext", value, "i64")
 
 
 # ---- loops ----------------------------------------------------------------------------------------------
@@ -95,8 +82,7 @@ def loop(k: KernelWriter, s: While) -> None:
     entered = w.block
     w.branch(f"while{number}")
     w.label(f"while{number}")
-    phis: list[str] = []
-    w.lines.append(phis)
+    phis = w.reserve()
     w.enter(certain=False)
     trips = Value(f"%n{number}", "i64", 1, w.depth)
     k.env[s.index] = position(k, s, trips, total)
@@ -157,15 +143,15 @@ def swap(k: KernelWriter, a: Buffer, b: Buffer) -> None:
         exchange(k, kind, element(k, kind, a, p), element(k, kind, b, p), align)
 
 
-def element(k: KernelWriter, kind: str, buffer: Buffer, p: int) -> str:
+def element(k: KernelWriter, kind: str, buffer: Buffer, p: int) -> Value:
     base = k.pointers[buffer]
-    return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {p}", base).text if p else base.text
+    return k.w.step(base, p, kind) if p else base
 
 
-def exchange(k: KernelWriter, kind: str, a: str, b: str, align: int) -> None:
-    x, y = (k.w.here(kind, 1, f"load {kind}, ptr {p}, align {align}") for p in (a, b))
-    k.w.do(f"store {y.typed}, ptr {a}, align {align}")
-    k.w.do(f"store {x.typed}, ptr {b}, align {align}")
+def exchange(k: KernelWriter, kind: str, a: Value, b: Value, align: int) -> None:
+    x, y = (k.w.load(kind, p, align) for p in (a, b))
+    k.w.store(y, a, align)
+    k.w.store(x, b, align)
 
 
 # ---- library calls --------------------------------------------------------------------------------------
@@ -180,33 +166,29 @@ def call(k: KernelWriter, s: Call) -> None:
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
     name = f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
-    spelled = ", ".join(f"{a.kind} {a.text}" for a in [*arguments, integer(int(s.accumulate))])
+    spelled = ", ".join(a.typed for a in [*arguments, integer(int(s.accumulate))])
     w.do(f"call void {function(k, name).text}({spelled}, ptr %work)")
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:
     """Pointers and sizes in slots, as an entry takes them."""
-    w, number = k.w, k.w.fresh("")
+    w = k.w
     pointers = [place(k, view.buffer, view.index).pointer for view in s.views]
     tables = []
     for kind, values in (("ptr", pointers), ("i64", [k.size(size) for size in s.sizes])):
         slot = w.slot(kind, max(len(values), 1))
         for p, value in enumerate(values):
-            at = w.put("ptr", 1, f"getelementptr {kind}, ptr {slot}, i64 {p}")
-            w.do(f"store {value.typed}, ptr {at.text}, align 8")
-        tables.append(f"ptr {slot}")
-    status = w.here("i32", 1, f"call i32 {function(k, s.function).text}({', '.join(tables)}, ptr {CTX})")
-    w.fork(w.here("i1", 1, f"icmp eq i32 {status.text}, 0"), f"done{number}", f"failed{number}")
-    w.label(f"failed{number}")
-    leave(k, status)
-    w.label(f"done{number}")
+            w.store(value, w.step(slot, p, kind))
+        tables.append(slot.typed)
+    status = w.here("i32", 1, f"call i32 {function(k, s.function)}({', '.join(tables)}, {CTX.typed})")
+    with w.leaving(w.compare("eq", status, integer(0, "i32")), "failed", unless=True):
+        leave(k, status)
 
 
 def function(k: KernelWriter, name: str) -> Value:
     """The address of a function in ctx."""
     table = field(k, "ptr", "functions")
-    where = k.w.here("ptr", 1, f"getelementptr ptr, ptr {table.text}, i64 {k.module.called(name)}")
-    return k.w.here("ptr", 1, f"load ptr, ptr {where.text}, align 8")
+    return k.w.load("ptr", k.w.step(table, k.module.called(name), "ptr"))
 
 
 def scratch_bytes(s: Call) -> int:

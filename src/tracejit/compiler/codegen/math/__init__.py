@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from ...ir_text import Value
 from . import error_function, exponential, hyperbolic, inverse, logarithm, power, trigonometric
 from .definition import CALLED, INLINED, WRITERS, MathFunction, define
 from .writer import Builder
@@ -75,7 +76,7 @@ def _function(name: str, kind: str, width: int, fma: bool, inline: bool, avx512:
         raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
     b = Builder("double" if kind == "d" else "float", width, fma, avx512)
     write = WRITERS[name]
-    parameters = tuple(f"%a{i}" for i in range(write.__code__.co_argcount - 1))
+    parameters = [Value(f"%a{i}", b.element, width) for i in range(write.__code__.co_argcount - 1)]
     result = write(b, *parameters)
     symbol = f"@tj_{name}_{b.suffix}{b.variant}" + ("_inline" if inline else "")
     return define(b, symbol, parameters, result, INLINED if inline else CALLED)

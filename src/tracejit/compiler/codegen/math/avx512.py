@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...ir_text import float_literal, shuffle_mask
+from ...ir_text import Value, float_literal, integer
 from .writer import Builder
 
 
@@ -16,77 +16,53 @@ def available(b: Builder) -> bool:
     return b.has_avx512 and b.width * b.bits_count >= 512
 
 
-def _by_register(b: Builder, operation: Callable[..., str], *operands: tuple[str, str]) -> str:
-    """Apply `operation` to every 512-bit part of `operands`, each given as (element type, name)."""
+def _by_register(b: Builder, operation: Callable[..., Value], *operands: Value) -> Value:
+    """Apply `operation` to every 512-bit part of `operands`."""
     lanes = 512 // b.bits_count
-    if b.width == lanes:
-        return operation(*(name for _, name in operands))
-    parts = []
-    for start in range(0, b.width, lanes):
-        mask = shuffle_mask(range(start, start + lanes))
-        pieces = []
-        for element, name in operands:
-            kind = f"<{b.width} x {element}>"
-            pieces.append(b.emit(f"shufflevector {kind} {name}, {kind} poison, {mask}"))
-        parts.append(operation(*pieces))
-    return b.join(parts, lanes)
+    starts = range(0, b.width, lanes)
+    if len(starts) == 1:
+        return operation(*operands)
+    return b.join([operation(*(b.w.lanes_of(x, start, lanes) for x in operands)) for start in starts])
 
 
-def _register(b: Builder) -> tuple[str, str, str]:
-    """Register type, mask type and the letter of the packed format."""
-    return ("<8 x double>", "i8", "d") if b.is_double else ("<16 x float>", "i16", "s")
+class _Register:
+    """A 512-bit register of floats: its lanes, the mask and rounding that operations end with, their names."""
+
+    def __init__(self, b: Builder):
+        self.element, self.lanes, self.letter = b.element, 512 // b.bits_count, "d" if b.is_double else "s"
+        self.nothing = Value("poison", self.element, self.lanes)
+        self.always = (self.nothing, integer(-1, f"i{self.lanes}"), integer(4, "i32"))
+
+    def call(self, b: Builder, name: str, *operands: Value) -> Value:
+        """An intrinsic that gives a register."""
+        types = [x.type for x in operands]
+        symbol = b.w.declare(self.nothing.type, f"@llvm.x86.avx512.{name}.p{self.letter}.512", *types)
+        return b.w.call(self.element, self.lanes, symbol, *operands)
 
 
-def exponent(b: Builder, x: str) -> str:
+def exponent(b: Builder, x: Value) -> Value:
     """``floor(log2(|x|))`` as a float, denormals included; -inf for 0, inf for inf."""
-    kind, mask, letter = _register(b)
-    symbol = f"@llvm.x86.avx512.mask.getexp.p{letter}.512"
-    b.w.declare(kind, symbol, kind, kind, mask, "i32")
-    return _by_register(
-        b,
-        lambda v: b.emit(f"call {kind} {symbol}({kind} {v}, {kind} poison, {mask} -1, i32 4)"),
-        (b.element, x),
-    )
+    r = _Register(b)
+    return _by_register(b, lambda v: r.call(b, "mask.getexp", v, *r.always), x)
 
 
-def mantissa(b: Builder, x: str) -> str:
+def mantissa(b: Builder, x: Value) -> Value:
     """`x` scaled into [1, 2); 1 for inf, NaN for negative numbers."""
-    kind, mask, letter = _register(b)
-    symbol = f"@llvm.x86.avx512.mask.getmant.p{letter}.512"
-    b.w.declare(kind, symbol, kind, "i32", kind, mask, "i32")
-    return _by_register(
-        b,
-        lambda v: b.emit(f"call {kind} {symbol}({kind} {v}, i32 8, {kind} poison, {mask} -1, i32 4)"),
-        (b.element, x),
-    )
+    r = _Register(b)
+    return _by_register(b, lambda v: r.call(b, "mask.getmant", v, integer(8, "i32"), *r.always), x)
 
 
-def scale(b: Builder, x: str, n: str) -> str:
+def scale(b: Builder, x: Value, n: Value) -> Value:
     """``x * 2**n`` for integral floating n, rounded once, overflow and denormals included."""
-    kind, mask, letter = _register(b)
-    symbol = f"@llvm.x86.avx512.mask.scalef.p{letter}.512"
-    b.w.declare(kind, symbol, kind, kind, kind, mask, "i32")
-    return _by_register(
-        b,
-        lambda v, w: b.emit(f"call {kind} {symbol}({kind} {v}, {kind} {w}, {kind} poison, {mask} -1, i32 4)"),
-        (b.element, x),
-        (b.element, n),
-    )
+    r = _Register(b)
+    return _by_register(b, lambda v, w: r.call(b, "mask.scalef", v, w, *r.always), x, n)
 
 
-def look_up(b: Builder, table: Sequence[float], index: str) -> str:
+def look_up(b: Builder, table: Sequence[float], index: Value) -> Value:
     """``table[index]`` for two registers, 16 doubles or 32 floats; higher bits of the index do not count."""
-    kind, _, letter = _register(b)
-    lanes = 512 // b.bits_count
-    whole = f"<{lanes} x {b.integer}>"
-    symbol = f"@llvm.x86.avx512.vpermi2var.p{letter}.512"
-    b.w.declare(kind, symbol, kind, whole, kind)
+    r = _Register(b)
+    entries = [f"{b.element} {float_literal(v, b.element)}" for v in table]
     low, high = (
-        "<" + ", ".join(f"{b.element} {float_literal(v, b.element)}" for v in half) + ">"
-        for half in (table[:lanes], table[lanes:])
+        Value(f"<{', '.join(half)}>", b.element, r.lanes) for half in (entries[: r.lanes], entries[r.lanes :])
     )
-    return _by_register(
-        b,
-        lambda i: b.emit(f"call {kind} {symbol}({kind} {low}, {whole} {i}, {kind} {high})"),
-        (b.integer, index),
-    )
+    return _by_register(b, lambda i: r.call(b, "vpermi2var", low, i, high), index)

@@ -4,10 +4,10 @@ It knows how a definition is spelt, not what any function computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...ir_text import function
+from ...ir_text import Value, function
 from .writer import Builder
 
 CALLED = "noinline nounwind willreturn memory(none)"
@@ -17,13 +17,13 @@ SMALL = COLD.replace("noinline", "noinline optnone")
 """For what hardly ever runs: its compile time matters, its speed does not."""
 
 
-Writer = Callable[..., str]
+Rule = Callable[..., Value]
 
 #: What writes each vector function, by the name of its scalar operation: ``(builder, *operands) -> result``.
-WRITERS: dict[str, Writer] = {}
+WRITERS: dict[str, Rule] = {}
 
 
-def vector_function(write: Writer) -> Writer:
+def vector_function(write: Rule) -> Rule:
     """Declare a vector function: the decorated writer gives its name and its number of operands."""
     WRITERS[write.__name__.rstrip("_")] = write
     return write
@@ -55,26 +55,14 @@ class MathFunction:
 
 
 def define(
-    builder: Builder,
-    symbol: str,
-    parameters: tuple[str, ...] | str,
-    result: str,
-    attributes: str,
-    result_type: str | None = None,
+    builder: Builder, symbol: str, parameters: Sequence[Value], result: Value, attributes: str
 ) -> MathFunction:
-    """Close what `builder` wrote into a function of `parameters` returning `result`.
-
-    Parameters are SSA names of the builder's type, or the text of the list.
-    """
-    result_type = result_type or builder.type
-    if isinstance(parameters, str):
-        signature = parameters
-    else:
-        signature = ", ".join(f"{builder.type} {p}" for p in parameters)
-    head = f"internal {result_type} {symbol}({signature}) {attributes}"
+    """Close what `builder` wrote into a function of `parameters` returning `result`."""
+    signature = ", ".join(p.typed for p in parameters)
+    head = f"internal {result.type} {symbol}({signature}) {attributes}"
     return MathFunction(
         symbol,
-        function(head, builder.w, f"{result_type} {result}"),
+        function(head, builder.w, result.typed),
         frozenset(builder.w.declares),
         tuple(dict.fromkeys(builder.globals)),
         tuple(dict.fromkeys(builder.needs)),

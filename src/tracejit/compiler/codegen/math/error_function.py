@@ -8,6 +8,7 @@ import math
 import struct
 from functools import cache
 
+from ...ir_text import Value
 from . import coefficients as table
 from .definition import byte_table, vector_function
 from .exponential import of_reduced, power_of_two, reduce
@@ -20,11 +21,11 @@ _PRECISION = 160  # bits behind the point of the integers that the table is made
 
 
 @vector_function
-def erf(b: Builder, x: str) -> str:
+def erf(b: Builder, x: Value) -> Value:
     return _erf_double(b, x) if b.is_double else _erf_float(b, x)
 
 
-def _erf_float(b: Builder, x: str) -> str:
+def _erf_float(b: Builder, x: Value) -> Value:
     """An odd polynomial up to 0.9, then ``1 - exp(p(|x|))``."""
     a = b.abs(x)
     near = b.fma(a, b.polynomial(b.mul(a, a), table.ERF_SMALL), a)
@@ -33,14 +34,14 @@ def _erf_float(b: Builder, x: str) -> str:
     return b.copysign(b.select(b.compare("ogt", a, 0.9), far, near), x)
 
 
-def _erf_double(b: Builder, x: str) -> str:
+def _erf_double(b: Builder, x: Value) -> Value:
     """``erf(k + d) = erf(k) + erf'(k) d (1 - k d + ...)``: Hermite polynomials in the tabulated point k."""
     a = b.abs(x)
     last = (_LAST - 1) / _STEPS
     y = b.select(b.compare("olt", a, last), a, last)  # NaN too, for the table's sake
     shifted = b.add(y, b.magic / _STEPS)
     k = b.sub(shifted, b.magic / _STEPS)
-    index = b.int_op("sub", b.bits(shifted), b.magic_bits - (7 << 52))
+    index = b.op("sub", b.bits(shifted), b.magic_bits - (7 << 52))
     b.globals.append(_table_text())
     value, slope = b.load_pairs(_TABLE, index)
     d, square, minus = b.sub(y, k), b.mul(k, k), b.neg(k)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ...ir_text import Value
 from . import avx512
 from . import coefficients as table
 from .definition import vector_function
@@ -15,7 +16,7 @@ from .exponential import of_negative
 from .writer import Builder
 
 
-def decompose(b: Builder, x: str, denormals: bool = True) -> tuple[str, str]:
+def decompose(b: Builder, x: Value, denormals: bool = True) -> tuple[Value, Value]:
     """``(k, m)``, both floating, of a positive finite `x`."""
     if denormals:
         smallest, lift = (2.0**-1022, 54) if b.is_double else (2.0**-126, 25)
@@ -23,20 +24,20 @@ def decompose(b: Builder, x: str, denormals: bool = True) -> tuple[str, str]:
         x = b.select(small, b.mul(x, 2.0**lift), x)
     bits = b.bits(x)
     if b.is_double:  # biased by 1023 so that a logical shift will do
-        shifted = b.int_op("sub", bits, 0x3FE6A09E667F3BCD - (1023 << 52))
-        biased = b.int_op("lshr", shifted, 52)
-        m = b.from_bits(b.int_op("sub", bits, b.int_op("shl", b.int_op("sub", biased, 1023), 52)))
-        k = b.sub(b.from_bits(b.int_op("or", biased, b.magic_bits)), b.magic + 1023.0)
+        shifted = b.op("sub", bits, 0x3FE6A09E667F3BCD - (1023 << 52))
+        biased = b.op("lshr", shifted, 52)
+        m = b.from_bits(b.op("sub", bits, b.op("shl", b.op("sub", biased, 1023), 52)))
+        k = b.sub(b.from_bits(b.op("or", biased, b.magic_bits)), b.magic + 1023.0)
     else:
-        exponent = b.int_op("ashr", b.int_op("sub", bits, 0x3F3504F3), 23)
-        m = b.from_bits(b.int_op("sub", bits, b.int_op("shl", exponent, 23)))
+        exponent = b.op("ashr", b.op("sub", bits, 0x3F3504F3), 23)
+        m = b.from_bits(b.op("sub", bits, b.op("shl", exponent, 23)))
         k = b.to_float(exponent)
     if denormals:
         k = b.sub(k, b.select(small, float(lift), 0.0))
     return k, m
 
 
-def assemble(b: Builder, f: str, k: str, correction: str | None = None) -> str:
+def assemble(b: Builder, f: Value, k: Value, correction: Value | None = None) -> Value:
     """``log(1 + f) + k log(2) + correction`` for ``1 + f`` in ``[sqrt(1/2), sqrt(2))``."""
     if b.is_double:
         high, low = table.LN2_DOUBLE
@@ -55,26 +56,26 @@ def assemble(b: Builder, f: str, k: str, correction: str | None = None) -> str:
     return b.fma(k, high, b.add(f, b.fma(z, -0.5, tail)))
 
 
-def with_limits(b: Builder, x: str, y: str) -> str:
+def with_limits(b: Builder, x: Value, y: Value) -> Value:
     """`y`, or the exact result where `x` is zero, infinite, negative or NaN."""
     y = b.select(b.compare("oeq", x, math.inf), math.inf, y)
     y = b.select(b.compare("oeq", x, 0.0), -math.inf, y)
     return b.select(b.compare("ult", x, 0.0), math.nan, y)
 
 
-def _table_entry(b: Builder, m: str) -> tuple[str, str, str]:
+def _table_entry(b: Builder, m: Value) -> tuple[Value, Value, Value]:
     """``(c, high, low)`` for m in ``[1, 2)``: ``log(m) = high + low + log(c m)``."""
     tables = (
         (table.LOG_TABLE_RECIPROCAL_DOUBLE, table.LOG_TABLE_HIGH_DOUBLE, table.LOG_TABLE_LOW_DOUBLE)
         if b.is_double
         else (table.LOG_TABLE_RECIPROCAL_FLOAT, table.LOG_TABLE_HIGH_FLOAT, table.LOG_TABLE_LOW_FLOAT)
     )
-    index = b.int_op("lshr", b.bits(m), b.mantissa - (4 if b.is_double else 5))
+    index = b.op("lshr", b.bits(m), b.mantissa - (4 if b.is_double else 5))
     c, high, low = (avx512.look_up(b, values, index) for values in tables)
     return c, high, low
 
 
-def reduce_by_table(b: Builder, x: str) -> tuple[str, str, str, str, str]:
+def reduce_by_table(b: Builder, x: Value) -> tuple[Value, Value, Value, Value, Value]:
     """``(k, c, f, high, low)`` with ``log(x) = high + low + log(1 + f)``, `f` and `high` exact.
 
     `k` is the exponent and `c` the tabulated reciprocal: ``1 + f = c x / 2**k``.
@@ -90,7 +91,7 @@ def table_tail(b: Builder) -> tuple[float, ...]:
     return table.LOG_TABLE_TAIL_DOUBLE if b.is_double else table.LOG_TABLE_TAIL_FLOAT
 
 
-def _assemble_by_table(b: Builder, f: str, high: str, low: str, relative: str | None = None) -> str:
+def _assemble_by_table(b: Builder, f: Value, high: Value, low: Value, relative: Value | None = None) -> Value:
     """``high + low + log(1 + f + relative (1 + f))``; `relative` is tiny."""
     tail = b.fma(b.mul(f, f), b.polynomial(f, (-0.5, *table_tail(b))), low)
     if relative is not None:
@@ -99,7 +100,7 @@ def _assemble_by_table(b: Builder, f: str, high: str, low: str, relative: str | 
 
 
 @vector_function
-def log(b: Builder, x: str) -> str:
+def log(b: Builder, x: Value) -> Value:
     if avx512.available(b):
         _, _, f, high, low = reduce_by_table(b, x)
         return _assemble_by_table(b, f, high, low)
@@ -108,7 +109,7 @@ def log(b: Builder, x: str) -> str:
 
 
 @vector_function
-def log2(b: Builder, x: str) -> str:
+def log2(b: Builder, x: Value) -> Value:
     """``k + log(m) / log(2)``: exact for powers of 2, where log(m) is 0."""
     k, m = decompose(b, x)
     part = assemble(b, b.sub(m, 1.0), b.value(0.0))
@@ -116,7 +117,7 @@ def log2(b: Builder, x: str) -> str:
 
 
 @vector_function
-def log10(b: Builder, x: str) -> str:
+def log10(b: Builder, x: Value) -> Value:
     """``k log10(2) + log(m) / log(10)``; the first term in two parts, the larger of them exact."""
     k, m = decompose(b, x)
     part = assemble(b, b.sub(m, 1.0), b.value(0.0))
@@ -126,7 +127,7 @@ def log10(b: Builder, x: str) -> str:
 
 
 @vector_function
-def log1p(b: Builder, x: str) -> str:
+def log1p(b: Builder, x: Value) -> Value:
     """``log(1 + x)``: the rounding error of ``1 + x`` is divided by it and added back."""
     u = b.add(x, 1.0)
     large = b.sub(1.0, b.sub(u, x))
@@ -144,7 +145,7 @@ def log1p(b: Builder, x: str) -> str:
     return b.select(b.compare("olt", b.abs(x), tiny), x, y)
 
 
-def log1p_of_fraction(b: Builder, e: str) -> str:
+def log1p_of_fraction(b: Builder, e: Value) -> Value:
     """``log(1 + e)`` for ``0 <= e <= 1``, where the reduction is a comparison or nothing."""
     if avx512.available(b):
         u = b.minimum(b.add(e, 1.0), 2.0 - 2.0**-b.mantissa)  # inside the table; the rest is error
@@ -157,7 +158,7 @@ def log1p_of_fraction(b: Builder, e: str) -> str:
 
 
 @vector_function
-def softplus(b: Builder, x: str) -> str:
+def softplus(b: Builder, x: Value) -> Value:
     """``log(1 + exp(x))`` as ``max(x, 0) + log1p(exp(-|x|))``."""
     e = of_negative(b, b.neg(b.abs(x)))
     return b.add(b.select(b.compare("olt", x, 0.0), 0.0, x), log1p_of_fraction(b, e))

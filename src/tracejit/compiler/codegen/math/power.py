@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from ...ir_text import Value
 from . import avx512
 from . import coefficients as table
 from .definition import vector_function
@@ -17,21 +18,21 @@ _TWO_THIRDS = (float.fromhex("0x1.5555555555555p-1"), float.fromhex("0x1.5555555
 
 
 @vector_function
-def pow_(b: Builder, x: str, y: str) -> str:
+def pow_(b: Builder, x: Value, y: Value) -> Value:
     """``x ** y``; whatever is not an ordinary result of a positive base is made anew in a branch."""
     magnitude = b.abs(x)
     if avx512.available(b):  # 0, inf and NaN come out as exponents that are not finite
-        return _by_logarithm(b, x, y, *_log_by_table(b, magnitude), b.int_compare("slt", b.bits(x), 0))
+        return _by_logarithm(b, x, y, *_log_by_table(b, magnitude), b.compare("slt", b.bits(x), 0))
     infinity = ((1 << (b.bits_count - b.mantissa - 1)) - 1) << b.mantissa
-    odd_base = b.int_compare("uge", b.int_op("sub", b.bits(x), 1), infinity - 1)  # zero, inf, NaN or negative
+    odd_base = b.compare("uge", b.op("sub", b.bits(x), 1), infinity - 1)  # zero, inf, NaN or negative
     if b.is_double:
         return _by_logarithm(b, x, y, *_log_extended(b, magnitude), odd_base)
     r = _power_float(b, x, y)
-    rare = b.logical("or", odd_base, b.compare("ueq", b.abs(y), math.inf))
-    return b.if_any(rare, [(b.type, r)], lambda: [_with_limits(b, x, y, r)])[0]
+    rare = b.op("or", odd_base, b.compare("ueq", b.abs(y), math.inf))
+    return b.if_any(rare, [r], lambda: [_with_limits(b, x, y, r)])[0]
 
 
-def _by_logarithm(b: Builder, x: str, y: str, high: str, low: str, odd_base: str) -> str:
+def _by_logarithm(b: Builder, x: Value, y: Value, high: Value, low: Value, odd_base: Value) -> Value:
     """``x ** y`` from ``log(|x|) = high + low``; low may be a thousandth of high.
 
     `odd_base` marks the bases that do not show by a NaN or large exponent.
@@ -41,23 +42,23 @@ def _by_logarithm(b: Builder, x: str, y: str, high: str, low: str, odd_base: str
     n, n_scale = multiple(b, exponent)
     r = scale(b, of_reduced(b, b.add(remainder(b, product, n), rest)), n_scale)
     large = b.compare("uge", b.abs(exponent), 700.0 if b.is_double else 80.0)
-    rare = b.logical("or", large, odd_base)
+    rare = b.op("or", large, odd_base)
 
-    def anew() -> list[str]:
+    def anew() -> list[Value]:
         limited = y if b.has_fma else b.clamp(y, -(2.0**66), 2.0**66)  # Dekker's splitting must not overflow
         whole = _product(b, *b.fast_two_sum(high, low), limited)
         return [_with_limits(b, x, y, _exp_limited(b, *whole))]
 
-    return b.if_any(rare, [(b.type, r)], anew)[0]
+    return b.if_any(rare, [r], anew)[0]
 
 
-def _product(b: Builder, high: str, low: str, y: str) -> tuple[str, str]:
+def _product(b: Builder, high: Value, low: Value, y: Value) -> tuple[Value, Value]:
     """``(high + low) * y`` in two parts."""
     product, rest = b.two_product(high, y)
     return product, b.fma(low, y, rest)
 
 
-def _exp_limited(b: Builder, high: str, low: str) -> str:
+def _exp_limited(b: Builder, high: Value, low: Value) -> Value:
     """``exp(high + low)`` for any high."""
     limited = b.clamp(high, -760.0, 720.0) if b.is_double else b.clamp(high, -110.0, 95.0)
     low = b.select(b.compare("oeq", limited, high), low, 0.0)
@@ -65,7 +66,7 @@ def _exp_limited(b: Builder, high: str, low: str) -> str:
     return scale(b, of_reduced(b, b.add(r, low)), n)
 
 
-def _log_by_table(b: Builder, x: str) -> tuple[str, str]:
+def _log_by_table(b: Builder, x: Value) -> tuple[Value, Value]:
     """``log(x)`` as a sum of two numbers, relative error about 2**-62 (float: 2**-32)."""
     _, _, f, high, low = reduce_by_table(b, x)
     s, e1 = b.fast_two_sum(high, f)
@@ -75,7 +76,7 @@ def _log_by_table(b: Builder, x: str) -> tuple[str, str]:
     return s, b.add(tail, b.fma(e2, -0.5, b.add(e1, e3)))
 
 
-def _power_float(b: Builder, x: str, y: str) -> str:
+def _power_float(b: Builder, x: Value, y: Value) -> Value:
     d, wide_x = b.widen(x)
     _, wide_y = b.widen(y)
     k, m = decompose(d, d.abs(wide_x), denormals=False)
@@ -87,7 +88,7 @@ def _power_float(b: Builder, x: str, y: str) -> str:
     return b.narrow(d.mul(d.polynomial(r, table.EXP_SHORT), power_of_two(d, n)))
 
 
-def _log_extended(b: Builder, x: str) -> tuple[str, str]:
+def _log_extended(b: Builder, x: Value) -> tuple[Value, Value]:
     """``log(x)`` as a sum of two doubles, relative error about 2**-65."""
     k, m = decompose(b, x)
     f, g = b.sub(m, 1.0), b.add(m, 1.0)
@@ -111,31 +112,31 @@ def _log_extended(b: Builder, x: str) -> tuple[str, str]:
     return high, b.add(b.add(e1, e2), b.add(kl, b.fma(s_low, 2.0, tl)))
 
 
-def _with_limits(b: Builder, x: str, y: str, r: str) -> str:
+def _with_limits(b: Builder, x: Value, y: Value, r: Value) -> Value:
     """The C99 table: signs of odd powers, zeros, infinities, NaN, and the two ways to be exactly one."""
     magnitude = b.abs(x)
     is_whole = _is_whole(b, y)
-    is_odd = b.logical("xor", is_whole, b.logical("and", is_whole, _is_whole(b, b.mul(y, 0.5))))
+    is_odd = b.op("xor", is_whole, b.op("and", is_whole, _is_whole(b, b.mul(y, 0.5))))
     falls = b.compare("olt", y, 0.0)
     r = b.select(b.compare("oeq", magnitude, 0.0), b.select(falls, math.inf, 0.0), r)
     r = b.select(b.compare("oeq", magnitude, math.inf), b.select(falls, 0.0, math.inf), r)
     y_infinite = b.compare("oeq", b.abs(y), math.inf)
-    grows = b.logical("xor", b.compare("ogt", magnitude, 1.0), falls)
+    grows = b.op("xor", b.compare("ogt", magnitude, 1.0), falls)
     r = b.select(y_infinite, b.select(grows, math.inf, 0.0), r)
-    negative = b.int_compare("slt", b.bits(x), 0)
-    r = b.select(b.logical("and", negative, is_odd), b.neg(r), r)
+    negative = b.compare("slt", b.bits(x), 0)
+    r = b.select(b.op("and", negative, is_odd), b.neg(r), r)
     finite = b.compare("one", magnitude, math.inf)
-    invalid = b.logical("and", b.compare("olt", x, 0.0), b.logical("xor", is_whole, finite))
-    invalid = b.logical("and", invalid, finite)
+    invalid = b.op("and", b.compare("olt", x, 0.0), b.op("xor", is_whole, finite))
+    invalid = b.op("and", invalid, finite)
     r = b.select(invalid, math.nan, r)
     r = b.select(b.compare("uno", x, y), math.nan, r)
-    one = b.logical("or", b.compare("oeq", x, 1.0), b.compare("oeq", y, 0.0))
-    one = b.logical("or", one, b.logical("and", y_infinite, b.compare("oeq", magnitude, 1.0)))
+    one = b.op("or", b.compare("oeq", x, 1.0), b.compare("oeq", y, 0.0))
+    one = b.op("or", one, b.op("and", y_infinite, b.compare("oeq", magnitude, 1.0)))
     return b.select(one, 1.0, r)
 
 
-def _is_whole(b: Builder, y: str) -> str:
+def _is_whole(b: Builder, y: Value) -> Value:
     """Whether y is an integer: by the addition that has no room for a fraction, as SSE2 cannot truncate."""
     a, room = b.abs(y), 2.0**b.mantissa
     same = b.compare("oeq", b.sub(b.add(a, room), room), a)
-    return b.logical("or", same, b.compare("oge", a, room))
+    return b.op("or", same, b.compare("oge", a, room))

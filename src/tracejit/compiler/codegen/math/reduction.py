@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from ...ir_text import Value, integer, vector_type
 from . import coefficients as table
 from .definition import SMALL, MathFunction, byte_table, define
 from .writer import Builder
 
 _BYTES = 176
 _TABLE = "@tj_two_over_pi"
+_REDUCTION = (Value("%offset", "i64"), Value("%shift", "i64"), Value("%period", "double"))
 
 
 def _table_text() -> str:
@@ -77,7 +79,11 @@ _REMAINDER = f"""
 
 def _triple(b: Builder) -> str:
     """Type of (remainder, its rounding error, multiple)."""
-    return f"{{ {b.type}, {b.type}, {b.integer_type} }}"
+    return f"{{ {b.type}, {b.type}, {vector_type(b.integer, b.width)} }}"
+
+
+def _parameters(width: int) -> list[Value]:
+    return [Value("%x", "double", width), *_REDUCTION]
 
 
 @cache
@@ -89,21 +95,27 @@ def _remainder(fma: bool) -> MathFunction:
     ``pi / 2**(shift - 1)``, and `period` is that over pi. Good for any x of at least 2**-60.
     """
     b = Builder("double", 1, fma)
+    first, second, unit = (Value(f"%{name}", "double") for name in ("first", "second", "unit"))
     b.w.lines.extend(_REMAINDER.strip("\n").split("\n"))
     b.w.declare("i64", "@llvm.ctlz.i64", "i64", "i1")
     b.w.declare("i64", "@llvm.fshl.i64", "i64", "i64", "i64")
     b.globals.append(_table_text())
     pi_high, pi_low = table.PI_PARTS[:2]
-    product, error = b.two_product("%first", pi_high)
-    error = b.fma("%first", pi_low, b.fma(b.mul("%second", 2.0**-53), pi_high, error))
-    unit = b.mul("%unit", "%period")
+    product, error = b.two_product(first, pi_high)
+    error = b.fma(first, pi_low, b.fma(b.mul(second, 2.0**-53), pi_high, error))
+    unit = b.mul(unit, _REDUCTION[-1])
     r, t = (b.mul(part, unit) for part in b.fast_two_sum(product, error))
+    result = _packed(b, r, t, Value("%multiple", "i64"))
+    return define(b, f"@tj_remainder_f64{b.variant}", _parameters(1), result, SMALL)
+
+
+def _packed(b: Builder, *parts: Value) -> Value:
+    """Remainder, error and multiple as one value."""
     kind = _triple(b)
-    result = b.emit(f"insertvalue {kind} poison, double {r}, 0")
-    result = b.emit(f"insertvalue {kind} {result}, double {t}, 1")
-    result = b.emit(f"insertvalue {kind} {result}, i64 %multiple, 2")
-    parameters = "double %x, i64 %offset, i64 %shift, double %period"
-    return define(b, f"@tj_remainder_f64{b.variant}", parameters, result, SMALL, kind)
+    result = Value("poison", kind)
+    for k, part in enumerate(parts):
+        result = b.w.put(kind, 1, f"insertvalue {result.typed}, {part.typed}, {k}", result, part)
+    return result
 
 
 @cache
@@ -112,33 +124,31 @@ def _remainders(width: int, fma: bool) -> MathFunction:
     b = Builder("double", width, fma)
     one = _remainder(fma)
     b.needs.append(one)
-    kind, single = _triple(b), _triple(Builder("double", 1))
-    fields = (("r", b.type, "double"), ("t", b.type, "double"), ("n", b.integer_type, "i64"))
+    single = _triple(Builder("double", 1))
+    kinds = (("r", b.element), ("t", b.element), ("n", b.integer))
+    following = {f: Value(f"%{f}.next", kind, width) for f, kind in kinds}
     b.w.lines += ["  br label %lane", "lane:", "  %i = phi i32 [ 0, %entry ], [ %i.next, %lane ]"]
-    b.w.lines += [f"  %{f} = phi {whole} [ poison, %entry ], [ %{f}.next, %lane ]" for f, whole, _ in fields]
+    b.w.lines += [f"  %{f} = phi {v.type} [ poison, %entry ], [ {v}, %lane ]" for f, v in following.items()]
     b.w.lines += [
         f"  %element = extractelement {b.type} %x, i32 %i",
         f"  %all = call {single} {one.symbol}(double %element, i64 %offset, i64 %shift, double %period)",
     ]
-    for k, (f, whole, part) in enumerate(fields):
+    for k, (f, v) in enumerate(following.items()):
         b.w.lines.append(f"  %{f}.one = extractvalue {single} %all, {k}")
-        b.w.lines.append(f"  %{f}.next = insertelement {whole} %{f}, {part} %{f}.one, i32 %i")
+        b.w.lines.append(f"  {v} = insertelement {v.type} %{f}, {v.kind} %{f}.one, i32 %i")
     b.w.lines += [
         "  %i.next = add nuw nsw i32 %i, 1",
         f"  %end = icmp eq i32 %i.next, {width}",
         "  br i1 %end, label %done, label %lane",
         "done:",
     ]
-    result = "poison"
-    for k, (f, whole, _) in enumerate(fields):
-        result = b.emit(f"insertvalue {kind} {result}, {whole} %{f}.next, {k}")
-    parameters = f"{b.type} %x, i64 %offset, i64 %shift, double %period"
-    return define(b, f"@tj_remainders_{b.suffix}{b.variant}", parameters, result, SMALL, kind)
+    result = _packed(b, *following.values())
+    return define(b, f"@tj_remainders_{b.suffix}{b.variant}", _parameters(width), result, SMALL)
 
 
 def replace_large(
-    b: Builder, x: str, values: tuple[str, str, str], limit: float, period: int, half: bool
-) -> list[str]:
+    b: Builder, x: Value, values: tuple[Value, Value, Value], limit: float, period: int, half: bool
+) -> list[Value]:
     """Remainder, its error and multiple, `values`, made anew in lanes where the double x is beyond `limit`.
 
     The period is ``pi / period``; with `half`, multiples count from half a period on. x is not negative.
@@ -146,14 +156,17 @@ def replace_large(
     r, t, n = values
     large = b.compare("ogt", x, limit)
 
-    def anew() -> tuple[str, str, str]:
+    def anew() -> tuple[Value, Value, Value]:
         function = _remainders(b.width, b.has_fma) if b.width > 1 else _remainder(b.has_fma)
         b.needs.append(function)
         angle, kind = b.select(large, x, limit), _triple(b)
-        offset, shift = (1 << 62 if half else 0), (1 if period == 1 else 2)
-        operands = f"{b.type} {angle}, i64 {offset}, i64 {shift}, double {1 / period}"
-        result = b.emit(f"call {kind} {function.symbol}({operands})")
-        remainder, error, multiple = (b.emit(f"extractvalue {kind} {result}, {k}") for k in range(3))
+        offset, shift = integer(1 << 62 if half else 0), integer(1 if period == 1 else 2)
+        operands = angle, offset, shift, Value(str(1 / period), "double")
+        result = b.w.call(kind, 1, function.symbol, *operands)
+        remainder, error, multiple = (
+            b.w.put(part.kind, part.lanes, f"extractvalue {result.typed}, {k}", result)
+            for k, part in enumerate(values)
+        )
         return b.select(b.compare("oeq", x, math.inf), math.nan, remainder), error, multiple
 
-    return b.if_any(large, [(b.type, r), (b.type, t), (b.integer_type, n)], anew)
+    return b.if_any(large, [r, t, n], anew)

@@ -1,6 +1,6 @@
-"""The instruction writer of the vector math library: one method, one line of LLVM IR text, for one element
-type and one vector width. It knows types, constants and the few exact-arithmetic idioms (error-free products
-and sums, rounding by a magic number); it knows no elementary function, no coefficient and no LLVM binding.
+"""Arithmetic of the vector math library on the writer of LLVM text: for one element type and one vector width, with
+Python numbers as operands. It knows types, constants and the few exact-arithmetic idioms (error-free products and sums,
+rounding by a magic number); it knows no elementary function, no coefficient and no LLVM binding.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir_text import IRWriter, float_literal, phi, shuffle_mask, suffix, vector_type
+from ...ir_text import Value, Writer, float_literal, integer, suffix, vector_type
 
-Operand = str | float | int
-"""An SSA name or constant text (`str`), or a Python number that becomes a splat constant."""
+Operand = Value | float | int
+"""A value, or a Python number that becomes a constant of the other operand's type, else of the element type."""
 
 
 class Builder:
@@ -36,21 +36,15 @@ class Builder:
         self.bits_count, self.mantissa, self.bias = (64, 52, 1023) if self.is_double else (32, 23, 127)
         self.integer = f"i{self.bits_count}"
         self.suffix = suffix(element, width)
-        self.type = self.vector_of(element)
-        self.integer_type = self.vector_of(self.integer)
-        self.bool_type = self.vector_of("i1")
+        self.type = vector_type(element, width)
         self.magic = 6755399441055744.0 if self.is_double else 12582912.0
         self.magic_bits = 0x4338000000000000 if self.is_double else 0x4B400000
         self.sign_bit = -(1 << (self.bits_count - 1))
         self.variant = "" if fma else "_nofma"
         self.variant += "_avx512" if avx512 else ""
-        self.w = IRWriter()
+        self.w = Writer()
         self.globals: list[str] = []
         self.needs: list[Any] = []
-
-    def vector_of(self, scalar: str) -> str:
-        """Type of `width` lanes of `scalar`."""
-        return vector_type(scalar, self.width)
 
     def view(self, element: str) -> Builder:
         """A builder of the same width for another element type, writing to the same function."""
@@ -58,81 +52,68 @@ class Builder:
         other.w, other.globals, other.needs = self.w, self.globals, self.needs
         return other
 
-    # Operands and raw instructions
+    # Operands and instructions
 
-    def emit(self, instruction: str) -> str:
-        """Append one instruction and name its result."""
-        return self.w.let(instruction)
-
-    def value(self, x: Operand) -> str:
-        """Text of a floating operand."""
-        if isinstance(x, str):
+    def value(self, x: Operand, like: Operand = 0.0) -> Value:
+        """An operand as a value: a number becomes a constant of the type that `like` has."""
+        if isinstance(x, Value):
             return x
-        text = float_literal(float(x), self.element)
-        return f"splat ({self.element} {text})" if self.width > 1 else text
+        kind = like.kind if isinstance(like, Value) else self.element
+        number = integer(int(x), kind) if kind[0] == "i" else Value(float_literal(float(x), kind), kind)
+        return self.w.splat(number, self.width)
 
-    def int_value(self, x: Operand) -> str:
-        """Text of an integer operand."""
-        if isinstance(x, str):
-            return x
-        return f"splat ({self.integer} {x})" if self.width > 1 else str(x)
+    def op(self, operation: str, a: Operand, b: Operand) -> Value:
+        """An instruction of two operands, such as ``fadd``, ``lshr`` or, for conditions too, ``and``."""
+        return self.w.binary(operation, self.value(a, b), self.value(b, a))
+
+    def compare(self, relation: str, a: Operand, b: Operand) -> Value:
+        return self.w.compare(relation, self.value(a, b), self.value(b, a))
+
+    def select(self, condition: Value, a: Operand, b: Operand) -> Value:
+        return self.w.select(condition, self.value(a, b), self.value(b, a))
 
     # Floating point
 
-    def add(self, a: Operand, b: Operand) -> str:
-        return self.emit(f"fadd {self.type} {self.value(a)}, {self.value(b)}")
+    def add(self, a: Operand, b: Operand) -> Value:
+        return self.op("fadd", a, b)
 
-    def sub(self, a: Operand, b: Operand) -> str:
-        return self.emit(f"fsub {self.type} {self.value(a)}, {self.value(b)}")
+    def sub(self, a: Operand, b: Operand) -> Value:
+        return self.op("fsub", a, b)
 
-    def mul(self, a: Operand, b: Operand) -> str:
-        return self.emit(f"fmul {self.type} {self.value(a)}, {self.value(b)}")
+    def mul(self, a: Operand, b: Operand) -> Value:
+        return self.op("fmul", a, b)
 
-    def div(self, a: Operand, b: Operand) -> str:
-        return self.emit(f"fdiv {self.type} {self.value(a)}, {self.value(b)}")
+    def div(self, a: Operand, b: Operand) -> Value:
+        return self.op("fdiv", a, b)
 
-    def neg(self, a: Operand) -> str:
-        return self.emit(f"fneg {self.type} {self.value(a)}")
+    def neg(self, a: Value) -> Value:
+        return self.w.unary("fneg", a)
 
-    def intrinsic(self, name: str, *operands: Operand) -> str:
-        """Call ``llvm.<name>`` on floating operands; only for those that lower to instructions."""
-        symbol = f"@llvm.{name}.{self.suffix}"
-        self.w.declare(self.type, symbol, *[self.type] * len(operands))
-        arguments = ", ".join(f"{self.type} {self.value(x)}" for x in operands)
-        return self.emit(f"call {self.type} {symbol}({arguments})")
-
-    def fma(self, a: Operand, b: Operand, c: Operand) -> str:
+    def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
         """``a * b + c``, rounded once where the target can; never relied on to be exact."""
         if self.has_fma:
-            return self.intrinsic("fma", a, b, c)
+            return self.w.intrinsic("fma", *map(self.value, (a, b, c)))
         return self.add(self.mul(a, b), c)
 
-    def abs(self, a: Operand) -> str:
-        return self.intrinsic("fabs", a)
+    def abs(self, a: Value) -> Value:
+        return self.w.intrinsic("fabs", a)
 
-    def copysign(self, magnitude: Operand, sign: Operand) -> str:
-        return self.intrinsic("copysign", magnitude, sign)
+    def copysign(self, magnitude: Value, sign: Value) -> Value:
+        return self.w.intrinsic("copysign", magnitude, sign)
 
-    def sqrt(self, a: Operand) -> str:
-        return self.intrinsic("sqrt", a)
+    def sqrt(self, a: Value) -> Value:
+        return self.w.intrinsic("sqrt", a)
 
-    def compare(self, predicate: str, a: Operand, b: Operand) -> str:
-        return self.emit(f"fcmp {predicate} {self.type} {self.value(a)}, {self.value(b)}")
-
-    def select(self, condition: str, a: Operand, b: Operand) -> str:
-        first, second = self.value(a), self.value(b)
-        return self.emit(f"select {self.bool_type} {condition}, {self.type} {first}, {self.type} {second}")
-
-    def minimum(self, x: Operand, bound: Operand) -> str:
+    def minimum(self, x: Operand, bound: Operand) -> Value:
         """The smaller of `x` and `bound`; NaN in `x` stays."""
         return self.select(self.compare("ogt", x, bound), bound, x)
 
-    def clamp(self, x: Operand, low: float, high: float) -> str:
+    def clamp(self, x: Operand, low: float, high: float) -> Value:
         """`x` limited to ``[low, high]``; NaN stays."""
         x = self.minimum(x, high)
         return self.select(self.compare("olt", x, low), low, x)
 
-    def polynomial(self, x: Operand, coefficients: Sequence[Operand]) -> str:
+    def polynomial(self, x: Operand, coefficients: Sequence[Operand]) -> Value:
         """Coefficients from the constant term up, by Horner's scheme.
 
         Long ones are two chains in x*x below the constant term, which halves the wait and costs no accuracy.
@@ -148,88 +129,65 @@ class Builder:
 
     # Integers and bit patterns
 
-    def int_op(self, operation: str, a: Operand, b: Operand) -> str:
-        return self.emit(f"{operation} {self.integer_type} {self.int_value(a)}, {self.int_value(b)}")
+    def bits(self, a: Value) -> Value:
+        return self.w.convert("bitcast", a, self.integer)
 
-    def int_compare(self, predicate: str, a: Operand, b: Operand) -> str:
-        return self.emit(f"icmp {predicate} {self.integer_type} {self.int_value(a)}, {self.int_value(b)}")
+    def from_bits(self, a: Value) -> Value:
+        return self.w.convert("bitcast", a, self.element)
 
-    def logical(self, operation: str, a: str, b: str) -> str:
-        """Combine two conditions with ``and``, ``or`` or ``xor``."""
-        return self.emit(f"{operation} {self.bool_type} {a}, {b}")
-
-    def bits(self, a: Operand) -> str:
-        return self.emit(f"bitcast {self.type} {self.value(a)} to {self.integer_type}")
-
-    def from_bits(self, a: Operand) -> str:
-        return self.emit(f"bitcast {self.integer_type} {self.int_value(a)} to {self.type}")
-
-    def sign_of(self, a: Operand) -> str:
+    def sign_of(self, a: Value) -> Value:
         """The sign bit of `a` alone, as an integer."""
-        return self.int_op("and", self.bits(a), self.sign_bit)
+        return self.op("and", self.bits(a), self.sign_bit)
 
-    def flip(self, a: Operand, sign: str) -> str:
+    def flip(self, a: Value, sign: Value) -> Value:
         """`a` with its bits xor-ed with the integer `sign`."""
-        return self.from_bits(self.int_op("xor", self.bits(a), sign))
+        return self.from_bits(self.op("xor", self.bits(a), sign))
 
-    def power_of_two(self, n: str) -> str:
+    def power_of_two(self, n: Value) -> Value:
         """2**n for integers in the normal exponent range."""
-        return self.from_bits(self.int_op("shl", self.int_op("add", n, self.bias), self.mantissa))
+        return self.from_bits(self.op("shl", self.op("add", n, self.bias), self.mantissa))
 
-    def scale(self, x: str, n: str) -> str:
+    def scale(self, x: Value, n: Value) -> Value:
         """``x * 2**n`` in two exact-until-the-last steps, so that overflow and denormals come out right."""
         if self.is_double:  # no arithmetic 64-bit shift before AVX-512
-            half = self.int_op("sub", self.int_op("lshr", self.int_op("add", n, 4096), 1), 2048)
+            half = self.op("sub", self.op("lshr", self.op("add", n, 4096), 1), 2048)
         else:
-            half = self.int_op("ashr", n, 1)
+            half = self.op("ashr", n, 1)
         x = self.mul(x, self.power_of_two(half))
-        return self.mul(x, self.power_of_two(self.int_op("sub", n, half)))
+        return self.mul(x, self.power_of_two(self.op("sub", n, half)))
 
-    def round(self, x: Operand) -> tuple[str, str]:
+    def round(self, x: Operand) -> tuple[Value, Value]:
         """Nearest integer of `x` as a float and as an integer, for ``|x| < 2**51`` (float: ``2**22``)."""
         shifted = self.add(x, self.magic)
-        return self.sub(shifted, self.magic), self.int_op("sub", self.bits(shifted), self.magic_bits)
+        return self.sub(shifted, self.magic), self.op("sub", self.bits(shifted), self.magic_bits)
 
     # Control flow
 
     def if_any(
-        self, condition: str, usual: Sequence[tuple[str, str]], rare: Callable[[], Sequence[str]]
-    ) -> list[str]:
-        """The values of `usual`, (type, name) each, replaced by those of `rare` where `condition` holds.
+        self, condition: Value, usual: Sequence[Value], rare: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """The values of `usual`, replaced by those of `rare` where `condition` holds.
 
         What `rare` writes is a block beside the straight line, entered if any lane needs it; the other lanes
         keep their usual values, so that no lane depends on its neighbours.
         """
-        lane = condition
-        if self.width > 1:
-            symbol = f"@llvm.vector.reduce.or.v{self.width}i1"
-            self.w.declare("i1", symbol, self.bool_type)
-            condition = self.emit(f"call i1 {symbol}({self.bool_type} {condition})")
-        label, start = self.w.fresh("rare"), self.w.block
-        done = f"after.{label}"
-        self.w.fork(condition, label, done, ', !prof !{!"branch_weights", i32 1, i32 4000}')
-        self.w.label(label)
-        merged = [
-            self.emit(f"select {self.bool_type} {lane}, {kind} {new}, {kind} {old}")
-            for (kind, old), new in zip(usual, rare(), strict=True)
-        ]
-        end = self.w.block
-        self.w.branch(done)
-        self.w.label(done)
-        return [
-            self.emit(phi(kind, (old, start), (new, end)))
-            for (kind, old), new in zip(usual, merged, strict=True)
-        ]
+        any_lane = self.w.any_lane(condition)
+        with self.w.replacing(
+            any_lane, usual, "rare", ', !prof !{!"branch_weights", i32 1, i32 4000}'
+        ) as merged:
+            made = zip(usual, rare(), strict=True)
+            merged += [self.w.select(condition, new, old) for old, new in made]
+        return merged
 
     # Exact arithmetic
 
-    def split(self, a: Operand) -> tuple[str, str]:
+    def split(self, a: Operand) -> tuple[Value, Value]:
         """Veltkamp's split in two half-length parts."""
         c = self.mul(a, 134217729.0 if self.is_double else 4097.0)
         high = self.sub(c, self.sub(c, a))
         return high, self.sub(a, high)
 
-    def two_product(self, a: Operand, b: Operand) -> tuple[str, str]:
+    def two_product(self, a: Operand, b: Operand) -> tuple[Value, Value]:
         """``(p, e)`` with ``a * b == p + e`` exactly."""
         p = self.mul(a, b)
         if self.has_fma:
@@ -240,73 +198,61 @@ class Builder:
         e = self.add(self.add(e, self.mul(ah, bl)), self.mul(al, bh))
         return p, self.add(e, self.mul(al, bl))
 
-    def two_sum(self, a: Operand, b: Operand) -> tuple[str, str]:
+    def two_sum(self, a: Operand, b: Operand) -> tuple[Value, Value]:
         """``(s, e)`` with ``a + b == s + e`` exactly."""
         s = self.add(a, b)
         v = self.sub(s, a)
         return s, self.add(self.sub(a, self.sub(s, v)), self.sub(b, v))
 
-    def fast_two_sum(self, a: Operand, b: Operand) -> tuple[str, str]:
+    def fast_two_sum(self, a: Operand, b: Operand) -> tuple[Value, Value]:
         """`two_sum` for ``|a| >= |b|``."""
         s = self.add(a, b)
         return s, self.sub(b, self.sub(s, a))
 
     # Conversions
 
-    def widen(self, x: str) -> tuple[Builder, str]:
+    def widen(self, x: Value) -> tuple[Builder, Value]:
         """`x` in double precision, with the builder for it."""
-        double = self.view("double")
-        return double, self.emit(f"fpext {self.type} {x} to {double.type}")
+        return self.view("double"), self.w.convert("fpext", x, "double")
 
-    def narrow(self, x: str) -> str:
+    def narrow(self, x: Value) -> Value:
         """A double vector rounded to this builder's ``float``."""
-        return self.emit(f"fptrunc {self.vector_of('double')} {x} to {self.type}")
+        return self.w.convert("fptrunc", x, self.element)
 
-    def narrow_int(self, n: str) -> str:
+    def narrow_int(self, n: Value) -> Value:
         """A 64-bit integer vector truncated to this builder's 32 bits."""
-        return self.emit(f"trunc {self.vector_of('i64')} {n} to {self.integer_type}")
+        return self.w.convert("trunc", n, self.integer)
 
-    def to_float(self, n: str) -> str:
+    def to_float(self, n: Value) -> Value:
         """Signed integers converted; double precision only for ``|n| < 2**51``."""
         if self.is_double:
-            return self.sub(self.from_bits(self.int_op("add", n, self.magic_bits)), self.magic)
-        return self.emit(f"sitofp {self.integer_type} {n} to {self.type}")
+            return self.sub(self.from_bits(self.op("add", n, self.magic_bits)), self.magic)
+        return self.w.convert("sitofp", n, self.element)
 
     # Tables
 
-    def load_pairs(self, table: str, index: str) -> tuple[str, str]:
+    def load_pairs(self, table: str, index: Value) -> tuple[Value, Value]:
         """Both halves of ``table[index]``, a table of pairs, lane by lane.
 
         One load of a pair for each lane and shuffles: measured faster than two gathers, slow on no target.
         """
-        pair = f"<2 x {self.element}>"
         if self.width == 1:
-            joined = self._load_pair(table, pair, index)
-            return (
-                self.emit(f"extractelement {pair} {joined}, i32 0"),
-                self.emit(f"extractelement {pair} {joined}, i32 1"),
-            )
-        lanes = [self.emit(f"extractelement {self.integer_type} {index}, i32 {i}") for i in range(self.width)]
-        parts = [self._load_pair(table, pair, lane) for lane in lanes]
-        size, joined = 2 * self.width, self.join(parts, 2)
-        kind = f"<{size} x {self.element}>"
-        even, odd = (shuffle_mask(range(half, size, 2)) for half in (0, 1))
-        return (
-            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {even}"),
-            self.emit(f"shufflevector {kind} {joined}, {kind} poison, {odd}"),
+            joined = self._load_pair(table, index)
+            return self.w.lane(joined, 0), self.w.lane(joined, 1)
+        lanes = [self.w.lane(index, lane) for lane in range(self.width)]
+        joined = self.join([self._load_pair(table, lane) for lane in lanes])
+        return self.w.shuffle(range(0, 2 * self.width, 2), joined), self.w.shuffle(
+            range(1, 2 * self.width, 2), joined
         )
 
-    def join(self, parts: Sequence[str], size: int) -> str:
-        """One vector of all `parts`, vectors of `size` lanes, a power of two of them."""
+    def join(self, parts: Sequence[Value]) -> Value:
+        """One vector of all `parts`, a power of two of them."""
         while len(parts) > 1:
-            kind, mask = f"<{size} x {self.element}>", shuffle_mask(range(2 * size))
-            parts = [
-                self.emit(f"shufflevector {kind} {first}, {kind} {second}, {mask}")
-                for first, second in zip(parts[::2], parts[1::2], strict=True)
-            ]
-            size *= 2
+            both = range(2 * parts[0].lanes)
+            parts = [self.w.shuffle(both, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
 
-    def _load_pair(self, table: str, pair: str, index: str) -> str:
-        pointer = self.emit(f"getelementptr inbounds {pair}, ptr {table}, {self.integer} {index}")
-        return self.emit(f"load {pair}, ptr {pointer}, align {self.bits_count // 4}")
+    def _load_pair(self, table: str, index: Value) -> Value:
+        pair = vector_type(self.element, 2)
+        pointer = self.w.put("ptr", 1, f"getelementptr inbounds {pair}, ptr {table}, {index.typed}", index)
+        return self.w.load(self.element, pointer, self.bits_count // 4, 2)

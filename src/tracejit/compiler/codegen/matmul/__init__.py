@@ -70,7 +70,7 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
             block_functions(g),
             narrow_functions(g),
             vector_product_functions(g),
-            entry_function(g, "@" + symbol(dtype)),
+            entry_function(g, symbol(dtype)),
             'attributes #0 = { "no-builtins" }\n',
             loop_metadata(),
         ]

@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import SimpleNamespace
 
-from ...ir_text import IRWriter, function, phi
+from ... import ir_text
+from ...ir_text import Value, function, integer, phi
+
+Operand = Value | int
 
 _NO_LOOP_TRANSFORMS = """\
 !0 = distinct !{!0, !1, !2}
@@ -28,138 +33,125 @@ def loop_metadata() -> str:
 class Loop:
     """A loop being written: its counter, the values it carries, and what the next round carries."""
 
-    index: str
-    carried: list[str]
-    following: list[str] = field(default_factory=list)
+    index: Value
+    carried: list[Value]
+    following: list[Value] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """How an internal function is defined and called: its parameters are LLVM's, ``"i64 %m, ptr %a"``."""
+    """How a function is defined and called: its parameters are LLVM's, ``"i64 %m, ptr %a"``."""
 
     name: str
     parameters: str
     result: str = "void"
+    linkage: str = "internal fastcc "
+    attributes: str = "noinline nounwind #0"
 
     def __str__(self) -> str:
-        return f"internal fastcc {self.result} @{self.name}({self.parameters}) noinline nounwind #0"
+        return f"{self.linkage}{self.result} @{self.name}({self.parameters}) {self.attributes}"
 
-    def arguments(self, values: tuple[str | int, ...]) -> str:
-        """The values, each after its parameter's type."""
-        kinds = [parameter.split()[0] for parameter in self.parameters.split(", ")]
-        return ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values, strict=True))
+    @cached_property
+    def values(self) -> dict[str, Value]:
+        """The parameters by name."""
+        split = (parameter.split(" %") for parameter in self.parameters.split(", "))
+        return {name: Value(f"%{name}", kind) for kind, name in split}
 
 
-class Writer(IRWriter):
-    """One function; `text()` closes it."""
+class Writer(ir_text.Writer):
+    """One function; `text()` closes it. Integers are operands, as i64; `arg` has the parameters by name."""
 
-    def __init__(self, signature: Signature | str) -> None:
+    def __init__(self, signature: Signature) -> None:
         super().__init__()
         self.signature = signature
+        self.arg = SimpleNamespace(**signature.values)
 
-    def call(self, callee: Signature, *values: str | int) -> str:
-        """Call an internal function; return the result's name, if it has one."""
-        text = f"call fastcc {callee.result} @{callee.name}({callee.arguments(values)})"
+    def args(self, names: str) -> list[Value]:
+        """Several parameters."""
+        return [self.signature.values[name] for name in names.split()]
+
+    def invoke(self, callee: Signature, *values: Operand) -> Value:
+        """Call an internal function; its result, if it has one."""
+        kinds = [parameter.kind for parameter in callee.values.values()]
+        spelled = ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values, strict=True))
+        text = f"call fastcc {callee.result} @{callee.name}({spelled})"
         if callee.result != "void":
-            return self.let(text)
+            return self.here(callee.result, 1, text)
         self.do(text)
-        return ""
+        return Value("", "void")
 
-    def add(self, left: str, right: str | int) -> str:
-        return self.let(f"add i64 {left}, {right}")
+    # -- integers --
 
-    def subtract(self, left: str | int, right: str | int) -> str:
-        return self.let(f"sub i64 {left}, {right}")
+    def op(self, operation: str, left: Operand, right: Operand) -> Value:
+        """An instruction of two operands."""
+        return self.binary(operation, _value(left), _value(right))
 
-    def multiply(self, left: str, right: str | int) -> str:
-        return self.let(f"mul i64 {left}, {right}")
+    def add(self, left: Operand, right: Operand) -> Value:
+        return self.op("add", left, right)
 
-    def compare(self, relation: str, left: str, right: str | int) -> str:
-        return self.let(f"icmp {relation} i64 {left}, {right}")
+    def subtract(self, left: Operand, right: Operand) -> Value:
+        return self.op("sub", left, right)
 
-    def minimum(self, left: str, right: str | int) -> str:
+    def multiply(self, left: Operand, right: Operand) -> Value:
+        return self.op("mul", left, right)
+
+    def compare(self, relation: str, left: Operand, right: Operand) -> Value:
+        return super().compare(relation, _value(left), _value(right))
+
+    def select(self, test: Value, then: Operand, otherwise: Operand) -> Value:
+        return super().select(test, _value(then), _value(otherwise))
+
+    def minimum(self, left: Value, right: Operand) -> Value:
         return self.select(self.compare("slt", left, right), left, right)
 
-    def select(self, condition: str, then: str | int, otherwise: str | int, kind: str = "i64") -> str:
-        return self.let(f"select i1 {condition}, {kind} {then}, {kind} {otherwise}")
+    def both(self, left: Value, right: Value) -> Value:
+        return self.op("and", left, right)
 
-    def both(self, left: str, right: str) -> str:
-        return self.let(f"and i1 {left}, {right}")
+    def either(self, left: Value, right: Value) -> Value:
+        return self.op("or", left, right)
 
-    def either(self, left: str, right: str) -> str:
-        return self.let(f"or i1 {left}, {right}")
-
-    def negate(self, condition: str) -> str:
-        return self.let(f"xor i1 {condition}, true")
-
-    def offset(self, pointer: str, size: str | int) -> str:
+    def offset(self, pointer: Value, size: Operand) -> Value:
         """`pointer` moved by `size` bytes."""
-        return pointer if str(size) == "0" else self.let(f"getelementptr i8, ptr {pointer}, i64 {size}")
+        return self.step(pointer, size) if str(size) != "0" else pointer
+
+    # -- blocks --
 
     @contextmanager
-    def loop(self, stop: str | int, step: str | int = 1, *carried: tuple[str, str]) -> Iterator[Loop]:
+    def loop(self, stop: Operand, step: Operand = 1, *carried: Value) -> Iterator[Loop]:
         """Write ``for index in range(0, stop, step)``.
 
-        Each of `carried` is (type, first value). The block must fill `following` with one value for each;
-        after the block, `carried` names the final values.
+        The block must fill `following` with one value for each of `carried`, which are the first values; after
+        the block, `carried` of the loop names the final ones.
         """
         before, (head, body, after) = self.block, map(self.fresh, "bbb")
-        state = Loop(f"%{self.fresh()}", [f"%{self.fresh()}" for _ in carried])
+        index = Value(f"%{self.fresh()}", "i64")
+        state = Loop(index, [Value(f"%{self.fresh()}", v.kind, v.lanes) for v in carried])
+        following, more = Value(f"{index}.next", "i64"), Value(f"{index}.in", "i1")
         self.branch(head)
         self.label(head)
         phis = self.reserve()
-        self.do(f"{state.index}.in = icmp slt i64 {state.index}, {stop}")
-        self.fork(f"{state.index}.in", body, after)
+        self.do(f"{more} = icmp slt i64 {index}, {stop}")
+        self.fork(more, body, after)
         self.label(body)
         yield state
-        self.do(f"{state.index}.next = add nsw i64 {state.index}, {step}")
-        end = self.block
+        self.do(f"{following} = add nsw i64 {index}, {step}")
+        arms = zip([integer(0), *carried], [following, *state.following], strict=True)
+        for name, (first, last) in zip([index, *state.carried], arms, strict=True):
+            phis.append(f"  {name} = {phi((first, before), (last, self.block))}")
         self.branch(head, ", !llvm.loop !0")
-        phis.append(f"  {state.index} = {phi('i64', (0, before), (f'{state.index}.next', end))}")
-        for (kind, first), name, following in zip(carried, state.carried, state.following, strict=True):
-            phis.append(f"  {name} = {phi(kind, (first, before), (following, end))}")
         self.label(after)
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """Write a block that runs only if `condition` holds."""
-        after = self._enter(condition)
-        yield
-        self.branch(after)
-        self.label(after)
-
-    def _enter(self, condition: str) -> str:
-        """Begin a block that runs only if `condition` holds; the label of what comes behind it."""
-        body, after = map(self.fresh, "bb")
-        self.fork(condition, body, after)
-        self.label(body)
-        return after
-
-    @contextmanager
-    def replacing(self, condition: str, kinds: list[str], values: list[str]) -> Iterator[list[str]]:
-        """Write a block that, if `condition` holds, replaces `values`.
-
-        The block fills the list it is given; after it, the list holds the merged values.
-        """
-        before, after = self.block, self._enter(condition)
-        merged: list[str] = []
-        yield merged
-        inner = self.block
-        self.branch(after)
-        self.label(after)
-        merged[:] = [
-            self.let(phi(kind, (old, before), (new, inner)))
-            for kind, old, new in zip(kinds, values, merged, strict=True)
-        ]
-
-    @contextmanager
-    def returning(self, condition: str, result: str = "void") -> Iterator[None]:
-        """Write a block that runs only if `condition` holds and ends the function."""
-        after = self._enter(condition)
-        yield
-        self.do(f"ret {result}")
-        self.label(after)
+    def returning(self, test: Value, result: str = "void") -> Iterator[None]:
+        """Write a block that runs only if `test` holds and ends the function."""
+        with self.leaving(test):
+            yield
+            self.do(f"ret {result}")
 
     def text(self, result: str = "void") -> str:
         """The whole function, which returns `result` at its end."""
         return function(str(self.signature), self, result)
+
+
+def _value(operand: Operand) -> Value:
+    return integer(operand) if isinstance(operand, int) else operand

@@ -7,7 +7,8 @@ adjacent depth. Strides are in bytes.
 
 from __future__ import annotations
 
-from .counted_loops import Signature, Writer
+from ...ir_text import Value
+from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
 from .vectors import exchange, fold, load, multiply_add
 
@@ -22,70 +23,68 @@ _ROWS = 4
 def dot_tile_functions(g: Geometry) -> str:
     """``C[i, j] (+)= sum_k A[i, k] * B[j, k]`` for a depth of whole vectors; B is given by columns."""
     w = Writer(DOT_TILES)
-    with w.loop("%m", _ROWS) as down:
-        last = w.subtract("%m", 1)
+    with w.loop(w.arg.m, _ROWS) as down:
+        last = w.subtract(w.arg.m, 1)
         numbers = [w.minimum(w.add(down.index, row), last) for row in range(_ROWS)]
-        rows = [w.offset("%a", w.multiply("%a_row", number)) for number in numbers]
-        targets = [w.offset("%c", w.multiply("%c_row", number)) for number in numbers]
-        done = "0"
+        rows = [w.offset(w.arg.a, w.multiply(w.arg.a_row, number)) for number in numbers]
+        targets = [w.offset(w.arg.c, w.multiply(w.arg.c_row, number)) for number in numbers]
+        done: Operand = 0
         for columns in (4, 2) if g.lanes >= 4 else (2,):
             done = _column_loop(w, g, rows, targets, done, columns)
     return w.text()
 
 
-def _column_loop(w: Writer, g: Geometry, rows: list[str], targets: list[str], done: str, columns: int) -> str:
+def _column_loop(
+    w: Writer, g: Geometry, rows: list[Value], targets: list[Value], done: Operand, columns: int
+) -> Value:
     """Write tiles of so many columns from column `done` on; return where they end."""
-    left = w.subtract("%n", done)
+    left = w.subtract(w.arg.n, done)
     ragged = columns == 2
-    count = left if ragged else w.let(f"and i64 {left}, {-columns}")
+    count = left if ragged else w.op("and", left, -columns)
     with w.loop(count, columns) as across:
         column = w.add(across.index, done)
-        last = w.subtract("%n", 1)
+        last = w.subtract(w.arg.n, 1)
         numbers = [w.minimum(w.add(column, extra), last) for extra in range(columns)]
-        sources = [w.offset("%b", w.multiply("%b_col", number)) for number in numbers]
+        sources = [w.offset(w.arg.b, w.multiply(w.arg.b_col, number)) for number in numbers]
         sums = _sum_products(w, g, rows, sources)
-        parts = [_add_lanes(w, g, sums[row * columns : (row + 1) * columns]) for row in range(len(rows))]
+        parts = [_add_lanes(w, sums[row * columns : (row + 1) * columns]) for row in range(len(rows))]
         places = [[w.offset(target, w.multiply(number, g.size)) for number in numbers] for target in targets]
         _write_back(w, g, parts, places, columns)
     return w.add(done, count)
 
 
-def _sum_products(w: Writer, g: Geometry, rows: list[str], columns: list[str]) -> list[str]:
+def _sum_products(w: Writer, g: Geometry, rows: list[Value], columns: list[Value]) -> list[Value]:
     """Write the loop along the depth; return one vector of partial sums for each element of the tile."""
-    starts = [("ptr", start) for start in rows + columns]
-    zeros = [(g.vector, "zeroinitializer")] * (len(rows) * len(columns))
-    with w.loop("%k", g.lanes, *starts, *zeros) as along:
+    starts = rows + columns
+    zeros = [g.zeros(g.lanes)] * (len(rows) * len(columns))
+    with w.loop(w.arg.k, g.lanes, *starts, *zeros) as along:
         pointers, sums = along.carried[: len(starts)], along.carried[len(starts) :]
         along.following += [w.offset(pointer, g.lanes * g.size) for pointer in pointers]
         values = [load(w, g, pointer, g.lanes) for pointer in pointers]
         pairs = [(x, y) for x in values[: len(rows)] for y in values[len(rows) :]]
         along.following += [
-            multiply_add(w, g, x, y, total, g.lanes) for (x, y), total in zip(pairs, sums, strict=True)
+            multiply_add(w, g, x, y, total) for (x, y), total in zip(pairs, sums, strict=True)
         ]
     return sums
 
 
-def _add_lanes(w: Writer, g: Geometry, sums: list[str]) -> str:
+def _add_lanes(w: Writer, sums: list[Value]) -> Value:
     """The horizontal sums of 2 or 4 vectors, as one vector of 2 or 4 lanes."""
     count, distance = len(sums), 1
     while len(sums) > 1:
-        pairs = [exchange(w, g, x, y, distance, g.lanes) for x, y in zip(sums[::2], sums[1::2], strict=True)]
-        sums = [w.let(f"fadd {g.vector} {x}, {y}") for x, y in pairs]
+        pairs = [exchange(w, x, y, distance) for x, y in zip(sums[::2], sums[1::2], strict=True)]
+        sums = [w.op("fadd", x, y) for x, y in pairs]
         distance *= 2
-    return fold(w, g, sums[0], count)
+    return fold(w, sums[0], count)
 
 
-def _write_back(w: Writer, g: Geometry, parts: list[str], places: list[list[str]], columns: int) -> None:
+def _write_back(w: Writer, g: Geometry, parts: list[Value], places: list[list[Value]], columns: int) -> None:
     """Store one vector for each row, or its elements where the last column may be a repetition."""
-    kind = g.vector_of(columns)
     if columns == 2:
-        parts = [
-            w.let(f"extractelement {kind} {part}, i32 {lane}") for part in parts for lane in range(columns)
-        ]
-        kind = g.scalar
+        parts = [w.lane(part, lane) for part in parts for lane in range(columns)]
         places = [[place] for row in places for place in row]
-    with w.replacing(w.compare("ne", "%accumulate", 0), [kind] * len(parts), parts) as results:
-        old = [w.let(f"load {kind}, ptr {place[0]}, align {g.size}") for place in places]
-        results += [w.let(f"fadd {kind} {x}, {y}") for x, y in zip(old, parts, strict=True)]
+    with w.replacing(w.compare("ne", w.arg.accumulate, 0), parts) as results:
+        old = [w.load(g.scalar, place[0], g.size, parts[0].lanes) for place in places]
+        results += [w.op("fadd", x, y) for x, y in zip(old, parts, strict=True)]
     for value, place in zip(results, places, strict=True):
-        w.do(f"store {kind} {value}, ptr {place[0]}, align {g.size}")
+        w.store(value, place[0], g.size)

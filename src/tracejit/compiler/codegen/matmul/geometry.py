@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir_text import suffix, vector_type
+from ...ir_text import Value, suffix, vector_type
 
 _SCALARS = {"float32": ("float", 4), "float64": ("double", 8)}
 
@@ -44,12 +44,11 @@ class Geometry:
     def panel_bytes(self) -> int:
         return self.panel * self.size
 
-    @property
-    def vector(self) -> str:
-        return self.vector_of(self.lanes)
-
     def vector_of(self, lanes: int) -> str:
         return vector_type(self.scalar, lanes)
+
+    def zeros(self, lanes: int) -> Value:
+        return Value("zeroinitializer", self.scalar, lanes)
 
     @property
     def square(self) -> int:

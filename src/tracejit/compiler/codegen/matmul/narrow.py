@@ -6,6 +6,7 @@ Adjacent rows: the transposed product, lanes along the rows, then transpose the 
 
 from __future__ import annotations
 
+from ...ir_text import FALSE, TRUE
 from .blocks import BLOCKS
 from .counted_loops import Signature, Writer
 from .dot_tile import DOT_TILES, dot_tile_functions
@@ -46,28 +47,30 @@ def _dot_case(g: Geometry) -> str:
     would cost more.
     """
     w = Writer(DOT_CASE)
-    dense = w.compare("eq", "%b_row", g.size)
+    dense = w.compare("eq", w.arg.b_row, g.size)
     step = w.select(dense, _DENSE_BYTES // g.size, _COPIED_BYTES // g.size)
     stride = _COPIED_BYTES + 64
-    whole = w.let(f"and i64 %k, {-g.lanes}")
+    whole = w.op("and", w.arg.k, -g.lanes)
     with w.loop(whole, step) as inward:
         depth = w.minimum(w.subtract(whole, inward.index), step)
-        again = w.let(f"or i64 {inward.index}, %accumulate")
-        a = w.offset("%a", w.multiply(inward.index, g.size))
-        b = w.offset("%b", w.multiply(inward.index, "%b_row"))
-        with w.when(w.negate(dense)):
-            w.call(PACK, "%n", depth, b, "%b_col", "%b_row", "%work", stride)
-        columns = w.select(dense, b, "%work", "ptr")
-        b_col = w.select(dense, "%b_col", stride)
-        w.call(DOT_TILES, "%m", "%n", depth, a, "%a_row", columns, b_col, "%c", "%c_row", again)
-    rest = w.subtract("%k", whole)
+        again = w.op("or", inward.index, w.arg.accumulate)
+        a = w.offset(w.arg.a, w.multiply(inward.index, g.size))
+        b = w.offset(w.arg.b, w.multiply(inward.index, w.arg.b_row))
+        with w.when(w.op("xor", dense, TRUE)):
+            w.invoke(PACK, w.arg.n, depth, b, *w.args("b_col b_row work"), stride)
+        columns = w.select(dense, b, w.arg.work)
+        b_col = w.select(dense, w.arg.b_col, stride)
+        w.invoke(DOT_TILES, *w.args("m n"), depth, a, w.arg.a_row, columns, b_col, *w.args("c c_row"), again)
+    rest = w.subtract(w.arg.k, whole)
     with w.when(w.compare("ne", rest, 0)):
-        again = w.let(f"or i64 {whole}, %accumulate")
-        a = w.offset("%a", w.multiply(whole, g.size))
-        b = w.offset("%b", w.multiply(whole, "%b_row"))
-        scattered = w.compare("ne", "%b_col", g.size)
-        operands = a, "%a_row", g.size, b, "%b_row", "%b_col"
-        w.call(BLOCKS, "%m", "%n", rest, *operands, "%c", "%c_row", again, "%work", scattered, "false")
+        again = w.op("or", whole, w.arg.accumulate)
+        a = w.offset(w.arg.a, w.multiply(whole, g.size))
+        b = w.offset(w.arg.b, w.multiply(whole, w.arg.b_row))
+        scattered = w.compare("ne", w.arg.b_col, g.size)
+        operands = a, w.arg.a_row, g.size, b, w.arg.b_row, w.arg.b_col
+        w.invoke(
+            BLOCKS, *w.args("m n"), rest, *operands, *w.args("c c_row"), again, w.arg.work, scattered, FALSE
+        )
     return w.text()
 
 
@@ -75,31 +78,18 @@ def _turned_case(g: Geometry) -> str:
     """The product for adjacent rows in A, as ``C.T = B.T @ A.T`` with the small ``C.T`` in the workspace."""
     w = Writer(TURNED_CASE)
     stride = _TURNED_ROWS * g.size + 64
-    with w.loop("%m", _TURNED_ROWS) as down:
-        rows = w.minimum(w.subtract("%m", down.index), _TURNED_ROWS)
-        a_rows = w.offset("%a", w.multiply(down.index, g.size))
-        c = w.offset("%c", w.multiply(down.index, "%c_row"))
-        with w.when(w.compare("ne", "%accumulate", 0)):
-            w.call(TRANSPOSE, rows, "%n", c, "%c_row", "%work", stride)
-        with w.loop("%k", g.depth) as inward:
-            depth = w.minimum(w.subtract("%k", inward.index), g.depth)
-            again = w.let(f"or i64 {inward.index}, %accumulate")
-            a = w.offset(a_rows, w.multiply(inward.index, "%a_col"))
-            b = w.offset("%b", w.multiply(inward.index, "%b_row"))
-            w.call(
-                SWEEP,
-                "%n",
-                rows,
-                depth,
-                b,
-                "%b_col",
-                "%b_row",
-                a,
-                "%a_col",
-                g.panel_bytes,
-                "%work",
-                stride,
-                again,
-            )
-        w.call(TRANSPOSE, "%n", rows, "%work", stride, c, "%c_row")
+    with w.loop(w.arg.m, _TURNED_ROWS) as down:
+        rows = w.minimum(w.subtract(w.arg.m, down.index), _TURNED_ROWS)
+        a_rows = w.offset(w.arg.a, w.multiply(down.index, g.size))
+        c = w.offset(w.arg.c, w.multiply(down.index, w.arg.c_row))
+        with w.when(w.compare("ne", w.arg.accumulate, 0)):
+            w.invoke(TRANSPOSE, rows, w.arg.n, c, *w.args("c_row work"), stride)
+        with w.loop(w.arg.k, g.depth) as inward:
+            depth = w.minimum(w.subtract(w.arg.k, inward.index), g.depth)
+            again = w.op("or", inward.index, w.arg.accumulate)
+            a = w.offset(a_rows, w.multiply(inward.index, w.arg.a_col))
+            b = w.offset(w.arg.b, w.multiply(inward.index, w.arg.b_row))
+            operands = b, *w.args("b_col b_row"), a, w.arg.a_col, g.panel_bytes
+            w.invoke(SWEEP, w.arg.n, rows, depth, *operands, w.arg.work, stride, again)
+        w.invoke(TRANSPOSE, w.arg.n, rows, w.arg.work, stride, c, w.arg.c_row)
     return w.text()

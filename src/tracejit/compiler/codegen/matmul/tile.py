@@ -7,9 +7,10 @@ are in bytes.
 
 from __future__ import annotations
 
-from .counted_loops import Signature, Writer
+from ...ir_text import Value
+from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
-from .vectors import broadcast, load, load_scalar, multiply_add, prefix_mask, store
+from .vectors import load, multiply_add, prefix_mask, store
 
 # One pointer serves this many neighbouring rows: x86 addresses are base + index * {1, 2, 4, 8}.
 _ROWS_PER_POINTER = 3
@@ -43,9 +44,9 @@ def _sweep(g: Geometry) -> str:
     """
     w = Writer(SWEEP)
     narrow, wide = g.widths[-1][0], g.panel
-    with w.loop("%n", wide, ("ptr", "%b"), ("ptr", "%c")) as across:
+    with w.loop(w.arg.n, wide, w.arg.b, w.arg.c) as across:
         b, c = across.carried
-        columns = w.minimum(w.subtract("%n", across.index), wide)
+        columns = w.minimum(w.subtract(w.arg.n, across.index), wide)
         # Little more than one vector is cheaper as two strips than as a wide one with idle lanes.
         whole = w.compare("sgt", columns, g.lanes + narrow % g.lanes)
         rest = w.select(whole, 0, columns)
@@ -55,11 +56,11 @@ def _sweep(g: Geometry) -> str:
             _call_strip(w, g.widths[1], w.minimum(rest, g.lanes), b, c)
         if narrow < g.lanes:
             _narrow_rest(w, g, rest, b, c)
-        across.following += [w.offset(b, "%b_panel"), w.offset(c, g.panel_bytes)]
+        across.following += [w.offset(b, w.arg.b_panel), w.offset(c, g.panel_bytes)]
     return w.text()
 
 
-def _narrow_rest(w: Writer, g: Geometry, columns: str, b: str, c: str) -> None:
+def _narrow_rest(w: Writer, g: Geometry, columns: Value, b: Value, c: Value) -> None:
     """Write the narrow strip: all of the columns, or those after one vector."""
     narrow = g.widths[-1][0]
     alone = w.compare("sle", columns, narrow)
@@ -70,18 +71,18 @@ def _narrow_rest(w: Writer, g: Geometry, columns: str, b: str, c: str) -> None:
         _call_strip(w, g.widths[-1], rest, w.offset(b, offset), w.offset(c, offset))
 
 
-def _call_strip(w: Writer, pieces: tuple[int, ...], columns: str, b: str, c: str) -> None:
-    operands = "%a", "%a_row", "%a_col", b, "%b_row"
-    w.call(strip(pieces), "%m", columns, "%depth", *operands, c, "%c_row", "%accumulate")
+def _call_strip(w: Writer, pieces: tuple[int, ...], columns: Value, b: Value, c: Value) -> None:
+    operands = w.arg.a, w.arg.a_row, w.arg.a_col, b, w.arg.b_row
+    w.invoke(strip(pieces), w.arg.m, columns, w.arg.depth, *operands, c, *w.args("c_row accumulate"))
 
 
 def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
     w = Writer(strip(pieces))
     tile = _Tile(w, g, pieces)
-    left, a, c = "%rows", "%a", "%c"
+    left, a, c = w.arg.rows, w.arg.a, w.arg.c
     *whole_tiles, last_tile = g.row_tiles if len(pieces) > 1 else g.narrow_row_tiles
     for rows in whole_tiles:
-        whole = w.subtract(left, w.let(f"urem i64 {left}, {rows}"))
+        whole = w.subtract(left, w.op("urem", left, rows))
         a, c = tile.write_loop(whole, rows, a, c)
         left = w.subtract(left, whole)
     tile.write_loop(left, last_tile, a, c, ragged=True)
@@ -94,67 +95,72 @@ class _Tile:
     def __init__(self, w: Writer, g: Geometry, pieces: tuple[int, ...]) -> None:
         self.w, self.g, self.pieces = w, g, pieces
         starts = [sum(pieces[:piece]) for piece in range(len(pieces))]
-        mask = prefix_mask(w, w.subtract("%columns", starts[-1]), pieces[-1])
+        mask = prefix_mask(w, w.subtract(w.arg.columns, starts[-1]), pieces[-1])
         masks = [None] * (len(pieces) - 1) + [mask]
         self.vectors = list(zip([start * g.size for start in starts], pieces, masks, strict=True))
-        self.two_rows = w.multiply("%a_row", 2)
+        self.two_rows = w.multiply(w.arg.a_row, 2)
 
-    def write_loop(self, count: str, rows: int, a: str, c: str, ragged: bool = False) -> tuple[str, str]:
+    def write_loop(
+        self, count: Value, rows: int, a: Value, c: Value, ragged: bool = False
+    ) -> tuple[Value, Value]:
         """Write the tiles of `rows` rows that cover `count` rows; return where A and C go on.
 
         A ragged loop may have fewer rows than its last tile. That tile repeats the last row, storing equal
         values to the same place, which costs less than branches.
         """
         w = self.w
-        a_step, c_step = w.multiply("%a_row", rows), w.multiply("%c_row", rows)
-        with w.loop(count, rows, ("ptr", a), ("ptr", c)) as loop:
-            last = w.subtract(w.subtract(count, loop.index), 1) if ragged else ""
-            numbers = [w.minimum(last, row) if ragged and row else str(row) for row in range(rows)]
+        a_step, c_step = w.multiply(w.arg.a_row, rows), w.multiply(w.arg.c_row, rows)
+        with w.loop(count, rows, a, c) as loop:
+            numbers: list[Operand] = list(range(rows))
+            if ragged:
+                last = w.subtract(w.subtract(count, loop.index), 1)
+                numbers[1:] = [w.minimum(last, row) for row in range(1, rows)]
             sums = self._sum_products(loop.carried[0], numbers, ragged)
             self._write_back(loop.carried[1], numbers, sums)
             loop.following += [w.offset(loop.carried[0], a_step), w.offset(loop.carried[1], c_step)]
         return loop.carried[0], loop.carried[1]
 
-    def _sum_products(self, a: str, numbers: list[str], ragged: bool) -> list[str]:
+    def _sum_products(self, a: Value, numbers: list[Operand], ragged: bool) -> list[Value]:
         """Write the loop over the depth; return the accumulators, row by row."""
         w, g = self.w, self.g
         group = 1 if ragged else _ROWS_PER_POINTER
-        starts = [w.offset(a, w.multiply("%a_row", number)) for number in numbers[::group]]
-        zeros = [(g.vector_of(lanes), "zeroinitializer") for _ in numbers for lanes in self.pieces]
-        within = ["0", "%a_row", self.two_rows]
-        with w.loop("%depth", 1, *(("ptr", start) for start in [*starts, "%b"]), *zeros) as loop:
+        starts = [w.offset(a, w.multiply(w.arg.a_row, number)) for number in numbers[::group]]
+        zeros = [g.zeros(lanes) for _ in numbers for lanes in self.pieces]
+        within = [0, w.arg.a_row, self.two_rows]
+        with w.loop(w.arg.depth, 1, *(start for start in [*starts, w.arg.b]), *zeros) as loop:
             left, right, sums = (
                 loop.carried[: len(starts)],
                 loop.carried[len(starts)],
                 loop.carried[len(starts) + 1 :],
             )
-            loop.following += [w.offset(pointer, "%a_col") for pointer in left] + [w.offset(right, "%b_row")]
+            loop.following += [w.offset(pointer, w.arg.a_col) for pointer in left] + [
+                w.offset(right, w.arg.b_row)
+            ]
             columns = self._load_row(right)
             for row in range(len(numbers)):
-                element = load_scalar(w, g, w.offset(left[row // group], within[row % group]))
-                spread = broadcast(w, g, element, self.pieces[0])
-                for piece, lanes in enumerate(self.pieces):
+                element = w.load(g.scalar, w.offset(left[row // group], within[row % group]), g.size)
+                spread = w.splat(element, self.pieces[0])
+                for piece, column in enumerate(columns):
                     total = sums[row * len(self.pieces) + piece]
-                    loop.following.append(multiply_add(w, g, spread, columns[piece], total, lanes))
+                    loop.following.append(multiply_add(w, g, spread, column, total))
         return sums
 
-    def _load_row(self, pointer: str) -> list[str]:
+    def _load_row(self, pointer: Value) -> list[Value]:
         return [
             load(self.w, self.g, self.w.offset(pointer, start), n, mask) for start, n, mask in self.vectors
         ]
 
-    def _write_back(self, c: str, numbers: list[str], sums: list[str]) -> None:
+    def _write_back(self, c: Value, numbers: list[Operand], sums: list[Value]) -> None:
         """Store the accumulators, added to C if asked.
 
         The sum of a block of the depth is added at the end, not summed on top of C: short sums round less.
         """
         w, g = self.w, self.g
-        targets = [w.offset(c, w.multiply("%c_row", number)) for number in numbers]
-        kinds = [g.vector_of(lanes) for _ in targets for lanes in self.pieces]
-        with w.replacing(w.compare("ne", "%accumulate", 0), kinds, sums) as results:
+        targets = [w.offset(c, w.multiply(w.arg.c_row, number)) for number in numbers]
+        with w.replacing(w.compare("ne", w.arg.accumulate, 0), sums) as results:
             old = [value for target in targets for value in self._load_row(target)]
-            results += [w.let(f"fadd {kind} {x}, {y}") for kind, x, y in zip(kinds, old, sums, strict=True)]
+            results += [w.op("fadd", x, y) for x, y in zip(old, sums, strict=True)]
         values = iter(results)
         for target in targets:
-            for start, lanes, mask in self.vectors:
-                store(w, g, next(values), w.offset(target, start), lanes, mask)
+            for start, _, mask in self.vectors:
+                store(w, g, next(values), w.offset(target, start), mask)

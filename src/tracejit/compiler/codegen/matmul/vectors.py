@@ -5,7 +5,7 @@ Everything takes the `Writer` it writes to and the `Geometry` that fixes the ele
 
 from __future__ import annotations
 
-from ...ir_text import shuffle_mask
+from ...ir_text import Value, integer
 from .counted_loops import Writer
 from .geometry import Geometry
 
@@ -24,80 +24,50 @@ def declarations(geometry: Geometry) -> str:
     return "\n".join(lines) + "\n"
 
 
-def broadcast(w: Writer, g: Geometry, value: str, lanes: int) -> str:
-    """A vector whose lanes all hold `value`."""
-    vector = g.vector_of(lanes)
-    first = w.let(f"insertelement {vector} poison, {g.scalar} {value}, i32 0")
-    return w.let(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
-
-
-def prefix_mask(w: Writer, count: str, lanes: int) -> str:
+def prefix_mask(w: Writer, count: Value, lanes: int) -> Value:
     """A mask whose first `count` lanes (clamped to 0..lanes) are true."""
     below = w.minimum(count, lanes)
     inside = w.select(w.compare("sgt", below, 0), below, 0)
-    bits = w.subtract(w.let(f"shl i64 1, {inside}"), 1)
-    return w.let(f"bitcast i{lanes} {w.let(f'trunc i64 {bits} to i{lanes}')} to <{lanes} x i1>")
+    bits = w.convert("trunc", w.subtract(w.op("shl", 1, inside), 1), f"i{lanes}")
+    return w.put("i1", lanes, f"bitcast {bits.typed} to <{lanes} x i1>", bits)
 
 
-def load(w: Writer, g: Geometry, pointer: str, lanes: int, mask: str | None = None) -> str:
+def load(w: Writer, g: Geometry, pointer: Value, lanes: int, mask: Value | None = None) -> Value:
     """`lanes` elements from `pointer`; lanes outside `mask` are zero and not touched."""
-    vector = g.vector_of(lanes)
     if mask is None:
-        return w.let(f"load {vector}, ptr {pointer}, align {g.size}")
-    return w.let(
-        f"call {vector} @llvm.masked.load.{g.suffix(lanes)}.p0(ptr {pointer}, i32 {g.size}, "
-        f"<{lanes} x i1> {mask}, {vector} zeroinitializer)"
-    )
+        return w.load(g.scalar, pointer, g.size, lanes)
+    symbol = f"@llvm.masked.load.{g.suffix(lanes)}.p0"
+    return w.call(g.scalar, lanes, symbol, pointer, integer(g.size, "i32"), mask, g.zeros(lanes))
 
 
-def store(w: Writer, g: Geometry, value: str, pointer: str, lanes: int, mask: str | None = None) -> None:
+def store(w: Writer, g: Geometry, value: Value, pointer: Value, mask: Value | None = None) -> None:
     """Store `value` at `pointer`, only the lanes in `mask`."""
-    vector = g.vector_of(lanes)
     if mask is None:
-        w.do(f"store {vector} {value}, ptr {pointer}, align {g.size}")
+        w.store(value, pointer, g.size)
         return
-    w.do(
-        f"call void @llvm.masked.store.{g.suffix(lanes)}.p0({vector} {value}, ptr {pointer}, i32 {g.size}, "
-        f"<{lanes} x i1> {mask})"
-    )
+    symbol = f"@llvm.masked.store.{g.suffix(value.lanes)}.p0"
+    w.do(f"call void {symbol}({value.typed}, {pointer.typed}, i32 {g.size}, {mask.typed})")
 
 
-def multiply_add(w: Writer, g: Geometry, left: str, right: str, total: str, lanes: int) -> str:
+def multiply_add(w: Writer, g: Geometry, left: Value, right: Value, total: Value) -> Value:
     """``left * right + total``; fused only where the machine can, elsewhere that would be a library call."""
-    vector = g.vector_of(lanes)
     if g.fma:
-        suffix = g.suffix(lanes)
-        return w.let(f"call {vector} @llvm.fma.{suffix}({vector} {left}, {vector} {right}, {vector} {total})")
-    product = w.let(f"fmul {vector} {left}, {right}")
-    return w.let(f"fadd {vector} {product}, {total}")
+        return w.intrinsic("fma", left, right, total)
+    return w.op("fadd", w.op("fmul", left, right), total)
 
 
-def load_scalar(w: Writer, g: Geometry, pointer: str) -> str:
-    return w.let(f"load {g.scalar}, ptr {pointer}, align {g.size}")
-
-
-def store_scalar(w: Writer, g: Geometry, value: str, pointer: str) -> None:
-    w.do(f"store {g.scalar} {value}, ptr {pointer}, align {g.size}")
-
-
-def exchange(w: Writer, g: Geometry, first: str, second: str, distance: int, lanes: int) -> tuple[str, str]:
+def exchange(w: Writer, first: Value, second: Value, distance: int) -> tuple[Value, Value]:
     """Transpose the two by two squares that two vectors form of lanes `distance` apart."""
+    lanes = first.lanes
     low = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
     high = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]
-    vector = g.vector_of(lanes)
-    return _shuffle(w, vector, first, second, low), _shuffle(w, vector, first, second, high)
+    return w.shuffle(tuple(low), first, second), w.shuffle(tuple(high), first, second)
 
 
-def fold(w: Writer, g: Geometry, value: str, lanes: int) -> str:
-    """Add the upper half of a full vector to its lower half until `lanes` lanes are left."""
-    width = g.lanes
-    while width > lanes:
-        vector, half = g.vector_of(width), width // 2
-        halves = [_shuffle(w, vector, value, value, list(range(start, start + half))) for start in (0, half)]
-        value = w.let(f"fadd {g.vector_of(half)} {halves[0]}, {halves[1]}")
-        width = half
+def fold(w: Writer, value: Value, lanes: int) -> Value:
+    """Add the upper half of a vector to its lower half until `lanes` lanes are left."""
+    while value.lanes > lanes:
+        half = value.lanes // 2
+        low, high = (w.shuffle(range(start, start + half), value, value) for start in (0, half))
+        value = w.op("fadd", low, high)
     return value
-
-
-def _shuffle(w: Writer, vector: str, first: str, second: str, lanes: list[int]) -> str:
-    return w.let(f"shufflevector {vector} {first}, {vector} {second}, {shuffle_mask(tuple(lanes))}")

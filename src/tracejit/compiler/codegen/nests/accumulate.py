@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir_text import kind_of
+from ...ir_text import Value, constant, integer, kind_of
 from ...loopir.ir import Nest
 from ...loopir.operands import Name
 from ...loopir.passes.schedule import Line, Schedule
 from ..writing.kernel import KernelWriter
-from ..writing.scopes import Value, constant, integer
 from .reduce import Reduction, folds_inside, recall
 from .spans import Span, each, run, spans
 
@@ -70,8 +69,8 @@ class Accumulation:
         """A structure inside folds into the accumulators: they live in stack slots."""
         k = self.k
         for acc in self.s.accs:
-            slot = k.memory_accs[acc.name] = k.w.slot(kind_of(acc.dtype))
-            k.w.do(f"store {constant(acc.init.value, acc.dtype).typed}, ptr {slot}, align 8")
+            k.memory_accs[acc.name] = k.w.slot(kind_of(acc.dtype))
+            k.w.store(constant(acc.init.value, acc.dtype), k.memory_accs[acc.name])
         self.sequence((), 0, [])
         k.env.update((name, recall(k, name)) for name in self.names)
 

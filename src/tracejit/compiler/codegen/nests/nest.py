@@ -6,12 +6,13 @@ accumulators combine, is not known here.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import product
 
+from ...ir_text import Value, constant, integer
 from ...loopir.ir import Combine, Compute, Load, Nest, Size_, Store, walk
 from ...loopir.passes.schedule import Line, Schedule, plan
 from ..writing.kernel import SCALAR, KernelWriter
-from ..writing.scopes import Value, constant, integer
 from .accumulate import Accumulation
 from .search import Search
 from .spans import run, spans
@@ -72,17 +73,10 @@ class NestWriter:
     def write_loops(self) -> None:
         """The loops, behind a test that no outer axis is empty: what moves out of them would have run."""
         k, w = self.k, self.k.w
-        number, test = w.fresh(""), self.none_empty()
-        if test is not None:
-            w.fork(test, f"nest{number}", f"after{number}")
-            w.label(f"nest{number}")
-        w.enter(certain=False)
-        self.allow_motion()
-        self.level(0)
-        w.leave()
-        if test is not None:
-            w.branch(f"after{number}")
-            w.label(f"after{number}")
+        test = self.none_empty()
+        with nullcontext() if test is None else w.when(test, "nest"), w.scope(certain=False):
+            self.allow_motion()
+            self.level(0)
         if not self.outer:  # then the accumulators stay visible
             for name in (a.name for a in self.s.accs):
                 k.env[name] = w.bound(k.env[name].text, k.env[name].kind)
@@ -92,9 +86,7 @@ class NestWriter:
         for line in self.outer:
             if not isinstance(line.size, int):
                 more = w.compare("sgt", self.k.size(line.size), integer(0))
-                test = (
-                    more if test is None else w.put("i1", 1, f"and i1 {test.text}, {more.text}", test, more)
-                )
+                test = more if test is None else w.binary("and", test, more)
         return test
 
     def allow_motion(self) -> None:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir_text import kind_of
+from ...ir_text import Value, constant, kind_of
 from ...loopir.ir import Combine, Nest, walk
 from ...loopir.operands import Acc, Name
 from ...loopir.statement import Statement
 from ..writing import scalars
 from ..writing.kernel import KernelWriter
-from ..writing.scopes import Value, constant
 
 State = list[Value]
 
@@ -58,17 +57,16 @@ def combine(k: KernelWriter, s: Combine) -> None:
     new = merged(k, s.rule, old, values, dtypes, k.ordered)
     mask = k.vector.mask
     if mask is not None and k.vector.reducing:
-        new = [scalars.select(k, mask, a, b) for a, b in zip(new, old, strict=True)]
+        new = [k.w.select(mask, a, b) for a, b in zip(new, old, strict=True)]
     for name, value in zip(s.accs, new, strict=True):
         if name in k.memory_accs:
-            k.w.do(f"store {value.typed}, ptr {k.memory_accs[name]}, align 8")
+            k.w.store(value, k.memory_accs[name])
         k.env[name] = value
 
 
 def recall(k: KernelWriter, name: Name) -> Value:
     """An accumulator that lives in memory, because a structure inside its nest folds into it."""
-    kind = kind_of(k.acc_types[name])
-    return k.w.here(kind, 1, f"load {kind}, ptr {k.memory_accs[name]}, align 8")
+    return k.w.load(kind_of(k.acc_types[name]), k.memory_accs[name])
 
 
 def merged(
@@ -83,17 +81,13 @@ def merged(
     first = None if ordered else scalars.apply(k, "lt", [position, at], dtypes[1], dtypes[1])
     if first is not None:
         tied = scalars.apply(k, "eq", [value, best], dtype, dtype)
-        better = logic(k, "or", better, logic(k, "and", tied, first))
+        better = k.w.binary("or", better, k.w.binary("and", tied, first))
     if dtype.kind == "f":
-        missing = scalars.compare(k, "fcmp uno", value, value)
-        usable = scalars.compare(k, "fcmp ord", best, best)
-        usable = usable if first is None else logic(k, "or", usable, first)
-        better = logic(k, "or", better, logic(k, "and", missing, usable))
-    return [scalars.select(k, better, value, best), scalars.select(k, better, position, at)]
-
-
-def logic(k: KernelWriter, op: str, a: Value, b: Value) -> Value:
-    return k.w.put("i1", a.lanes, f"{op} {a.typed}, {b.text}", a, b)
+        missing = k.w.compare("uno", value, value)
+        usable = k.w.compare("ord", best, best)
+        usable = usable if first is None else k.w.binary("or", usable, first)
+        better = k.w.binary("or", better, k.w.binary("and", missing, usable))
+    return [k.w.select(better, value, best), k.w.select(better, position, at)]
 
 
 def neutral(rule: str, acc: Acc, place: int) -> Value:
@@ -168,15 +162,14 @@ class Reduction:
         return result
 
     def two_sum(self, total: Value, error: Value, x: Value) -> State:
-        up = self.plain("fadd", total, x)
-        part = self.plain("fsub", up, total)
-        lost = self.plain(
-            "fadd", self.plain("fsub", total, self.plain("fsub", up, part)), self.plain("fsub", x, part)
+        up = self.k.w.binary("fadd", total, x)
+        part = self.k.w.binary("fsub", up, total)
+        lost = self.k.w.binary(
+            "fadd",
+            self.k.w.binary("fsub", total, self.k.w.binary("fsub", up, part)),
+            self.k.w.binary("fsub", x, part),
         )
-        return [up, self.plain("fadd", error, lost)]
-
-    def plain(self, op: str, a: Value, b: Value) -> Value:
-        return self.k.w.put(a.kind, a.lanes, f"{op} {a.typed}, {b.text}", a, b)
+        return [up, self.k.w.binary("fadd", error, lost)]
 
     def narrowed(self, partial: State, lanes: int) -> State:
         """Accumulators folded in halves until `lanes` lanes are left."""
@@ -204,13 +197,13 @@ class Reduction:
             state = state[count + g.compensated :]
         sums = self.narrowed(sums, lanes)
         for p, error in errors.items():
-            sums[p] = self.plain("fadd", sums[p], self.finite(self.summed(error, lanes)))
+            sums[p] = self.k.w.binary("fadd", sums[p], self.finite(self.summed(error, lanes)))
         return self.with_initial(sums, lanes)
 
     def summed(self, error: Value, lanes: int) -> Value:
         while error.lanes > lanes:
             half = error.lanes // 2
-            error = self.plain(
+            error = self.k.w.binary(
                 "fadd", self.k.w.lanes_of(error, 0, half), self.k.w.lanes_of(error, half, half)
             )
         return error
@@ -218,9 +211,9 @@ class Reduction:
     def finite(self, error: Value) -> Value:
         """An infinite or missing error means the total is so itself."""
         k, dtype = self.k, np.dtype({"half": "f2", "float": "f4", "double": "f8"}[error.kind])
-        size = k.w.intrinsic("fabs", error.kind, error.lanes, error)
-        usable = scalars.compare(k, "fcmp olt", size, scalars.splat_of(k, float("inf"), dtype, error.lanes))
-        return scalars.select(k, usable, error, scalars.splat_of(k, 0.0, dtype, error.lanes))
+        size = k.w.intrinsic("fabs", error)
+        usable = k.w.compare("olt", size, scalars.splat_of(k, float("inf"), dtype, error.lanes))
+        return k.w.select(usable, error, scalars.splat_of(k, 0.0, dtype, error.lanes))
 
     def with_initial(self, values: State, lanes: int) -> dict[Name, Value]:
         result: dict[Name, Value] = {}

@@ -6,10 +6,10 @@ The first of equal blocks is kept, and a NaN ends the search, so the position is
 
 from __future__ import annotations
 
+from ...ir_text import Value, constant, integer
 from ...loopir.ir import Combine, Nest
 from ...loopir.passes.schedule import Schedule
 from ..writing.kernel import KernelWriter
-from ..writing.scopes import Value, constant, integer
 from .accumulate import Accumulation, State
 from .reduce import Reduction, merged
 from .spans import Span, each
@@ -57,7 +57,7 @@ class Search:
         """The state of a stretch: whole vectors, then the rest."""
         w, lanes = self.k.w, self.schedule.lanes
         length = w.sub(stop, first)
-        whole = w.add(first, w.put("i64", 1, f"and i64 {length.text}, {-wide}", length))
+        whole = w.add(first, w.binary("and", length, integer(-wide)))
         state = r.fold(
             r.start(), a.loop(r, self.line, Span(first, whole, wide, wide, False, True), r.fresh(wide))
         )

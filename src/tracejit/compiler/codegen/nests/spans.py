@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...ir_text import Value, integer, iota
 from ...loopir.passes.schedule import Line, Schedule
 from ..writing.kernel import SCALAR, KernelWriter, Vector
-from ..writing.scopes import Value, integer, iota
 
 Body = Callable[[Value, list[Value]], list[Value]]
 
@@ -39,9 +39,8 @@ def each(k: KernelWriter, span: Span, carried: list[Value], certain: bool, body:
     if span.trips <= 1:
         if span.trips <= 0:
             return carried
-        w.enter()
-        values = body(span.start, carried)
-        w.leave()
+        with w.scope():
+            values = body(span.start, carried)
         return [w.bound(v.text, v.kind, v.lanes) for v in values]
     loop = w.open_loop(span.start, span.stop, span.step, carried, certain, span.may_skip)
     return w.close_loop(loop, body(loop.var, loop.values))
@@ -77,9 +76,8 @@ def existing(k: KernelWriter, span: Span, var: Value) -> Value:
     kind = f"i{max(8, min(64, 8 * k.target.register_bytes // lanes))}"
     left = w.smallest(w.sub(span.stop, var), integer(lanes))
     if kind != "i64":
-        left = w.put(kind, 1, f"trunc i64 {left.text} to {kind}", left)
-    limit, place = w.splat(left, lanes), iota(kind, lanes)
-    return w.put("i1", lanes, f"icmp ult {place.typed}, {limit.text}", limit)
+        left = w.convert("trunc", left, kind)
+    return w.compare("ult", iota(kind, lanes), w.splat(left, lanes))
 
 
 def spans(k: KernelWriter, plan: Schedule, line: Line, feeds: bool = False) -> list[Span]:
@@ -91,7 +89,7 @@ def spans(k: KernelWriter, plan: Schedule, line: Line, feeds: bool = False) -> l
     if plan.masked:
         return [Span(zero, size, lanes, lanes, size.number is None or size.number % lanes != 0)]
     if size.number is None:
-        whole = k.w.put("i64", 1, f"and i64 {size.text}, {-wide}", size)
+        whole = k.w.binary("and", size, integer(-wide))
         rest = Span(whole, size, lanes, lanes, True, may_skip=True)
         return [Span(zero, whole, wide, wide, may_skip=True), rest]
     head = [Span(zero, integer(plan.peel), lanes, lanes, True)] if plan.peel else []

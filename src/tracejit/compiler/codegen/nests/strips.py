@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....core.dim import Size
-from ...ir_text import memory_kind, vector_type
+from ...ir_text import Value, integer, memory_kind
 from ...loopir.ir import Nest
 from ...loopir.passes.schedule import STRIP_ROWS, Schedule
 from ..writing.buffers import byte, truth
 from ..writing.kernel import KernelWriter
-from ..writing.scopes import Value, integer
 from .accumulate import Accumulation, State
 from .reduce import Reduction
 from .spans import Span, each, run, spans
@@ -78,21 +77,16 @@ class Strips:
         w, column = self.k.w, self.k.env[self.columns.axis]
         work = Value("%work", "ptr")
         start = w.mul(w.add(self.k.size(self.columns.size), integer(MARGIN)), integer(number * WORD))
-        base = w.put("ptr", 1, f"getelementptr i8, ptr %work, i64 {start.text}", work, start)
-        return w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {column.text}", base, column)
+        return w.step(w.step(work, start), column, kind)
 
     def save(self, r: Reduction, state: State) -> None:
         for number, value in enumerate(byte(self.k, v) for v in state):
-            where = self.place(number, value.kind)
-            self.k.w.do(f"store {value.typed}, ptr {where.text}, align 1")
+            self.k.w.store(value, self.place(number, value.kind), 1)
 
     def saved(self, r: Reduction) -> State:
         state = []
         for number, v in enumerate(r.start()):
             kind = memory_kind(v.kind)
-            where = self.place(number, kind)
-            value = self.k.w.here(
-                kind, v.lanes, f"load {vector_type(kind, v.lanes)}, ptr {where.text}, align 1"
-            )
+            value = self.k.w.load(kind, self.place(number, kind), 1, v.lanes)
             state.append(truth(self.k, value) if v.kind == "i1" else value)
         return state

@@ -10,161 +10,135 @@ from functools import cache
 import numpy as np
 
 from ... import ir_text
-from ...ir_text import kind_of, suffix, vector_type
+from ...ir_text import TRUE, Value, constant, kind_of, suffix
 from ..math import MathFunction
-from .scopes import TRUE, Value, Writer, constant
+from .scopes import HoistingWriter
 
 INLINED = "alwaysinline nounwind willreturn memory(none)"
 CALLED = "noinline nounwind memory(none)"
 
 
-class Lines:
-    """Straight-line arithmetic over one type, one instruction a method."""
+class FunctionWriter(HoistingWriter):
+    """Writes a function of vectors of one type."""
 
-    def __init__(self, w: Writer, dtype: np.dtype, lanes: int):
-        self.w, self.dtype, self.lanes, self.kind = w, dtype, lanes, kind_of(dtype)
+    def __init__(self, dtype: np.dtype, lanes: int):
+        super().__init__()
+        self.dtype, self.lanes, self.kind = dtype, lanes, kind_of(dtype)
 
-    def number(self, value: float) -> Value:
-        return self.w.splat(constant(value, self.dtype), self.lanes)
-
-    def do(self, op: str, a: Value, b: Value) -> Value:
-        return self.w.put(a.kind, self.lanes, f"{op} {a.typed}, {b.text}", a, b)
-
-    def test(self, relation: str, a: Value, b: Value) -> Value:
-        return self.w.put("i1", self.lanes, f"{relation} {a.typed}, {b.text}", a, b)
-
-    def select(self, test: Value, a: Value, b: Value) -> Value:
-        return self.w.put(a.kind, self.lanes, f"select {test.typed}, {a.typed}, {b.typed}", test, a, b)
-
-    def unary(self, name: str, a: Value) -> Value:
-        return self.w.intrinsic(name, self.kind, self.lanes, a)
-
-    def copy_sign(self, a: Value, b: Value) -> Value:
-        return self.w.intrinsic("copysign", self.kind, self.lanes, a, b)
-
-    def convert(self, op: str, a: Value, kind: str) -> Value:
-        return self.w.put(kind, self.lanes, f"{op} {a.typed} to {vector_type(kind, self.lanes)}", a)
-
-    def any(self, test: Value) -> Value:
-        if self.lanes == 1:
-            return test
-        name = f"@llvm.vector.reduce.or.{suffix('i1', self.lanes)}"
-        self.w.declares.add(f"declare i1 {name}({vector_type('i1', self.lanes)})")
-        return self.w.put("i1", 1, f"call i1 {name}({test.typed})", test)
+    def number(self, value: float, dtype: np.dtype | None = None) -> Value:
+        return self.splat(constant(value, dtype or self.dtype), self.lanes)
 
 
 # ---- integers -------------------------------------------------------------------------------------------
 
 
-def _quotient(x: Lines, a: Value, b: Value) -> tuple[Value, Value]:
+def _quotient(x: FunctionWriter, a: Value, b: Value) -> tuple[Value, Value]:
     """Rounded down, and the remainder with the sign of `b`; both 0 for b = 0."""
     zero, one = x.number(0), x.number(1)
-    none = x.test("icmp eq", b, zero)
+    none = x.compare("eq", b, zero)
     if x.dtype.kind == "u":
         divisor = x.select(none, one, b)
-        q, r = x.do("udiv", a, divisor), x.do("urem", a, divisor)
+        q, r = x.binary("udiv", a, divisor), x.binary("urem", a, divisor)
         return x.select(none, zero, q), r
-    negated = x.do("sub", zero, a)
-    minus = x.test("icmp eq", b, x.number(-1))
-    divisor = x.select(x.do("or", none, minus), one, b)
-    q, r = x.do("sdiv", a, divisor), x.do("srem", a, divisor)
-    differ = x.test("icmp slt", x.do("xor", r, divisor), zero)
-    down = x.do("and", differ, x.test("icmp ne", r, zero))
-    q = x.select(down, x.do("sub", q, one), q)
-    r = x.select(down, x.do("add", r, divisor), r)
+    negated = x.binary("sub", zero, a)
+    minus = x.compare("eq", b, x.number(-1))
+    divisor = x.select(x.binary("or", none, minus), one, b)
+    q, r = x.binary("sdiv", a, divisor), x.binary("srem", a, divisor)
+    differ = x.compare("slt", x.binary("xor", r, divisor), zero)
+    down = x.binary("and", differ, x.compare("ne", r, zero))
+    q = x.select(down, x.binary("sub", q, one), q)
+    r = x.select(down, x.binary("add", r, divisor), r)
     return x.select(none, zero, x.select(minus, negated, q)), r
 
 
-def _integer_power(x: Lines, a: Value, b: Value) -> Value:
+def _integer_power(x: FunctionWriter, a: Value, b: Value) -> Value:
     """By squaring; a negative exponent leaves 1/a truncated, 0 for a = 0."""
-    w, zero, one = x.w, x.number(0), x.number(1)
+    zero, one = x.number(0), x.number(1)
     base, exponent = a, b
     if x.dtype.kind == "i":
-        negative = x.test("icmp slt", b, zero)
-        unit = x.do("or", x.test("icmp eq", a, one), x.test("icmp eq", a, x.number(-1)))
-        other = x.do("xor", unit, x.w.splat(TRUE, x.lanes))
-        base = x.select(x.do("and", negative, other), zero, a)
-        exponent = x.select(negative, x.do("or", x.do("and", b, one), x.number(2)), b)
-    loop = w.open_repeat([base, exponent, one])
+        negative = x.compare("slt", b, zero)
+        unit = x.binary("or", x.compare("eq", a, one), x.compare("eq", a, x.number(-1)))
+        other = x.binary("xor", unit, x.splat(TRUE, x.lanes))
+        base = x.select(x.binary("and", negative, other), zero, a)
+        exponent = x.select(negative, x.binary("or", x.binary("and", b, one), x.number(2)), b)
+    loop = x.open_repeat([base, exponent, one])
     square, rest, product = loop.values
-    odd = x.test("icmp ne", x.do("and", rest, one), zero)
-    product = x.select(odd, x.do("mul", product, square), product)
-    square, rest = x.do("mul", square, square), x.do("lshr", rest, one)
-    return w.close_repeat(loop, [square, rest, product], x.any(x.test("icmp ne", rest, zero)))[2]
+    odd = x.compare("ne", x.binary("and", rest, one), zero)
+    product = x.select(odd, x.binary("mul", product, square), product)
+    square, rest = x.binary("mul", square, square), x.binary("lshr", rest, one)
+    return x.close_repeat(loop, [square, rest, product], x.any_lane(x.compare("ne", rest, zero)))[2]
 
 
 # ---- floats ---------------------------------------------------------------------------------------------
 
 
-def _remainder(x: Lines, a: Value, b: Value) -> Value:
+def _remainder(x: FunctionWriter, a: Value, b: Value) -> Value:
     """C's fmod, exactly: subtract the divisor times falling powers of two. Every step is without rounding."""
-    w = x.w
-    top, bottom = x.unary("fabs", a), x.unary("fabs", b)
+    top, bottom = x.intrinsic("fabs", a), x.intrinsic("fabs", b)
     infinity, zero = x.number(float("inf")), x.number(0.0)
-    usable = x.do("and", x.test("fcmp olt", top, infinity), x.test("fcmp ogt", bottom, zero))
+    usable = x.binary("and", x.compare("olt", top, infinity), x.compare("ogt", bottom, zero))
     divisor = x.select(usable, bottom, infinity)
-    half = x.select(usable, x.do("fmul", top, x.number(0.5)), zero)
-    up = w.open_repeat([divisor])
+    half = x.select(usable, x.binary("fmul", top, x.number(0.5)), zero)
+    up = x.open_repeat([divisor])
     (scale,) = up.values
-    scale = x.select(x.test("fcmp ole", scale, half), x.do("fadd", scale, scale), scale)
-    (scale,) = w.close_repeat(up, [scale], x.any(x.test("fcmp ole", scale, half)))
-    down = w.open_repeat([top, scale])
+    scale = x.select(x.compare("ole", scale, half), x.binary("fadd", scale, scale), scale)
+    (scale,) = x.close_repeat(up, [scale], x.any_lane(x.compare("ole", scale, half)))
+    down = x.open_repeat([top, scale])
     left, scale = down.values
-    fits = x.do("and", x.test("fcmp oge", left, scale), x.test("fcmp oge", scale, divisor))
-    left, scale = x.select(fits, x.do("fsub", left, scale), left), x.do("fmul", scale, x.number(0.5))
-    more = x.do("and", x.test("fcmp oge", left, divisor), x.test("fcmp oge", scale, divisor))
-    left, _ = w.close_repeat(down, [left, scale], x.any(more))
-    whole = x.do("or", x.test("fcmp ogt", bottom, zero), x.test("fcmp uno", b, b))
-    finite = x.do("and", whole, x.test("fcmp olt", top, infinity))
+    fits = x.binary("and", x.compare("oge", left, scale), x.compare("oge", scale, divisor))
+    left, scale = x.select(fits, x.binary("fsub", left, scale), left), x.binary("fmul", scale, x.number(0.5))
+    more = x.binary("and", x.compare("oge", left, divisor), x.compare("oge", scale, divisor))
+    left, _ = x.close_repeat(down, [left, scale], x.any_lane(more))
+    whole = x.binary("or", x.compare("ogt", bottom, zero), x.compare("uno", b, b))
+    finite = x.binary("and", whole, x.compare("olt", top, infinity))
     result = x.select(finite, left, x.number(float("nan")))
-    result = x.select(x.test("fcmp uno", b, b), b, x.select(x.test("fcmp uno", a, a), a, result))
-    return x.copy_sign(result, a)
+    result = x.select(x.compare("uno", b, b), b, x.select(x.compare("uno", a, a), a, result))
+    return x.intrinsic("copysign", result, a)
 
 
-def _float_quotient(x: Lines, a: Value, b: Value) -> tuple[Value, Value]:
+def _float_quotient(x: FunctionWriter, a: Value, b: Value) -> tuple[Value, Value]:
     """NumPy's floor_divide and remainder: the remainder has the sign of `b`, and both agree."""
     zero, one = x.number(0.0), x.number(1.0)
     r = _remainder(x, a, b)
-    raw = x.do("fdiv", x.do("fsub", a, r), b)
-    exact = x.test("fcmp oeq", r, zero)
-    differ = x.do("xor", x.test("fcmp olt", r, zero), x.test("fcmp olt", b, zero))
-    down = x.do("and", differ, x.test("fcmp one", r, zero))
-    q = x.select(down, x.do("fsub", raw, one), raw)
-    rest = x.select(exact, x.copy_sign(zero, b), x.select(down, x.do("fadd", r, b), r))
-    low = x.unary("floor", q)
-    low = x.select(x.test("fcmp ogt", x.do("fsub", q, low), x.number(0.5)), x.do("fadd", low, one), low)
-    plain = x.do("fdiv", a, b)
-    q = x.select(x.test("fcmp oeq", q, zero), x.copy_sign(zero, plain), low)
-    q = x.select(x.test("fcmp oeq", b, zero), plain, q)
+    raw = x.binary("fdiv", x.binary("fsub", a, r), b)
+    exact = x.compare("oeq", r, zero)
+    differ = x.binary("xor", x.compare("olt", r, zero), x.compare("olt", b, zero))
+    down = x.binary("and", differ, x.compare("one", r, zero))
+    q = x.select(down, x.binary("fsub", raw, one), raw)
+    rest = x.select(exact, x.intrinsic("copysign", zero, b), x.select(down, x.binary("fadd", r, b), r))
+    low = x.intrinsic("floor", q)
+    low = x.select(x.compare("ogt", x.binary("fsub", q, low), x.number(0.5)), x.binary("fadd", low, one), low)
+    plain = x.binary("fdiv", a, b)
+    q = x.select(x.compare("oeq", q, zero), x.intrinsic("copysign", zero, plain), low)
+    q = x.select(x.compare("oeq", b, zero), plain, q)
     return q, rest
 
 
 # ---- conversions ----------------------------------------------------------------------------------------
 
 
-def _narrow_to_odd(x: Lines, a: Value) -> Value:
+def _narrow_to_odd(x: FunctionWriter, a: Value) -> Value:
     """float64 to float32, rounded to odd and given back widened: a further rounding to half is then right."""
     near = x.convert("fptrunc", a, "float")
     back = x.convert("fpext", near, "double")
     word = x.convert("bitcast", near, "i32")
-    i32 = Lines(x.w, np.dtype(np.int32), x.lanes)
-    even = x.test("icmp eq", i32.do("and", word, i32.number(1)), i32.number(0))
-    wrong = x.do("and", x.test("fcmp one", a, back), even)
-    up = x.test("fcmp olt", x.unary("fabs", back), x.unary("fabs", a))
-    step = x.select(up, i32.number(1), i32.number(-1))
-    moved = x.select(wrong, i32.do("add", word, step), word)
+    zero, one, minus = (x.number(n, np.dtype(np.int32)) for n in (0, 1, -1))
+    even = x.compare("eq", x.binary("and", word, one), zero)
+    wrong = x.binary("and", x.compare("one", a, back), even)
+    up = x.compare("olt", x.intrinsic("fabs", back), x.intrinsic("fabs", a))
+    step = x.select(up, one, minus)
+    moved = x.select(wrong, x.binary("add", word, step), word)
     return x.convert("fpext", x.convert("bitcast", moved, "float"), "double")
 
 
-def _to_uint64(x: Lines, a: Value) -> Value:
+def _to_uint64(x: FunctionWriter, a: Value) -> Value:
     """Truncated; negative numbers wrap around. The bits come back as those of an i64."""
     limit = x.number(2.0**63)
-    i64 = Lines(x.w, np.dtype(np.int64), x.lanes)
-    large = x.test("fcmp oge", a, limit)
-    reduced = x.select(large, x.do("fsub", a, limit), a)
+    large = x.compare("oge", a, limit)
+    reduced = x.select(large, x.binary("fsub", a, limit), a)
     whole = x.convert("fptosi", reduced, "i64")
-    whole = x.w.put("i64", x.lanes, f"freeze {whole.typed}", whole)
-    return x.select(large, i64.do("xor", whole, i64.number(-(2**63))), whole)
+    whole = x.unary("freeze", whole)
+    return x.select(large, x.binary("xor", whole, x.number(-(2**63), np.dtype(np.int64))), whole)
 
 
 _BODIES: dict[str, dict[str, Callable[..., Value]]] = {
@@ -193,13 +167,12 @@ def function(name: str, dtype: np.dtype, lanes: int) -> MathFunction:
     KeyError
         If there is none for this dtype.
     """
-    w = Writer()
-    x = Lines(w, dtype, lanes)
+    x = FunctionWriter(dtype, lanes)
     count = 2 if name in NAMES else 1
     arguments = [Value(f"%a{p}", x.kind, lanes) for p in range(count)]
     result = _BODIES[name][dtype.kind](x, *arguments)
     symbol = f"@tj_{name}_{dtype.kind if dtype.kind == 'u' else ''}{suffix(x.kind, lanes)}"
     loops = name == "pow" or (dtype.kind == "f" and name in NAMES)
     spelled = ", ".join(a.typed for a in arguments)
-    head = f"internal {vector_type(result.kind, lanes)} {symbol}({spelled}) {CALLED if loops else INLINED}"
-    return MathFunction(symbol, ir_text.function(head, w, result.typed), frozenset(w.declares), (), ())
+    head = f"internal {result.type} {symbol}({spelled}) {CALLED if loops else INLINED}"
+    return MathFunction(symbol, ir_text.function(head, x, result.typed), frozenset(x.declares), (), ())

@@ -7,11 +7,10 @@ others gather and scatter. Lanes that do not exist, or whose guard is false, tou
 from __future__ import annotations
 
 from ....core.dim import Size
-from ...ir_text import kind_of, memory_kind, suffix, vector_type
+from ...ir_text import FALSE, TRUE, Value, integer, iota, kind_of, memory_kind, suffix, vector_type
 from ...loopir.ir import Load, Store
 from ...loopir.operands import Buffer, Index
 from .kernel import KernelWriter
-from .scopes import Value, integer, iota
 
 STEPS = (2, 3, 4)  # distances between lanes up to which one wide access beats many
 
@@ -42,7 +41,7 @@ def offset(k: KernelWriter, index: Index) -> tuple[Value, Size, Value | None]:
             stride = stride + coefficient
         if value.lanes > 1:
             term = scaled(k, value, factor)
-            extra = term if extra is None else total(k, extra, term)
+            extra = term if extra is None else k.w.binary("add", extra, term)
         else:
             parts.append(w.mul(value, factor))
     first, *rest = sorted(parts, key=lambda v: v.level)
@@ -51,15 +50,10 @@ def offset(k: KernelWriter, index: Index) -> tuple[Value, Size, Value | None]:
     return first, stride, extra
 
 
-def total(k: KernelWriter, a: Value, b: Value) -> Value:
-    return k.w.put("i64", a.lanes, f"add {a.typed}, {b.text}", a, b)
-
-
 def scaled(k: KernelWriter, value: Value, factor: Value) -> Value:
     if factor.number == 1:
         return value
-    other = k.w.splat(factor, value.lanes)
-    return k.w.put("i64", value.lanes, f"mul {value.typed}, {other.text}", value, other)
+    return k.w.binary("mul", value, k.w.splat(factor, value.lanes))
 
 
 def place(k: KernelWriter, buffer: Buffer, index: Index) -> Place:
@@ -67,10 +61,7 @@ def place(k: KernelWriter, buffer: Buffer, index: Index) -> Place:
     first, stride, extra = offset(k, index)
     kind = memory_kind(kind_of(buffer.dtype))
     base = k.pointer(buffer)
-    if first.number == 0:
-        pointer = base
-    else:
-        pointer = k.w.put("ptr", 1, f"getelementptr {kind}, ptr {base.text}, i64 {first.text}", base, first)
+    pointer = base if first.number == 0 else k.w.step(base, first, kind)
     steps_over = k.target.has_masks and stride in STEPS
     if extra is None and isinstance(stride, int) and (stride in (0, 1, -1) or steps_over):
         return Place(pointer, stride, None)
@@ -83,7 +74,7 @@ def place(k: KernelWriter, buffer: Buffer, index: Index) -> Place:
         return Place(pointer, None, steps)
     if isinstance(stride, int) and stride == 0:
         return Place(pointer, None, extra)
-    return Place(pointer, None, total(k, extra, steps))
+    return Place(pointer, None, k.w.binary("add", extra, steps))
 
 
 # ---- masks ----------------------------------------------------------------------------------------------
@@ -95,15 +86,7 @@ def mask_of(k: KernelWriter, guard: Value | None) -> Value | None:
     if guard is None or guard.text == "true":
         return mask
     guard = k.w.splat(guard, lanes)
-    return guard if mask is None else k.w.put("i1", lanes, f"and {mask.typed}, {guard.text}", mask, guard)
-
-
-def any_lane(k: KernelWriter, mask: Value) -> Value:
-    if mask.lanes == 1:
-        return mask
-    name = f"@llvm.vector.reduce.or.{suffix('i1', mask.lanes)}"
-    k.w.declares.add(f"declare i1 {name}({vector_type('i1', mask.lanes)})")
-    return k.w.put("i1", 1, f"call i1 {name}({mask.typed})", mask)
+    return guard if mask is None else k.w.binary("and", mask, guard)
 
 
 def reverse(k: KernelWriter, value: Value) -> Value:
@@ -112,18 +95,11 @@ def reverse(k: KernelWriter, value: Value) -> Value:
 
 def last_lane(k: KernelWriter, kind: str, pointer: Value) -> Value:
     """The lowest address of a run that goes down."""
-    back = 1 - k.vector.lanes
-    return k.w.put("ptr", 1, f"getelementptr {kind}, ptr {pointer.text}, i64 {back}", pointer)
+    return k.w.step(pointer, 1 - k.vector.lanes, kind)
 
 
 def all_lanes(k: KernelWriter, mask: Value | None) -> Value:
-    return mask if mask is not None else Value("splat (i1 true)", "i1", k.vector.lanes)
-
-
-def pointers(k: KernelWriter, kind: str, at: Place) -> Value:
-    assert at.offsets is not None
-    instruction = f"getelementptr {kind}, ptr {at.pointer.text}, {at.offsets.typed}"
-    return k.w.put("ptr", k.vector.lanes, instruction, at.pointer, at.offsets)
+    return mask if mask is not None else k.w.splat(TRUE, k.vector.lanes)
 
 
 # ---- loads ----------------------------------------------------------------------------------------------
@@ -166,7 +142,8 @@ def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, o
     rest = "zeroinitializer" if other is None else k.w.splat(other, lanes).text
     deps = [at.pointer] + [v for v in (mask, other) if v is not None]
     if at.stride is None:
-        where, name = pointers(k, kind, at), f"@llvm.masked.gather.{name}.v{lanes}p0"
+        assert at.offsets is not None
+        where, name = k.w.step(at.pointer, at.offsets, kind), f"@llvm.masked.gather.{name}.v{lanes}p0"
         k.w.declares.add(f"declare {shape} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {shape})")
         arguments = f"{where.typed}, i32 {align}, {all_lanes(k, mask).typed}, {shape} {rest}"
         return k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", where, *deps)
@@ -201,16 +178,15 @@ def read_apart(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, o
     value = k.w.lanes_of(wide, 0, lanes, step)
     if other is None or mask is None:
         return value
-    other = k.w.splat(other, lanes)
-    return k.w.put(kind, lanes, f"select {mask.typed}, {value.typed}, {other.typed}", mask, value, other)
+    return k.w.select(mask, value, k.w.splat(other, lanes))
 
 
 def spread_mask(k: KernelWriter, mask: Value | None, step: int) -> Value:
     """The lanes' mask for an access `step` times as wide."""
     lanes = k.vector.lanes
     if mask is None:
-        bits = ("true" if p % step == 0 else "false" for p in range(lanes * step))
-        return Value(f"<{', '.join(f'i1 {bit}' for bit in bits)}>", "i1", lanes * step)
+        bits = (FALSE if p % step else TRUE for p in range(lanes * step))
+        return Value(f"<{', '.join(bit.typed for bit in bits)}>", "i1", lanes * step)
     return spread(k, mask, step, "zeroinitializer", lanes)
 
 
@@ -228,20 +204,15 @@ def read_one_guarded(
     """One element behind a branch: nothing is read when no lane wants it."""
     w, kind = k.w, memory_kind(kind_of(buffer.dtype))
     assert other is not None  # a guarded load has a value for when its guard is false
-    test = any_lane(k, all_lanes(k, mask_of(k, guard)) if guard.lanes > 1 else guard)
-    number, before = w.fresh(""), w.block
-    default = other.text if other.lanes == 1 else "zeroinitializer"
-    w.fork(test, f"read{number}", f"join{number}")
-    w.label(f"read{number}")
-    value = w.here(kind, 1, f"load {kind}, ptr {pointer.text}, align {buffer.dtype.itemsize}")
-    w.branch(f"join{number}")
-    w.label(f"join{number}")
-    value = w.here(kind, 1, f"phi {kind} [ {value.text}, %read{number} ], [ {default}, %{before} ]")
+    test = k.w.any_lane(all_lanes(k, mask_of(k, guard)) if guard.lanes > 1 else guard)
+    default = other if other.lanes == 1 else Value("zeroinitializer", kind)
+    with w.replacing(test, [default], "read") as read:
+        read.append(w.load(kind, pointer, buffer.dtype.itemsize))
+    (value,) = read
     if guard.lanes == other.lanes == 1:
         return value
     lanes = max(guard.lanes, other.lanes)
-    test, value, other = w.splat(guard, lanes), w.splat(value, lanes), w.splat(other, lanes)
-    return w.put(kind, lanes, f"select {test.typed}, {value.typed}, {other.typed}", test, value, other)
+    return w.select(w.splat(guard, lanes), w.splat(value, lanes), w.splat(other, lanes))
 
 
 # ---- stores ---------------------------------------------------------------------------------------------
@@ -261,20 +232,14 @@ def store(k: KernelWriter, s: Store) -> None:
 
 
 def store_one(k: KernelWriter, s: Store, pointer: Value, value: Value, guard: Value | None) -> None:
-    w, kind, align = k.w, memory_kind(kind_of(s.buffer.dtype)), s.buffer.dtype.itemsize
-    number = w.fresh("")
     if guard is not None:
-        w.fork(guard, f"write{number}", f"join{number}")
-        w.label(f"write{number}")
-        w.enter()
+        with k.w.when(guard, "write"), k.w.scope():
+            store_one(k, s, pointer, value, None)
+        return
+    kind, align = memory_kind(kind_of(s.buffer.dtype)), s.buffer.dtype.itemsize
     if s.add:
-        old = w.here(kind, 1, f"load {kind}, ptr {pointer.text}, align {align}")
-        value = added(k, s.buffer, old, value)
-    w.do(f"store {byte(k, value).typed}, ptr {pointer.text}, align {align}")
-    if guard is not None:
-        w.leave()
-        w.branch(f"join{number}")
-        w.label(f"join{number}")
+        value = added(k, s.buffer, k.w.load(kind, pointer, align), value)
+    k.w.store(byte(k, value), pointer, align)
 
 
 def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: Value | None) -> None:
@@ -282,7 +247,8 @@ def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: 
     value = w.splat(value, lanes)
     kind, shape, name = value.kind, vector_type(value.kind, lanes), suffix(value.kind, lanes)
     if at.stride is None:
-        where, name = pointers(k, kind, at), f"@llvm.masked.scatter.{name}.v{lanes}p0"
+        assert at.offsets is not None
+        where, name = k.w.step(at.pointer, at.offsets, kind), f"@llvm.masked.scatter.{name}.v{lanes}p0"
         w.declares.add(f"declare void {name}({shape}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
         w.do(f"call void {name}({value.typed}, {where.typed}, i32 {align}, {all_lanes(k, mask).typed})")
         return
@@ -294,7 +260,7 @@ def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: 
         pointer, value = last_lane(k, kind, pointer), reverse(k, value)
         mask = None if mask is None else reverse(k, mask)
     if mask is None:
-        w.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
+        w.store(value, pointer, align)
         return
     name = f"@llvm.masked.store.{name}.p0"
     w.declares.add(f"declare void {name}({shape}, ptr, i32, <{lanes} x i1>)")
@@ -302,8 +268,7 @@ def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: 
 
 
 def added(k: KernelWriter, buffer: Buffer, old: Value, value: Value) -> Value:
-    plain = f"fadd {k.flags}" if buffer.dtype.kind == "f" else "add "
-    return k.w.put(old.kind, old.lanes, f"{plain}{old.typed}, {value.text}", old, value)
+    return k.w.binary(f"fadd {k.flags}".strip() if buffer.dtype.kind == "f" else "add", old, value)
 
 
 def byte(k: KernelWriter, value: Value) -> Value:
@@ -312,11 +277,10 @@ def byte(k: KernelWriter, value: Value) -> Value:
         return value
     if value.lanes == 1 and value.text in ("true", "false"):
         return integer(int(value.text == "true"), "i8")
-    shape = vector_type("i8", value.lanes)
-    return k.w.put("i8", value.lanes, f"zext {value.typed} to {shape}", value)
+    return k.w.convert("zext", value, "i8")
 
 
 def truth(k: KernelWriter, value: Value) -> Value:
     """A bool as registers hold it."""
-    zero = "0" if value.lanes == 1 else "zeroinitializer"
-    return k.w.put("i1", value.lanes, f"icmp ne {value.typed}, {zero}", value)
+    zero = integer(0, "i8") if value.lanes == 1 else Value("zeroinitializer", "i8", value.lanes)
+    return k.w.compare("ne", value, zero)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from ....runtime import abi
+from ...ir_text import Value, integer
 from .kernel import KernelWriter
-from .scopes import Value
 
-BUFFERS, DIMS, CTX = (f"%{name}" for name in abi.ENTRY_PARAMETERS)
+BUFFERS, DIMS, CTX = (Value(f"%{name}", "ptr") for name in abi.ENTRY_PARAMETERS)
+STATUS = Value("%status", "ptr")
+"""The slot of what a function that can fail returns."""
+
+
+def make_status(k: KernelWriter) -> None:
+    """The slot of the status, at the top of the function."""
+    k.w.entry.append(f"  {STATUS} = alloca i32, align 4")
 
 
 def entry_head(name: str) -> str:
     """The head of an entry's definition."""
-    return f'i32 @"{name}"({", ".join(f"ptr {p}" for p in (BUFFERS, DIMS, CTX))})'
+    return f'i32 @"{name}"({BUFFERS.typed}, {DIMS.typed}, {CTX.typed})'
 
 
 def ctx_place(k: KernelWriter, name: str, word: int = 0) -> Value:
     """Where a field of ctx is, or a word of one."""
-    return k.w.put("ptr", 1, f"getelementptr i8, ptr {CTX}, i64 {abi.offset(name, word)}")
+    return k.w.step(CTX, abi.offset(name, word))
 
 
 def field(k: KernelWriter, kind: str, name: str) -> Value:
     """A field of ctx."""
-    return k.w.here(kind, 1, f"load {kind}, ptr {ctx_place(k, name).text}, align 8")
+    return k.w.load(kind, ctx_place(k, name))
 
 
-def leave(k: KernelWriter, status: object) -> None:
+def leave(k: KernelWriter, status: int | Value) -> None:
     """End a block that failed."""
-    k.w.do(f"store i32 {status}, ptr {k.status}, align 4")
+    k.w.store(integer(status, "i32") if isinstance(status, int) else status, STATUS, 4)
     k.w.branch("exit")

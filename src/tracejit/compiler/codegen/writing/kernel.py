@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ....core.dim import Atom, Size
-from ...ir_text import vector_type
+from ...ir_text import Value, constant, integer, iota
 from ...loopir.operands import Buffer, Const, Name, Operand
 from ...loopir.passes.schedule import Target
 from ...loopir.statement import Statement
 from .. import math
 from . import arithmetic
-from .scopes import Value, Writer, constant, integer
+from .scopes import HoistingWriter
 
 
 @dataclass
@@ -83,7 +83,7 @@ class KernelWriter:
 
     Attributes
     ----------
-    w : Writer
+    w : HoistingWriter
         Its text.
     env : dict
         Scalars, axes and loop indices to values; a vector axis to that of its first lane.
@@ -98,13 +98,13 @@ class KernelWriter:
     def __init__(self, module: Module, writers: Mapping[type, Callable[[KernelWriter, Any], None]]):
         self.module, self.writers = module, writers
         self.target, self.flags = module.target, "contract " if module.contract else ""
-        self.w = Writer()
+        self.w = HoistingWriter()
         self.env: dict[Name, Value] = {}
         self.atoms: dict[str, Value] = {}
         self.pointers: dict[Buffer, Value] = {}
-        self.cells: dict[Buffer, str] = {}
-        self.rooms: dict[Buffer, str] = {}
-        self.memory_accs: dict[Name, str] = {}
+        self.cells: dict[Buffer, Value] = {}
+        self.rooms: dict[Buffer, Value] = {}
+        self.memory_accs: dict[Name, Value] = {}
         self.vector = SCALAR
         self.dropped: set[Name] = set()
         self.stored: set[Buffer] = set()
@@ -112,8 +112,7 @@ class KernelWriter:
         self.acc_types: dict[Name, np.dtype] = {}
         self.ordered = False
         self.inline_math = False
-        self.status = ""
-        self.patience = ""  # the slot that counts work, once a loop needs it
+        self.patience: Value | None = None  # the slot that counts work, once a loop needs it
         self.outermost: Any = None  # where the outermost loop is
 
     def statements(self, block: list[Statement]) -> None:
@@ -148,15 +147,13 @@ class KernelWriter:
             return self.atoms[atom.name]
         a, b = (self.size(arg) for arg in atom.args)
         if atom.recipe == "max":
-            return self.w.intrinsic("smax", "i64", 1, a, b)
+            return self.w.intrinsic("smax", a, b)
         return self.call("floordiv", np.dtype(np.int64), 1, a, b)
 
     def index_vector(self, value: Value) -> Value:
         """The positions of all lanes, from that of the first."""
         lanes = self.vector.lanes
-        from_first = f"<{', '.join(f'i64 {p}' for p in range(lanes))}>"
-        first = self.w.splat(value, lanes)
-        return self.w.put("i64", lanes, f"add <{lanes} x i64> {first.text}, {from_first}", first)
+        return self.w.binary("add", self.w.splat(value, lanes), iota("i64", lanes))
 
     # -- memory --
 
@@ -166,7 +163,7 @@ class KernelWriter:
         if cell is None:
             return self.pointers[buffer]
         if self.still is None:
-            return self.w.here("ptr", 1, f"load ptr, ptr {cell}, align 8")
+            return self.w.load("ptr", cell)
         return self.w.put_at(self.still, "ptr", 1, f"load ptr, ptr {cell}, align 8")
 
     def fetch(self, buffer: Buffer, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
@@ -189,9 +186,7 @@ class KernelWriter:
         made = self.function(name, dtype, lanes)
         self.module.include(made)
         kind = "i64" if name == "to_uint64" else args[0].kind
-        shape = vector_type(kind, lanes)
-        spelled = ", ".join(a.typed for a in args)
-        return self.w.put(kind, lanes, f"call {shape} {made.symbol}({spelled})", *args)
+        return self.w.call(kind, lanes, made.symbol, *args)
 
     def function(self, name: str, dtype: np.dtype, lanes: int) -> math.MathFunction:
         if name in math.NAMES and dtype.kind == "f":

@@ -11,12 +11,11 @@ from functools import cache
 
 import numpy as np
 
-from ...ir_text import bits_of, kind_of, vector_type
+from ...ir_text import Value, bits_of, constant, integer, kind_of, vector_type
 from ...loopir.ir import Compute, Size_
 from .. import math
 from . import arithmetic
 from .kernel import KernelWriter
-from .scopes import Value, constant
 
 Args = list[Value]
 
@@ -117,7 +116,7 @@ def apply(k: KernelWriter, op: str, args: Args, argtype: np.dtype, dtype: np.dty
         return k.w.put(result, lanes, f"{plain} {vector_type(a.kind, lanes)} {a.text}, {b.text}", a, b)
     name = INTRINSICS.get((op, kind))
     if name is not None:
-        return k.w.intrinsic(name, args[0].kind, lanes, *args)
+        return k.w.intrinsic(name, *args)
     if op in math.NAMES and kind == "f":
         return k.call(op, argtype, lanes, *args)
     if (op, kind) in _SAME:
@@ -126,15 +125,6 @@ def apply(k: KernelWriter, op: str, args: Args, argtype: np.dtype, dtype: np.dty
 
 
 # ---- the rest -------------------------------------------------------------------------------------------
-
-
-def select(k: KernelWriter, test: Value, then: Value, orelse: Value) -> Value:
-    text = f"select {test.typed}, {then.typed}, {orelse.typed}"
-    return k.w.put(then.kind, then.lanes, text, test, then, orelse)
-
-
-def compare(k: KernelWriter, relation: str, a: Value, b: Value) -> Value:
-    return k.w.put("i1", a.lanes, f"{relation} {a.typed}, {b.text}", a, b)
 
 
 def splat_of(k: KernelWriter, number: float, dtype: np.dtype, lanes: int) -> Value:
@@ -147,8 +137,8 @@ def extreme(relation: str) -> Callable[[KernelWriter, Args, np.dtype, np.dtype],
     def write(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
         a, b = args
         chosen = relation.replace("t", "e") if argtype.itemsize == 2 else relation
-        ordered = select(k, compare(k, f"fcmp {chosen}", a, b), a, b)
-        return select(k, compare(k, "fcmp uno", a, a), a, ordered)
+        ordered = k.w.select(k.w.compare(chosen, a, b), a, b)
+        return k.w.select(k.w.compare("uno", a, a), a, ordered)
 
     return write
 
@@ -156,43 +146,41 @@ def extreme(relation: str) -> Callable[[KernelWriter, Args, np.dtype, np.dtype],
 def negate(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     if argtype.kind == "f":
-        return k.w.put(a.kind, a.lanes, f"fneg {a.typed}", a)
-    zero = splat_of(k, 0, argtype, a.lanes)
-    return k.w.put(a.kind, a.lanes, f"sub {zero.typed}, {a.text}", a)
+        return k.w.unary("fneg", a)
+    return k.w.binary("sub", splat_of(k, 0, argtype, a.lanes), a)
 
 
 def invert(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     ones = k.w.splat(Value("true" if a.kind == "i1" else "-1", a.kind), a.lanes)
-    return k.w.put(a.kind, a.lanes, f"xor {a.typed}, {ones.text}", a)
+    return k.w.binary("xor", a, ones)
 
 
 def absolute(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
-    return select(
-        k, compare(k, "icmp slt", a, splat_of(k, 0, argtype, a.lanes)), negate(k, args, argtype, dtype), a
-    )
+    negative = k.w.compare("slt", a, splat_of(k, 0, argtype, a.lanes))
+    return k.w.select(negative, negate(k, args, argtype, dtype), a)
 
 
 def sign(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     one, zero = splat_of(k, 1, argtype, a.lanes), splat_of(k, 0, argtype, a.lanes)
     if argtype.kind != "f":
-        above = select(k, compare(k, f"icmp {'s' if argtype.kind == 'i' else 'u'}gt", a, zero), one, zero)
+        above = k.w.select(k.w.compare(f"{'s' if argtype.kind == 'i' else 'u'}gt", a, zero), one, zero)
         if argtype.kind == "u":
             return above
-        return select(k, compare(k, "icmp slt", a, zero), splat_of(k, -1, argtype, a.lanes), above)
-    below = select(k, compare(k, "fcmp olt", a, zero), splat_of(k, -1, argtype, a.lanes), zero)
-    signed = select(k, compare(k, "fcmp ogt", a, zero), one, below)
-    return select(k, compare(k, "fcmp uno", a, a), a, signed)
+        return k.w.select(k.w.compare("slt", a, zero), splat_of(k, -1, argtype, a.lanes), above)
+    below = k.w.select(k.w.compare("olt", a, zero), splat_of(k, -1, argtype, a.lanes), zero)
+    signed = k.w.select(k.w.compare("ogt", a, zero), one, below)
+    return k.w.select(k.w.compare("uno", a, a), a, signed)
 
 
 def is_nan(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
-    return compare(k, "fcmp uno", args[0], args[0])
+    return k.w.compare("uno", args[0], args[0])
 
 
 def choose(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
-    return select(k, *args)
+    return k.w.select(*args)
 
 
 def shift(
@@ -204,10 +192,10 @@ def shift(
         a, b = args
         plain = instruction if argtype.kind == "i" else instruction_unsigned
         last = splat_of(k, bits_of(a.kind) - 1, argtype, a.lanes)
-        inside = compare(k, "icmp ule", b, last)
-        count = select(k, inside, b, last)
-        moved = k.w.put(a.kind, a.lanes, f"{plain} {a.typed}, {count.text}", a, count)
-        return moved if plain == "ashr" else select(k, inside, moved, splat_of(k, 0, argtype, a.lanes))
+        inside = k.w.compare("ule", b, last)
+        count = k.w.select(inside, b, last)
+        moved = k.w.binary(plain, a, count)
+        return moved if plain == "ashr" else k.w.select(inside, moved, splat_of(k, 0, argtype, a.lanes))
 
     return write
 
@@ -216,13 +204,9 @@ def mulhi(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Va
     """The high half of the unsigned product."""
     a, b = args
     bits = bits_of(a.kind)
-    wide = vector_type(f"i{2 * bits}", a.lanes)
-    shape = vector_type(a.kind, a.lanes)
-    x, y = (k.w.put(f"i{2 * bits}", a.lanes, f"zext {v.typed} to {wide}", v) for v in (a, b))
-    product = k.w.put(x.kind, x.lanes, f"mul {wide} {x.text}, {y.text}", x, y)
-    amount = str(bits) if a.lanes == 1 else f"splat (i{2 * bits} {bits})"
-    high = k.w.put(x.kind, x.lanes, f"lshr {wide} {product.text}, {amount}", product)
-    return k.w.put(a.kind, a.lanes, f"trunc {wide} {high.text} to {shape}", high)
+    x, y = (k.w.convert("zext", v, f"i{2 * bits}") for v in (a, b))
+    amount = k.w.splat(integer(bits, x.kind), x.lanes)
+    return k.w.convert("trunc", k.w.binary("lshr", k.w.binary("mul", x, y), amount), a.kind)
 
 
 def called(name: str) -> Callable[[KernelWriter, Args, np.dtype, np.dtype], Value]:
@@ -232,11 +216,7 @@ def called(name: str) -> Callable[[KernelWriter, Args, np.dtype, np.dtype], Valu
 def bitcast(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
     (a,) = args
     kind = kind_of(dtype)
-    return (
-        a
-        if a.kind == kind
-        else k.w.put(kind, a.lanes, f"bitcast {a.typed} to {vector_type(kind, a.lanes)}", a)
-    )
+    return a if a.kind == kind else k.w.convert("bitcast", a, kind)
 
 
 def cast(k: KernelWriter, args: Args, argtype: np.dtype, dtype: np.dtype) -> Value:
@@ -252,18 +232,17 @@ def convert(k: KernelWriter, a: Value, source: np.dtype, target: np.dtype) -> Va
         return a
     kind = kind_of(target)
     if target.kind == "b":
-        zero = splat_of(k, 0, source, a.lanes)
-        return compare(k, "fcmp une" if source.kind == "f" else "icmp ne", a, zero)
+        return k.w.compare("une" if source.kind == "f" else "ne", a, splat_of(k, 0, source, a.lanes))
     if source.kind == "f":
         return float_to_float(k, a, kind) if target.kind == "f" else float_to_integer(k, a, target)
     if target.kind == "f":
-        return resize(k, a, kind, "sitofp" if source.kind == "i" else "uitofp")
+        return k.w.convert("sitofp" if source.kind == "i" else "uitofp", a, kind)
     if a.number is not None:
         return constant(wrapped(a.number, target), target)
     before, after = bits_of(a.kind), bits_of(kind)
     if before == after:
         return a
-    return resize(k, a, kind, "trunc" if after < before else "sext" if source.kind == "i" else "zext")
+    return k.w.convert("trunc" if after < before else "sext" if source.kind == "i" else "zext", a, kind)
 
 
 def wrapped(number: int, target: np.dtype) -> int:
@@ -272,31 +251,27 @@ def wrapped(number: int, target: np.dtype) -> int:
     return low - (1 << bits) if target.kind == "i" and low >> (bits - 1) else low
 
 
-def resize(k: KernelWriter, a: Value, kind: str, instruction: str) -> Value:
-    return k.w.put(kind, a.lanes, f"{instruction} {a.typed} to {vector_type(kind, a.lanes)}", a)
-
-
 def float_to_float(k: KernelWriter, a: Value, kind: str) -> Value:
     if bits_of(kind) > bits_of(a.kind):
         if a.kind == "half" and kind == "double":  # in two exact steps: no target has it in one
-            a = resize(k, a, "float", "fpext")
-        return resize(k, a, kind, "fpext")
+            a = k.w.convert("fpext", a, "float")
+        return k.w.convert("fpext", a, kind)
     if a.kind == "double" and kind == "half":
         a = k.call("narrow_to_odd", np.dtype(np.float64), a.lanes, a)
-    return resize(k, a, kind, "fptrunc")
+    return k.w.convert("fptrunc", a, kind)
 
 
 def float_to_integer(k: KernelWriter, a: Value, target: np.dtype) -> Value:
     """Truncation; what does not fit gives some value, the one the instruction gives."""
     if a.kind == "half":
-        a = resize(k, a, "float", "fpext")
+        a = k.w.convert("fpext", a, "float")
     kind = kind_of(target)
     if target == np.dtype(np.uint64):
         return k.call("to_uint64", np.dtype(np.float32 if a.kind == "float" else np.float64), a.lanes, a)
     through = "i64" if target == np.dtype(np.uint32) or kind == "i64" else "i32"
-    whole = resize(k, a, through, "fptosi")
-    whole = k.w.put(through, a.lanes, f"freeze {whole.typed}", whole)
-    return whole if kind == through else resize(k, whole, kind, "trunc")
+    whole = k.w.convert("fptosi", a, through)
+    whole = k.w.unary("freeze", whole)
+    return whole if kind == through else k.w.convert("trunc", whole, kind)
 
 
 SPECIAL: dict[str, Callable[[KernelWriter, Args, np.dtype, np.dtype], Value]] = {

@@ -1,4 +1,4 @@
-"""One LLVM function being written: values, scopes, instructions placed as far out as their operands allow.
+"""One LLVM function being written with scopes: instructions placed as far out as their operands allow.
 
 A scope is a region entered from one place (the function, a loop body, a branch). Its head stays open while
 inner scopes are written, so an expression that depends on nothing inner is put there: loop invariants are
@@ -7,68 +7,10 @@ hoisted, and equal expressions shared, by construction. Knows LLVM's syntax and 
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-import numpy as np
-
-from ...ir_text import IRWriter, kind_of, literal, phi, shuffle_mask, suffix, vector_type
-
-
-class Value:
-    """An SSA value or a constant.
-
-    Attributes
-    ----------
-    text : str
-        How an operand spells it.
-    kind : str
-        LLVM type of one element.
-    lanes : int
-        1 for a scalar, else the length of the vector.
-    level : int
-        The outermost scope at whose head it may be used.
-    number : int or None
-        Its value when it is an integer known now.
-    """
-
-    __slots__ = ("text", "kind", "lanes", "level", "number")
-
-    def __init__(self, text: str, kind: str, lanes: int = 1, level: int = 0, number: int | None = None):
-        self.text, self.kind, self.lanes, self.level, self.number = text, kind, lanes, level, number
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def typed(self) -> str:
-        return f"{vector_type(self.kind, self.lanes)} {self.text}"
-
-
-# ---- values -------------------------------------------------------------------------------------------
-
-
-def constant(value: float | int | bool, dtype: np.dtype) -> Value:
-    number = int(value) if dtype.kind in "iu" else None
-    return Value(literal(value, dtype), kind_of(dtype), 1, 0, number)
-
-
-@lru_cache(maxsize=1024)
-def integer(value: int, kind: str = "i64") -> Value:
-    return Value(str(value), kind, 1, 0, value)
-
-
-@cache
-def iota(kind: str, lanes: int, step: int = 1) -> Value:
-    """The vector 0, step, 2 step, ..."""
-    if lanes == 1:
-        return integer(0, kind)
-    return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
-
-
-TRUE = Value("true", "i1")
-
-
-# ---- the function ---------------------------------------------------------------------------------------
+from ...ir_text import Value, Writer, integer, phi
 
 
 class Scope:
@@ -99,8 +41,8 @@ class Loop:
     may_skip: bool
 
 
-class Writer(IRWriter):
-    """The body of one function.
+class HoistingWriter(Writer):
+    """The body of one function, in scopes.
 
     Attributes
     ----------
@@ -115,7 +57,7 @@ class Writer(IRWriter):
         self.entry = self.reserve()
         self.enter()
 
-    # -- scopes and blocks --
+    # -- scopes --
 
     @property
     def depth(self) -> int:
@@ -129,6 +71,17 @@ class Writer(IRWriter):
 
     def leave(self) -> None:
         self.scopes.pop()
+
+    @contextmanager
+    def scope(self, certain: bool = True, closed: bool = False) -> Iterator[None]:
+        """A scope for a while; nothing moves out of a `closed` one."""
+        self.enter(certain)
+        before = self.floor
+        if closed:
+            self.floor = self.depth
+        yield
+        self.floor = before
+        self.leave()
 
     # -- instructions --
 
@@ -154,91 +107,48 @@ class Writer(IRWriter):
         made = scope.memo[instruction] = Value(name, kind, lanes, len(scopes) if here else level)
         return made
 
-    def here(self, kind: str, lanes: int, instruction: str) -> Value:
-        """An instruction that reads memory or is bound to its place."""
-        return Value(self.let(instruction), kind, lanes, len(self.scopes))
-
     def bound(self, text: str, kind: str, lanes: int = 1) -> Value:
-        """A value defined by what was just written, usable from here on."""
         return Value(text, kind, lanes, len(self.scopes))
 
-    def intrinsic(self, name: str, kind: str, lanes: int, *operands: Value) -> Value:
-        """A pure intrinsic over operands and a result of one type."""
-        symbol = f"@llvm.{name}.{suffix(kind, lanes)}"
-        shape = vector_type(kind, lanes)
-        self.declare(shape, symbol, *[vector_type(o.kind, o.lanes) for o in operands])
-        return self.put(
-            kind, lanes, f"call {shape} {symbol}({', '.join(o.typed for o in operands)})", *operands
-        )
-
-    def slot(self, kind: str, count: int = 1) -> str:
+    def slot(self, kind: str, count: int = 1) -> Value:
         """A stack slot in the entry block."""
         name = f"%{self.fresh('slot')}"
         shape = kind if count == 1 else f"[{count} x {kind}]"
         self.entry.append(f"  {name} = alloca {shape}, align 8")
-        return name
+        return Value(name, "ptr")
 
-    # -- integers --
+    # -- integers: what is known now is worked out now --
 
     def add(self, a: Value, b: Value) -> Value:
         if a.number is not None and b.number is not None:
             return integer(a.number + b.number)
         if b.number == 0:
             return a
-        return b if a.number == 0 else self.put("i64", 1, f"add i64 {a.text}, {b.text}", a, b)
+        return b if a.number == 0 else self.binary("add", a, b)
 
     def sub(self, a: Value, b: Value) -> Value:
         if a.number is not None and b.number is not None:
             return integer(a.number - b.number)
-        return a if b.number == 0 else self.put("i64", 1, f"sub i64 {a.text}, {b.text}", a, b)
+        return a if b.number == 0 else self.binary("sub", a, b)
 
     def mul(self, a: Value, b: Value) -> Value:
         if a.number is not None and b.number is not None:
             return integer(a.number * b.number)
         if a.number == 1 or b.number == 0:
             return b
-        return (
-            a if b.number == 1 or a.number == 0 else self.put("i64", 1, f"mul i64 {a.text}, {b.text}", a, b)
-        )
+        return a if b.number == 1 or a.number == 0 else self.binary("mul", a, b)
 
     def smallest(self, a: Value, b: Value) -> Value:
         if a.number is not None and b.number is not None:
             return integer(min(a.number, b.number))
-        return self.intrinsic("smin", "i64", 1, a, b)
-
-    def compare(self, relation: str, a: Value, b: Value) -> Value:
-        return self.put("i1", a.lanes, f"icmp {relation} {a.typed}, {b.text}", a, b)
-
-    # -- vectors --
-
-    def splat(self, value: Value, lanes: int) -> Value:
-        if value.lanes == lanes:
-            return value
-        kind, shape = value.kind, vector_type(value.kind, lanes)
-        if value.text[0] != "%":
-            return Value(f"splat ({kind} {value.text})", kind, lanes)
-        first = self.put(kind, lanes, f"insertelement {shape} poison, {kind} {value.text}, i64 0", value)
-        return self.put(
-            kind,
-            lanes,
-            f"shufflevector {shape} {first.text}, {shape} poison, <{lanes} x i32> zeroinitializer",
-            first,
-        )
-
-    def lanes_of(self, value: Value, first: int, count: int, step: int = 1) -> Value:
-        """Lanes `first`, ``first + step``, ... of a vector."""
-        if count == 1:
-            return self.put(value.kind, 1, f"extractelement {value.typed}, i64 {first}", value)
-        shape = vector_type(value.kind, value.lanes)
-        mask = shuffle_mask(range(first, first + count * step, step))
-        return self.put(value.kind, count, f"shufflevector {value.typed}, {shape} poison, {mask}", value)
+        return self.intrinsic("smin", a, b)
 
     # -- loops --
 
-    def open_repeat(self, carried: list[Value], certain: bool = True, stem: str = "loop") -> Loop:
+    def open_repeat(self, carried: list[Value], certain: bool = True) -> Loop:
         """Begin a loop that tests at its end; `values` of the result are what it carries."""
         loop = Loop()
-        loop.label, loop.before, loop.carried = self.fresh(stem), self.block, carried
+        loop.label, loop.before, loop.carried = self.fresh("loop"), self.block, carried
         self.branch(loop.label)
         self.begin(loop, certain)
         return loop
@@ -255,6 +165,9 @@ class Writer(IRWriter):
     def close_repeat(self, loop: Loop, values: list[Value], more: Value) -> list[Value]:
         """End the loop: again while `more`, with `values`."""
         self.fill(loop, loop.values, loop.carried, values)
+        return self.end(loop, values, more)
+
+    def end(self, loop: Loop, values: list[Value], more: Value) -> list[Value]:
         self.fork(more, loop.label, f"{loop.label}.done")
         self.leave()
         self.label(f"{loop.label}.done")
@@ -262,8 +175,7 @@ class Writer(IRWriter):
 
     def fill(self, loop: Loop, phis: list[Value], before: list[Value], after: list[Value]) -> None:
         for var, old, new in zip(phis, before, after, strict=True):
-            shape = vector_type(var.kind, var.lanes)
-            loop.phis.append(f"  {var} = {phi(shape, (old, loop.before), (new, self.block))}")
+            loop.phis.append(f"  {var} = {phi((old, loop.before), (new, self.block))}")
 
     def open_loop(
         self, start: Value, stop: Value, step: int, carried: list[Value], certain: bool, may_skip: bool
@@ -286,17 +198,11 @@ class Writer(IRWriter):
     def close_loop(self, loop: Loop, values: list[Value]) -> list[Value]:
         """End a loop whose carried values are now `values`; the values they have behind it."""
         var, last = loop.var.text, self.block
-        self.fill(
-            loop, [loop.var, *loop.values], [loop.start, *loop.carried], [Value(f"{var}.n", "i64"), *values]
-        )
-        self.do(f"{var}.n = add nuw nsw i64 {var}, {loop.step}")
-        self.do(f"{var}.m = icmp slt i64 {var}.n, {loop.stop.text}")
-        self.fork(f"{var}.m", loop.label, f"{loop.label}.done")
-        self.leave()
-        self.label(f"{loop.label}.done")
+        following, more = Value(f"{var}.n", "i64"), Value(f"{var}.m", "i1")
+        self.fill(loop, [loop.var, *loop.values], [loop.start, *loop.carried], [following, *values])
+        self.do(f"{following} = add nuw nsw i64 {var}, {loop.step}")
+        self.do(f"{more} = icmp slt i64 {following}, {loop.stop.text}")
+        after = self.end(loop, values, more)
         if not loop.may_skip:
-            return [self.bound(v.text, v.kind, v.lanes) for v in values]
-        return [
-            self.here(v.kind, v.lanes, phi(vector_type(v.kind, v.lanes), (old, loop.before), (v, last)))
-            for old, v in zip(loop.carried, values, strict=True)
-        ]
+            return after
+        return [self.phi((old, loop.before), (v, last)) for old, v in zip(loop.carried, values, strict=True)]
