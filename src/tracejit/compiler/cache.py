@@ -142,13 +142,12 @@ def code_digest() -> str:
 @lru_cache(maxsize=8)
 def function_address(name: str) -> int:
     """A library kernel, compiled once per machine."""
-    dtype = {"gemm_f32": "float32", "gemm_f64": "float64"}[name]
-    source = matmul.kernel_text(
-        dtype, register_bytes=pipeline.machine().register_bytes, fma=pipeline.machine().has_fma
-    )
-    key = hashlib.sha256("\0".join((FORMAT, source, cpu.host().key, llvm.version())).encode()).hexdigest()
+    parts = (FORMAT, code_digest(), name, cpu.host().key, llvm.version())
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     made = _from_disk(diskcache.get(key))
     if made is None:
+        dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], pipeline.machine()
+        source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
         image = llvm.compile_text(source, ready=True)
         made = CompiledObject(image, Signature((), ()), entry=matmul.symbol(dtype))
         diskcache.put(key, made.to_payload())

@@ -110,7 +110,9 @@ class Value:
 
     @property
     def typed(self) -> str:
-        return f"{vector_type(self.kind, self.lanes)} {self.text}"
+        if self.lanes == 1:
+            return f"{self.kind} {self.text}"
+        return f"<{self.lanes} x {self.kind}> {self.text}"
 
 
 def constant(value: float | int | bool, dtype: np.dtype) -> Value:
@@ -149,13 +151,15 @@ class Writer:
         Declarations of the intrinsics the body calls.
     block : str
         The label of the block being written.
+    level : int
+        That of values that are bound to their place: how many scopes there are.
     """
 
     def __init__(self) -> None:
         self.lines: list[str | list[str]] = []
         self.declares: set[str] = set()
         self.block = "entry"
-        self.count = 0
+        self.count = self.level = 0
 
     # -- lines --
 
@@ -173,11 +177,11 @@ class Writer:
         self.count += 1
         name = f"%t{self.count}"
         self.lines.append(f"  {name} = {instruction}")
-        return self.bound(name, kind, lanes)
+        return Value(name, kind, lanes, self.level)
 
     def bound(self, text: str, kind: str, lanes: int = 1) -> Value:
         """A value defined by what was just written, usable from here on."""
-        return Value(text, kind, lanes)
+        return Value(text, kind, lanes, self.level)
 
     def put(self, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
         """A pure instruction: the writers of scopes place it by its operands."""
@@ -328,14 +332,14 @@ class Writer:
     def step(self, pointer: Value, index: Value | int, kind: str = "i8") -> Value:
         """`pointer` moved by so many elements of type `kind`."""
         index = integer(index) if isinstance(index, int) else index
-        text = f"getelementptr {kind}, {pointer.typed}, {index.typed}"
+        text = f"getelementptr {kind}, ptr {pointer.text}, {index.typed}"
         return self.put("ptr", index.lanes, text, pointer, index)
 
     def load(self, kind: str, pointer: Value, align: int = 8, lanes: int = 1) -> Value:
-        return self.here(kind, lanes, f"load {vector_type(kind, lanes)}, {pointer.typed}, align {align}")
+        return self.here(kind, lanes, f"load {vector_type(kind, lanes)}, ptr {pointer.text}, align {align}")
 
     def store(self, value: Value, pointer: Value, align: int = 8) -> None:
-        self.do(f"store {value.typed}, {pointer.typed}, align {align}")
+        self.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
 
 
 def phi(*arms: tuple[Value, str]) -> str:

@@ -61,16 +61,18 @@ class HoistingWriter(Writer):
 
     @property
     def depth(self) -> int:
-        return len(self.scopes) - 1
+        return self.level - 1
 
     def enter(self, certain: bool = True) -> Scope:
         scope = Scope(certain)
         self.lines.append(scope.head)
         self.scopes.append(scope)
+        self.level += 1
         return scope
 
     def leave(self) -> None:
         self.scopes.pop()
+        self.level -= 1
 
     @contextmanager
     def scope(self, certain: bool = True, closed: bool = False) -> Iterator[None]:
@@ -96,7 +98,7 @@ class HoistingWriter(Writer):
     def put_at(self, level: int, kind: str, lanes: int, instruction: str) -> Value:
         """A pure instruction at the head of scope `level`, or here when that scope is not open yet."""
         scopes = self.scopes
-        here = level >= len(scopes)
+        here = level >= self.level
         scope = scopes[-1] if here else scopes[level]
         found = scope.memo.get(instruction)
         if found is not None:
@@ -104,11 +106,8 @@ class HoistingWriter(Writer):
         self.count += 1
         name = f"%t{self.count}"
         (self.lines if here else scope.head).append(f"  {name} = {instruction}")
-        made = scope.memo[instruction] = Value(name, kind, lanes, len(scopes) if here else level)
+        made = scope.memo[instruction] = Value(name, kind, lanes, self.level if here else level)
         return made
-
-    def bound(self, text: str, kind: str, lanes: int = 1) -> Value:
-        return Value(text, kind, lanes, len(self.scopes))
 
     def slot(self, kind: str, count: int = 1) -> Value:
         """A stack slot in the entry block."""
