@@ -133,6 +133,10 @@ def iota(kind: str, lanes: int, step: int = 1) -> Value:
     return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
 
 
+def zeros(kind: str, lanes: int = 1) -> Value:
+    return Value("zeroinitializer", kind, lanes)
+
+
 TRUE, FALSE = Value("true", "i1"), Value("false", "i1")
 NULL = Value("null", "ptr")
 
@@ -284,6 +288,11 @@ class Writer:
         self.declares.add(f"declare {result} {symbol}({', '.join(parameters)})")
         return symbol
 
+    def memory_intrinsic(self, result: str, symbol: str, *operands: Value) -> str:
+        """The call of an intrinsic that touches memory: whoever asks knows where it may stand."""
+        self.declare(result, symbol, *[o.type for o in operands])
+        return f"call {result} {symbol}({', '.join([o.typed for o in operands])})"
+
     def intrinsic(self, name: str, *operands: Value) -> Value:
         """A pure intrinsic over operands and a result of one type."""
         kind, lanes = operands[0].kind, operands[0].lanes
@@ -338,8 +347,18 @@ class Writer:
     def load(self, kind: str, pointer: Value, align: int = 8, lanes: int = 1) -> Value:
         return self.here(kind, lanes, f"load {vector_type(kind, lanes)}, ptr {pointer.text}, align {align}")
 
-    def store(self, value: Value, pointer: Value, align: int = 8) -> None:
-        self.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
+    def store(self, value: Value, pointer: Value, align: int = 8, mask: Value | None = None) -> None:
+        """Store a value, or only its lanes in `mask`."""
+        if mask is None:
+            self.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
+            return
+        symbol = f"@llvm.masked.store.{suffix(value.kind, value.lanes)}.p0"
+        self.do(self.memory_intrinsic("void", symbol, value, pointer, integer(align, "i32"), mask))
+
+    def masked_load(self, pointer: Value, align: int, mask: Value, rest: Value) -> str:
+        """The instruction that reads the lanes in `mask`; the others are those of `rest`."""
+        symbol = f"@llvm.masked.load.{suffix(rest.kind, rest.lanes)}.p0"
+        return self.memory_intrinsic(rest.type, symbol, pointer, integer(align, "i32"), mask, rest)
 
 
 def phi(*arms: tuple[Value, str]) -> str:

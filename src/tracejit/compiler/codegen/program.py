@@ -12,23 +12,7 @@ from typing import Any
 
 from ...core.dim import Size
 from ...runtime import abi
-from ..loopir.ir import (
-    Allocate,
-    Call,
-    Combine,
-    Compute,
-    Fail,
-    Free,
-    Grow,
-    HostCall,
-    If,
-    Load,
-    Nest,
-    Program,
-    Size_,
-    Store,
-    While,
-)
+from ..loopir import ir
 from ..loopir.passes.schedule import Target, schedule
 from . import memory
 from . import structure as control
@@ -40,9 +24,10 @@ from .writing import buffers, scalars
 from .writing.kernel import KernelWriter, Module
 
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
-    Load: buffers.load, Store: buffers.store, Compute: scalars.compute, Size_: scalars.size,
-    Combine: reduce.combine, Nest: nest.nest, While: control.loop, If: control.branch, Fail: control.fail,
-    Call: control.call, HostCall: control.host_call, Allocate: memory.allocate, Grow: memory.grow, Free: memory.free,
+    ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
+    ir.Combine: reduce.combine, ir.Nest: nest.nest, ir.While: control.loop, ir.If: control.branch,
+    ir.Fail: control.fail, ir.Call: control.call, ir.HostCall: control.host_call,
+    ir.Allocate: memory.allocate, ir.Grow: memory.grow, ir.Free: memory.free,
 }  # fmt: skip
 
 
@@ -65,7 +50,7 @@ class Emitted:
     workspace: Size
 
 
-def emit(program: Program, target: Target | None = None) -> Emitted:
+def emit(program: ir.Program, target: Target | None = None) -> Emitted:
     """The LLVM module of a program.
 
     Statuses the entry returns: 0; ``code + 1`` of a Fail; -1 when memory ran out; -2 when poll asked to stop.

@@ -14,23 +14,7 @@ import numpy as np
 
 from ...core.dim import Size, evaluate
 from .. import hostcalls
-from .ir import (
-    Allocate,
-    Call,
-    Combine,
-    Compute,
-    Fail,
-    Free,
-    Grow,
-    HostCall,
-    If,
-    Load,
-    Nest,
-    Program,
-    Size_,
-    Store,
-    While,
-)
+from . import ir
 from .operands import Acc, Axis, Buffer, Const, Index, Name, Operand, View
 from .scalar_ops import SCALAR_OPS
 from .statement import Statement
@@ -93,7 +77,7 @@ class ProgramFailure(RuntimeError):
 
 
 def run(
-    program: Program,
+    program: ir.Program,
     inputs: Sequence[np.ndarray],
     sizes: Mapping[str, int],
     constants: Sequence[np.ndarray] = (),
@@ -146,12 +130,12 @@ class _Machine:
     While a nest runs as arrays, a scalar is an array that broadcasts to `lanes`, one position per axis.
     """
 
-    def __init__(self, program: Program, inputs: Sequence, sizes: Mapping[str, int], constants: Sequence):
+    def __init__(self, program: ir.Program, inputs: Sequence, sizes: Mapping[str, int], constants: Sequence):
         self.program = program
         self.sizes = dict(sizes)
         self.scalars: dict[Name, np.ndarray] = {}
         self.lanes: tuple[int, ...] = ()
-        self.nest: Nest | None = None
+        self.nest: ir.Nest | None = None
         self.workspace = _fresh(self.size(program.workspace), np.dtype(np.uint8))
         given = {"input": inputs, "constant": constants}
         self.memory: dict[Buffer, np.ndarray] = {
@@ -200,7 +184,7 @@ class _Machine:
         for statement in statements:
             getattr(self, f"do_{type(statement).__name__}")(statement)
 
-    def do_Load(self, s: Load) -> None:
+    def do_Load(self, s: ir.Load) -> None:
         offsets = self.offset(s.index)
         if s.guard is None:
             self.scalars[s.out] = self.memory[s.buffer][self.within(s.buffer, offsets)]
@@ -211,13 +195,13 @@ class _Machine:
         loaded[guard] = self.memory[s.buffer][self.within(s.buffer, offsets[guard])]
         self.scalars[s.out] = loaded
 
-    def do_Compute(self, s: Compute) -> None:
+    def do_Compute(self, s: ir.Compute) -> None:
         self.scalars[s.out] = compute(s.op, [self.value(a) for a in s.args], s.dtype)
 
-    def do_Size_(self, s: Size_) -> None:
+    def do_Size_(self, s: ir.Size_) -> None:
         self.scalars[s.out] = np.asarray(self.size(s.size))
 
-    def do_Store(self, s: Store) -> None:
+    def do_Store(self, s: ir.Store) -> None:
         written = True if s.guard is None else self.value(s.guard)
         parts = (self.offset(s.index), self.value(s.value), np.asarray(written))
         offsets, values, guard = (np.broadcast_to(p, self.lanes) for p in parts)
@@ -227,7 +211,7 @@ class _Machine:
         else:
             self.memory[s.buffer][offsets] = values  # where offsets repeat, the last one stays
 
-    def do_Combine(self, s: Combine) -> None:
+    def do_Combine(self, s: ir.Combine) -> None:
         values = tuple(np.broadcast_to(self.value(v), self.lanes) for v in s.values)
         if self.nest is not None:
             own = any(a.name == s.accs[0] for a in self.nest.accs)
@@ -237,10 +221,10 @@ class _Machine:
         state = combine(s.rule, tuple(self.value(a) for a in s.accs), values)
         self.scalars.update(zip(s.accs, state, strict=True))
 
-    def do_If(self, s: If) -> None:
+    def do_If(self, s: ir.If) -> None:
         self.execute(s.then if self.value(s.test) else s.orelse)
 
-    def do_While(self, s: While) -> None:
+    def do_While(self, s: ir.While) -> None:
         trips = 0
         total = None if s.count is None else self.count(s.count)
         while total is None or trips < total:
@@ -257,31 +241,31 @@ class _Machine:
         if s.binds is not None:
             self.sizes[s.binds] = trips
 
-    def do_Allocate(self, s: Allocate) -> None:
+    def do_Allocate(self, s: ir.Allocate) -> None:
         self.memory[s.buffer] = _fresh(self.count(s.elements), s.buffer.dtype)
 
-    def do_Grow(self, s: Grow) -> None:
+    def do_Grow(self, s: ir.Grow) -> None:
         old, needed = self.memory[s.buffer], int(self.offset(s.elements))
         if needed > len(old):
             self.memory[s.buffer] = _fresh(max(needed, 2 * len(old)), old.dtype)
             self.memory[s.buffer][: len(old)] = old
 
-    def do_Free(self, s: Free) -> None:
+    def do_Free(self, s: ir.Free) -> None:
         del self.memory[s.buffer]
 
-    def do_Fail(self, s: Fail) -> None:
+    def do_Fail(self, s: ir.Fail) -> None:
         if self.value(s.test):
             details = tuple(self.value(d).item() for d in s.details)
             message = self.program.messages[s.code]
             raise ProgramFailure(s.code, message if isinstance(message, str) else message[1], details)
 
-    def do_Call(self, s: Call) -> None:
+    def do_Call(self, s: ir.Call) -> None:
         m, k, n = (self.size(size) for size in s.sizes)
         a, b, c = (self.cells(v, shape) for v, shape in zip(s.views, ((m, k), (k, n), (m, n)), strict=True))
         left, right, result = (self.memory[v.buffer] for v in s.views)
         result[c] = left[a] @ right[b] + (result[c] if s.accumulate else result.dtype.type(0))
 
-    def do_HostCall(self, s: HostCall) -> None:
+    def do_HostCall(self, s: ir.HostCall) -> None:
         dims = iter([self.size(size) for size in s.sizes])
         arrays = []
         for view, (dtype, rank) in zip(s.views, hostcalls.arguments(s.function), strict=True):
@@ -298,20 +282,20 @@ class _Machine:
 
     # -- nests --
 
-    def do_Nest(self, s: Nest) -> None:
+    def do_Nest(self, s: ir.Nest) -> None:
         (self.run_as_arrays if self.independent(s) else self.run_by_index)(s)
 
-    def independent(self, nest: Nest) -> bool:
+    def independent(self, nest: ir.Nest) -> bool:
         """May every statement run for all indices before the next one starts?"""
         statements = [*nest.body, *nest.tail]
-        simple = all(isinstance(s, (Load, Compute, Size_, Store, Combine)) for s in statements)
+        simple = all(isinstance(s, (ir.Load, ir.Compute, ir.Size_, ir.Store, ir.Combine)) for s in statements)
         if not simple or any(a.kind == "scan" for a in nest.axes):
             return False
-        accesses = [s for s in statements if isinstance(s, (Load, Store))]
-        stores = [s for s in accesses if isinstance(s, Store)]
+        accesses = [s for s in statements if isinstance(s, (ir.Load, ir.Store))]
+        stores = [s for s in accesses if isinstance(s, ir.Store)]
         return all(s is t or self.apart(s, t, nest.axes) for s in stores for t in accesses)
 
-    def apart(self, s: Store, t: Load | Store, axes: list[Axis]) -> bool:
+    def apart(self, s: ir.Store, t: ir.Load | ir.Store, axes: list[Axis]) -> bool:
         """Do `s` and `t` use different memory, or the same cell, one that each index has to itself?"""
         a, b = self.memory[s.buffer], self.memory[t.buffer]
         if not np.may_share_memory(a, b):
@@ -319,7 +303,7 @@ class _Machine:
         owned = {symbol for symbol, _ in s.index.terms}.issuperset(x.name for x in axes if x.size != 1)
         return owned and s.index == t.index and a.ctypes.data == b.ctypes.data and a.itemsize == b.itemsize
 
-    def run_as_arrays(self, nest: Nest) -> None:
+    def run_as_arrays(self, nest: ir.Nest) -> None:
         extents = tuple(max(0, self.size(a.size)) for a in nest.axes)
         positions = np.ogrid[tuple(slice(n) for n in extents)]
         self.scalars.update((a.name, p) for a, p in zip(nest.axes, positions, strict=True))
@@ -332,7 +316,7 @@ class _Machine:
                 self.execute(statements)
         self.nest, self.lanes = None, ()
 
-    def run_by_index(self, nest: Nest) -> None:
+    def run_by_index(self, nest: ir.Nest) -> None:
         """In the nest's order; the tail follows as soon as the outermost other axis has run through."""
         split = next((p for p, a in enumerate(nest.axes) if a.kind != "parallel"), len(nest.axes))
         outer, inner = nest.axes[:split], nest.axes[split:]

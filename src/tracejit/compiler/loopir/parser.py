@@ -14,23 +14,7 @@ import numpy as np
 
 from ...core.dim import Size
 from ...core.dim import parse as parse_size
-from .ir import (
-    Allocate,
-    Call,
-    Combine,
-    Compute,
-    Fail,
-    Free,
-    Grow,
-    HostCall,
-    If,
-    Load,
-    Nest,
-    Program,
-    Size_,
-    Store,
-    While,
-)
+from . import ir
 from .operands import KINDS, Acc, Axis, Buffer, BufferAlias, Const, Index, Name, Operand, View
 from .statement import Statement
 from .text import typed_by
@@ -39,7 +23,7 @@ AXIS_KINDS = ("reduce", "scan")
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
 
 
-def parse(text: str, messages: Sequence[str | tuple[str, str]] = ()) -> Program:
+def parse(text: str, messages: Sequence[str | tuple[str, str]] = ()) -> ir.Program:
     """Read a program; `messages` are its texts, which the text does not hold.
 
     Raises
@@ -115,14 +99,14 @@ class _Reader:
 
     # ---- the program -------------------------------------------------------------------------------------
 
-    def head(self) -> Program:
+    def head(self) -> ir.Program:
         """The lines in front of the first statement."""
         line = self.lines.pop()
         found = re.fullmatch(r"program (.*?)\(([\w, ]*)\)(?: -> (.*?))?(?: binds (.*))?", line)
         if not found:
             raise ValueError(f"not the head of a loop program: {line!r}")
         name, atoms, shapes, bound = found.groups()
-        program = Program(name, [], [], tuple(split(atoms)), tuple(split(bound or "")))
+        program = ir.Program(name, [], [], tuple(split(atoms)), tuple(split(bound or "")))
         program.output_shapes = tuple(
             tuple(parse_size(s) for s in split(shape[1:-1])) for shape in split(shapes or "")
         )
@@ -130,7 +114,7 @@ class _Reader:
             self.lines.pop()
         return program
 
-    def declares(self, line: str, program: Program) -> bool:
+    def declares(self, line: str, program: ir.Program) -> bool:
         """Read a line that is no statement, if it is none."""
         word, _, rest = line.partition(" ")
         if word == "workspace":
@@ -178,14 +162,14 @@ class _Reader:
 
     def load(
         self, indent: str, out: str, name: str, index: str, guard: str | None, other: str | None
-    ) -> Load:
+    ) -> ir.Load:
         buffer = self.buffers[name]
         self.types[out] = buffer.dtype
         if guard is None or other is None:
-            return Load(out, buffer, _index(index))
-        return Load(out, buffer, _index(index), _operand(guard, BOOL), _operand(other, buffer.dtype))
+            return ir.Load(out, buffer, _index(index))
+        return ir.Load(out, buffer, _index(index), _operand(guard, BOOL), _operand(other, buffer.dtype))
 
-    def compute(self, indent: str, out: str, dtype: str, op: str, args: str, given: str | None) -> Compute:
+    def compute(self, indent: str, out: str, dtype: str, op: str, args: str, given: str | None) -> ir.Compute:
         result, parts = np.dtype(dtype), split(args)
         self.types[out] = result
         named = typed_by(op, [a if _is_name(a) else None for a in parts])
@@ -193,24 +177,24 @@ class _Reader:
         argtype = np.dtype(given) if given else INT64 if op == "index" else known[0] if known else result
         types = [BOOL, argtype, argtype] if op == "select" else [argtype] * len(parts)
         operands = tuple(map(_operand, parts, types))
-        return Compute(out, op, operands, result, argtype)
+        return ir.Compute(out, op, operands, result, argtype)
 
-    def size(self, indent: str, out: str, size: str) -> Size_:
+    def size(self, indent: str, out: str, size: str) -> ir.Size_:
         self.types[out] = INT64
-        return Size_(out, parse_size(size))
+        return ir.Size_(out, parse_size(size))
 
-    def store(self, indent: str, name: str, index: str, sign: str, value: str, guard: str | None) -> Store:
+    def store(self, indent: str, name: str, index: str, sign: str, value: str, guard: str | None) -> ir.Store:
         buffer = self.buffers[name]
         test = None if guard is None else _operand(guard, BOOL)
-        return Store(buffer, _index(index), _operand(value, buffer.dtype), sign == "+=", test)
+        return ir.Store(buffer, _index(index), _operand(value, buffer.dtype), sign == "+=", test)
 
-    def combine(self, indent: str, accs: str, rule: str, values: str) -> Combine:
+    def combine(self, indent: str, accs: str, rule: str, values: str) -> ir.Combine:
         names = tuple(split(accs))
         operands = (_operand(v, self.types[a]) for v, a in zip(split(values), names, strict=True))
-        return Combine(rule, names, tuple(operands))
+        return ir.Combine(rule, names, tuple(operands))
 
-    def nest(self, indent: str, axes: str | None, accs: str | None) -> Nest:
-        nest = Nest([], [])
+    def nest(self, indent: str, axes: str | None, accs: str | None) -> ir.Nest:
+        nest = ir.Nest([], [])
         for axis in split(axes or "", "(", ")"):
             name, _, rest = axis.partition(" < ")
             size, _, kind = rest.rpartition(" ") if rest.endswith(AXIS_KINDS) else (rest, "", "parallel")
@@ -223,8 +207,8 @@ class _Reader:
         nest.tail = self.titled(indent, "then")
         return nest
 
-    def loop(self, indent: str, index: str, kind: str, bound: str, rest: str) -> While:
-        loop = While(index, None, [])
+    def loop(self, indent: str, index: str, kind: str, bound: str, rest: str) -> ir.While:
+        loop = ir.While(index, None, [])
         if kind == "while":
             loop.test = _operand(bound, BOOL)
         else:
@@ -249,17 +233,19 @@ class _Reader:
             self.types[loop.trips] = INT64
         return loop
 
-    def branch(self, indent: str, test: str) -> If:
-        return If(_operand(test, BOOL), self.block(indent + "  "), self.titled(indent, "else"))
+    def branch(self, indent: str, test: str) -> ir.If:
+        return ir.If(_operand(test, BOOL), self.block(indent + "  "), self.titled(indent, "else"))
 
-    def call(self, indent: str, function: str, views: str, sizes: str, accumulate: str | None) -> Call:
-        return Call(function, self.views(views), tuple(map(parse_size, split(sizes))), accumulate is not None)
+    def call(self, indent: str, function: str, views: str, sizes: str, accumulate: str | None) -> ir.Call:
+        return ir.Call(
+            function, self.views(views), tuple(map(parse_size, split(sizes))), accumulate is not None
+        )
 
-    def host(self, indent: str, rest: str) -> HostCall:
+    def host(self, indent: str, rest: str) -> ir.HostCall:
         end = json.JSONDecoder().raw_decode(rest)[1]
         found = re.fullmatch(r"\((.*)\) sizes (.*)", rest[end:])
         assert found, rest
-        return HostCall(rest[:end], self.views(found[1]), tuple(map(parse_size, split(found[2]))))
+        return ir.HostCall(rest[:end], self.views(found[1]), tuple(map(parse_size, split(found[2]))))
 
     def views(self, text: str) -> tuple[View, ...]:
         found = []
@@ -269,17 +255,17 @@ class _Reader:
             found.append(View(self.buffers[name], _index(index), tuple(map(parse_size, split(strides)))))
         return tuple(found)
 
-    def allocate(self, indent: str, name: str, elements: str) -> Allocate:
-        return Allocate(self.buffers[name], _size_or_name(elements))
+    def allocate(self, indent: str, name: str, elements: str) -> ir.Allocate:
+        return ir.Allocate(self.buffers[name], _size_or_name(elements))
 
-    def grow(self, indent: str, name: str, elements: str) -> Grow:
-        return Grow(self.buffers[name], _index(elements))
+    def grow(self, indent: str, name: str, elements: str) -> ir.Grow:
+        return ir.Grow(self.buffers[name], _index(elements))
 
-    def free(self, indent: str, name: str) -> Free:
-        return Free(self.buffers[name])
+    def free(self, indent: str, name: str) -> ir.Free:
+        return ir.Free(self.buffers[name])
 
-    def fail(self, indent: str, code: str, test: str, details: str) -> Fail:
-        return Fail(_operand(test, BOOL), int(code), tuple(split(details)))
+    def fail(self, indent: str, code: str, test: str, details: str) -> ir.Fail:
+        return ir.Fail(_operand(test, BOOL), int(code), tuple(split(details)))
 
 
 _BUFFER = r"(\S+): (\w+)\[(.*)\](?: slot (\d+))?(?: at (.+))?"

@@ -10,28 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...core.dim import Dim, Size
-from .ir import (
-    Allocate,
-    Call,
-    Combine,
-    Compute,
-    Fail,
-    Free,
-    Grow,
-    HostCall,
-    If,
-    Load,
-    Nest,
-    Program,
-    Size_,
-    Store,
-    While,
-)
+from . import ir
 from .operands import Buffer, Operand
 from .statement import Statement
 
 
-def to_text(program: Program) -> str:
+def to_text(program: ir.Program) -> str:
     """The program as text, ending without a newline."""
     head = f"program {program.name}({_list(program.atoms)})"
     if program.output_shapes:
@@ -69,46 +53,46 @@ def _print_block(statements: list[Statement], indent: str, lines: list[str]) -> 
 
 def _describe(statement: Statement) -> list:
     match statement:
-        case Load(out, buffer, index, guard, other):
+        case ir.Load(out, buffer, index, guard, other):
             return [f"{out} = {buffer}[{index}]" + (f" if {guard} else {other}" if guard is not None else "")]
-        case Compute(out, op, args, dtype):
+        case ir.Compute(out, op, args, dtype):
             return [f"{out}: {dtype.name} = {op}({_list(args)}){_argtype(statement)}"]
-        case Size_(out, size):
+        case ir.Size_(out, size):
             return [f"{out} = size {size}"]
-        case Store(buffer, index, value, add, guard):
+        case ir.Store(buffer, index, value, add, guard):
             test = f" if {guard}" if guard is not None else ""
             return [f"{buffer}[{index}] {'+=' if add else '='} {value}{test}"]
-        case Combine(rule, accs, values):
+        case ir.Combine(rule, accs, values):
             return [f"{_list(accs)} <- {rule}({_list(values)})"]
-        case Nest():
+        case ir.Nest():
             return [_nest(statement), ("", statement.body), ("then", statement.tail)]
-        case While():
+        case ir.While():
             return [_while(statement), ("test", statement.cond), ("do", statement.body)]
-        case If(test, then, orelse):
+        case ir.If(test, then, orelse):
             return [f"if {test}", ("", then), ("else", orelse)]
     return [_describe_effect(statement)]
 
 
 def _describe_effect(statement: Statement) -> str:
     match statement:
-        case Call(function, views, sizes, accumulate):
+        case ir.Call(function, views, sizes, accumulate):
             operands = _list(f"{v.buffer}[{v.index}; {_list(v.strides)}]" for v in views)
             return f"{function}({operands}) sizes {_list(sizes)}{' accumulate' if accumulate else ''}"
-        case HostCall(function, views, sizes):
+        case ir.HostCall(function, views, sizes):
             operands = _list(f"{v.buffer}[{v.index}]" for v in views)
             return f"host {function}({operands}) sizes {_list(sizes)}"
-        case Allocate(buffer, elements):
+        case ir.Allocate(buffer, elements):
             return f"allocate {buffer} to {_size(elements)}"
-        case Grow(buffer, index):
+        case ir.Grow(buffer, index):
             return f"grow {buffer} to {index}"
-        case Free(buffer):
+        case ir.Free(buffer):
             return f"free {buffer}"
-        case Fail(test, code, details):
+        case ir.Fail(test, code, details):
             return f"fail {code} if {test} ({_list(details)})"
     raise TypeError(f"not a statement: {statement!r}")
 
 
-def _argtype(s: Compute) -> str:
+def _argtype(s: ir.Compute) -> str:
     """The dtype of the arguments, where neither a scalar among them nor the result tells it."""
     told = s.op == "index" or s.argtype == s.dtype or typed_by(s.op, s.args)
     return "" if told else f" of {s.argtype.name}"
@@ -124,7 +108,7 @@ def _size(size: Size | str | None) -> str:
     return f"<{size}>" if isinstance(size, Dim) else str(size)
 
 
-def _nest(nest: Nest) -> str:
+def _nest(nest: ir.Nest) -> str:
     axes = _list(f"{a.name} < {a.size}{'' if a.kind == 'parallel' else ' ' + a.kind}" for a in nest.axes)
     head = f"for {axes}" if axes else "once"
     if nest.accs:
@@ -132,7 +116,7 @@ def _nest(nest: Nest) -> str:
     return head + (f" @ {nest.schedule}" if nest.schedule is not None else "")
 
 
-def _while(loop: While) -> str:
+def _while(loop: ir.While) -> str:
     bound = f"while {loop.test}" if loop.count is None else f"until {_size(loop.count)}"
     parts = ["reverse"] if loop.reverse else []
     parts += [f"trips {loop.trips}"] if loop.trips is not None else []

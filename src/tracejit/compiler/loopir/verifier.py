@@ -15,23 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...core.dim import Dim, Size
-from .ir import (
-    Allocate,
-    Call,
-    Combine,
-    Compute,
-    Fail,
-    Free,
-    Grow,
-    HostCall,
-    If,
-    Load,
-    Nest,
-    Program,
-    Size_,
-    Store,
-    While,
-)
+from . import ir
 from .operands import KINDS, Acc, Buffer, Const, Index, Name, Operand
 from .scalar_ops import SCALAR_OPS
 from .statement import Statement
@@ -52,7 +36,7 @@ class InvalidProgram(ValueError):
     """A loop program breaks a rule; the message shows the statement, where it stands, and the rule."""
 
 
-def verify(program: Program) -> None:
+def verify(program: ir.Program) -> None:
     """Check every rule that can be decided without running.
 
     Raises
@@ -78,7 +62,7 @@ class _Scope:
 
     symbols: ChainMap[Name, _Symbol] = field(default_factory=ChainMap)
     atoms: ChainMap[str, None] = field(default_factory=ChainMap)
-    accs: ChainMap[Name, tuple[Acc, Nest]] = field(default_factory=ChainMap)
+    accs: ChainMap[Name, tuple[Acc, ir.Nest]] = field(default_factory=ChainMap)
 
     def inner(self) -> _Scope:
         return _Scope(self.symbols.new_child(), self.atoms.new_child(), self.accs.new_child())
@@ -87,7 +71,7 @@ class _Scope:
 class _Checker:
     """One walk over a program; `path` is the statement being checked, behind the structures around it."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: ir.Program):
         self.program = program
         self.path: list[Statement] = []
         self.taken: set[Name] = set()
@@ -96,7 +80,7 @@ class _Checker:
     # -- reporting --
 
     def fail(self, message: str) -> NoReturn:
-        heads = [to_text(Program("", [], [s])).splitlines()[1].strip() for s in self.path]
+        heads = [to_text(ir.Program("", [], [s])).splitlines()[1].strip() for s in self.path]
         lines = [f"program {self.program.name}({', '.join(self.program.atoms)})", *heads]
         text = [f"{'  ' * depth}{line}" for depth, line in enumerate(lines)]
         raise InvalidProgram("\n".join([*text, f"{'  ' * len(heads)}^ {message}"]))
@@ -219,7 +203,7 @@ class _Checker:
 
     # -- scalar statements --
 
-    def check_Load(self, s: Load, scope: _Scope) -> None:
+    def check_Load(self, s: ir.Load, scope: _Scope) -> None:
         self.known(s.buffer)
         self.access(s.buffer, s.index, s.guard, scope)
         self.require((s.guard is None) == (s.other is None), "guard and other come together")
@@ -227,7 +211,7 @@ class _Checker:
             self.operand(s.other, s.buffer.dtype, scope)
         self.define(s.out, _Symbol(s.buffer.dtype), scope)
 
-    def check_Compute(self, s: Compute, scope: _Scope) -> None:
+    def check_Compute(self, s: ir.Compute, scope: _Scope) -> None:
         self.require(s.op in SCALAR_OPS, "there is no op {}", s.op)
         op = SCALAR_OPS[s.op]
         self.require(len(s.args) == op.arity, "{} takes {} arguments", s.op, op.arity)
@@ -244,11 +228,11 @@ class _Checker:
         self.require(same_size, "{} and {} differ in size", s.argtype, s.dtype)
         self.define(s.out, _Symbol(s.dtype), scope)
 
-    def check_Size_(self, s: Size_, scope: _Scope) -> None:
+    def check_Size_(self, s: ir.Size_, scope: _Scope) -> None:
         self.sizes(scope, s.size)
         self.define(s.out, _Symbol(INT64), scope)
 
-    def check_Store(self, s: Store, scope: _Scope) -> None:
+    def check_Store(self, s: ir.Store, scope: _Scope) -> None:
         self.stored(s.buffer)
         self.access(s.buffer, s.index, s.guard, scope)
         self.operand(s.value, s.buffer.dtype, scope)
@@ -256,16 +240,16 @@ class _Checker:
         if s.buffer.kind == "output" and not (s.add or s.guard is not None or computed):
             self.once(s)
 
-    def once(self, s: Store) -> None:
+    def once(self, s: ir.Store) -> None:
         """Fail where iterations that may run in any order leave different values in one element."""
         nest = self.path[-2] if len(self.path) > 1 else None
-        axes = nest.axes if isinstance(nest, Nest) else []
+        axes = nest.axes if isinstance(nest, ir.Nest) else []
         used = {name for name, _ in s.index.terms}
         runs = all(a.size != 0 for a in axes)
         lost = [a.name for a in axes if runs and a.kind == "parallel" and a.size != 1 and a.name not in used]
         self.require(not lost, f"iterations of the parallel {', '.join(lost)} overwrite each other")
 
-    def check_Combine(self, s: Combine, scope: _Scope) -> None:
+    def check_Combine(self, s: ir.Combine, scope: _Scope) -> None:
         self.require(s.rule in _KINDS_OF_RULE, f"there is no rule {s.rule}")
         wanted = 2 if s.rule in ("argmax", "argmin") else 1
         self.require(len(s.accs) == len(s.values) == wanted, f"{s.rule} combines {wanted} value(s)")
@@ -280,12 +264,12 @@ class _Checker:
         for value, (acc, _) in zip(s.values, accs, strict=True):
             self.operand(value, acc.dtype, scope)
         inside = self.path[next(i for i, p in enumerate(self.path) if p is owner) + 1 :]
-        racing = [a.name for n in inside if isinstance(n, Nest) for a in n.axes if a.kind == "parallel"]
+        racing = [a.name for n in inside if isinstance(n, ir.Nest) for a in n.axes if a.kind == "parallel"]
         self.require(not racing, f"the parallel {', '.join(racing)} may not feed an outer nest's accs")
 
     # -- structure --
 
-    def check_Nest(self, s: Nest, scope: _Scope) -> None:
+    def check_Nest(self, s: ir.Nest, scope: _Scope) -> None:
         body, tail = scope.inner(), scope.inner()
         for axis in s.axes:
             self.require(axis.kind in AXIS_KINDS, f"axis {axis.name} is of the unknown kind {axis.kind!r}")
@@ -303,7 +287,7 @@ class _Checker:
         self.block(s.body, body)
         self.block(s.tail, tail)
 
-    def check_While(self, s: While, scope: _Scope) -> None:
+    def check_While(self, s: ir.While, scope: _Scope) -> None:
         self.require((s.count is None) != (s.test is None), "a loop has either a count or a test")
         self.require(s.count is not None or not s.reverse, "a loop without a count cannot run in reverse")
         self.require(s.test is not None or not s.cond, "statements of a test, but no test")
@@ -337,7 +321,7 @@ class _Checker:
         alike = a.dtype == b.dtype and (a.kind == "heap" or a.size == b.size)
         self.require(alike, f"{a}: {a.dtype}[{a.size}] and {b}: {b.dtype}[{b.size}] do not swap")
 
-    def check_If(self, s: If, scope: _Scope) -> None:
+    def check_If(self, s: ir.If, scope: _Scope) -> None:
         self.operand(s.test, BOOL, scope)
         then = scope.inner()
         self.block(s.then, then)
@@ -345,7 +329,7 @@ class _Checker:
         if isinstance(s.test, Const) and s.test.value:  # a block that always runs: sizes bound in it stay
             scope.atoms.update(then.atoms.maps[0])
 
-    def check_Call(self, s: Call, scope: _Scope) -> None:
+    def check_Call(self, s: ir.Call, scope: _Scope) -> None:
         self.require(s.function == "matmul", f"there is no kernel {s.function}")
         shaped = len(s.views) == len(s.sizes) == 3 and all(len(v.strides) == 2 for v in s.views)
         self.require(shaped, "matmul takes three views with two strides each, and sizes m, k, n")
@@ -360,25 +344,25 @@ class _Checker:
         self.stored(result.buffer)
         self.require(result.strides[1] == 1 or n == 1, f"{result.buffer}'s columns are not contiguous")
 
-    def check_HostCall(self, s: HostCall, scope: _Scope) -> None:
+    def check_HostCall(self, s: ir.HostCall, scope: _Scope) -> None:
         self.sizes(scope, *s.sizes)
         for v in s.views:
             self.known(v.buffer)
             self.index(v.index, scope)
             self.require(not v.strides, f"{v.buffer} is handed over as a whole, without strides")
 
-    def check_Allocate(self, s: Allocate, scope: _Scope) -> None:
+    def check_Allocate(self, s: ir.Allocate, scope: _Scope) -> None:
         self.on_heap(s.buffer)
         self.count(s.elements, scope)
 
-    def check_Grow(self, s: Grow, scope: _Scope) -> None:
+    def check_Grow(self, s: ir.Grow, scope: _Scope) -> None:
         self.on_heap(s.buffer)
         self.index(s.elements, scope)
 
-    def check_Free(self, s: Free, scope: _Scope) -> None:
+    def check_Free(self, s: ir.Free, scope: _Scope) -> None:
         self.on_heap(s.buffer)
 
-    def check_Fail(self, s: Fail, scope: _Scope) -> None:
+    def check_Fail(self, s: ir.Fail, scope: _Scope) -> None:
         self.operand(s.test, BOOL, scope)
         self.require(0 <= s.code < len(self.program.messages), f"there is no message {s.code}")
         for name in s.details:
@@ -398,10 +382,10 @@ def _above(size: Size, bound: int) -> bool:
 def _may_not_run(s: Statement) -> bool:
     """May the inside of `s` be passed over, whatever the sizes are?"""
     match s:
-        case If():
+        case ir.If():
             return True
-        case While():
+        case ir.While():
             return s.count is None or isinstance(s.count, str) or s.count == 0
-        case Nest():
+        case ir.Nest():
             return any(a.size == 0 for a in s.axes)
     return False

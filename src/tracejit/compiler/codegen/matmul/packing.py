@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...ir_text import Value
 from .counted_loops import Signature, Writer
 from .geometry import Geometry
-from .vectors import exchange, load, prefix_mask, store
+from .vectors import exchange, load, prefix_mask
 
 TRANSPOSE = Signature(
     "transpose", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
@@ -57,7 +57,7 @@ def _transpose(g: Geometry) -> str:
             for column, value in enumerate(_butterfly(w, g, rows)):
                 with w.when(w.compare("sgt", remaining, column)):
                     target = w.offset(down.carried[1], w.multiply(w.arg.target_row, column))
-                    store(w, g, value, target, row_mask)
+                    w.store(value, target, g.size, row_mask)
             down.following += [
                 w.offset(down.carried[0], vector_bytes),
                 w.offset(down.carried[1], target_step),
@@ -78,10 +78,10 @@ def _copy_rows(g: Geometry) -> str:
     mask = prefix_mask(w, rest, g.lanes)
     with w.loop(w.arg.rows, 1, w.arg.source, w.arg.target) as down:
         with w.loop(whole, g.lanes, down.carried[0], down.carried[1]) as across:
-            store(w, g, load(w, g, across.carried[0], g.lanes), across.carried[1])
+            w.store(load(w, g, across.carried[0], g.lanes), across.carried[1], g.size)
             across.following += [w.offset(pointer, g.lanes * g.size) for pointer in across.carried]
         with w.when(ragged):
-            store(w, g, load(w, g, across.carried[0], g.lanes, mask), across.carried[1], mask)
+            w.store(load(w, g, across.carried[0], g.lanes, mask), across.carried[1], g.size, mask)
         down.following += [
             w.offset(down.carried[0], w.arg.source_row),
             w.offset(down.carried[1], w.arg.target_row),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir_text import Value
 from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
-from .vectors import load, multiply_add, prefix_mask, store
+from .vectors import load, multiply_add, prefix_mask
 
 # One pointer serves this many neighbouring rows: x86 addresses are base + index * {1, 2, 4, 8}.
 _ROWS_PER_POINTER = 3
@@ -163,4 +163,4 @@ class _Tile:
         values = iter(results)
         for target in targets:
             for start, _, mask in self.vectors:
-                store(w, g, next(values), w.offset(target, start), mask)
+                w.store(next(values), w.offset(target, start), g.size, mask)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .counted_loops import Signature, Writer
 from .geometry import Geometry
 from .narrow import DOT_CASE
-from .vectors import load, multiply_add, prefix_mask, store
+from .vectors import load, multiply_add, prefix_mask
 
 _STRIP_VECTORS = 4
 # Rows combined before the result is touched again: few enough that each is a stream the prefetcher follows.
@@ -68,7 +68,7 @@ def _combine_block(g: Geometry) -> str:
             old = [load(w, g, target, lanes, mask) for target, mask in zip(targets, masks, strict=True)]
             results += [w.op("fadd", x, y) for x, y in zip(old, sums, strict=True)]
         for value, target, mask in zip(results, targets, masks, strict=True):
-            store(w, g, value, target, mask)
+            w.store(value, target, g.size, mask)
         strip.following += [w.offset(pointer, step * _STRIP_VECTORS) for pointer in strip.carried]
     return w.text()
 

@@ -5,7 +5,7 @@ Everything takes the `Writer` it writes to and the `Geometry` that fixes the ele
 
 from __future__ import annotations
 
-from ...ir_text import Value, integer
+from ...ir_text import Value, zeros
 from .counted_loops import Writer
 from .geometry import Geometry
 
@@ -36,17 +36,7 @@ def load(w: Writer, g: Geometry, pointer: Value, lanes: int, mask: Value | None 
     """`lanes` elements from `pointer`; lanes outside `mask` are zero and not touched."""
     if mask is None:
         return w.load(g.scalar, pointer, g.size, lanes)
-    symbol = f"@llvm.masked.load.{g.suffix(lanes)}.p0"
-    return w.call(g.scalar, lanes, symbol, pointer, integer(g.size, "i32"), mask, g.zeros(lanes))
-
-
-def store(w: Writer, g: Geometry, value: Value, pointer: Value, mask: Value | None = None) -> None:
-    """Store `value` at `pointer`, only the lanes in `mask`."""
-    if mask is None:
-        w.store(value, pointer, g.size)
-        return
-    symbol = f"@llvm.masked.store.{g.suffix(value.lanes)}.p0"
-    w.do(f"call void {symbol}({value.typed}, {pointer.typed}, i32 {g.size}, {mask.typed})")
+    return w.here(g.scalar, lanes, w.masked_load(pointer, g.size, mask, zeros(g.scalar, lanes)))
 
 
 def multiply_add(w: Writer, g: Geometry, left: Value, right: Value, total: Value) -> Value:

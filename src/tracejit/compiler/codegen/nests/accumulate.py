@@ -5,7 +5,7 @@ In sequence where every step sees the one before; else in lanes and blocks, fold
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...ir_text import Value, constant, integer, kind_of
 from ...loopir.ir import Nest
@@ -54,15 +54,7 @@ class Accumulation:
             return self.body(names, values)
         line = self.inner[depth]
         for span in spans(self.k, self.schedule, line, feeds=True):
-            values = run(
-                self.k,
-                self.schedule,
-                line,
-                span,
-                values,
-                lambda var, carried: self.sequence(names, depth + 1, carried),
-                feeds=True,
-            )
+            values = self.over(line, span, values, lambda inner: self.sequence(names, depth + 1, inner))
         return values
 
     def in_memory(self) -> None:
@@ -91,15 +83,7 @@ class Accumulation:
             if depth + 1 == len(self.inner):
                 state = self.reduce_span(r, line, span, state)
             else:
-                state = run(
-                    self.k,
-                    self.schedule,
-                    line,
-                    span,
-                    state,
-                    lambda var, carried: self.reduce_level(r, depth + 1, carried),
-                    feeds=True,
-                )
+                state = self.over(line, span, state, lambda inner: self.reduce_level(r, depth + 1, inner))
         return state
 
     def reduce_span(self, r: Reduction, line: Line, span: Span, state: State) -> State:
@@ -119,12 +103,8 @@ class Accumulation:
         return each(self.k, whole, state, False, block)
 
     def loop(self, r: Reduction, line: Line, span: Span, values: State) -> State:
-        return run(
-            self.k,
-            self.schedule,
-            line,
-            span,
-            values,
-            lambda var, carried: self.body(r.names, carried),
-            feeds=True,
-        )
+        return self.over(line, span, values, lambda inner: self.body(r.names, inner))
+
+    def over(self, line: Line, span: Span, values: State, inside: Callable[[State], State]) -> State:
+        """A loop over a span that feeds the accumulators: what is carried from step to step, inside and behind."""
+        return run(self.k, self.schedule, line, span, values, lambda _, inner: inside(inner), feeds=True)

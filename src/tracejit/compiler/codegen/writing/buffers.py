@@ -7,7 +7,7 @@ others gather and scatter. Lanes that do not exist, or whose guard is false, tou
 from __future__ import annotations
 
 from ....core.dim import Size
-from ...ir_text import FALSE, TRUE, Value, integer, iota, kind_of, memory_kind, suffix, vector_type
+from ...ir_text import FALSE, TRUE, Value, integer, iota, kind_of, memory_kind, suffix, vector_type, zeros
 from ...loopir.ir import Load, Store
 from ...loopir.operands import Buffer, Index
 from .kernel import KernelWriter
@@ -139,14 +139,14 @@ def read_one(k: KernelWriter, buffer: Buffer, pointer: Value) -> Value:
 def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
     kind, lanes, align = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, buffer.dtype.itemsize
     shape, name = vector_type(kind, lanes), suffix(kind, lanes)
-    rest = "zeroinitializer" if other is None else k.w.splat(other, lanes).text
+    rest = zeros(kind, lanes) if other is None else k.w.splat(other, lanes)
     deps = [at.pointer] + [v for v in (mask, other) if v is not None]
     if at.stride is None:
         assert at.offsets is not None
-        where, name = k.w.step(at.pointer, at.offsets, kind), f"@llvm.masked.gather.{name}.v{lanes}p0"
-        k.w.declares.add(f"declare {shape} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {shape})")
-        arguments = f"{where.typed}, i32 {align}, {all_lanes(k, mask).typed}, {shape} {rest}"
-        return k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", where, *deps)
+        where = k.w.step(at.pointer, at.offsets, kind)
+        operands = where, integer(align, "i32"), all_lanes(k, mask), rest
+        gather = k.w.memory_intrinsic(shape, f"@llvm.masked.gather.{name}.v{lanes}p0", *operands)
+        return k.fetch(buffer, kind, lanes, gather, where, *deps)
     if at.stride > 1:
         return read_apart(k, buffer, at, mask, other)
     down = at.stride == -1
@@ -156,11 +156,8 @@ def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, o
         return reverse(k, value) if down else value
     mask = reverse(k, mask) if down else mask
     if down and other is not None:
-        rest = reverse(k, k.w.splat(other, lanes)).text
-    name = f"@llvm.masked.load.{name}.p0"
-    k.w.declares.add(f"declare {shape} {name}(ptr, i32, <{lanes} x i1>, {shape})")
-    arguments = f"ptr {pointer.text}, i32 {align}, {mask.typed}, {shape} {rest}"
-    value = k.fetch(buffer, kind, lanes, f"call {shape} {name}({arguments})", *deps)
+        rest = reverse(k, rest)
+    value = k.fetch(buffer, kind, lanes, k.w.masked_load(pointer, align, mask, rest), *deps)
     return reverse(k, value) if down else value
 
 
@@ -168,13 +165,9 @@ def read_apart(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, o
     """Lanes a few elements apart: one wide load that touches only those, then a shuffle."""
     kind, lanes, step = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, at.stride
     assert step is not None
-    shape, touched = vector_type(kind, lanes * step), spread_mask(k, mask, step)
-    name = f"@llvm.masked.load.{suffix(kind, lanes * step)}.p0"
-    k.w.declares.add(f"declare {shape} {name}(ptr, i32, <{lanes * step} x i1>, {shape})")
-    arguments = (
-        f"ptr {at.pointer.text}, i32 {buffer.dtype.itemsize}, {touched.typed}, {shape} zeroinitializer"
-    )
-    wide = k.fetch(buffer, kind, lanes * step, f"call {shape} {name}({arguments})", at.pointer, touched)
+    touched, rest = spread_mask(k, mask, step), zeros(kind, lanes * step)
+    load = k.w.masked_load(at.pointer, buffer.dtype.itemsize, touched, rest)
+    wide = k.fetch(buffer, kind, lanes * step, load, at.pointer, touched)
     value = k.w.lanes_of(wide, 0, lanes, step)
     if other is None or mask is None:
         return value
@@ -205,7 +198,7 @@ def read_one_guarded(
     w, kind = k.w, memory_kind(kind_of(buffer.dtype))
     assert other is not None  # a guarded load has a value for when its guard is false
     test = k.w.any_lane(all_lanes(k, mask_of(k, guard)) if guard.lanes > 1 else guard)
-    default = other if other.lanes == 1 else Value("zeroinitializer", kind)
+    default = other if other.lanes == 1 else zeros(kind)
     with w.replacing(test, [default], "read") as read:
         read.append(w.load(kind, pointer, buffer.dtype.itemsize))
     (value,) = read
@@ -245,26 +238,24 @@ def store_one(k: KernelWriter, s: Store, pointer: Value, value: Value, guard: Va
 def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: Value | None) -> None:
     w, lanes, align = k.w, k.vector.lanes, buffer.dtype.itemsize
     value = w.splat(value, lanes)
-    kind, shape, name = value.kind, vector_type(value.kind, lanes), suffix(value.kind, lanes)
     if at.stride is None:
         assert at.offsets is not None
-        where, name = k.w.step(at.pointer, at.offsets, kind), f"@llvm.masked.scatter.{name}.v{lanes}p0"
-        w.declares.add(f"declare void {name}({shape}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
-        w.do(f"call void {name}({value.typed}, {where.typed}, i32 {align}, {all_lanes(k, mask).typed})")
+        operands = (
+            value,
+            w.step(at.pointer, at.offsets, value.kind),
+            integer(align, "i32"),
+            all_lanes(k, mask),
+        )
+        symbol = f"@llvm.masked.scatter.{suffix(value.kind, lanes)}.v{lanes}p0"
+        w.do(w.memory_intrinsic("void", symbol, *operands))
         return
     if at.stride > 1:
         value, mask = spread(k, value, at.stride, "poison", "poison"), spread_mask(k, mask, at.stride)
-        shape, name, lanes = vector_type(kind, value.lanes), suffix(kind, value.lanes), value.lanes
     pointer = at.pointer
     if at.stride == -1:
-        pointer, value = last_lane(k, kind, pointer), reverse(k, value)
+        pointer, value = last_lane(k, value.kind, pointer), reverse(k, value)
         mask = None if mask is None else reverse(k, mask)
-    if mask is None:
-        w.store(value, pointer, align)
-        return
-    name = f"@llvm.masked.store.{name}.p0"
-    w.declares.add(f"declare void {name}({shape}, ptr, i32, <{lanes} x i1>)")
-    w.do(f"call void {name}({value.typed}, ptr {pointer.text}, i32 {align}, {mask.typed})")
+    w.store(value, pointer, align, mask)
 
 
 def added(k: KernelWriter, buffer: Buffer, old: Value, value: Value) -> Value:
@@ -282,5 +273,5 @@ def byte(k: KernelWriter, value: Value) -> Value:
 
 def truth(k: KernelWriter, value: Value) -> Value:
     """A bool as registers hold it."""
-    zero = integer(0, "i8") if value.lanes == 1 else Value("zeroinitializer", "i8", value.lanes)
+    zero = integer(0, "i8") if value.lanes == 1 else zeros("i8", value.lanes)
     return k.w.compare("ne", value, zero)
