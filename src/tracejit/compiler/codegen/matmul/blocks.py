@@ -98,7 +98,7 @@ def _right_block(
         source, target = panel.carried
         width = w.minimum(w.subtract(panels, panel.index), g.panel)
         w.invoke(PACK, depth, width, source, *w.args("b_row b_col"), target, g.panel_bytes)
-        panel.following += [w.offset(source, panel_step), w.offset(target, packed_panel)]
+        w.advance(panel, panel_step, packed_panel)
     return (
         w.select(w.arg.pack_b, w.arg.work, block),
         w.select(w.arg.pack_b, g.panel_bytes, w.arg.b_row),

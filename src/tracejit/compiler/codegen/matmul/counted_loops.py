@@ -141,6 +141,10 @@ class Writer(ir_text.Writer):
         self.branch(head, ", !llvm.loop !0")
         self.label(after)
 
+    def advance(self, loop: Loop, *sizes: Operand) -> None:
+        """The first values that a loop carries, pointers, move by so many bytes."""
+        loop.following += [self.offset(p, size) for p, size in zip(loop.carried, sizes, strict=False)]
+
     @contextmanager
     def returning(self, test: Value, result: str = "void") -> Iterator[None]:
         """Write a block that runs only if `test` holds and ends the function."""

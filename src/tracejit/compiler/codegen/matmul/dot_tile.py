@@ -59,7 +59,7 @@ def _sum_products(w: Writer, g: Geometry, rows: list[Value], columns: list[Value
     zeros = [g.zeros(g.lanes)] * (len(rows) * len(columns))
     with w.loop(w.arg.k, g.lanes, *starts, *zeros) as along:
         pointers, sums = along.carried[: len(starts)], along.carried[len(starts) :]
-        along.following += [w.offset(pointer, g.lanes * g.size) for pointer in pointers]
+        w.advance(along, *[g.lanes * g.size] * len(pointers))
         values = [load(w, g, pointer, g.lanes) for pointer in pointers]
         pairs = [(x, y) for x in values[: len(rows)] for y in values[len(rows) :]]
         along.following += [

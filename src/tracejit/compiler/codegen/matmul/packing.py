@@ -58,14 +58,8 @@ def _transpose(g: Geometry) -> str:
                 with w.when(w.compare("sgt", remaining, column)):
                     target = w.offset(down.carried[1], w.multiply(w.arg.target_row, column))
                     w.store(value, target, g.size, row_mask)
-            down.following += [
-                w.offset(down.carried[0], vector_bytes),
-                w.offset(down.carried[1], target_step),
-            ]
-        across.following += [
-            w.offset(across.carried[0], source_step),
-            w.offset(across.carried[1], vector_bytes),
-        ]
+            w.advance(down, vector_bytes, target_step)
+        w.advance(across, source_step, vector_bytes)
     return w.text()
 
 
@@ -79,13 +73,10 @@ def _copy_rows(g: Geometry) -> str:
     with w.loop(w.arg.rows, 1, w.arg.source, w.arg.target) as down:
         with w.loop(whole, g.lanes, down.carried[0], down.carried[1]) as across:
             w.store(load(w, g, across.carried[0], g.lanes), across.carried[1], g.size)
-            across.following += [w.offset(pointer, g.lanes * g.size) for pointer in across.carried]
+            w.advance(across, g.lanes * g.size, g.lanes * g.size)
         with w.when(ragged):
             w.store(load(w, g, across.carried[0], g.lanes, mask), across.carried[1], g.size, mask)
-        down.following += [
-            w.offset(down.carried[0], w.arg.source_row),
-            w.offset(down.carried[1], w.arg.target_row),
-        ]
+        w.advance(down, w.arg.source_row, w.arg.target_row)
     return w.text()
 
 
@@ -95,14 +86,8 @@ def _copy_scalars(g: Geometry) -> str:
     with w.loop(w.arg.rows, 1, w.arg.source, w.arg.target) as down:
         with w.loop(w.arg.columns, 1, down.carried[0], down.carried[1]) as across:
             w.store(w.load(g.scalar, across.carried[0], g.size), across.carried[1], g.size)
-            across.following += [
-                w.offset(across.carried[0], w.arg.source_col),
-                w.offset(across.carried[1], g.size),
-            ]
-        down.following += [
-            w.offset(down.carried[0], w.arg.source_row),
-            w.offset(down.carried[1], w.arg.target_row),
-        ]
+            w.advance(across, w.arg.source_col, g.size)
+        w.advance(down, w.arg.source_row, w.arg.target_row)
     return w.text()
 
 

@@ -56,7 +56,7 @@ def _sweep(g: Geometry) -> str:
             _call_strip(w, g.widths[1], w.minimum(rest, g.lanes), b, c)
         if narrow < g.lanes:
             _narrow_rest(w, g, rest, b, c)
-        across.following += [w.offset(b, w.arg.b_panel), w.offset(c, g.panel_bytes)]
+        w.advance(across, w.arg.b_panel, g.panel_bytes)
     return w.text()
 
 
@@ -117,7 +117,7 @@ class _Tile:
                 numbers[1:] = [w.minimum(last, row) for row in range(1, rows)]
             sums = self._sum_products(loop.carried[0], numbers, ragged)
             self._write_back(loop.carried[1], numbers, sums)
-            loop.following += [w.offset(loop.carried[0], a_step), w.offset(loop.carried[1], c_step)]
+            w.advance(loop, a_step, c_step)
         return loop.carried[0], loop.carried[1]
 
     def _sum_products(self, a: Value, numbers: list[Operand], ragged: bool) -> list[Value]:
@@ -133,9 +133,7 @@ class _Tile:
                 loop.carried[len(starts)],
                 loop.carried[len(starts) + 1 :],
             )
-            loop.following += [w.offset(pointer, w.arg.a_col) for pointer in left] + [
-                w.offset(right, w.arg.b_row)
-            ]
+            w.advance(loop, *[w.arg.a_col] * len(left), w.arg.b_row)
             columns = self._load_row(right)
             for row in range(len(numbers)):
                 element = w.load(g.scalar, w.offset(left[row // group], within[row % group]), g.size)

@@ -59,7 +59,7 @@ def _combine_block(g: Geometry) -> str:
         with w.loop(w.arg.depth, 1, strip.carried[0], w.arg.vector, *zeros) as down:
             matrix, vector, *sums = down.carried
             factor = w.splat(w.load(g.scalar, vector, g.size), lanes)
-            down.following += [w.offset(matrix, w.arg.row), w.offset(vector, w.arg.vector_step)]
+            w.advance(down, *w.args("row vector_step"))
             for piece, mask in enumerate(masks):
                 row = load(w, g, w.offset(matrix, piece * step), lanes, mask)
                 down.following.append(multiply_add(w, g, factor, row, sums[piece]))
@@ -69,7 +69,7 @@ def _combine_block(g: Geometry) -> str:
             results += [w.op("fadd", x, y) for x, y in zip(old, sums, strict=True)]
         for value, target, mask in zip(results, targets, masks, strict=True):
             w.store(value, target, g.size, mask)
-        strip.following += [w.offset(pointer, step * _STRIP_VECTORS) for pointer in strip.carried]
+        w.advance(strip, *[step * _STRIP_VECTORS] * 2)
     return w.text()
 
 
