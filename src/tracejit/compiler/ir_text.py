@@ -133,6 +133,7 @@ def iota(kind: str, lanes: int, step: int = 1) -> Value:
     return Value(f"<{', '.join(f'{kind} {p * step}' for p in range(lanes))}>", kind, lanes)
 
 
+@cache
 def zeros(kind: str, lanes: int = 1) -> Value:
     return Value("zeroinitializer", kind, lanes)
 
@@ -151,8 +152,8 @@ class Writer:
     ----------
     lines : list
         What is written; a list among the lines is a place that is filled in later.
-    declares : set of str
-        Declarations of the intrinsics the body calls.
+    declares : dict
+        Declarations of the intrinsics the body calls, by symbol.
     block : str
         The label of the block being written.
     level : int
@@ -161,7 +162,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.lines: list[str | list[str]] = []
-        self.declares: set[str] = set()
+        self.declares: dict[str, str] = {}
         self.block = "entry"
         self.count = self.level = 0
 
@@ -283,28 +284,28 @@ class Writer:
         spelled = ", ".join([o.typed for o in operands])
         return self.put(kind, lanes, f"call {vector_type(kind, lanes)} {symbol}({spelled})", *operands)
 
-    def declare(self, result: str, symbol: str, *parameters: str) -> str:
-        """Note that the module must declare an intrinsic; its symbol."""
-        self.declares.add(f"declare {result} {symbol}({', '.join(parameters)})")
+    def declare(self, result: str, symbol: str, *operands: Value) -> str:
+        """Note that the module must declare an intrinsic that takes such operands; its symbol."""
+        if symbol not in self.declares:
+            self.declares[symbol] = f"declare {result} {symbol}({', '.join([o.type for o in operands])})"
         return symbol
 
     def memory_intrinsic(self, result: str, symbol: str, *operands: Value) -> str:
         """The call of an intrinsic that touches memory: whoever asks knows where it may stand."""
-        self.declare(result, symbol, *[o.type for o in operands])
+        self.declare(result, symbol, *operands)
         return f"call {result} {symbol}({', '.join([o.typed for o in operands])})"
 
     def intrinsic(self, name: str, *operands: Value) -> Value:
         """A pure intrinsic over operands and a result of one type."""
         kind, lanes = operands[0].kind, operands[0].lanes
-        shapes = [o.type for o in operands]
-        symbol = self.declare(shapes[0], f"@llvm.{name}.{suffix(kind, lanes)}", *shapes)
+        symbol = self.declare(vector_type(kind, lanes), f"@llvm.{name}.{suffix(kind, lanes)}", *operands)
         return self.call(kind, lanes, symbol, *operands)
 
     def any_lane(self, test: Value) -> Value:
         """Does it hold in any lane?"""
         if test.lanes == 1:
             return test
-        symbol = self.declare("i1", f"@llvm.vector.reduce.or.{suffix('i1', test.lanes)}", test.type)
+        symbol = self.declare("i1", f"@llvm.vector.reduce.or.{suffix('i1', test.lanes)}", test)
         return self.call("i1", 1, symbol, test)
 
     # -- vectors --
@@ -341,7 +342,8 @@ class Writer:
     def step(self, pointer: Value, index: Value | int, kind: str = "i8") -> Value:
         """`pointer` moved by so many elements of type `kind`."""
         index = integer(index) if isinstance(index, int) else index
-        text = f"getelementptr {kind}, ptr {pointer.text}, {index.typed}"
+        at = f"i64 {index.text}" if index.lanes == 1 else index.typed
+        text = f"getelementptr {kind}, ptr {pointer.text}, {at}"
         return self.put("ptr", index.lanes, text, pointer, index)
 
     def load(self, kind: str, pointer: Value, align: int = 8, lanes: int = 1) -> Value:

@@ -68,14 +68,15 @@ class Footprint:
             self.buffers[b] = None
         for b in s.writes():
             self.written[b] = None
-        for name in (*s.introduces(), *s.defines()):
+        for name in s.defines():
             self.defines[name] = None
         for size in s.dims():
             self.sizes[size] = None
-        if s.binds is not None:
-            self.binds[s.binds] = None
         if isinstance(s, (Load, Store)):
             return
+        self.defines.update(dict.fromkeys(s.introduces()))
+        if s.binds is not None:
+            self.binds[s.binds] = None
         if isinstance(s, Nest):
             if isinstance(s.schedule, Schedule) and s.schedule.strips:
                 self.scratch = larger(self.scratch, strips.scratch_bytes(s))

@@ -67,7 +67,7 @@ def emit(program: ir.Program, target: Target | None = None) -> Emitted:
         KernelFunction(entry, number, group, print_).write(kernels)
     functions = [f"define internal {shape} {name}{rest}" for (shape, rest), name in kernels.items()]
     functions.append(entry.close())
-    module.declares.update(dict.fromkeys(sorted(entry.k.w.declares)))
+    module.declares.update(dict.fromkeys(sorted(entry.k.w.declares.values())))
     scratch: Size = 0
     for print_ in prints:
         scratch = larger(scratch, print_.scratch)

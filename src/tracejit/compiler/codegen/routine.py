@@ -83,7 +83,7 @@ class KernelFunction:
         w.branch("exit")
         w.label("exit")
         self.give_back()
-        k.module.declares.update(dict.fromkeys(sorted(w.declares)))
+        k.module.declares.update(dict.fromkeys(sorted(w.declares.values())))
         self.call(kernels.setdefault((self.shape, self.text()), f"@k{len(kernels)}"), results)
 
     def pass_in(self, parameter: str, argument: str) -> None:

@@ -54,8 +54,8 @@ def first_failing(k: KernelWriter, value: Value, test: Value) -> Value:
     if value.lanes == 1 or test.lanes == 1:
         return value if value.lanes == 1 else k.w.lanes_of(value, 0, 1)
     w, bits = k.w, f"i{test.lanes}"
-    symbol = w.declare(bits, f"@llvm.cttz.{bits}", bits, "i1")
     word = w.put(bits, 1, f"bitcast {test.typed} to {bits}", test)
+    symbol = w.declare(bits, f"@llvm.cttz.{bits}", word, TRUE)
     return w.lane(value, w.call(bits, 1, symbol, word, TRUE))
 
 

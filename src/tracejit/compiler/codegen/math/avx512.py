@@ -35,8 +35,8 @@ class _Register:
 
     def call(self, b: Builder, name: str, *operands: Value) -> Value:
         """An intrinsic that gives a register."""
-        types = [x.type for x in operands]
-        symbol = b.w.declare(self.nothing.type, f"@llvm.x86.avx512.{name}.p{self.letter}.512", *types)
+        symbol = f"@llvm.x86.avx512.{name}.p{self.letter}.512"
+        b.w.declare(self.nothing.type, symbol, *operands)
         return b.w.call(self.element, self.lanes, symbol, *operands)
 
 

@@ -63,7 +63,7 @@ def define(
     return MathFunction(
         symbol,
         function(head, builder.w, result.typed),
-        frozenset(builder.w.declares),
+        frozenset(builder.w.declares.values()),
         tuple(dict.fromkeys(builder.globals)),
         tuple(dict.fromkeys(builder.needs)),
     )

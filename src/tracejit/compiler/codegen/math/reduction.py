@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from ...ir_text import Value, integer, vector_type
+from ...ir_text import FALSE, Value, integer, vector_type
 from . import coefficients as table
 from .definition import SMALL, MathFunction, byte_table, define
 from .writer import Builder
@@ -97,8 +97,9 @@ def _remainder(fma: bool) -> MathFunction:
     b = Builder("double", 1, fma)
     first, second, unit = (Value(f"%{name}", "double") for name in ("first", "second", "unit"))
     b.w.lines.extend(_REMAINDER.strip("\n").split("\n"))
-    b.w.declare("i64", "@llvm.ctlz.i64", "i64", "i1")
-    b.w.declare("i64", "@llvm.fshl.i64", "i64", "i64", "i64")
+    word = integer(0)
+    b.w.declare("i64", "@llvm.ctlz.i64", word, FALSE)
+    b.w.declare("i64", "@llvm.fshl.i64", word, word, word)
     b.globals.append(_table_text())
     pi_high, pi_low = table.PI_PARTS[:2]
     product, error = b.two_product(first, pi_high)

@@ -39,8 +39,9 @@ def each(k: KernelWriter, span: Span, carried: list[Value], certain: bool, body:
     if span.trips <= 1:
         if span.trips <= 0:
             return carried
-        with w.scope():
-            values = body(span.start, carried)
+        w.enter()
+        values = body(span.start, carried)
+        w.leave()
         return [w.bound(v.text, v.kind, v.lanes) for v in values]
     loop = w.open_loop(span.start, span.stop, span.step, carried, certain, span.may_skip)
     return w.close_loop(loop, body(loop.var, loop.values))

@@ -175,4 +175,6 @@ def function(name: str, dtype: np.dtype, lanes: int) -> MathFunction:
     loops = name == "pow" or (dtype.kind == "f" and name in NAMES)
     spelled = ", ".join(a.typed for a in arguments)
     head = f"internal {result.type} {symbol}({spelled}) {CALLED if loops else INLINED}"
-    return MathFunction(symbol, ir_text.function(head, x, result.typed), frozenset(x.declares), (), ())
+    return MathFunction(
+        symbol, ir_text.function(head, x, result.typed), frozenset(x.declares.values()), (), ()
+    )

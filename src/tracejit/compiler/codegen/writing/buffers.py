@@ -6,6 +6,8 @@ others gather and scatter. Lanes that do not exist, or whose guard is false, tou
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ....core.dim import Size
 from ...ir_text import FALSE, TRUE, Value, integer, iota, kind_of, memory_kind, suffix, vector_type, zeros
 from ...loopir.ir import Load, Store
@@ -44,7 +46,7 @@ def offset(k: KernelWriter, index: Index) -> tuple[Value, Size, Value | None]:
             extra = term if extra is None else k.w.binary("add", extra, term)
         else:
             parts.append(w.mul(value, factor))
-    first, *rest = sorted(parts, key=lambda v: v.level)
+    first, *rest = sorted(parts, key=attrgetter("level"))
     for part in rest:
         first = w.add(first, part)
     return first, stride, extra
