@@ -218,25 +218,19 @@ class Writer:
         """Go to one of two blocks."""
         self.do(f"br i1 {test.text}, label %{then}, label %{orelse}{note}")
 
-    @contextmanager
-    def leaving(self, test: Value, stem: str = "then", unless: bool = False, note: str = "") -> Iterator[str]:
-        """A block that runs only if `test` holds (`unless`: does not hold), and ends elsewhere.
-
-        Gives the label of what comes behind it.
-        """
+    def when(self, test: Value, stem: str = "then", unless: bool = False, note: str = "") -> Block:
+        """A block that runs only if `test` holds (`unless`: does not hold)."""
         label = self.fresh(stem)
         after = f"{label}.done"
         self.fork(test, *((after, label) if unless else (label, after)), note)
         self.label(label)
-        yield after
-        self.label(after)
+        return Block(self, after, True)
 
-    @contextmanager
-    def when(self, test: Value, stem: str = "then", unless: bool = False, note: str = "") -> Iterator[None]:
-        """A block that runs only if `test` holds (`unless`: does not hold)."""
-        with self.leaving(test, stem, unless, note) as after:
-            yield
-            self.branch(after)
+    def leaving(self, test: Value, stem: str = "then", unless: bool = False) -> Block:
+        """A block that runs only if `test` holds (`unless`: does not hold), and ends elsewhere."""
+        block = self.when(test, stem, unless)
+        block.returns = False
+        return block
 
     @contextmanager
     def replacing(
@@ -361,6 +355,23 @@ class Writer:
         """The instruction that reads the lanes in `mask`; the others are those of `rest`."""
         symbol = f"@llvm.masked.load.{suffix(rest.kind, rest.lanes)}.p0"
         return self.memory_intrinsic(rest.type, symbol, pointer, integer(align, "i32"), mask, rest)
+
+
+class Block:
+    """A block being written, for a ``with``: behind it `after` begins, to which it `returns` unless it ends itself."""
+
+    __slots__ = ("writer", "after", "returns")
+
+    def __init__(self, writer: Writer, after: str, returns: bool):
+        self.writer, self.after, self.returns = writer, after, returns
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        if self.returns:
+            self.writer.branch(self.after)
+        self.writer.label(self.after)
 
 
 def phi(*arms: tuple[Value, str]) -> str:

@@ -7,9 +7,6 @@ hoisted, and equal expressions shared, by construction. Knows LLVM's syntax and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ...ir_text import Value, Writer, integer, phi
 
 
@@ -39,6 +36,22 @@ class Loop:
     stop: Value
     step: int
     may_skip: bool
+
+
+class Inside:
+    """The end of a scope, and of its floor."""
+
+    __slots__ = ("writer", "floor")
+
+    def __init__(self, writer: HoistingWriter):
+        self.writer, self.floor = writer, writer.floor
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self.writer.floor = self.floor
+        self.writer.leave()
 
 
 class HoistingWriter(Writer):
@@ -74,16 +87,13 @@ class HoistingWriter(Writer):
         self.scopes.pop()
         self.level -= 1
 
-    @contextmanager
-    def scope(self, certain: bool = True, closed: bool = False) -> Iterator[None]:
-        """A scope for a while; nothing moves out of a `closed` one."""
+    def scope(self, certain: bool = True, closed: bool = False) -> Inside:
+        """A scope for the length of a ``with``; nothing moves out of a `closed` one."""
+        inside = Inside(self)
         self.enter(certain)
-        before = self.floor
         if closed:
             self.floor = self.depth
-        yield
-        self.floor = before
-        self.leave()
+        return inside
 
     # -- instructions --
 
