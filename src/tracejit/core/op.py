@@ -15,9 +15,9 @@ from .lazy import Later
 from .spec import TensorSpec
 
 if TYPE_CHECKING:
-    from . import documentation
+    from .tracing import documentation
 else:
-    documentation = Later(".documentation", __package__)
+    documentation = Later(".tracing.documentation", __package__)
 
 #: Every op by name.
 OPS: dict[str, Op] = {}

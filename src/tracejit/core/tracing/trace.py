@@ -14,7 +14,7 @@ import numpy as np
 
 from ..depth import too_deep
 from ..dim import Assumptions, Dim, Size, assuming, substitute
-from ..errors import DtypeError, Location, at, user_location
+from ..errors import DtypeError, Location, Untraceable, at, user_location
 from ..ir.graph import Constant, Graph, Node, Value, mentions
 from ..op import Op, defop, ops
 from ..spec import TensorSpec
@@ -140,9 +140,13 @@ class Trace:
         return tensor if tensor._payload is value else Tensor(value, value.spec)
 
 
+class EagerOnly(Untraceable, DtypeError):
+    """A dtype that only eager code has."""
+
+
 def _refuse_text(dtype: np.dtype) -> None:
     if dtype.kind == "O":
-        raise DtypeError(
+        raise EagerOnly(
             "strings are eager only: a compiled function takes Python strings, which are part of the trace"
             f"{at(user_location())}"
         )

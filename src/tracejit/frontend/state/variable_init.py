@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...core.errors import TracejitError, at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.ir.graph import Graph, Node, Value
 from ...core.tensor import Tensor
 from ...core.tracing.trace import Trace, replay
 from ...core.tracing.transaction import remember
 
 
-class CreationError(TracejitError, ValueError):
+class CreationError(Untraceable, ValueError):
     """A Variable was created where a compiled function may not create one."""
 
 

@@ -15,7 +15,7 @@ from ...core.autodiff.backplan import one, planned
 from ...core.autodiff.backprop import NOBODY, backprop
 from ...core.autodiff.scattered import add_cotangents, dense
 from ...core.dim import same
-from ...core.errors import ShapeError, TracejitError, at, user_location
+from ...core.errors import ShapeError, Untraceable, at, user_location
 from ...core.lazy import Later
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -445,7 +445,7 @@ def _key(leaf: Any) -> Tensor | None:
     if isinstance(leaf, Tensor):
         return leaf
     if isinstance(leaf, Either):
-        raise TracejitError(
+        raise Untraceable(
             "a gradient by one of several Variables, which one being known only when the compiled function runs: ask "
             f"for those of all, and choose{at(user_location())}"
         )

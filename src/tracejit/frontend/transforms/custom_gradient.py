@@ -17,7 +17,7 @@ import numpy as np
 from ...core.autodiff.backprop import NoGradient
 from ...core.autodiff.scattered import dense
 from ...core.dim import same
-from ...core.errors import GradientError, Location, TracejitError, at, user_location
+from ...core.errors import GradientError, Location, TracejitError, Untraceable, at, user_location
 from ...core.ir.graph import Graph, restricted
 from ...core.op import Joint, Op, ops
 from ...core.spec import TensorSpec
@@ -298,7 +298,7 @@ class _Call:
         count = len(self.tensors)
         traced = trace(self._body, [t.spec for t in self.tensors], self.name)
         if any(h.assigned for h in traced.held):
-            raise TracejitError(
+            raise Untraceable(
                 f"a function with a custom gradient assigns a Variable: return the new value instead"
                 f"{at(user_location())}"
             )
@@ -328,7 +328,7 @@ class _Call:
         with opening(self):
             rule = trace(self._rule, [s for s in self.specs if s.differentiable], self.name + "_rule")
         if any(h.assigned for h in rule.held):
-            raise TracejitError(
+            raise Untraceable(
                 f"the gradient rule of {self.name} assigns a Variable{at(_end_of(self.grad_fn))}"
             )
         kept = [*rule.captured, *(h.owner.__tensor__() for h in rule.held)]

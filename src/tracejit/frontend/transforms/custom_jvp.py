@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import same
-from ...core.errors import GradientError, TracejitError, at, user_location
+from ...core.errors import GradientError, TracejitError, Untraceable, at, user_location
 from ...core.ir.graph import restricted
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -146,7 +146,7 @@ class _Call:
             rule = Region(self._tangents, [*specs, *pushed], self.rule.__name__)
         assigned = assigned_in(body, rule)
         if assigned:
-            raise TracejitError(
+            raise Untraceable(
                 f"{self.f.__name__}, which has a rule for its tangents, assigns {assigned[0].name!r}: return the new "
                 f"value instead{at(user_location())}"
             )

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import at, user_location
+from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from .indexing import Plan, Rows, get, plan_for, shaped, starts_of
+
+
+class UnknownMask(Untraceable, IndexError):
+    """Where a mask holds is known only when the compiled function runs."""
 
 
 class At:
@@ -134,7 +138,7 @@ class Place:
         rank = len(mask.shape)
         value = _like(value, x.dtype)
         if mask.shape != x.shape[:rank] or len(value.shape) > len(x.shape) - rank:
-            raise IndexError(
+            raise UnknownMask(
                 f"a mask of {mask.spec} known only at run time selects from {x.spec}, what is written there is one "
                 f"value or one row of it, not {value.spec}: choose with tracejit.where{at(user_location())}"
             )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any, TypeVar, cast
 
-from ....core.errors import Location, TracejitError, at, is_internal
+from ....core.errors import Location, Untraceable, at, is_internal
 from ..values.kinds import GENERATED, TraceError
 
 _DEEPEST = 200  # branches and loops inside of each other; Python's own stack is full after about 70
@@ -21,7 +21,7 @@ _REPEATED = 4
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class EndlessRecursion(TracejitError, RecursionError):
+class EndlessRecursion(Untraceable, RecursionError):
     """A function calls itself under a condition that is known only when the compiled function runs."""
 
 

@@ -43,7 +43,17 @@ def _refuse(self: BuiltList, *args: Any) -> Any:
 
 
 for _name in (
-    *("len", "iter", "getitem", "setitem", "delitem", "lt", "le", "gt", "ge"),
-    *("add", "radd", "iadd", "mul", "rmul", "imul"),
+    *(
+        "__len__",
+        "__iter__",
+        "__getitem__",
+        "__setitem__",
+        "__delitem__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+    ),
+    *("__add__", "__radd__", "__iadd__", "__mul__", "__rmul__", "__imul__"),
 ):
-    setattr(BuiltList, f"__{_name}__", _refuse)
+    setattr(BuiltList, _name, _refuse)

@@ -5,13 +5,15 @@ Dtypes are not told but asked: the shape rule is run on one of each kind, and sa
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
 import numpy as np
 
-from .errors import DtypeError, ShapeError
-from .spec import TensorSpec
+from ..errors import DtypeError, ShapeError
+from ..spec import TensorSpec
+from .dispatch import interpreting
 
 #: Kinds of elements, and the dtype that stands for each.
 _KINDS = {"bool": "bool", "integers": "int32", "float": "float32", "complex": "complex64", "strings": "O"}
@@ -21,12 +23,14 @@ _PRECISE = {
 }
 
 
+@functools.cache
 def documented(op: Any) -> str:
     """The documentation of an op: what its declaration says, and the sections that it leaves out."""
     text = inspect.cleandoc(op.doc)
     sections = {"Parameters": _parameters(op)}
     if op.elementwise and not op.keywords and "Returns" not in text:
-        sections |= _elementwise(op)
+        with interpreting(None):  # whoever asks, and if it is a wrapper that is made while tracing
+            sections |= _elementwise(op)
     missing = {title: body for title, body in sections.items() if body and f"{title}\n---" not in text}
     return "\n".join([text, *(f"\n{title}\n{'-' * len(title)}\n{body}" for title, body in missing.items())])
 
