@@ -22,7 +22,7 @@ from tracejit.compiler.graph.simplify import simplify
 from tracejit.compiler.loopir.text import to_text as program_text
 from tracejit.compiler.lowering.liveness import Liveness
 from tracejit.compiler.lowering.lower import lower
-from tracejit.compiler.lowering.topological_order import reads_first
+from tracejit.compiler.lowering.topological_order import topological_order
 from tracejit.core.ir.graph import Graph, verify
 from tracejit.core.ir.text import constants, parse, to_text
 from tracejit.core.settings import settings
@@ -149,11 +149,11 @@ def updated(x):
     return z + tf.sin(y)
 
 
-def test_reads_first_brings_readers_in_front_of_an_update(golden: Callable[..., None]):
+def test_topological_order_brings_readers_in_front_of_an_update(golden: Callable[..., None]):
     graph = simplify(traced(updated, (300,)))
-    names = [n.op.name for n in graph.nodes], [n.op.name for n in reads_first(graph)]
+    names = [n.op.name for n in graph.nodes], [n.op.name for n in topological_order(graph)]
     assert names[0] != names[1] and sorted(names[0]) == sorted(names[1])
-    golden("\n".join([to_text(graph), "", "---- reads_first ----", "", *names[1]]))
+    golden("\n".join([to_text(graph), "", "---- topological_order ----", "", *names[1]]))
 
 
 def test_liveness_ends_where_the_last_view_is_read(golden: Callable[..., None]):

@@ -13,7 +13,7 @@ import pytest
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Program
 from tracejit.compiler.loopir.parser import parse
-from tracejit.compiler.loopir.passes.assign_buffers import plan, settle
+from tracejit.compiler.loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from tracejit.compiler.loopir.passes.dce import drop_dead
 from tracejit.compiler.loopir.passes.fuse import fuse
 from tracejit.compiler.loopir.passes.recompute import recompute
@@ -217,9 +217,9 @@ program rows() -> (5, 16)
     )
 
 
-def test_settle_makes_temps_rows_of_what_they_fill(show: Show):
+def test_forward_to_rows_makes_temps_rows_of_what_they_fill(show: Show):
     show(
-        settle,
+        forward_to_rows,
         """
 program filled() -> (3, 2)
   input x: float64[2] slot 0
@@ -235,9 +235,9 @@ program filled() -> (3, 2)
     )
 
 
-def test_plan_gives_a_place_again_when_its_temp_has_ended(show: Show):
+def test_assign_buffers_gives_a_place_again_when_its_temp_has_ended(show: Show):
     show(
-        plan,
+        assign_buffers,
         """
 program places() -> (4)
   input x: float64[4] slot 0
@@ -261,9 +261,9 @@ program places() -> (4)
     )
 
 
-def test_plan_lets_temps_that_swap_live_together(show: Show):
+def test_assign_buffers_lets_temps_that_swap_live_together(show: Show):
     show(
-        plan,
+        assign_buffers,
         """
 program swapped() -> (2)
   input x: float64[2] slot 0

@@ -435,5 +435,5 @@ def test_nothing_is_kept_alive():
     x = tf.constant(np.ones(1000))
     with tf.GradientTape() as tape:
         y = x * 2.0
-    size = [s for s in tape._trail.steps if any(isinstance(v, tf.Tensor) for v in s)]
+    size = [s for s in tape._history.steps if any(isinstance(v, tf.Tensor) for v in s)]
     assert size == [] and tape.gradient(y, x) is None

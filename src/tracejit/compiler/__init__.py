@@ -1,1 +1,1 @@
-"""Graph in, data out: simplify, partition, lower to loops, fuse, schedule, plan, emit."""
+"""Graph in, data out: simplify, partition, lower to loops, fuse, schedule, assign buffers, emit."""

@@ -25,7 +25,7 @@ from .codegen import Emitted, emit, llvm
 from .codegen.poll import quick
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Grow, HostCall, Nest, Program, While, walk
-from .loopir.passes.assign_buffers import plan, settle
+from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
 from .loopir.passes.recompute import recompute
@@ -46,8 +46,8 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("drop dead", drop_dead),
     ("recompute", recompute),
     ("fuse rows", fuse_rows),
-    ("settle", settle),
-    ("plan", plan),
+    ("forward_to_rows", forward_to_rows),
+    ("assign_buffers", assign_buffers),
 )
 
 

@@ -22,7 +22,7 @@ from ..loopir.operands import Buffer, BufferAlias
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
 from .liveness import Liveness
-from .topological_order import reads_first
+from .topological_order import topological_order
 from .views import View, row_major
 
 Env = dict[Value, View]
@@ -123,7 +123,7 @@ class Lowering:
         `held` are the values read after the last node, by default the graph's outputs; `location` is the line of the
         op that they all stand for, if they do.
         """
-        order = reads_first(graph)
+        order = topological_order(graph)
         life = Liveness(graph, donatable, graph.outputs if held is None else held, order)
         for position, node in enumerate(order):
             self.b.location = location or node.location

@@ -12,7 +12,7 @@ from ...ops.lowering import Nests, Reindex
 WINDOW = 64  # nodes behind an update that are looked at
 
 
-def reads_first(graph: Graph) -> list[Node]:
+def topological_order(graph: Graph) -> list[Node]:
     """The nodes of a graph, readers of what an update replaces moved in front of it where they do not need it."""
     nodes = list(graph.nodes)
     root: dict[Value, Value] = {}

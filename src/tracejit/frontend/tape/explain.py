@@ -1,4 +1,4 @@
-"""Why is my gradient None, zero or NaN? Answers from the trail of a tape: the cause, the user's line, the remedy.
+"""Why is my gradient None, zero or NaN? Answers from the history of a tape: the cause, the user's line, the remedy.
 
 Data that flows from source to target is followed twice: as values flow, and as gradients would. Where the second
 stops and the first goes on, the path broke. Where values do not flow either, what took them out of sight is looked

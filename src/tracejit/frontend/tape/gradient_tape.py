@@ -29,7 +29,7 @@ from ..state.indexed_slices import rows_or_dense
 from ..state.variable import COMPUTED, Variable
 from ..structure import flatten, leaves_like, unflatten
 from ..transforms.jacobians import basis, batch_seeds, rows_of
-from .history import Step, Trail, step_of
+from .history import History, Step, step_of
 from .watching import GradientWarning, Tape
 
 if TYPE_CHECKING:
@@ -162,14 +162,14 @@ class GradientTape(Tape):
                 self._keep(found, records, steps, weights)
                 break
         else:
-            if self._trail is not None and self._trail.events:
+            if self._history is not None and self._history.events:
                 self._keep(found, records, steps, weights)
         self.records, self.tracked = [], set()
         return found
 
     def _keep(self, found: list, records: list, steps: list | None, weights: dict[int, Any] | None) -> None:
         """Keep of a tape that is spent what explains a gradient that is None, zero, NaN or not whole."""
-        missing = self._trail is not None and bool(self._trail.events)
+        missing = self._history is not None and bool(self._history.events)
         for g in found:
             if g is None:
                 missing = True
@@ -338,9 +338,9 @@ class GradientTape(Tape):
             )
             return explaining.Explanation("connected", text)
         records, tracked = self._spent or (self.records, self.tracked)
-        trail = self._trail or Trail()
+        history = self._history or History()
         name = source.name if isinstance(source, Variable) else "the source"
-        steps, events = trail.all_steps(records), tuple(trail.events)
+        steps, events = history.all_steps(records), tuple(history.events)
         question = explaining.Question(
             y, x, steps, events, tracked, self._started, name, COMPUTED.get(x.serial)
         )

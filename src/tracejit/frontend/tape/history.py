@@ -1,4 +1,4 @@
-"""Trail: what happened under a tape, without any values, so that a missing gradient can be explained afterwards.
+"""History: what happened under a tape, without any values, so that a missing gradient can be explained afterwards.
 
 It holds every step, those that no tape follows too, and what took values out of a tape's sight: conversions to
 NumPy, assignments, pauses and resets. The latest ones are kept, up to a limit. Knows nothing of what is asked.
@@ -55,7 +55,7 @@ class Event(NamedTuple):
     when: int
 
 
-class Trail:
+class History:
     """Steps and events, in order."""
 
     __slots__ = ("steps", "events")
@@ -86,7 +86,7 @@ class Trail:
         return undo
 
     def all_steps(self, records: Iterable[Record | Step]) -> list[Step]:
-        """The steps of the trail and of a tape's records, in the order in which they were done."""
+        """The steps of the history and of a tape's records, in the order in which they were done."""
         more = (r if isinstance(r, Step) else step_of(r) for r in records)
         return sorted([*self.steps, *more], key=lambda s: s.outputs[0] if s.outputs else 0)
 

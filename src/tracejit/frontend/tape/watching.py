@@ -18,7 +18,7 @@ from ..recording.merged import Watched, watched
 from ..recording.recorder import Recording
 from ..state.variable import Variable
 from ..structure import flatten
-from .history import Trail
+from .history import History
 
 
 class GradientWarning(UserWarning):
@@ -44,10 +44,10 @@ class Tape(Recording):
         "_spent",
         "_weights",
         "_started",
-        "_trail",
+        "_history",
         "_merging",
     )
-    _STATE = ("_recording", "_used", "_spent", "_started", "_trail")
+    _STATE = ("_recording", "_used", "_spent", "_started", "_history")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
         # what Recording sets, without the call: making a tape is counted in tenths of microseconds
@@ -65,7 +65,7 @@ class Tape(Recording):
             None  # what the targets were weighted by, where that came to nothing
         )
         self._started = next_serial()
-        self._trail: Trail | None = None
+        self._history: History | None = None
         self._merging: tuple[Watched, ...] = ()
 
     def __enter__(self) -> Tape:
@@ -74,7 +74,7 @@ class Tape(Recording):
         remember(self, self._saved)
         if self._used or (self.tracked and not self.persistent):
             self._forget()
-            self._spent, self._weights, self._started, self._trail = None, None, next_serial(), None
+            self._spent, self._weights, self._started, self._history = None, None, next_serial(), None
         self._used = False
         self._recording = True
         start_recording(self)
@@ -170,14 +170,14 @@ class Tape(Recording):
 
     def snapshot(self) -> Callable[[], None]:
         """How to forget what comes after this point, while it goes on recording."""
-        records, watched, trail = super().snapshot(), len(self._watched), self._trail
-        marked = None if trail is None else trail.snapshot()
+        records, watched, history = super().snapshot(), len(self._watched), self._history
+        marked = None if history is None else history.snapshot()
 
         def undo() -> None:
             records()
             while len(self._watched) > watched:
                 self._watched.popitem()
-            self._trail = trail
+            self._history = history
             if marked is not None:
                 marked()
 
@@ -196,12 +196,12 @@ class Tape(Recording):
         return undo
 
     def note(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
-        """Keep in the trail that something happened which is no op call."""
-        self._trail = self._trail or Trail()
-        self._trail.note(kind, tensor, owner)
+        """Keep in the history that something happened which is no op call."""
+        self._history = self._history or History()
+        self._history.note(kind, tensor, owner)
 
     def passed_over(self, record: Record) -> None:
-        """Keep in the trail a call that the tape does not follow."""
-        if self._trail is None:
-            self._trail = Trail()
-        self._trail.follow(record)
+        """Keep in the history a call that the tape does not follow."""
+        if self._history is None:
+            self._history = History()
+        self._history.follow(record)

@@ -17,7 +17,7 @@ from ..ir import Call, HostCall, Load, Program, Store, While, walk
 from ..operands import Buffer, BufferAlias, Index
 
 
-def settle(program: Program) -> Program:
+def forward_to_rows(program: Program) -> Program:
     """Carry out the program's moves: temps become parts of their targets. In place; returns the program."""
     moves = {m.temp: m for m in program.moves}
     if not moves:
@@ -49,7 +49,7 @@ def _shifted(a: Index, b: Index) -> Index:
     return Index(a.const + b.const, tuple(terms.items()))
 
 
-def plan(program: Program) -> Program:
+def assign_buffers(program: Program) -> Program:
     """Set the offset of every temp and the program's workspace, in bytes; returns the program."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}

@@ -299,7 +299,7 @@ def vector_axis(facts: NestAnalysis, axes: list[Axis], target: Target) -> Axis |
         possible = facts.simple if axis.kind == "parallel" else facts.simple_body and axis.kind == "reduce"
         if not possible or (facts.has_add and p + 1 != len(axes)) or not legal(facts, axis):
             continue
-        score = gain(facts, axis, register_lanes(facts, axis, target))
+        score = axis_score(facts, axis, register_lanes(facts, axis, target))
         if score > best_score or (score == best_score and best is not None and axis.kind == "parallel"):
             best, best_score = axis, score
     return best
@@ -325,17 +325,17 @@ def shared(facts: NestAnalysis, s: Store) -> bool:
     return sum(t.buffer is s.buffer for t, _, _ in accesses) > 1
 
 
-def gain(facts: NestAnalysis, axis: Axis, lanes: int) -> int:
+def axis_score(facts: NestAnalysis, axis: Axis, lanes: int) -> int:
     """Work that runs in lanes, more for consecutive accesses, less for scattered ones."""
-    score = 1 + worth(facts, axis, facts.body)
+    score = 1 + access_score(facts, axis, facts.body)
     if axis.kind == "parallel" and facts.tail is not facts.body:
-        score += worth(facts, axis, facts.tail) // 4  # it runs seldom
+        score += access_score(facts, axis, facts.tail) // 4  # it runs seldom
     if isinstance(axis.size, int) and 2 * axis.size < lanes:
         score -= 7
     return score
 
 
-def worth(facts: NestAnalysis, axis: Axis, part: Part) -> int:
+def access_score(facts: NestAnalysis, axis: Axis, part: Part) -> int:
     score = 10 * part.elementary + min(part.computes, 4)
     for s, terms, loaded in part.accesses:
         weight = 3 if isinstance(s, Store) else 2
