@@ -103,7 +103,7 @@ def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     numeric(a)
     require(
         len(a.shape) >= 2 and len(b.shape) >= 2,
-        f"takes matrices, got {shape_text(a.shape)} and {shape_text(b.shape)}; use tracejit.matvec or @",
+        f"takes matrices, got {shape_text(a.shape)} and {shape_text(b.shape)}; use tracejit.linalg.matvec or @",
     )
     require(
         same(a.shape[-1], b.shape[-2]),

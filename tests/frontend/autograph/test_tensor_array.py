@@ -311,3 +311,8 @@ def test_derivative_of_a_part_at_a_size_that_a_loop_tells():
         loss = c + tf.reduce_sum(rows)
     found = tape.gradient(loss, [x, v, w])
     assert [float(g) for g in found] == [0.75, 0.0, 0.25]
+
+
+def test_a_scalar_has_no_rows():
+    with pytest.raises(tf.TracejitError, match=r"a TensorArray of 2 elements is given float32\[\]"):
+        tf.TensorArray(tf.float32, size=2).unstack(tf.constant(1.0))

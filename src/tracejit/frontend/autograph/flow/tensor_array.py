@@ -279,7 +279,7 @@ class TensorArray:
         if rows.dtype != self.dtype:
             rows = as_tensor(value, self.dtype) if not isinstance(value, Tensor) else self._element(rows)
         length = self._length()
-        if not self.dynamic_size and not same(rows.shape[0], length):
+        if not rows.shape or (not self.dynamic_size and not same(rows.shape[0], length)):
             raise ShapeError(f"a TensorArray of {length} elements is given {rows.spec}{at(user_location())}")
         return self._holding(rows)
 
