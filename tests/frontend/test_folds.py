@@ -92,3 +92,11 @@ def test_unknown_number_of_rows_and_derivatives(run):
     expected = np.outer(1 / x, 1 / x) * 30.0
     np.fill_diagonal(expected, 0.0)
     np.testing.assert_allclose(run(tf.hessian(product))(tf.constant(x)), expected, atol=1e-12)
+
+
+def test_a_length_beside_rows_tells_the_order():
+    rows = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(tf.TracejitError, match="a pair"):
+        tf.scan(lambda c, x: c + x, rows, rows, length=2)
+    carry, ys = tf.scan(lambda c, x: (c + x, c), rows, rows, length=2)
+    assert carry.shape == (2, 2) and ys.shape == (2, 2, 2)

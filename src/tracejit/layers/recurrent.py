@@ -11,7 +11,6 @@ from typing import Any
 import tracejit as tf
 
 from .. import initializers
-from ..frontend.control.loop_functions import scan
 from ..nn import activations
 from .layer import Layer
 
@@ -201,7 +200,7 @@ class RNN(Layer):
             output, new = self.cell(row, states)
             return new, output if self.return_sequences else ()
 
-        states, outputs = scan(step, start, tf.transpose(inputs, perm=(1, 0, 2)))
+        states, outputs = tf.scan(step, start, tf.transpose(inputs, perm=(1, 0, 2)), length=inputs.shape[1])
         output = tf.transpose(outputs, perm=(1, 0, 2)) if self.return_sequences else states[0]
         return (output, *states) if self.return_state else output
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...core.dim import same
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -56,7 +57,7 @@ def scan(
     xs : nest of tensors, optional
         All of one size along their first axis, which is the number of iterations. Without it, ``x`` is None.
     length : int, optional
-        The number of iterations where there is no `xs`.
+        The number of iterations where there is no `xs`; beside one, it says that the arguments stand in this order.
     reverse : bool
         From the last row to the first; ``y`` stands where its ``x`` stood.
     memory : int or str, optional
@@ -90,7 +91,7 @@ def scan(
         return _running(f, elems, first, reverse)
     if initializer is not None or (xs is None and length is None and _has_rows(init)):
         return _running(f, init, initializer, reverse)
-    if xs is None:
+    if xs is None or _is_length(length, xs):
         return control.scan(f, init, xs, length, reverse, memory)
     return _in_either_order(f, init, xs, length, reverse, memory)
 
@@ -108,6 +109,11 @@ def _in_either_order(
     if _like(_returned(f, xs, init), xs):
         return _running(f, init, xs, reverse)
     return control.scan(f, init, xs, length, reverse, memory)  # its error is about the documented order
+
+
+def _is_length(length: Any, rows: Any) -> bool:
+    """Is it the number of rows?"""
+    return length is not None and _has_rows(rows) and same(as_tensor(flatten(rows)[0][0]).shape[0], length)
 
 
 def _has_rows(nest: Any) -> bool:

@@ -137,8 +137,22 @@ class Module:
         hand_over(waiting, step, value)
 
     def defer(self, values: dict[str, np.ndarray]) -> None:
-        """Keep `values` by path (``kernel``, ``layers/0/bias``) for Variables that do not exist yet; none, forget."""
+        """Give each of `values` to the Variable of its path (``kernel``, ``layers/0/bias``) as soon as there is one.
+
+        Those of Variables that exist are given at once and leave `values`; an empty dict forgets the others. ShapeError
+        where a Variable has another shape or dtype.
+        """
+        for name, part in children(self):
+            hand_over(values, name, part)
         object.__setattr__(self, "_deferred", values)
+
+    @staticmethod
+    def parts_of(value: Any) -> list[tuple[str, Any]]:
+        """The named parts of what may hold Variables: attributes, keys, positions, in order; none for anything else.
+
+        Every name is a step of a path in a checkpoint.
+        """
+        return children(value)
 
 
 class _Growing:
@@ -179,10 +193,7 @@ def _distinct(variables: Iterator[Variable]) -> list[Variable]:
 
 
 def children(value: Any) -> list[tuple[str, Any]]:
-    """The named parts of what may hold Variables: attributes, keys, positions; none for anything else.
-
-    Every name is a step of a path in a checkpoint.
-    """
+    """What :meth:`Module.parts_of` gives."""
     own = getattr(value, "_checkpointed", None)
     if own is not None:
         return list(own().items())
@@ -206,12 +217,12 @@ def hand_over(waiting: dict[str, np.ndarray], path: str, value: Any) -> None:
     inner = {k.removeprefix(prefix): waiting.pop(k) for k in list(waiting) if k.startswith(prefix)}
     if not inner:
         return
-    for name, child in children(value):
-        hand_over(inner, name, child)
     if isinstance(value, Module):
         value.defer(inner)
-    else:
-        waiting.update({prefix + k: v for k, v in inner.items()})
+        return
+    for name, child in children(value):
+        hand_over(inner, name, child)
+    waiting.update({prefix + k: v for k, v in inner.items()})
 
 
 def put(variable: Variable, array: np.ndarray, path: str) -> None:

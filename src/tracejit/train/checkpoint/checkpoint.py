@@ -18,7 +18,6 @@ import numpy as np
 import tracejit as tf
 
 from ...errors import at_user_line
-from ...frontend.state.module import children, hand_over, put
 from . import index, store
 
 _MANY = 20  # lines of an error that lists what does not fit
@@ -61,7 +60,11 @@ class Checkpoint(tf.Module):
             objects = {"root": root, **objects}
         for name, value in objects.items():
             nested = value is None or tf.nest.is_nested(value)
-            if not isinstance(value, (tf.Variable, tf.Module)) and not nested and not children(value):
+            if (
+                not isinstance(value, (tf.Variable, tf.Module))
+                and not nested
+                and not tf.Module.parts_of(value)
+            ):
                 raise TypeError(
                     f"{name}={value!r} cannot be saved: pass Variables, Modules, optimizers, or lists and dicts "
                     f"of them{at_user_line()}"
@@ -163,12 +166,8 @@ class Checkpoint(tf.Module):
             raise FileNotFoundError(f"there is no checkpoint {path}{at_user_line()}") from None
         known = {**arrays, **_others(path, arrays, metadata)}
         self._count_again(known)
-        found = self._found()
-        _check(path, known, found)
-        for name, variable in found.items():
-            if name in known:
-                put(variable, known[name], name)
-        self._let_wait({name: array for name, array in known.items() if name not in found})
+        _check(path, known, self._found())
+        self._hand_over(dict(known))
         return Restored(self, path, frozenset(known))
 
     read = restore
@@ -179,13 +178,11 @@ class Checkpoint(tf.Module):
             if isinstance(value, Checkpoint) and f"{name}save_counter" in known:
                 value.save_counter.read_value()
 
-    def _let_wait(self, values: dict[str, np.ndarray]) -> None:
-        """Leave values to the Modules in which their Variables will be made."""
+    def _hand_over(self, values: dict[str, np.ndarray]) -> None:
+        """Give values to Variables, and leave others to the Modules in which theirs will be made."""
         for _, value in paths_of(self):
             if isinstance(value, tf.Module):
                 value.defer({})
-        for name, value in children(self):
-            hand_over(values, name, value)
         self.defer(values)
 
 
@@ -204,7 +201,7 @@ def paths_of(root: Any) -> Iterator[tuple[str, Any]]:
     """Everything that is found from an object, with its path; not again what contains itself."""
 
     def walk(value: Any, path: str, around: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
-        for name, child in children(value):
+        for name, child in tf.Module.parts_of(value):
             if id(child) not in around:
                 where = f"{path}/{name}" if path else name
                 yield where, child
