@@ -106,21 +106,27 @@ class Variable(Unhashable):
         if not mode.busy or not (mode.recorders or mode.interpreter):
             return self._value
         if mode.interpreter is None:
-            return self._recorded_read(mode)
+            return self._recorded(mode, self._value, self.handle)
         now = tracer()
         if now is None:
             self._tell(mode.recorders, self.handle)
             return read(self._value, self.handle)
         held = now.hold(self, self.spec)
-        self._tell(mode.recorders, held.entry)
-        return read(held.now, held.entry) if held.assigned else held.entry
+        if held.assigned:
+            self._tell(mode.recorders, held.entry)
+            return read(held.now, held.entry)
+        return self._recorded(mode, held.entry, held.entry)
 
-    def _recorded_read(self, mode: Mode) -> Tensor:
-        """What applying `read` comes to outside of a trace: it is the most frequent op of a tape."""
-        value, handle = self._value, self.handle
-        found = Tensor(value.array)
-        record = Record(read, (value, handle), NO_ATTRS, (found,), mode.location or user_location(3))
-        self._tell(mode.recorders, handle)
+    def _recorded(self, mode: Mode, value: Tensor, key: Tensor) -> Tensor:
+        """The value as a tensor of its own: on tapes, what was read is not what stands for the Variable.
+
+        What applying `read` comes to, which is the most frequent op of a tape.
+        """
+        found = Tensor(value._payload, value._spec)
+        if not mode.recorders:
+            return found
+        record = Record(read, (value, key), NO_ATTRS, (found,), mode.location or user_location(3))
+        self._tell(mode.recorders, key)
         for recorder in mode.recorders:
             recorder.record(record)
         return found
