@@ -24,7 +24,7 @@ from ...core.errors import Untraceable, at, user_location
 from ...core.ir.graph import Graph
 from ...core.op import ops
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import resize_graph, trace
 from ...core.tracing.transaction import Whole, handled
@@ -119,16 +119,18 @@ def function(
     return Function(f, input_signature, reduce_retracing, autograph, memory)
 
 
-def _apart(leaves: list[Any]) -> list[Any]:
+def apart(leaves: list[Any], since: int = 0) -> list[Any]:
     """The leaves, with another tensor of the same value in place of one that was there before.
 
-    As in the compiled form, where each argument is an input: a tape inside that watches one does not watch the other.
+    As in the compiled form, where each argument is an input, and each result an output of its own: a tape that watches
+    one does not watch the other. Results are none of the tensors that were there when the call began, at the serial
+    number `since`.
     """
     seen: set[int] = set()
     found = []
     for x in leaves:
         if x.__class__ is Tensor:
-            x = ops.identity(x) if x.serial in seen else x
+            x = ops.identity(x) if x.serial in seen or x.serial < since else x
             seen.add(x.serial)
         found.append(x)
     return found
@@ -252,9 +254,10 @@ class Function:
             args, kwargs = self._parameters.conforming(args, kwargs)
         leaves, structure = flatten((args, kwargs))
         tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
-        args, kwargs = unflatten(structure, _apart(tensors))
+        args, kwargs = unflatten(structure, apart(tensors))
+        since = next_serial()
         leaves, structure = flatten(self.run_python(args, kwargs))
-        return unflatten(structure, [converted(y, self.python_function) for y in leaves])
+        return unflatten(structure, apart([converted(y, self.python_function) for y in leaves], since))
 
     def run_python(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run the Python function; in a trace with its control flow converted, and so that ``x[i] = v`` works."""

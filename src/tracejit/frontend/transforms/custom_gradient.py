@@ -172,7 +172,7 @@ def _eager(f: Callable[..., Any], call: Callable[..., Any], inputs: list[Any]) -
     tensors = [x for x in inputs if x.__class__ is Tensor]
     if not state.recorders:
         leaves, structure = flatten(call(tensors)[0])
-        return unflatten(structure, [as_tensor(y) for y in leaves])
+        return unflatten(structure, [ops.identity(y) for y in leaves])
     watcher = _Watcher()
     with out_of_reach() as left, recording(watcher):
         value, grad_fn = call(tensors)

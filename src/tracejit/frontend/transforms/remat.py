@@ -10,12 +10,12 @@ import numpy as np
 
 from ...core.depth import too_deep
 from ...core.errors import TracejitError, at, user_location
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.forms import RecomputedForm
 from ...core.tracing.trace import trace
 from ..autograph.operators import eager_callee
-from ..function.function import Function
+from ..function.function import Function, apart
 from ..function.specialization import converted
 from ..state.variable import tracer
 from ..structure import Structure, flatten, unflatten
@@ -63,8 +63,9 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 def _once(f: Callable[..., Any], inputs: list[Any], structure: Structure) -> Any:
     """Where nothing records: the function itself, with the arguments and results that it has elsewhere."""
     args, kwargs = unflatten(structure, inputs)
+    since = next_serial()
     results, found = flatten(eager_callee(f)(*args, **kwargs))
-    return unflatten(found, [converted(y, f) for y in results])
+    return unflatten(found, apart([converted(y, f) for y in results], since))
 
 
 def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> Any:
