@@ -232,8 +232,8 @@ def test_values_that_do_not_fit(machine: str, kind: int, target: int, place: int
 def test_aarch64_objects_relocate_completely() -> None:
     """Everything LLVM emits for the tables has a rule, and addresses come out right where they are data."""
     parsed = elf.parse(llvm.compile_text(TABLES, cpu=cpu.baseline("aarch64")))
-    layout = objects._Layout(parsed)
-    placed = layout.place(0x40000000, 0x40400000)
+    layout = objects.code_and_data(parsed)
+    placed = layout.place((0x40000000, 0x40400000))
     names = {s.name: i for i, s in enumerate(parsed.symbols)}
     table = 0x40000000 + layout.offsets[parsed.symbols[names["table"]].section]
     words = [content for _, content in placed.contents if len(content) == 16]

@@ -1,4 +1,4 @@
-"""Reader of ELF64 relocatable objects: bytes in, checked tables out.
+"""ELF64 relocatable objects: the records of the format, and their reader: bytes in, checked tables out.
 
 Every offset, count and index is checked against the bytes before use, so a damaged object raises ObjectError
 and never reads outside. Knows the file format only: not where code goes, nor what relocations mean.
@@ -12,13 +12,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 MACHINES = {62: "x86_64", 183: "aarch64"}
-SHT_PROGBITS, SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 4, 8, 9
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 8, 9
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS, SHF_COMPRESSED = 1, 2, 4, 0x400, 0x800
 SHN_UNDEF, SHN_LORESERVE, SHN_ABS = 0, 0xFF00, 0xFFF1
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_RELA = struct.Struct("<QQq")
+ET_REL, ET_DYN = 1, 3
+STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
+STT_OBJECT, STT_SECTION, STT_FILE = 1, 3, 4
+MAGIC = b"\x7fELF\x02\x01\x01"
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+RELA = struct.Struct("<QQq")
+SEGMENT = struct.Struct("<IIQQQQQQ")
 _MAX_SECTION = 1 << 30
 
 
@@ -47,12 +52,14 @@ class Section:
 
 
 class Symbol(NamedTuple):
-    """One symbol; `section` is a section index, SHN_UNDEF or SHN_ABS."""
+    """One symbol; `section` is a section index, SHN_UNDEF or SHN_ABS, `kind` a function, an object, a section …"""
 
     name: str
     section: int
     value: int
     is_global: bool
+    kind: int = 0
+    size: int = 0
 
 
 class Relocation(NamedTuple):
@@ -78,21 +85,37 @@ class ElfObject:
         """Names this object expects from elsewhere."""
         return sorted(s.name for s in self.symbols if s.section == SHN_UNDEF and s.name)
 
+    def loaded(self) -> list[Section]:
+        """The sections that exist in memory; those for unwinding, which this code never does, left out.
+
+        ObjectError when some would have to run before the code may be called.
+        """
+        for section in self.sections:
+            if section.name.startswith((".init", ".ctors", ".fini")) and section.size:
+                raise ObjectError("constructors are not supported")
+        return [s for s in self.sections if s.allocated and s.name != ".eh_frame"]
+
+    def require_complete(self) -> None:
+        """ObjectError, with their names, when there are symbols that this object does not define."""
+        missing = self.undefined()
+        if missing:
+            raise ObjectError(f"undefined symbols: {', '.join(missing)}")
+
 
 def parse(image: bytes) -> ElfObject:
     """Read an object; ObjectError when it is damaged, for another format or uses unsupported features."""
-    if len(image) < _HEADER.size or image[:6] != b"\x7fELF\x02\x01":
+    if len(image) < HEADER.size or image[:6] != MAGIC[:6]:
         raise ObjectError("not a little-endian ELF64 object")
-    _, kind, machine, _, _, _, table, _, _, _, _, entry_size, count, names = _HEADER.unpack_from(image)
-    if kind != 1 or machine not in MACHINES:
+    _, kind, machine, _, _, _, table, _, _, _, _, entry_size, count, names = HEADER.unpack_from(image)
+    if kind != ET_REL or machine not in MACHINES:
         raise ObjectError(f"not a relocatable object for {' or '.join(MACHINES.values())}")
     if (
-        entry_size != _SECTION.size
+        entry_size != SECTION_HEADER.size
         or not 0 < count < SHN_LORESERVE
         or table + count * entry_size > len(image)
     ):
         raise ObjectError("section table outside the object")
-    headers = [_SECTION.unpack_from(image, table + i * entry_size) for i in range(count)]
+    headers = [SECTION_HEADER.unpack_from(image, table + i * entry_size) for i in range(count)]
     sections = [_section(image, i, header) for i, header in enumerate(headers)]
     if names >= count:
         raise ObjectError("no section names")
@@ -131,11 +154,12 @@ def _symbols(sections: list[Section]) -> Iterator[Symbol]:
     if len(tables) > 1:
         raise ObjectError("more than one symbol table")
     for table in tables:
-        if table.link >= len(sections) or table.size % _SYMBOL.size:
+        if table.link >= len(sections) or table.size % SYMBOL.size:
             raise ObjectError("damaged symbol table")
         names = sections[table.link].data
-        for name, info, _, index, value, _ in _SYMBOL.iter_unpack(table.data):
-            yield _symbol(sections, Symbol(_text(names, name), index, value, info >> 4 in (1, 2)))
+        for name, info, _, index, value, size in SYMBOL.iter_unpack(table.data):
+            is_global = info >> 4 in (STB_GLOBAL, STB_WEAK)
+            yield _symbol(sections, Symbol(_text(names, name), index, value, is_global, info & 15, size))
 
 
 def _symbol(sections: list[Section], symbol: Symbol) -> Symbol:
@@ -156,9 +180,9 @@ def _relocations(image: ElfObject) -> Iterator[Relocation]:
             raise ObjectError("relocations for no section")
         if not image.sections[table.info].allocated:
             continue
-        if table.kind == SHT_REL or table.size % _RELA.size:
+        if table.kind == SHT_REL or table.size % RELA.size:
             raise ObjectError("damaged relocation table")
-        for offset, info, addend in _RELA.iter_unpack(table.data):
+        for offset, info, addend in RELA.iter_unpack(table.data):
             if info >> 32 >= len(image.symbols):
                 raise ObjectError("relocation against no symbol")
             yield Relocation(table.info, offset, info & 0xFFFFFFFF, info >> 32, addend)

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tracejit.runtime import cpu, elf, relocations
-from tracejit.runtime.elf import ElfObject, ObjectError, Section
+from tracejit.runtime import cpu, elf
+from tracejit.runtime.elf import ElfObject, ObjectError
+from tracejit.runtime.linking.layout import Layout, round_up
 
 _ARENA_BYTES = 16 << 20
 _DATA_FRACTION = 4  # a quarter of an arena is for data
@@ -58,10 +59,6 @@ class LoadedObject:
             raise KeyError(f"no symbol {symbol!r}; the object has {sorted(self.symbols)}") from None
 
 
-def _round(value: int, align: int) -> int:
-    return -(-value // align) * align
-
-
 class _Arena:
     """One reservation, filled from the bottom: code from `base`, data from `data_base`."""
 
@@ -83,8 +80,8 @@ class _Arena:
 
     def take(self, code_bytes: int, data_bytes: int) -> None:
         """Use up the space at `code` and `data`; code by pages, because a page has one protection."""
-        self.code += _round(code_bytes, mmap.PAGESIZE)
-        self.data += _round(data_bytes, 64)
+        self.code += round_up(code_bytes, mmap.PAGESIZE)
+        self.data += round_up(data_bytes, 64)
 
 
 _arenas: list[_Arena] = []
@@ -110,37 +107,36 @@ def load(image: bytes) -> LoadedObject:
         The system refuses memory.
     """
     parsed = elf.parse(image)
-    _check(parsed)
-    layout = _Layout(parsed)
-    with _lock:
-        arena = _arena_for(layout.code_bytes, layout.data_bytes)
-        code = arena.code
-        placed = layout.place(code, arena.data)  # may raise: nothing is taken yet
-        arena.take(layout.code_bytes, layout.data_bytes)
-        for address, content in placed.contents:
-            ctypes.memmove(address, bytes(content), len(content))
-        _seal(code, layout.code_bytes)
-    return LoadedObject(placed.symbols, layout.code_bytes + layout.data_bytes)
-
-
-def _check(parsed: ElfObject) -> None:
     if parsed.machine != cpu.host().arch:
         raise ObjectError(f"object for {parsed.machine}, this machine is {cpu.host().arch}")
-    missing = parsed.undefined()
-    if missing:
-        raise ObjectError(f"undefined symbols: {', '.join(missing)}")
-    for section in parsed.sections:
-        if section.name.startswith((".init", ".ctors", ".fini")) and section.size:
-            raise ObjectError("constructors are not supported")
+    parsed.require_complete()
+    layout = code_and_data(parsed)
+    code_bytes, data_bytes = layout.sizes
+    with _lock:
+        arena = _arena_for(code_bytes, data_bytes)
+        code = arena.code
+        placed = layout.place((code, arena.data))  # may raise: nothing is taken yet
+        arena.take(code_bytes, data_bytes)
+        for address, content in placed.contents:
+            ctypes.memmove(address, bytes(content), len(content))
+        _seal(code, code_bytes)
+    return LoadedObject(placed.globals(parsed), code_bytes + data_bytes)
+
+
+def code_and_data(parsed: ElfObject) -> Layout:
+    """The layout in two groups, of which the first is never written to."""
+    sections = parsed.loaded()
+    data = [s for s in sections if s.flags & elf.SHF_WRITE]
+    return Layout(parsed, ([s for s in sections if not s.flags & elf.SHF_WRITE], data), table_in=0)
 
 
 def _arena_for(code_bytes: int, data_bytes: int) -> _Arena:
     if code_bytes + data_bytes > _MAX_OBJECT:
         raise ObjectError(f"object of {code_bytes + data_bytes} bytes is too large")
-    if not _arenas or not _arenas[-1].fits(_round(code_bytes, mmap.PAGESIZE), _round(data_bytes, 64)):
+    if not _arenas or not _arenas[-1].fits(round_up(code_bytes, mmap.PAGESIZE), round_up(data_bytes, 64)):
         usual = _ARENA_BYTES // _DATA_FRACTION
-        code_region = max(_round(code_bytes, mmap.PAGESIZE), _ARENA_BYTES - usual)
-        _arenas.append(_Arena(code_region, max(_round(data_bytes, mmap.PAGESIZE), usual)))
+        code_region = max(round_up(code_bytes, mmap.PAGESIZE), _ARENA_BYTES - usual)
+        _arenas.append(_Arena(code_region, max(round_up(data_bytes, mmap.PAGESIZE), usual)))
     return _arenas[-1]
 
 
@@ -148,74 +144,5 @@ def _seal(address: int, size: int) -> None:
     flush = _cache_flush()
     if flush is not None:
         flush(address, address + size)
-    if size and _libc.mprotect(address, _round(size, mmap.PAGESIZE), _RX):
+    if size and _libc.mprotect(address, round_up(size, mmap.PAGESIZE), _RX):
         raise OSError(ctypes.get_errno(), "cannot make code executable")
-
-
-@dataclass(slots=True)
-class _Placed:
-    contents: list[tuple[int, bytearray]]
-    symbols: dict[str, int]
-
-
-class _Layout:
-    """Where the sections of one object go, relative to the start of its code and of its data."""
-
-    def __init__(self, parsed: ElfObject):
-        self.parsed = parsed
-        kept = [s for s in parsed.sections if s.allocated and s.name != ".eh_frame"]
-        self.offsets: dict[int, int] = {}
-        self.data = [s for s in kept if s.flags & elf.SHF_WRITE]
-        self.code = [s for s in kept if not s.flags & elf.SHF_WRITE]
-        self.slots = self._table_slots()
-        self.table_offset = 0
-        self.code_bytes = self._pack(self.code)
-        if self.slots:
-            self.table_offset = _round(self.code_bytes, 8)
-            self.code_bytes = self.table_offset + 8 * len(self.slots)
-        self.data_bytes = self._pack(self.data)
-
-    def _table_slots(self) -> dict[int, int]:
-        through = relocations.THROUGH_TABLE[self.parsed.machine]
-        symbols = (r.symbol for r in self.parsed.relocations if r.kind in through)
-        return {symbol: slot for slot, symbol in enumerate(dict.fromkeys(symbols))}
-
-    def _pack(self, sections: list[Section]) -> int:
-        end = 0
-        for section in sections:
-            self.offsets[section.index] = start = _round(end, section.align)
-            end = start + section.size
-        return end
-
-    def place(self, code: int, data: int) -> _Placed:
-        """The final bytes and addresses when code starts at `code` and data at `data`."""
-        bases = {s.index: code + self.offsets[s.index] for s in self.code}
-        bases.update((s.index, data + self.offsets[s.index]) for s in self.data)
-        addresses = [self._symbol_address(i, bases) for i in range(len(self.parsed.symbols))]
-        contents = {s.index: bytearray(s.data) for s in (*self.code, *self.data)}
-        table = code + self.table_offset
-        machine, through = self.parsed.machine, relocations.THROUGH_TABLE[self.parsed.machine]
-        for patch in self.parsed.relocations:
-            content, target = contents.get(patch.section), addresses[patch.symbol]
-            if content is None:
-                continue
-            if target is None:
-                name = self.parsed.symbols[patch.symbol].name
-                raise ObjectError(f"relocation against {name!r}, which is not loaded")
-            if patch.kind in through:
-                target = table + 8 * self.slots[patch.symbol]
-            place = bases[patch.section] + patch.offset
-            relocations.apply(machine, patch.kind, content, patch.offset, target + patch.addend, place)
-        placed = [(bases[index], content) for index, content in contents.items() if content]
-        if self.slots:
-            entries = b"".join((addresses[symbol] or 0).to_bytes(8, "little") for symbol in self.slots)
-            placed.append((table, bytearray(entries)))
-        found = zip(self.parsed.symbols, addresses, strict=True)
-        return _Placed(placed, {s.name: a for s, a in found if s.is_global and a is not None})
-
-    def _symbol_address(self, index: int, bases: dict[int, int]) -> int | None:
-        symbol = self.parsed.symbols[index]
-        if symbol.section == elf.SHN_ABS:
-            return symbol.value
-        base = bases.get(symbol.section)
-        return None if base is None else base + symbol.value

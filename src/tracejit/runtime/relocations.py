@@ -85,6 +85,10 @@ THROUGH_TABLE: dict[str, frozenset[int]] = {
     "aarch64": frozenset({311, 312}),
 }
 """Relocations that go through a table of addresses (GOT) instead of to the symbol itself."""
+POINTERS: dict[str, int] = {"x86_64": 1, "aarch64": 257}
+"""The relocation that stores a whole address: what a dynamic linker can do, too, when it knows where the code is."""
+NOT_SHARED: dict[str, frozenset[int]] = {"x86_64": frozenset({10, 11}), "aarch64": frozenset({258})}
+"""Relocations that store a part of an address, so that the code runs at one place only."""
 
 
 def apply(machine: str, kind: int, code: bytearray, offset: int, target: int, place: int) -> None:

@@ -12,7 +12,7 @@ import importlib.util
 import re
 import struct
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,7 +43,14 @@ class CodegenError(Exception):
     """LLVM rejected the text, or the object is not self-contained: an error of this package."""
 
 
-def compile_text(text: str, *, opt: int = 1, cpu: Target | None = None, ready: bool = False) -> bytes:
+def compile_text(
+    text: str,
+    *,
+    opt: int = 1,
+    cpu: Target | None = None,
+    ready: bool = False,
+    expected: Collection[str] = (),
+) -> bytes:
     """Compile LLVM IR text to a position-independent relocatable ELF object without undefined symbols.
 
     Parameters
@@ -60,6 +67,8 @@ def compile_text(text: str, *, opt: int = 1, cpu: Target | None = None, ready: b
         Default: this machine.
     ready : bool
         The text is as good as passes would make it: translate it as it is, with the code generation of `opt`.
+    expected : collection of str
+        Symbols that another object defines, with which this one will be joined.
 
     Raises
     ------
@@ -67,7 +76,7 @@ def compile_text(text: str, *, opt: int = 1, cpu: Target | None = None, ready: b
         The text does not parse or verify (the message shows the line), or needs symbols it does not define.
     """
     image: bytes = _apart(text, opt, cpu, ready, lambda module, machine: bytes(machine.emit_object(module)))
-    missing = _undefined(image)
+    missing = [name for name in _undefined(image) if name not in expected]
     if missing:
         raise CodegenError(f"generated code calls symbols it does not define: {', '.join(missing)}")
     return image
