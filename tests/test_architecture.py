@@ -33,8 +33,8 @@ MAX_MEDIAN_FUNCTION_LINES = 8
 
 #: Public modules written with ops: what users call on tensors.
 PUBLIC = frozenset(
-    "arrays autodiff autograph bitwise debugging dtypes errors image inspect linalg math nest nn numpy random raw_ops "
-    "strings test".split()
+    "aot arrays autodiff autograph bitwise debugging dtypes errors image inspect linalg math nest nn numpy random "
+    "raw_ops strings test".split()
 )
 #: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(

@@ -132,10 +132,12 @@ string = _np.dtype("object")  # text, kept as Python bytes; eager only
 
 # What costs import time and not every program needs: a face, or a name in one, is loaded when it is first asked for.
 _FACES = frozenset(
-    "activations autodiff autograph bitwise compat data debugging dtypes errors image initializers keras layers linalg "
-    "losses math metrics nest nn numpy optimizers queue random raw_ops saved_model strings test train".split()
+    "activations aot autodiff autograph bitwise compat data debugging dtypes errors image initializers keras layers "
+    "linalg losses math metrics nest nn numpy optimizers queue random raw_ops saved_model strings test train".split()
 )
 _HOMES = {
+    "aot.artifact": "load",
+    "aot.exporting": "export",
     "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll sequence_mask split tile "
     "unstack",
     "arrays.slicing": "boolean_mask gather_nd scatter_nd slice strided_slice tensor_scatter_nd_add "

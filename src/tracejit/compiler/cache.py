@@ -29,6 +29,7 @@ from ..runtime.executable import Executable
 from ..runtime.signature import Signature
 from . import hostcalls, pipeline, report
 from .codegen import llvm, matmul
+from .loopir.passes.schedule import Target
 
 FORMAT = "1"
 MAX_OBJECTS = 4096
@@ -142,13 +143,18 @@ def code_digest() -> str:
 @lru_cache(maxsize=8)
 def function_address(name: str) -> int:
     """A library kernel, compiled once per machine."""
-    parts = (FORMAT, code_digest(), name, cpu.host().key, llvm.version())
+    return library_kernel(name, cpu.host()).load().address
+
+
+def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
+    """The code of a library kernel for a machine, from disk or made now."""
+    parts = (FORMAT, code_digest(), name, target.key, llvm.version())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     made = _from_disk(diskcache.get(key))
     if made is None:
-        dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], pipeline.machine()
+        dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], Target.of(target.features)
         source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
-        image = llvm.compile_text(source, ready=True)
+        image = llvm.compile_text(source, ready=True, cpu=target)
         made = CompiledObject(image, Signature((), ()), entry=matmul.symbol(dtype))
         diskcache.put(key, made.to_payload())
-    return made.load().address
+    return made

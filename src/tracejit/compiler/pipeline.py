@@ -104,15 +104,15 @@ def without_collection() -> Iterator[None]:
 
 
 @without_collection()
-def build(graph: Graph) -> CompiledObject:
-    """Compile a graph, without looking for an earlier result."""
+def build(graph: Graph, target: cpu.CpuTarget | None = None) -> CompiledObject:
+    """Compile a graph, for this machine or another, without looking for an earlier result."""
     program, constants = _lowered(graph)
     start = time.perf_counter()
-    emitted = emit(program, machine())
+    emitted = emit(program, machine() if target is None else Target.of(target.features))
     report.done(report.PASSES, "emit", start)
     report.show(report.LLVM, lambda: emitted.text)
     start = time.perf_counter()
-    image = llvm.compile_text(emitted.text, opt=level(program))
+    image = llvm.compile_text(emitted.text, opt=level(program), cpu=target)
     report.done(report.PASSES, "llvm", start)
     report.show(report.ASSEMBLY, lambda: llvm.assembly(emitted.text, opt=level(program)))
     return _object(graph, program, emitted, image, tuple(constants))
@@ -149,16 +149,17 @@ def _object(
         program.bound,
         frozenset(b.slot for b in program.buffers if b.kind == "heap" and b.slot >= 0),
     )
-    polls = any(_calls_python(s) for s in walk(program.body))
+    statements = list(walk(program.body))
     return CompiledObject(
         image,
         signature,
         emitted.workspace,
         program.messages,
-        polls,
+        any(_calls_python(s) for s in statements),
         program.name,
         constants,
         emitted.functions,
+        any(isinstance(s, (Allocate, Grow)) for s in statements),
     )
 
 

@@ -18,7 +18,7 @@ from tracejit.runtime import diskcache, objects
 from tracejit.runtime.executable import Executable, Message
 from tracejit.runtime.signature import Signature
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class CompiledObject:
         As for `Executable`.
     entry : str
         The symbol of the entry.
+    allocates : bool
+        It asks for memory while it runs.
     """
 
     image: bytes
@@ -44,6 +46,7 @@ class CompiledObject:
     entry: str = "entry"
     constants: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
+    allocates: bool = False
 
     def load(self, constants: Sequence[np.ndarray] = (), functions: Sequence[Any] = ()) -> Executable:
         """Load the code into this process; ObjectError when it is damaged or for another machine."""
@@ -63,6 +66,7 @@ class CompiledObject:
             "entry": self.entry,
             "constants": list(self.constants),
             "functions": list(self.functions),
+            "allocates": self.allocates,
         }
         return diskcache.pack(self.image, metadata)
 
@@ -82,6 +86,7 @@ class CompiledObject:
                 str(data["entry"]),
                 tuple(data["constants"]),
                 tuple(data["functions"]),
+                bool(data["allocates"]),
             )
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"damaged description of a compiled object: {error!r}") from error

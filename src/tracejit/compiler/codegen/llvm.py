@@ -177,6 +177,7 @@ def _binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for system calls, which are spelled in assembly
     return llvm
 
 

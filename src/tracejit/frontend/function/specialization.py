@@ -70,6 +70,8 @@ class Specialization:
         Inputs: the array arguments, captured tensors, Variables. Outputs: results, then new values of Variables.
     input_specs : list of TensorSpec
         Of the array arguments.
+    atoms : sequence of (str, int, int)
+        What the sizes that are not known before a call were called while tracing: name, argument, axis.
     structure : Structure
         Of the result.
     arguments : Arguments or None
@@ -98,7 +100,7 @@ class Specialization:
         self.arguments = arguments
         self.signature = signature
         self.generators = generators
-        self._atoms = atoms
+        self.atoms = atoms
         self._captured = traced.captured
         self._captured_arrays = [t.array for t in traced.captured]
         self._variables = [weakref.ref(h.owner) for h in traced.held]
@@ -116,7 +118,7 @@ class Specialization:
         """Do the assumptions about sizes hold for a call with these shapes?"""
         if not self.graph.guards:
             return True
-        sizes = sizes_at_entry(self._atoms, shapes)
+        sizes = sizes_at_entry(self.atoms, shapes)
         if any(isinstance(s, Dim) for s in sizes.values()):  # in another trace, which then assumes as much
             return all(
                 assume(relation, substitute(a, sizes), substitute(b, sizes))
@@ -190,7 +192,7 @@ class Specialization:
 
     def memory_report(self, arrays: Sequence[np.ndarray]) -> list[LoopMemory]:
         """What the gradients of its loops keep for these array arguments."""
-        sizes = sizes_at_entry(self._atoms, [a.shape for a in arrays])
+        sizes = sizes_at_entry(self.atoms, [a.shape for a in arrays])
         held = [v._value.array for v in self.variables()]
         return report(self.graph, [*arrays, *self._captured_arrays, *held], sizes)
 

@@ -1,0 +1,174 @@
+"""What a function is exported for: specs as objects, arrays or text, and the names of C parameters."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.dim import Dim, Size
+from ..core.errors import ShapeError, at, user_location
+from ..core.spec import TensorSpec, as_dtype
+from ..core.tensor import Tensor
+from ..frontend.state.variable import Variable
+from ..frontend.structure import Nest, Structure, flatten, in_order, unflatten
+
+_TEXT = re.compile(r"\s*([A-Za-z]+\d*)\s*(?:\[([^\]]*)\])?\s*")
+_SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
+_SIZE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TAKEN = re.compile(r"t\d+|max|floordiv|work")  # what sizes and parameters mean already
+_KEYWORDS = frozenset(
+    "auto bool break case char class const continue default delete do double else enum extern float for goto if "
+    "inline int long namespace new operator private public register restrict return short signed sizeof static "
+    "struct switch template this throw try typedef union unsigned using virtual void volatile while work".split()
+)
+
+
+@dataclass
+class Declared:
+    """The arguments that a function is exported for.
+
+    Attributes
+    ----------
+    arguments : list of str
+        The names of the arguments.
+    args : list
+        One nest per argument, with a TensorSpec for each array, in which sizes with a name are None.
+    names : list of list of str
+        For each argument the parameters that its arrays become.
+    shapes : list of tuple
+        Of all arrays, in order, with a name for each size that is not known.
+    arrays : list of ndarray or None
+        What was given as an array.
+    taken : set of str
+        Names of parameters and sizes.
+    """
+
+    arguments: list[str]
+    args: list[Any]
+    names: list[list[str]]
+    shapes: list[tuple[Size, ...]]
+    arrays: list[np.ndarray | None]
+    taken: set[str]
+
+
+def declared(f: Callable[..., Any], specs: Sequence[Any]) -> Declared:
+    """Read the specs of the arguments of `f`."""
+    if not isinstance(specs, (list, tuple)):
+        raise ShapeError(f"specs are a list, one for each argument, not {specs!r}{at(user_location())}")
+    read = [flatten(spec) for spec in specs]
+    leaves = [[_read(leaf) for leaf in found] for found, _ in read]
+    given = [leaf for found in leaves for leaf in found if isinstance(leaf, _Array)]
+    sizes = {a.name for array in given for s in array.shape if isinstance(s, Dim) for a in s.atoms()}
+    made = Declared(_arguments(f, len(specs)), [], [], [], [a.array for a in given], set(sizes))
+    made.shapes = [_named(a.shape, made.taken) for a in given]
+    for name, found, (_, structure) in zip(made.arguments, leaves, read, strict=True):
+        paths = zip(names_of(structure, name), found, strict=True)
+        made.names.append([unique(path, made.taken) for path, leaf in paths if isinstance(leaf, _Array)])
+        made.args.append(unflatten(structure, [x.spec if isinstance(x, _Array) else x for x in found]))
+    return made
+
+
+class _Array(NamedTuple):
+    """What stands for an array: its spec with None for open sizes, its shape with their names, and itself."""
+
+    spec: TensorSpec
+    shape: tuple[Size | None, ...]
+    array: np.ndarray | None = None
+
+
+def _named(shape: Sequence[Size | None], taken: set[str]) -> tuple[Size, ...]:
+    return tuple(Dim.of(unique(f"n{len(taken)}", taken)) if s is None else s for s in shape)
+
+
+def _arguments(f: Callable[..., Any], count: int) -> list[str]:
+    """The names of the first positional arguments."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
+    return [names[k] if k < len(names) else f"{rest}{k - len(names)}" for k in range(count)]
+
+
+def _read(leaf: Any) -> Any:
+    """What a leaf of the specs stands for; Python's numbers stay what they are."""
+    if isinstance(leaf, str):
+        return _Array(*parse(leaf))
+    if isinstance(leaf, TensorSpec):
+        return _Array(leaf, leaf.shape)
+    if isinstance(leaf, (np.ndarray, np.generic, Tensor, Variable)):
+        array = np.asarray(leaf)
+        return _Array(TensorSpec(array.shape, array.dtype), array.shape, array)
+    return leaf
+
+
+def parse(text: str) -> tuple[TensorSpec, tuple[Size | None, ...]]:
+    """A spec as text: a dtype, and sizes that are numbers, names or ``?``.
+
+    Examples
+    --------
+    >>> parse("f64[n,3]")[1]
+    (n, 3)
+    """
+    match = _TEXT.fullmatch(text)
+    try:
+        if match is None:
+            raise TypeError
+        short = re.fullmatch(r"([fiuc])(\d+)", match[1])
+        dtype = as_dtype(f"{_SHORT[short[1]]}{short[2]}" if short else match[1])
+        sizes = tuple(_size(part.strip()) for part in match[2].split(",")) if match[2] else ()
+    except (TypeError, ValueError) as error:
+        raise ShapeError(
+            f"{text!r} is no spec: write a dtype and sizes, such as 'f64[n,3]', 'float32[10]' or 'i64' for one number"
+            f"{f' ({error})' if str(error) else ''}{at(user_location())}"
+        ) from None
+    return TensorSpec([s if isinstance(s, int) else None for s in sizes], dtype), sizes
+
+
+def _size(text: str) -> Size | None:
+    if text.isdigit():
+        return int(text)
+    if text == "?":
+        return None
+    if not _SIZE.fullmatch(text) or _TAKEN.fullmatch(text) or text in _KEYWORDS:
+        raise ValueError(f"{text!r} is no name for a size")
+    return Dim.of(text)
+
+
+# ---- names ----------------------------------------------------------------------------------------------
+
+
+def names_of(structure: Structure, name: str) -> list[str]:
+    """A name for each leaf of an argument or result: that of the nest, and the keys and positions that lead there."""
+    if not isinstance(structure, Nest):
+        return [name]
+    if structure.keys:
+        keys: Sequence[Any] = in_order(structure.keys)
+    else:
+        keys = getattr(structure.kind, "_fields", range(len(structure.children)))
+    pairs = zip(keys, structure.children, strict=True)
+    return [path for key, child in pairs for path in names_of(child, f"{name}_{key}")]
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """A C name like `name` that nothing has yet."""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if found[:1].isdigit() or not found:
+        found = f"_{found}"
+    while found in taken or found in _KEYWORDS:
+        found += "_"
+    taken.add(found)
+    return found
+
+
+def checked_name(name: str) -> str:
+    """The name of an exported function; ValueError where C cannot have it."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name in _KEYWORDS:
+        raise ValueError(f"{name!r} is no name for a C function{at(user_location())}")
+    return name

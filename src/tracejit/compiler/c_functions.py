@@ -1,0 +1,251 @@
+"""The C functions around an exported entry, as an LLVM module: what a caller knows becomes what an entry is given.
+
+The entry is joined with its constants and library kernels by a function with the same convention, which is what this
+package calls; the C function builds buffers, sizes and ctx on its stack. Nothing here needs a library: memory that
+loops of unknown length ask for comes from the caller or from the system itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping, Sequence
+
+from ..core.dim import Dim, Size
+from ..runtime import abi
+from ..runtime.compiled import CompiledObject
+from ..runtime.exported.interface import Interface
+from .codegen import program
+from .codegen.writing import context
+from .codegen.writing.context import BUFFERS, CTX, DIMS
+from .codegen.writing.kernel import KernelWriter, Module
+from .ir_text import NULL, Value, Writer, function, integer
+from .loopir.passes.schedule import Target
+
+#: A function of so small a workspace has it on its stack.
+STACK = 1 << 14
+_RELATIONS = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
+_WORDS = ctypes.sizeof(abi.Context) // 8
+
+
+def work_bytes(workspace: Size) -> Size:
+    """Bytes of memory that the caller of a C function provides: any, of which an aligned part is used."""
+    if isinstance(workspace, int) and workspace <= STACK:
+        return 0
+    return workspace + (abi.WORKSPACE_ALIGN - 1)
+
+
+def module_text(
+    made: CompiledObject,
+    interface: Interface,
+    constants: Mapping[str, int],
+    kernels: Sequence[str],
+    arch: str,
+) -> str:
+    """The module of an entry's C functions.
+
+    Parameters
+    ----------
+    made : CompiledObject
+        The entry and how it is called.
+    interface : Interface
+    constants : mapping of str to int
+        Symbols, and bytes, of the constants that it reads.
+    kernels : sequence of str
+        Symbols of the library kernels that it calls.
+    arch : str
+        Which system calls there are: ``"x86_64"`` or ``"aarch64"``, both on Linux.
+    """
+    module = Module(Target())
+    module.globals[f"declare hidden {context.entry_head(made.entry)}"] = None
+    for name, size in constants.items():
+        module.globals[f'@"{name}" = external hidden constant [{size} x i8], align 64'] = None
+    module.globals.update(dict.fromkeys(f'declare hidden void @"{name}"()' for name in kernels))
+    if made.allocates:
+        module.functions[_allocator(interface.name, arch)] = None
+    functions = [_linked(made, interface, list(constants), kernels), _called(module, made, interface)]
+    functions.append(_error(module, made, interface))
+    if isinstance(interface.work, Dim):
+        functions.append(_workspace(module, made, interface))
+    return program.text(module, functions)
+
+
+def _symbol(name: str) -> Value:
+    return Value(f'@"{name}"', "ptr")
+
+
+def _filled(w: Writer, kind: str, values: Sequence[Value]) -> Value:
+    """An array of 8-byte words on the stack."""
+    table = w.here("ptr", 1, f"alloca [{max(len(values), 1)} x {kind}], align 8")
+    for place, value in enumerate(values):
+        w.store(value, w.step(table, 8 * place))
+    return table
+
+
+def _linked(
+    made: CompiledObject, interface: Interface, constants: Sequence[str], kernels: Sequence[str]
+) -> str:
+    """The entry with what it looks for in ctx."""
+    w = Writer()
+    for name, symbols in (("constants", constants), ("functions", kernels)):
+        if symbols:
+            table = _filled(w, "ptr", [_symbol(s) for s in symbols])
+            w.store(table, w.step(CTX, abi.offset(name)))
+    status = w.call("i32", 1, _symbol(made.entry).text, BUFFERS, DIMS, CTX)
+    return function(f"hidden {context.entry_head(interface.entry)} #1", w, status.typed)
+
+
+# ---- the C function -------------------------------------------------------------------------------------
+
+
+def _with_sizes(module: Module, made: CompiledObject) -> tuple[KernelWriter, list[Value]]:
+    """A function that has the sizes as parameters."""
+    k = KernelWriter(module, {})
+    sizes = [Value(f"%s{i}", "i64") for i in range(len(made.signature.atoms))]
+    k.atoms.update((name, size) for (name, _, _), size in zip(made.signature.atoms, sizes, strict=True))
+    return k, sizes
+
+
+def _head(result: str, name: str, parameters: Sequence[Value]) -> str:
+    return f'{result} @"{name}"({", ".join(p.typed for p in parameters)}) #1'
+
+
+def _finished(module: Module, k: KernelWriter, head: str, result: Value) -> str:
+    module.declares.update(dict.fromkeys(k.w.declares.values()))
+    return function(head, k.w, result.typed)
+
+
+def _called(module: Module, made: CompiledObject, interface: Interface) -> str:
+    """What the C caller calls."""
+    k, sizes = _with_sizes(module, made)
+    w, work = k.w, Value("%work", "ptr")
+    pointers = [Value(f"%p{i}", "ptr") for i in range(len(interface.inputs) + len(interface.outputs))]
+    tables = (
+        _filled(w, "ptr", pointers),
+        _filled(w, "i64", [*sizes, *[integer(0)] * len(made.signature.bound)]),
+    )
+    ctx = _filled(w, "i64", [integer(0)] * _WORDS)
+    fields = {"version": integer(abi.VERSION)}
+    if interface.work != 0:
+        fields["workspace"] = _aligned(w, work)
+    elif made.workspace != 0:
+        memory = f"alloca [{made.workspace} x i8], align {abi.WORKSPACE_ALIGN}"
+        fields["workspace"] = w.here("ptr", 1, memory)
+    for number, (relation, a, b) in enumerate(interface.checks):
+        holds = w.compare(_RELATIONS[relation], k.size(a), k.size(b))
+        with w.leaving(holds, "fails", unless=True):
+            w.do(f"ret i32 {abi.status_of(len(made.messages) + number)}")
+    fields["workspace_bytes"] = k.size(made.workspace)
+    if made.allocates:
+        fields |= _memory(w, interface.name)
+    for name, value in fields.items():
+        w.store(value, w.step(ctx, abi.offset(name)))
+    spelled = ", ".join(p.typed for p in (*tables, ctx))
+    status = w.here("i32", 1, f'call i32 @"{interface.entry}"({spelled})')
+    parameters = [*pointers, *sizes, *([work] if interface.work != 0 else [])]
+    return _finished(module, k, _head("i32", interface.name, parameters), status)
+
+
+def _aligned(w: Writer, pointer: Value) -> Value:
+    """The first aligned place behind a pointer."""
+    address = w.convert("ptrtoint", pointer, "i64")
+    last = w.binary("add", address, integer(abi.WORKSPACE_ALIGN - 1))
+    return w.convert("inttoptr", w.binary("and", last, integer(-abi.WORKSPACE_ALIGN)), "ptr")
+
+
+# ---- the functions beside it ----------------------------------------------------------------------------
+
+
+def _workspace(module: Module, made: CompiledObject, interface: Interface) -> str:
+    k, sizes = _with_sizes(module, made)
+    size = k.size(interface.work)
+    return _finished(module, k, _head("i64", f"{interface.name}_workspace", sizes), size)
+
+
+def _error(module: Module, made: CompiledObject, interface: Interface) -> str:
+    """The text of a status."""
+    name, w = interface.name, Writer()
+    texts = {abi.STATUS_OK: "success", abi.STATUS_OUT_OF_MEMORY: "out of memory"}
+    for place, message in enumerate(made.messages):
+        kind, text = ("RuntimeError", message) if isinstance(message, str) else message
+        if kind != "loop":
+            texts[abi.status_of(place)] = re.sub(r"\{\d\}", "?", text)
+    for number, (relation, a, b) in enumerate(interface.checks):
+        texts[abi.status_of(len(made.messages) + number)] = f"the sizes must be such that {a} {relation} {b}"
+    strings = {f"case{n}": text for n, text in enumerate(texts.values())} | {"other": "unknown status"}
+    cases = " ".join(f"i32 {status}, label %case{n}" for n, status in enumerate(texts))
+    w.do(f"switch i32 %status, label %other [ {cases} ]")
+    for label, text in strings.items():
+        module.globals[_string(f"{name}.{label}", text)] = None
+        w.label(label)
+        w.do(f"ret {_symbol(f'{name}.{label}').typed}")
+    return function(_head("ptr", f"{name}_error", [Value("%status", "i32")]), w)
+
+
+def _string(symbol: str, text: str) -> str:
+    data = text.encode() + b"\0"
+    spelled = "".join(f"\\{byte:02X}" for byte in data)
+    return f'@"{symbol}" = internal unnamed_addr constant [{len(data)} x i8] c"{spelled}"'
+
+
+# ---- memory ---------------------------------------------------------------------------------------------
+
+_ROLES = {"map": ("alloc", "alloc_large"), "unmap": ("free", "free_large")}
+
+
+def _memory(w: Writer, name: str) -> dict[str, Value]:
+    """The fields of ctx for memory: two functions that the caller may set, else the system's."""
+    fields: dict[str, Value] = {}
+    for role, names in _ROLES.items():
+        given = w.load("ptr", _symbol(f"{name}.{role}.given"))
+        chosen = w.select(w.compare("eq", given, NULL), _symbol(f"{name}.{role}"), given)
+        fields |= dict.fromkeys(names, chosen)
+    return fields
+
+
+def _allocator(name: str, arch: str) -> str:
+    """What sets these functions, and the system's."""
+    w, globals_ = Writer(), []
+    parameters = [Value(f"%{role}", "ptr") for role in _ROLES]
+    for role, parameter in zip(_ROLES, parameters, strict=True):
+        given = _symbol(f"{name}.{role}.given")
+        globals_.append(f"{given} = internal global ptr null, align 8\n")
+        w.store(parameter, given)
+    setter = function(_head("void", f"{name}_allocator", parameters), w, "void")
+    return "".join(globals_) + setter + _SYSTEM.format(name=name, **_CALLS[arch])
+
+
+#: Memory straight from Linux; the bytes before it say how much it is.
+_SYSTEM = """define internal ptr @"{name}.map"(i64 %align, i64 %bytes) #1 {{
+  %all = add i64 %bytes, 64
+  %base = call i64 asm sideeffect {map}(i64 {map_number}, i64 0, i64 %all, i64 3, i64 34, i64 -1, i64 0)
+  %failed = icmp ugt i64 %base, -4096
+  br i1 %failed, label %none, label %found
+found:
+  %header = inttoptr i64 %base to ptr
+  store i64 %all, ptr %header, align 8
+  %memory = getelementptr i8, ptr %header, i64 64
+  ret ptr %memory
+none:
+  ret ptr null
+}}
+define internal void @"{name}.unmap"(ptr %memory) #1 {{
+  %header = getelementptr i8, ptr %memory, i64 -64
+  %base = ptrtoint ptr %header to i64
+  %all = load i64, ptr %header, align 8
+  %status = call i64 asm sideeffect {unmap}(i64 {unmap_number}, i64 %base, i64 %all)
+  ret void
+}}
+"""
+_X86 = '"syscall", "={{rax}},{{rax}},{{rdi}},{{rsi}}{more},~{{rcx}},~{{r11}},~{{memory}}"'
+_ARM = '"svc #0", "={{x0}},{{x8}},{{x0}},{{x1}}{more},~{{memory}}"'
+_CALLS = {
+    "x86_64": {
+        "map": _X86.format(more=",{rdx},{r10},{r8},{r9}"), "map_number": 9,
+        "unmap": _X86.format(more=""), "unmap_number": 11,
+    },
+    "aarch64": {
+        "map": _ARM.format(more=",{x2},{x3},{x4},{x5}"), "map_number": 222,
+        "unmap": _ARM.format(more=""), "unmap_number": 215,
+    },
+}  # fmt: skip

@@ -1,0 +1,84 @@
+"""Container: a file with a JSON header and blobs of bytes, in which any damage is found before anything is used.
+
+The file begins with a magic word, the format's version, and the length and SHA-256 of the header; blobs follow, each
+aligned to 64 bytes, with offset, size and SHA-256 in the header. Digests find damage, not malice: code in a file is to
+be trusted as much as a library from the same place. Knows nothing of what the blobs are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tracejit.core.errors import TracejitError
+
+MAGIC = b"TJARTFCT"
+VERSION = 1
+_PREFIX = struct.Struct("<8sIIQ32s")  # magic, version, nothing, length of the header, its digest
+_ALIGN = 64
+
+
+class BadArtifact(TracejitError, ValueError):
+    """A file that is no artifact, is damaged, or is of a version that this one cannot read."""
+
+
+def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:
+    """Write a file; one that is only half there will be refused."""
+    places, end = {}, 0
+    for name, blob in blobs.items():
+        start = end + -end % _ALIGN
+        end = start + len(blob)
+        places[name] = [start, len(blob), hashlib.sha256(blob).hexdigest()]
+    text = json.dumps({**header, "blobs": places}, sort_keys=True).encode()
+    text += b" " * (-(_PREFIX.size + len(text)) % _ALIGN)
+    prefix = _PREFIX.pack(MAGIC, VERSION, 0, len(text), hashlib.sha256(text).digest())
+    file = bytearray(prefix + text)
+    for blob in blobs.values():
+        file += bytes(-len(file) % _ALIGN) + blob
+    Path(path).write_bytes(file)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header and the blobs of a file.
+
+    Raises
+    ------
+    BadArtifact
+        Says what is wrong with the file.
+    OSError
+        It cannot be read.
+    """
+    data = Path(path).read_bytes()
+    if len(data) < _PREFIX.size or not data.startswith(MAGIC):
+        raise BadArtifact(f"{path} is not an artifact: it does not begin as one")
+    _, version, _, length, digest = _PREFIX.unpack_from(data)
+    if version != VERSION:
+        raise BadArtifact(f"{path} has format {version}, this version of tracejit reads {VERSION}")
+    text = data[_PREFIX.size : _PREFIX.size + length]
+    if len(text) < length:
+        raise BadArtifact(f"{path} is cut off: its header has {length} bytes, {len(text)} are there")
+    if hashlib.sha256(text).digest() != digest:
+        raise BadArtifact(f"{path} is damaged: its header is not what was written")
+    try:
+        header = json.loads(text)
+        places = {str(n): (int(o), int(size), str(d)) for n, (o, size, d) in header["blobs"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BadArtifact(f"{path} is damaged: {error!r} in its header") from None
+    body = memoryview(data)[_PREFIX.size + length :]
+    return header, {name: _blob(path, name, body, *place) for name, place in places.items()}
+
+
+def _blob(
+    path: str | os.PathLike[str], name: str, body: memoryview, start: int, size: int, digest: str
+) -> bytes:
+    if start < 0 or size < 0 or start + size > len(body):
+        raise BadArtifact(f"{path} is cut off: {name} should end at {start + size}, the file at {len(body)}")
+    blob = bytes(body[start : start + size])
+    if hashlib.sha256(blob).hexdigest() != digest:
+        raise BadArtifact(f"{path} is damaged: {name} is not what was written")
+    return blob
