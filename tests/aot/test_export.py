@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -228,6 +229,67 @@ def test_all_that_a_function_returns(tmp_path: Path) -> None:
 def test_specs_that_are_none(spec: str, message: str) -> None:
     with pytest.raises(tf.ShapeError, match=message):
         tf.export(lambda x: x, [spec], name="f")
+
+
+def test_what_fails_while_it_runs_says_so(tmp_path: Path) -> None:
+    def pick(x, k):
+        return tf.reduce_sum(tf.gather(x, k) ** 2)
+
+    art = tf.export(pick, ["f64[n]", "i64[2]"], name="pick")
+    np.testing.assert_array_equal(art(VECTOR, np.array([6, 6]))[1], np.eye(7)[6] * 4 * VECTOR[6])
+    with pytest.raises(IndexError, match="index is out of range"):
+        art(VECTOR, np.array([0, 7]))
+    found = library(art, tmp_path)
+    value, gradient, wrong = np.empty(()), np.empty(7), np.array([0, 7])
+    work = np.empty(1 << 16, np.uint8)
+    status = found.pick(*map(pointer, (VECTOR, wrong, value, gradient)), ctypes.c_int64(7), pointer(work))
+    assert status > 0 and b"index is out of range" in found.pick_error(status)
+    assert found.pick_error(-77) == b"unknown status"
+
+
+def test_threads_do_not_meet(roots: Artifact, tmp_path: Path) -> None:
+    found = library(roots, tmp_path)
+
+    def slopes(seed: int) -> bool:
+        numbers = np.random.default_rng(seed).uniform(0.5, 1e4, 200)
+        x, b, *outputs = (np.array(v) for v in (0.0, 5.0, 0.0, 0.0, 0.0))
+        for number in numbers:
+            x[()] = number
+            assert found.root(*map(pointer, (x, b, *outputs))) == 0
+            if not np.array_equal(outputs, roots(number, 5.0)):
+                return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(slopes, range(8)))
+
+
+def test_a_training_step_with_variables() -> None:
+    """What a tape gives is a result as any other; the Variables that it watches become parameters."""
+    rng = np.random.default_rng(3)
+    layers = [
+        tf.Variable(rng.normal(size=s), dtype=tf.float32, name=n) for s, n in (((8, 16), "w"), ((16, 3), "v"))
+    ]
+
+    @tf.function
+    def step(x, labels):
+        with tf.GradientTape() as tape:
+            logits = tf.nn.relu(x @ layers[0]) @ layers[1]
+            loss = tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+            )
+        return loss, tape.gradient(loss, layers)
+
+    art = tf.export(step, ["f32[n,8]", "i32[n]"], name="step", outputs=["value"], constants="argument")
+    assert art.signature == (
+        "step(x: float32[n,8], labels: int32[n], w: float32[8,16], v: float32[16,3]) -> "
+        "(value_0: float32[], value_1_0: float32[8,16], value_1_1: float32[16,3])"
+    )
+    x, labels = rng.normal(size=(20, 8)).astype("f4"), rng.integers(0, 3, 20).astype("i4")
+    loss, gradients = step(x, labels)
+    found = art(x, labels, *(v.numpy() for v in layers))
+    for a, b in zip(found, [loss, *gradients], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
 # ---- constants ------------------------------------------------------------------------------------------

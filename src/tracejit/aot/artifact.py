@@ -79,6 +79,8 @@ class Artifact:
         self._admitted: set[tuple] = set()
         _, compiled, self._interface = codes[0]
         self._inputs = compiled.signature.inputs
+        self._dtypes = [dtype for dtype, _ in self._inputs]
+        self._kinds = [np.ndarray] * len(self._inputs)
 
     # ---- calling ----------------------------------------------------------------------------------------
 
@@ -97,12 +99,12 @@ class Artifact:
         )
 
     def __call__(self, *args: Any) -> Any:
-        if len(args) != len(self._inputs) or any(type(x) is not np.ndarray for x in args):
+        if [type(x) for x in args] != self._kinds:
             args = self._arrays(args)
-        key = tuple([(x.dtype, x.shape) for x in args])
-        if key not in self._admitted:
+        shapes = tuple([x.shape for x in args])
+        if shapes not in self._admitted or [x.dtype for x in args] != self._dtypes:
             self._check(args)
-            self._admitted.add(key)
+            self._admitted.add(shapes)
         outputs = self._executable(args)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
@@ -304,6 +306,10 @@ def load(path: str | os.PathLike[str]) -> Artifact:
         split = len(codes[0].interface.inputs)
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise BadArtifact(f"{path} does not describe an artifact: {error!r}") from None
+    for _, compiled, interface in codes:
+        names, signature = (interface.inputs, interface.outputs), compiled.signature
+        if [*map(len, names)] != [len(signature.inputs), len(signature.outputs)]:
+            raise BadArtifact(f"{path} does not describe an artifact: {names} for {signature}")
     sample = Sample(tuple(arrays[:split]), tuple(arrays[split:])) if arrays else None
     return Artifact(codes, sample)
 

@@ -1,0 +1,32 @@
+"""What README and the page about libraries show is what comes out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracejit as tf
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("page, name", [("README.md", "rosenbrock"), ("docs/aot.md", "fit")])
+def test_what_pages_show(
+    page: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    block = next(b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "tj.export" in b)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"tj": tf}
+    exec(compile(block.replace('"x86-64-v3"', '"host"'), page, "exec"), names)
+    shown = [
+        line.partition("  # ")[2].split(": against")[0] for line in block.splitlines() if "print(" in line
+    ]
+    assert capsys.readouterr().out.splitlines() == [s.strip() for s in shown]
+    assert (tmp_path / f"lib{name}.so").stat().st_size < 8192
+    header = (tmp_path / f"{name}.h").read_text()
+    declaration = next(line for line in header.splitlines() if line.startswith(f"int32_t {name}("))
+    assert declaration in text
