@@ -292,6 +292,40 @@ def test_a_training_step_with_variables() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+def test_a_python_module_needs_numpy_alone(tmp_path: Path) -> None:
+    def fit(x, lambda_, scale):
+        return tf.reduce_sum((x[1:] * lambda_) ** 2) * scale + tf.reduce_sum(tf.reshape(x, [-1, 2])[:, 0])
+
+    art = tf.export(
+        fit, ["f64[in,3]", "f64[3]", "f64"], name="fit", sample=[np.ones((4, 3)), np.ones(3), 2.0]
+    )
+    art.write(tmp_path / "libfit.so")
+    art.write(tmp_path / "fit.py")
+    x = np.random.default_rng(4).normal(size=(6, 3))
+    np.save(tmp_path / "x.npy", x)
+    code = (
+        "import sys, numpy as np, fit\n"
+        "x = np.load('x.npy')\n"
+        "np.savez('y.npz', *fit.fit(np.asfortranarray(x), np.arange(3.0), 2.0))\n"
+        "for wrong in (x[:, :2], x[0], x[:0], x.astype('f4')):\n"
+        "    try:\n"
+        "        fit.fit(wrong, np.arange(3.0), 2.0)\n"
+        "    except (ValueError, TypeError, RuntimeError) as error:\n"
+        "        print(error)\n"
+        "assert not [m for m in sys.modules if m.startswith(('llvmlite', 'tracejit'))]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        len(done.stdout.splitlines()) == 4 and "x has the shape (6, 2) where (6, 3) is needed" in done.stdout
+    )
+    found = np.load(tmp_path / "y.npz")
+    for a, b in zip(found.values(), art(x, np.arange(3.0), 2.0), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 # ---- constants ------------------------------------------------------------------------------------------
 
 
@@ -406,7 +440,7 @@ def test_a_file_holds_everything(roots: Artifact, tmp_path: Path) -> None:
         for art, name in ((roots, "a"), (again, "b")):
             art.write(tmp_path / f"{name}{end}")
     assert (tmp_path / "a.o").read_bytes() == (tmp_path / "b.o").read_bytes()
-    with pytest.raises(ValueError, match=r"write to .so, .o or .h"):
+    with pytest.raises(ValueError, match=r"write to .so, .o, .h or .py"):
         roots.write(tmp_path / "root.dll")
 
 

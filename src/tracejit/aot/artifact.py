@@ -21,6 +21,7 @@ from ..runtime.exported import container
 from ..runtime.exported.container import BadArtifact
 from ..runtime.exported.header import header
 from ..runtime.exported.interface import Interface, array_text, signature_text
+from ..runtime.exported.python_module import python_module
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.shared import shared_object
 
@@ -172,7 +173,7 @@ class Artifact:
         ----------
         path : path
             ``.so``, a shared library, which programs that are linked with it look for by this name; ``.o``, an object;
-            ``.h``, the header.
+            ``.h``, the header; ``.py``, a module that calls ``lib<name>.so`` beside it and needs NumPy only.
         target : str, optional
             One of :attr:`targets`, by default the first.
         """
@@ -180,9 +181,13 @@ class Artifact:
         if place.suffix == ".h":
             place.write_text(self.header(target), encoding="utf-8")
             return
-        if place.suffix not in (".so", ".o"):
-            raise ValueError(f"write to .so, .o or .h, and save to .tja: {path}{at(user_location())}")
+        if place.suffix not in (".so", ".o", ".py"):
+            raise ValueError(f"write to .so, .o, .h or .py, and save to .tja: {path}{at(user_location())}")
         _, compiled, interface = self._code(target)
+        if place.suffix == ".py":
+            text = python_module(interface, compiled.signature, f"lib{self.name}.so")
+            place.write_text(text, encoding="utf-8")
+            return
         image = merge([compiled.image], {}, interface.functions(compiled.allocates))
         place.write_bytes(shared_object(image, place.name) if place.suffix == ".so" else image)
 
