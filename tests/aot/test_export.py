@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import json
 import random
 import subprocess
 import sys
@@ -509,6 +510,19 @@ def test_damaged_files_raise(rosen: Artifact, tmp_path: Path) -> None:
         container.write(path, {**header, **damage}, blobs)
         with pytest.raises(BadArtifact):
             tf.load(path)
+    text = json.dumps(header)
+    for _ in range(200):
+        place = rng.randrange(len(text))
+        try:
+            edited = json.loads(text[:place] + rng.choice('0123456789"[]{},:ab-') + text[place + 1 :])
+        except ValueError:
+            continue
+        container.write(path, edited, blobs)
+        try:
+            found = tf.load(path)
+        except BadArtifact:
+            continue
+        assert found.signature and found.header()
 
 
 def test_a_new_process_needs_no_compiler(rosen: Artifact, tmp_path: Path) -> None:

@@ -161,3 +161,9 @@ def test_sizes_of_loops_have_no_hint():
 def test_outside_of_a_trace_there_is_nothing_to_assume():
     with pytest.raises(UnknownSize, match="no trace is active"):
         bool(N)
+
+
+@pytest.mark.parametrize("text", ["", "n+", "2*", "max(n", "floordiv(n,", ")", "n)"])
+def test_texts_that_are_no_size(text: str):
+    with pytest.raises(ValueError, match="size"):
+        parse(text)

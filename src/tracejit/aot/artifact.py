@@ -20,7 +20,7 @@ from ..runtime.executable import Executable
 from ..runtime.exported import container
 from ..runtime.exported.container import BadArtifact
 from ..runtime.exported.header import header
-from ..runtime.exported.interface import Interface, array_text, signature_text
+from ..runtime.exported.interface import Interface, array_text, c_type, signature_text
 from ..runtime.exported.python_module import python_module
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.shared import shared_object
@@ -206,7 +206,7 @@ class Artifact:
         blobs |= {f"sample {k}": a.tobytes() for k, a in enumerate(arrays)}
         described = {
             "codes": [[list(astuple(code.target)), code.interface.to_json()] for code in self._codes],
-            "sample": [[a.dtype.str, list(a.shape)] for a in arrays],
+            "sample": [[a.dtype.name, list(a.shape)] for a in arrays],
         }
         container.write(path, described, blobs)
 
@@ -309,7 +309,15 @@ def load(path: str | os.PathLike[str]) -> Artifact:
         ]
         arrays = [_array(blobs[f"sample {k}"], *spec) for k, spec in enumerate(described["sample"])]
         split = len(codes[0].interface.inputs)
-    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        SyntaxError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise BadArtifact(f"{path} does not describe an artifact: {error!r}") from None
     for _, compiled, interface in codes:
         names, signature = (interface.inputs, interface.outputs), compiled.signature
@@ -320,4 +328,5 @@ def load(path: str | os.PathLike[str]) -> Artifact:
 
 
 def _array(blob: bytes, dtype: str, shape: Sequence[int]) -> np.ndarray:
+    c_type(np.dtype(dtype))  # KeyError for what no function takes
     return np.frombuffer(blob, np.dtype(dtype)).reshape(shape)

@@ -422,10 +422,13 @@ _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_][A-Za-z_0-9]*|[-+*(),])")
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Size:
-    """The inverse of ``str``: read a size written by this module."""
+    """The inverse of ``str``: read a size written by this module; ValueError for anything else."""
     tokens = _TOKEN.findall(text)
     stream = iter([*tokens, ""])
-    value, rest = _sum(next(stream), stream)
+    try:
+        value, rest = _sum(next(stream), stream)
+    except StopIteration:
+        raise ValueError(f"the size {text!r} ends too early") from None
     if rest:
         raise ValueError(f"cannot read the size {text!r} at {rest!r}")
     return value
@@ -456,6 +459,8 @@ def _factor(token: str, stream: Iterator[str]) -> tuple[Size, str]:
     if token.isdigit():
         return int(token), next(stream)
     following = next(stream)
+    if not token.isidentifier():
+        raise ValueError(f"a size cannot begin with {token!r}")
     if following != "(":
         return Dim.of(token), following
     args: list[Size] = []
