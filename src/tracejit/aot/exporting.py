@@ -95,7 +95,7 @@ def export(
     machines, given = [_machine(t) for t in targets], declared(f, specs)
     chosen = _chosen(given, wrt) if "grad" in parts else []
     traced = _traced(f, given, parts, chosen, checked_name(name))
-    graph, checks = _named(traced, given)
+    graph, checks = _with_own_names(traced, given)
     held = traced.captured_inputs
     captured = [np.asarray(x.array) for x in held]
     if constants == "embed" and held:
@@ -170,7 +170,7 @@ def _traced(
 # ---- sizes ----------------------------------------------------------------------------------------------
 
 
-def _named(traced: Specialization, given: Declared) -> tuple[Graph, list[tuple[str, Size, Size]]]:
+def _with_own_names(traced: Specialization, given: Declared) -> tuple[Graph, list[tuple[str, Size, Size]]]:
     """The graph with the sizes' own names, and what must hold of them."""
     names: dict[str, Size] = {name: given.shapes[i][axis] for name, i, axis in traced.atoms}
     inputs = traced.graph.inputs[: len(given.shapes)]
