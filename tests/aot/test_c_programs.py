@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tracejit as tf
@@ -58,6 +59,37 @@ int main(void) {
   return 0;
 }
 """
+LOGISTIC = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "logistic.h"
+
+enum { N = 40 };
+
+int main(void) {
+  double x[N * 3], labels[N], w[3] = {0.0, 0.0, 0.0}, g[3], value;
+  void *work = malloc((size_t)logistic_workspace(N));
+  int i, k;
+  if (!work) return 1;
+  for (i = 0; i < N; i++) {  /* two clouds that overlap */
+    x[3 * i] = 1.0;
+    x[3 * i + 1] = (i * 7 % 11) / 5.0 - 1.0;
+    x[3 * i + 2] = (i * 5 % 13) / 6.0 - 1.0;
+    labels[i] = x[3 * i + 1] + 0.5 * x[3 * i + 2] + (i % 5 - 2) * 0.4 > 0.2;
+  }
+  for (k = 0; k < 2000; k++) {
+    int32_t status = logistic(w, x, labels, &value, g, N, work);
+    if (status != 0) {
+      puts(logistic_error(status));
+      return 1;
+    }
+    for (i = 0; i < 3; i++) w[i] -= 1.0 * g[i];
+  }
+  printf("%.9f %.9f %.9f %.9f\n", value, w[0], w[1], w[2]);
+  free(work);
+  return 0;
+}
+"""
 
 
 def rosenbrock(x):
@@ -71,17 +103,26 @@ def root(a):
     return x
 
 
+def logistic(w, x, labels):
+    z = tf.reduce_sum(x * w, axis=1)
+    return tf.reduce_mean(tf.softplus(z) - labels * z) + 0.01 * tf.reduce_sum(w * w)
+
+
+EXPORTED = {"rosen": (rosenbrock, ["f64[n]"]), "root": (root, ["f64"])}
+EXPORTED["logistic"] = (logistic, ["f64[3]", "f64[n,3]", "f64[n]"])
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("c")
-    for f, spec in ((rosenbrock, "f64[n]"), (root, "f64")):
-        name = "rosen" if f is rosenbrock else "root"
+    for name, (f, specs) in EXPORTED.items():
         level = "x86-64-v2" if cpu.host().arch == "x86_64" else "host"  # valgrind knows no later one
-        art = tf.export(f, [spec], name=name, targets=[level])
+        art = tf.export(f, specs, name=name, targets=[level], wrt=0)
         for path in (f"lib{name}.so", f"{name}.o", f"{name}.h"):
             art.write(made / path)
     (made / "descent.c").write_text(DESCENT)
     (made / "newton.c").write_text(ROOT)
+    (made / "regression.c").write_text(LOGISTIC)
     return made
 
 
@@ -109,7 +150,21 @@ def test_a_loop_of_unknown_length_without_setting_up_memory(folder: Path) -> Non
     assert run("./newton", folder=folder) == "1.414213562373 0.353553390593\n"
 
 
-@pytest.mark.parametrize("name", ["rosen", "root"])
+def test_a_regression_is_fitted(folder: Path) -> None:
+    """The same steps as the program takes, by NumPy."""
+    run("cc", *STRICT, "regression.c", "logistic.o", "-o", "regression", folder=folder)
+    i, w = np.arange(40), np.zeros(3)
+    x = np.stack([np.ones(40), i * 7 % 11 / 5.0 - 1.0, i * 5 % 13 / 6.0 - 1.0], 1)
+    labels = x[:, 1] + 0.5 * x[:, 2] + (i % 5 - 2) * 0.4 > 0.2
+    for _ in range(2000):
+        z = x @ w
+        value = np.mean(np.logaddexp(0, z) - labels * z) + 0.01 * w @ w
+        w = w - (x.T @ (1 / (1 + np.exp(-z)) - labels) / 40 + 0.02 * w)
+    found = [float(number) for number in run("./regression", folder=folder).split()]
+    np.testing.assert_allclose(found, [value, *w], atol=2e-9)
+
+
+@pytest.mark.parametrize("name", EXPORTED)
 def test_headers_are_c_and_cpp(folder: Path, name: str) -> None:
     run("cc", *STRICT, "-fsyntax-only", "-x", "c", f"{name}.h", folder=folder)
     if shutil.which("c++"):
@@ -117,7 +172,7 @@ def test_headers_are_c_and_cpp(folder: Path, name: str) -> None:
         run("c++", *strict, "-fsyntax-only", "-x", "c++", f"{name}.h", folder=folder)
 
 
-@pytest.mark.parametrize("name", ["rosen", "root"])
+@pytest.mark.parametrize("name", EXPORTED)
 def test_libraries_need_nothing_and_are_small(folder: Path, name: str) -> None:
     assert (folder / f"lib{name}.so").stat().st_size < 64 * 1024
     if shutil.which("readelf"):
@@ -133,3 +188,5 @@ def test_no_error_and_no_leak(folder: Path) -> None:
     run("cc", *STRICT, "newton.c", "root.o", "-o", "static", folder=folder)
     strict = ("--error-exitcode=1", "--leak-check=full", "--errors-for-leak-kinds=all", "-q")
     assert run("valgrind", *strict, "./static", folder=folder) == "1.414213562373 0.353553390593\n"
+    run("cc", *STRICT, "regression.c", "-L.", "-llogistic", "-Wl,-rpath,.", "-o", "shared", folder=folder)
+    run("valgrind", *strict, "./shared", folder=folder)
