@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from .errors import PACKAGE
 
 #: A line that defines a public function or class, or assigns to one or several public names.
 _DEFINITION = re.compile(r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*) = )", re.M)
@@ -65,10 +66,17 @@ class Later:
     __slots__ = ("_name",)
 
     def __init__(self, name: str, package: str):
-        self._name = importlib.util.resolve_name(name, package)
+        self._name = _resolved(name, package)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self._name), name)
+
+
+def _resolved(name: str, package: str) -> str:
+    """What ``importlib.util.resolve_name`` gives, which takes long to load."""
+    name, dots = name.lstrip("."), len(name) - len(name.lstrip("."))
+    base = package.rsplit(".", dots - 1)[0] if dots > 1 else package
+    return f"{base}.{name}" if dots and name else name or base
 
 
 def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str | None]], dict[str, str]]:
@@ -77,7 +85,7 @@ def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str
     aliases: dict[str, str] = {}
     for s in block:
         if isinstance(s, ast.ImportFrom):
-            home = importlib.util.resolve_name("." * s.level + (s.module or ""), package)
+            home = _resolved("." * s.level + (s.module or ""), package)
             for a in s.names:
                 if a.name == "*":
                     places |= {name: (home, name) for name in _defined(home)}
@@ -98,7 +106,8 @@ def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str
 
 def _defined(module: str) -> list[str]:
     """The public names that a module defines; it is not imported for that."""
-    spec = importlib.util.find_spec(module)
-    assert spec is not None and spec.origin is not None, module
-    found = _DEFINITION.findall(Path(spec.origin).read_text(encoding="utf-8"))
+    path = os.path.join(PACKAGE, *module.split(".")[1:])
+    file = os.path.join(path, "__init__.py") if os.path.isdir(path) else f"{path}.py"
+    with open(file, encoding="utf-8") as source:
+        found = _DEFINITION.findall(source.read())
     return [name for one, several in found for name in re.findall(r"\w+", one or several)]
