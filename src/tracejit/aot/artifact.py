@@ -72,6 +72,13 @@ class Artifact:
 
     Calling it with arrays, in the order of :attr:`signature` or in the nests of the Python function, gives its results
     as arrays: one, or a tuple.
+
+    Parameters
+    ----------
+    codes : sequence of Code
+        The same function for several processors, the best first.
+    sample : Sample or None
+        Arguments and results that :meth:`verify` compares with.
     """
 
     def __init__(self, codes: Sequence[Code], sample: Sample | None):
@@ -162,7 +169,7 @@ class Artifact:
     # ---- writing ----------------------------------------------------------------------------------------
 
     def header(self, target: str | None = None) -> str:
-        """The C header of the code for one of :attr:`targets`: C99, and valid C++."""
+        """The C header of the code for `target`, one of :attr:`targets`, by default the first: C99, and valid C++."""
         _, compiled, interface = self._code(target)
         return header(interface, compiled.signature, compiled.allocates)
 
@@ -176,6 +183,11 @@ class Artifact:
             ``.h``, the header; ``.py``, a module that calls ``lib<name>.so`` beside it and needs NumPy only.
         target : str, optional
             One of :attr:`targets`, by default the first.
+
+        Raises
+        ------
+        ValueError
+            For another ending, and a target that there is no code for.
         """
         place = Path(path)
         if place.suffix == ".h":
@@ -200,7 +212,7 @@ class Artifact:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file, a ``.tja``, which :func:`load` reads."""
+        """Write everything to one file at `path`, a ``.tja``, which :func:`load` reads."""
         arrays = () if self._sample is None else (*self._sample.inputs, *self._sample.outputs)
         blobs = {f"code {k}": code.compiled.to_payload() for k, code in enumerate(self._codes)}
         blobs |= {f"sample {k}": a.tobytes() for k, a in enumerate(arrays)}

@@ -76,6 +76,8 @@ def export(
     ------
     NotExportable
         The function needs Python, assigns Variables, or holds for some sizes only.
+    ValueError
+        For `outputs`, `wrt`, `targets`, `constants` or a `name` that there is not, and a `sample` of other arrays.
 
     Examples
     --------
