@@ -1,9 +1,10 @@
 """Row fusion: nests that walk the same rows become one loop over rows with the nests inside.
 
-What one nest writes in a row the next may read in the same row only, so a row passes through all of them while
-it is in cache. Single columns, as the edges of a stencil are, join the nest that writes the rest of their rows.
-Temporaries used in that loop alone shrink to one row. Rows of a known size below 8 stay apart. Valid program in, valid
-program out, same results bit by bit.
+Softmax is that: its maximum, the sum of exponentials and the quotient are nests over the same rows. What one nest
+writes in a row the next may read in the same row only, so a row passes through all of them while it is in cache. Single
+columns, as the edges of a stencil are, join the nest that writes the rest of their rows. Temporaries used in that loop
+alone shrink to one row. Rows of a known size below 8, and arrays of rank 1, stay apart. Valid program in, valid program
+out, same results bit by bit.
 """
 
 from __future__ import annotations
