@@ -66,9 +66,8 @@ class Untraceable(TracejitError):
 
 def take(error: BaseException) -> None:
     """Say that `error` was caught by who knows what it is, and goes on without what was refused."""
-    pending = REFUSALS.pending
-    if pending:
-        REFUSALS.pending = [e for e in pending if e is not error]
+    if REFUSALS.pending:
+        REFUSALS.pending[:] = [e for e in REFUSALS.pending if e is not error]
 
 
 class SymbolicValue(Untraceable, TypeError):

@@ -226,3 +226,16 @@ def test_what_nobody_reads_may_be_of_any_size():
         return x
 
     assert float(f(X, tf.constant(2))) == 12.0
+
+
+def test_a_size_that_only_the_loop_knows_stays_there_though_a_branch_captures_it():
+    @tf.function
+    def f(x, n):
+        for i in tf.range(n):
+            rows = tf.range(i)
+            if x > 0.0:
+                x = x + tf.cast(tf.reduce_sum(rows), x.dtype)
+        return x, rows
+
+    with pytest.raises(tf.TracejitError, match="may run zero times"):
+        f(tf.constant(1.0), tf.constant(3))

@@ -156,18 +156,25 @@ class _Counter:
     """Names for trip counts; `taken` are those that sizes of inputs have, of a seed for example."""
 
     def __init__(self) -> None:
-        self.used = 0
+        self.given: list[str] = []
+        self.next_number = 0
         self.taken: set[str] = set()
 
     def next(self) -> str:
-        while (name := f"t{self.used}") in self.taken:
-            self.used += 1
-        self.used += 1
+        while (name := f"t{self.next_number}") in self.taken:
+            self.next_number += 1
+        self.next_number += 1
+        self.given.append(name)
         return name
+
+    @property
+    def used(self) -> int:
+        """How many names were given."""
+        return len(self.given)
 
     def since(self, used: int) -> set[str]:
         """The names given since `used` of them were."""
-        return {f"t{k}" for k in range(used, self.used)} - self.taken
+        return set(self.given[used:])
 
 
 def fresh_trip() -> Size:

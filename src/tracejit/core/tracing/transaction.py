@@ -124,7 +124,7 @@ class Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _open.innermost = self.around
-        if error is not None or self.unwinding is not None:
+        if error is not None or self.unwinding is not None or REFUSALS.pending:
             self._restore()
         around = _attempt()
         if around is not None:

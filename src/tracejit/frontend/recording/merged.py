@@ -53,12 +53,12 @@ class Watched:
         merged = self.trace.merged
         if not merged:
             return
-        outer = {v: t for t, v in self.trace.captures.values()}
+        outer = _outer(self.trace)
         wanted, nodes = _key(self.tensor, outer), self.trace.graph.nodes[self.start : self.end]
         same, made = _closure(wanted, merged), {v for n in nodes for v in n.outputs}
         for value in {v for n in nodes for v in n.inputs} - made:
             key = _canonical(value, outer)
-            if key is not wanted and not same.isdisjoint(_closure(key, merged)):
+            if key != wanted and not same.isdisjoint(_closure(key, merged)):
                 raise MergedTensor(
                     "a tape watches a tensor that may, depending on what branches and loops did, be another one that "
                     f"is used while it records, and then it would watch both: watch a copy, as x = tracejit.identity(x)"
@@ -71,7 +71,7 @@ def check_sources(sources: Iterable[Any], targets: Iterable[Any], records: Itera
     now = state.interpreter
     if not isinstance(now, Trace) or not now.merged:
         return
-    merged, outer = now.merged, {v: t for t, v in now.captures.values()}
+    merged, outer = now.merged, _outer(now)
     calls = [({_key(t, outer) for t in r.inputs}, {_key(t, outer) for t in r.outputs}) for r in records]
     made = set().union(*(outputs for _, outputs in calls))
     used = {_key(y, outer) for y in targets if isinstance(y, Tensor)}
@@ -111,6 +111,11 @@ def merge(made: Any, candidates: Iterable[Any], before: Any = None) -> None:
             key = x if isinstance(x, Value) else _key(x, {})
             own = before is not None and key.__class__ is Value and key.graph is before.graph
             found.add(("before", key) if own else key)
+
+
+def _outer(trace: Trace) -> dict[Value, Tensor]:
+    """The tensors behind the values that a trace has captured."""
+    return {value: tensor for tensor, value in trace.captures.values()}
 
 
 def _key(tensor: Tensor, outer: dict[Value, Tensor]) -> Key:

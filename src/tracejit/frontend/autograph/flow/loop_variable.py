@@ -107,12 +107,9 @@ class LoopVariable:
         if self.flagged:
             (kind, _), (last, is_set) = self.given(), carried
             return SetInLoop(self.name, self._reason(), held(last, kind), is_set)
-        take = iter([held(t, k) for t, k in zip(carried, self.given(), strict=True)])
+        take = iter(carried)
         self.merge(carried, self.leaves)
-        leaves = [
-            x if k is None else k.value(take) if isinstance(k, (Alias, Rows)) else next(take)
-            for x, k in zip(self.leaves, self.kinds, strict=True)
-        ]
+        leaves = [x if k is None else k.value(take) for x, k in zip(self.leaves, self.kinds, strict=True)]
         if self.before.__class__ is Growing:
             return self.before
         return written_into(self.before, unflatten(self.structure, leaves), self.kept)
@@ -121,7 +118,7 @@ class LoopVariable:
         """Note that the tensors that go round may be these; see `recording.merged`."""
         tensors = iter(carried)
         for k, x in zip(self.kinds, leaves, strict=True):
-            own = list(islice(tensors, len(k.kinds()) if isinstance(k, (Alias, Rows)) else k is not None))
+            own = [] if k is None else list(islice(tensors, len(k.kinds())))
             if len(own) == 1:
                 merge(own[0], [x], before)
 
@@ -141,8 +138,8 @@ class LoopVariable:
 
     def given(self) -> list[Kind]:
         """The types of the leaves that go round, and of the flag."""
-        found = (k.kinds() if isinstance(k, (Alias, Rows)) else [k] for k in self.kinds if k is not None)
-        return [*chain.from_iterable(found), *([_FLAG] if self.flagged else [])]
+        found = chain.from_iterable(k.kinds() for k in self.kinds if k is not None)
+        return [*found, *([_FLAG] if self.flagged else [])]
 
     def initial(self) -> list[Tensor]:
         """The values that go round first."""
@@ -156,11 +153,8 @@ class LoopVariable:
 
     def _spread(self, leaves: Sequence[Any]) -> list[Tensor]:
         """What goes round for these leaves."""
-        found: list[Tensor] = []
-        for x, k in zip(leaves, self.kinds, strict=True):
-            if k is not None:
-                found += k.spread(x) if isinstance(k, (Alias, Rows)) else [coerced(_read(x), k)]
-        return found
+        pairs = zip(leaves, self.kinds, strict=True)
+        return [t for x, k in pairs if k is not None for t in k.spread(_read(x))]
 
     # ---- after the body ---------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ def _refuse(self: BuiltList, *args: Any) -> Any:
     raise self._refused()
 
 
+# what Python looks up on the class, past `__getattr__`
 for _name in (
     *(
         "__len__",

@@ -6,6 +6,7 @@ number is a spec and whether it is weak.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,6 +165,18 @@ class Kind(NamedTuple):
 
     def __str__(self) -> str:
         return f"Python {KINDS[self.spec.dtype.kind].__name__}" if self.weak else str(self.spec)
+
+    def kinds(self) -> list[Kind]:
+        """The types of what goes round in a loop for a variable of this type."""
+        return [self]
+
+    def spread(self, x: Any) -> list[Tensor]:
+        """What goes round for a value."""
+        return [coerced(x, self)]
+
+    def value(self, take: Iterator[Tensor]) -> Any:
+        """The value, of what went round."""
+        return held(next(take), self)
 
 
 def is_number(x: Any) -> bool:
