@@ -76,7 +76,7 @@ def _symbol(name: str) -> Value:
 
 def _filled(w: Writer, kind: str, values: Sequence[Value]) -> Value:
     """An array of 8-byte words on the stack."""
-    table = w.here("ptr", 1, f"alloca [{max(len(values), 1)} x {kind}], align 8")
+    table = w.effect("ptr", 1, f"alloca [{max(len(values), 1)} x {kind}], align 8")
     for place, value in enumerate(values):
         w.store(value, w.step(table, 8 * place))
     return table
@@ -130,18 +130,18 @@ def _called(module: Module, made: CompiledObject, interface: Interface) -> str:
         fields["workspace"] = _aligned(w, work)
     elif made.workspace != 0:
         memory = f"alloca [{made.workspace} x i8], align {abi.WORKSPACE_ALIGN}"
-        fields["workspace"] = w.here("ptr", 1, memory)
+        fields["workspace"] = w.effect("ptr", 1, memory)
     for number, (relation, a, b) in enumerate(interface.checks):
         holds = w.compare(_RELATIONS[relation], k.size(a), k.size(b))
         with w.leaving(holds, "fails", unless=True):
-            w.do(f"ret i32 {abi.status_of(len(made.messages) + number)}")
+            w.stmt(f"ret i32 {abi.status_of(len(made.messages) + number)}")
     fields["workspace_bytes"] = k.size(made.workspace)
     if made.allocates:
         fields |= _memory(w, interface.name)
     for name, value in fields.items():
         w.store(value, w.step(ctx, abi.offset(name)))
     spelled = ", ".join(p.typed for p in (*tables, ctx))
-    status = w.here("i32", 1, f'call i32 @"{interface.entry}"({spelled})')
+    status = w.effect("i32", 1, f'call i32 @"{interface.entry}"({spelled})')
     parameters = [*pointers, *sizes, *([work] if interface.work != 0 else [])]
     return _finished(module, k, _head("i32", interface.name, parameters), status)
 
@@ -174,11 +174,11 @@ def _error(module: Module, made: CompiledObject, interface: Interface) -> str:
         texts[abi.status_of(len(made.messages) + number)] = f"the sizes must be such that {a} {relation} {b}"
     strings = {f"case{n}": text for n, text in enumerate(texts.values())} | {"other": "unknown status"}
     cases = " ".join(f"i32 {status}, label %case{n}" for n, status in enumerate(texts))
-    w.do(f"switch i32 %status, label %other [ {cases} ]")
+    w.stmt(f"switch i32 %status, label %other [ {cases} ]")
     for label, text in strings.items():
         module.globals[_string(f"{name}.{label}", text)] = None
         w.label(label)
-        w.do(f"ret {_symbol(f'{name}.{label}').typed}")
+        w.stmt(f"ret {_symbol(f'{name}.{label}').typed}")
     return function(_head("ptr", f"{name}_error", [Value("%status", "i32")]), w)
 
 

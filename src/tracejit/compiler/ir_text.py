@@ -173,24 +173,24 @@ class Writer:
         self.count += 1
         return f"{stem}{self.count}"
 
-    def do(self, line: str) -> None:
+    def stmt(self, line: str) -> None:
         """An instruction without a result, here."""
         self.lines.append(f"  {line}")
 
-    def here(self, kind: str, lanes: int, instruction: str) -> Value:
+    def effect(self, kind: str, lanes: int, instruction: str) -> Value:
         """An instruction that reads memory or is bound to its place."""
         self.count += 1
         name = f"%t{self.count}"
         self.lines.append(f"  {name} = {instruction}")
         return Value(name, kind, lanes, self.level)
 
-    def bound(self, text: str, kind: str, lanes: int = 1) -> Value:
+    def define(self, text: str, kind: str, lanes: int = 1) -> Value:
         """A value defined by what was just written, usable from here on."""
         return Value(text, kind, lanes, self.level)
 
-    def put(self, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
+    def pure(self, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
         """A pure instruction: the writers of scopes place it by its operands."""
-        return self.here(kind, lanes, instruction)
+        return self.effect(kind, lanes, instruction)
 
     def reserve(self) -> list[str]:
         """A place here for lines to come, such as the phis of a loop."""
@@ -212,11 +212,11 @@ class Writer:
         self.block = name
 
     def branch(self, target: str, note: str = "") -> None:
-        self.do(f"br label %{target}{note}")
+        self.stmt(f"br label %{target}{note}")
 
     def fork(self, test: Value, then: str, orelse: str, note: str = "") -> None:
         """Go to one of two blocks."""
-        self.do(f"br i1 {test.text}, label %{then}, label %{orelse}{note}")
+        self.stmt(f"br i1 {test.text}, label %{then}, label %{orelse}{note}")
 
     def when(self, test: Value, stem: str = "then", unless: bool = False, note: str = "") -> Block:
         """A block that runs only if `test` holds (`unless`: does not hold)."""
@@ -250,33 +250,33 @@ class Writer:
     def phi(self, *arms: tuple[Value, str]) -> Value:
         """The value that came from one of several blocks: (value, label) each."""
         first = arms[0][0]
-        return self.here(first.kind, first.lanes, phi(*arms))
+        return self.effect(first.kind, first.lanes, phi(*arms))
 
     # -- arithmetic --
 
     def binary(self, op: str, a: Value, b: Value) -> Value:
-        return self.put(a.kind, a.lanes, f"{op} {a.typed}, {b.text}", a, b)
+        return self.pure(a.kind, a.lanes, f"{op} {a.typed}, {b.text}", a, b)
 
     def unary(self, op: str, a: Value) -> Value:
-        return self.put(a.kind, a.lanes, f"{op} {a.typed}", a)
+        return self.pure(a.kind, a.lanes, f"{op} {a.typed}", a)
 
     def compare(self, relation: str, a: Value, b: Value) -> Value:
         """``icmp`` or ``fcmp``, by the type."""
         op = "fcmp" if a.kind in _FLOATS else "icmp"
-        return self.put("i1", a.lanes, f"{op} {relation} {a.typed}, {b.text}", a, b)
+        return self.pure("i1", a.lanes, f"{op} {relation} {a.typed}, {b.text}", a, b)
 
     def select(self, test: Value, then: Value, orelse: Value) -> Value:
         text = f"select {test.typed}, {then.typed}, {orelse.typed}"
-        return self.put(then.kind, then.lanes, text, test, then, orelse)
+        return self.pure(then.kind, then.lanes, text, test, then, orelse)
 
     def convert(self, op: str, a: Value, kind: str) -> Value:
         """`a` as another type, by ``zext``, ``fptrunc``, ``bitcast`` ..."""
-        return self.put(kind, a.lanes, f"{op} {a.typed} to {vector_type(kind, a.lanes)}", a)
+        return self.pure(kind, a.lanes, f"{op} {a.typed} to {vector_type(kind, a.lanes)}", a)
 
     def call(self, kind: str, lanes: int, symbol: str, *operands: Value) -> Value:
         """A call of a pure function."""
         spelled = ", ".join([o.typed for o in operands])
-        return self.put(kind, lanes, f"call {vector_type(kind, lanes)} {symbol}({spelled})", *operands)
+        return self.pure(kind, lanes, f"call {vector_type(kind, lanes)} {symbol}({spelled})", *operands)
 
     def declare(self, result: str, symbol: str, *operands: Value) -> str:
         """Note that the module must declare an intrinsic that takes such operands; its symbol."""
@@ -310,20 +310,20 @@ class Writer:
         kind, shape = value.kind, vector_type(value.kind, lanes)
         if value.text[0] != "%":
             return Value(f"splat ({kind} {value.text})", kind, lanes)
-        first = self.put(kind, lanes, f"insertelement {shape} poison, {kind} {value.text}, i64 0", value)
+        first = self.pure(kind, lanes, f"insertelement {shape} poison, {kind} {value.text}, i64 0", value)
         zeros = f"<{lanes} x i32> zeroinitializer"
-        return self.put(kind, lanes, f"shufflevector {first.typed}, {shape} poison, {zeros}", first)
+        return self.pure(kind, lanes, f"shufflevector {first.typed}, {shape} poison, {zeros}", first)
 
     def shuffle(self, lanes: range | tuple[int, ...], a: Value, b: Value | None = None) -> Value:
         """These lanes of one vector, or of two side by side."""
         other = f"{a.type} poison" if b is None else b.typed
         text = f"shufflevector {a.typed}, {other}, {shuffle_mask(lanes)}"
-        return self.put(a.kind, len(lanes), text, *((a,) if b is None else (a, b)))
+        return self.pure(a.kind, len(lanes), text, *((a,) if b is None else (a, b)))
 
     def lane(self, value: Value, number: int | Value) -> Value:
         """One lane of a vector."""
         at = integer(number) if isinstance(number, int) else number
-        return self.put(value.kind, 1, f"extractelement {value.typed}, {at.typed}", value, at)
+        return self.pure(value.kind, 1, f"extractelement {value.typed}, {at.typed}", value, at)
 
     def lanes_of(self, value: Value, first: int, count: int, step: int = 1) -> Value:
         """Lanes `first`, ``first + step``, ... of a vector."""
@@ -338,18 +338,18 @@ class Writer:
         index = integer(index) if isinstance(index, int) else index
         at = f"i64 {index.text}" if index.lanes == 1 else index.typed
         text = f"getelementptr {kind}, ptr {pointer.text}, {at}"
-        return self.put("ptr", index.lanes, text, pointer, index)
+        return self.pure("ptr", index.lanes, text, pointer, index)
 
     def load(self, kind: str, pointer: Value, align: int = 8, lanes: int = 1) -> Value:
-        return self.here(kind, lanes, f"load {vector_type(kind, lanes)}, ptr {pointer.text}, align {align}")
+        return self.effect(kind, lanes, f"load {vector_type(kind, lanes)}, ptr {pointer.text}, align {align}")
 
     def store(self, value: Value, pointer: Value, align: int = 8, mask: Value | None = None) -> None:
         """Store a value, or only its lanes in `mask`."""
         if mask is None:
-            self.do(f"store {value.typed}, ptr {pointer.text}, align {align}")
+            self.stmt(f"store {value.typed}, ptr {pointer.text}, align {align}")
             return
         symbol = f"@llvm.masked.store.{suffix(value.kind, value.lanes)}.p0"
-        self.do(self.memory_intrinsic("void", symbol, value, pointer, integer(align, "i32"), mask))
+        self.stmt(self.memory_intrinsic("void", symbol, value, pointer, integer(align, "i32"), mask))
 
     def masked_load(self, pointer: Value, align: int, mask: Value, rest: Value) -> str:
         """The instruction that reads the lanes in `mask`; the others are those of `rest`."""

@@ -75,7 +75,7 @@ class Entry:
 
     def pointer_in(self, table: Value, place: int) -> Value:
         """Where a table has its pointer of this number."""
-        return self.k.w.here("ptr", 1, f"getelementptr ptr, {table.typed}, i64 {place}")
+        return self.k.w.effect("ptr", 1, f"getelementptr ptr, {table.typed}, i64 {place}")
 
     def find_memory(self) -> None:
         """Pointers of all buffers that groups mention; cells for those whose memory can move."""
@@ -162,7 +162,7 @@ class Entry:
         for b in k.cells:
             if self.on_heap(b):
                 memory.release(k, b, k.w.load("ptr", k.cells[b]))
-        k.w.do(f"ret {k.w.load('i32', context.STATUS, 4).typed}")
+        k.w.stmt(f"ret {k.w.load('i32', context.STATUS, 4).typed}")
 
 
 def behind(prints: Sequence[Footprint]) -> list[set[Name]]:

@@ -39,7 +39,7 @@ def reserve(k: KernelWriter, b: Buffer, needed: Value, keep: bool) -> None:
             leave(k, abi.STATUS_OUT_OF_MEMORY)
         if keep:
             copied = w.mul(w.intrinsic("smax", room, integer(0)), integer(b.dtype.itemsize))
-            w.do(f"call void @tj_copy({new.typed}, {old.typed}, {copied.typed})")
+            w.stmt(f"call void @tj_copy({new.typed}, {old.typed}, {copied.typed})")
             k.module.functions[COPY] = None
         release(k, b, old)
         w.store(new, k.cells[b])
@@ -58,7 +58,9 @@ def function_for(k: KernelWriter, b: Buffer, size: Value, small: str, large: str
     """The function of ctx that provides, or releases, memory of this size; what is handed over is always small."""
     if b.slot >= 0:
         return field(k, "ptr", small)
-    is_large = k.w.here("i1", 1, f"icmp sge {size.typed}, {abi.LARGE}")  # not in front of the block it is for
+    is_large = k.w.effect(
+        "i1", 1, f"icmp sge {size.typed}, {abi.LARGE}"
+    )  # not in front of the block it is for
     which = k.w.select(is_large, integer(abi.offset(large)), integer(abi.offset(small)))
     return k.w.load("ptr", k.w.step(CTX, which))
 
@@ -68,7 +70,7 @@ def allocated(k: KernelWriter, b: Buffer, size: Value) -> Value:
     function = function_for(k, b, size, "alloc", "alloc_large")
     where = ctx_place(k, "allocations")
     w.store(w.add(w.load("i64", where), integer(1)), where)
-    return w.here("ptr", 1, f"call ptr {function}(i64 {abi.WORKSPACE_ALIGN}, {size.typed})")
+    return w.effect("ptr", 1, f"call ptr {function}(i64 {abi.WORKSPACE_ALIGN}, {size.typed})")
 
 
 def release(k: KernelWriter, b: Buffer, pointer: Value) -> None:
@@ -76,7 +78,7 @@ def release(k: KernelWriter, b: Buffer, pointer: Value) -> None:
     w = k.w
     with w.when(w.compare("eq", pointer, NULL), "free", unless=True):
         size = size_of(k, b, w.load("i64", k.rooms[b]))
-        w.do(f"call void {function_for(k, b, size, 'free', 'free_large')}({pointer.typed})")
+        w.stmt(f"call void {function_for(k, b, size, 'free', 'free_large')}({pointer.typed})")
 
 
 def free(k: KernelWriter, s: Free) -> None:
@@ -112,7 +114,7 @@ def bring_home(k: KernelWriter, homes: dict[Buffer, Value]) -> None:
     for b, home in homes.items():
         now = w.load("ptr", k.cells[b])
         size = w.mul(k.size(b.size), integer(b.dtype.itemsize))
-        w.do(f"call void @tj_exchange({now.typed}, {home.typed}, {size.typed})")
+        w.stmt(f"call void @tj_exchange({now.typed}, {home.typed}, {size.typed})")
         waiting.remove(b)
         for other in waiting:
             there = w.load("ptr", k.cells[other])

@@ -89,7 +89,7 @@ def look(k: KernelWriter, s: While, here: Place, outermost: Place) -> None:
     w.label(f"ask{number}")
     for p, word in enumerate(words(outermost) + words(here)):
         w.store(word, ctx_place(k, "loops", p))
-    answer = w.here("i32", 1, f"call i32 {function}({CTX.typed})")
+    answer = w.effect("i32", 1, f"call i32 {function}({CTX.typed})")
     w.fork(w.compare("ne", answer, integer(0, "i32")), f"stop{number}", f"go{number}")
     w.label(f"stop{number}")
     leave(k, abi.STATUS_INTERRUPTED)

@@ -189,7 +189,7 @@ class KernelFunction:
     def text(self) -> str:
         """The function from its parameters on."""
         k = self.k
-        k.w.do(f"ret {k.w.load('i32', STATUS, 4).typed}" if self.print.can_fail else "ret void")
+        k.w.stmt(f"ret {k.w.load('i32', STATUS, 4).typed}" if self.print.can_fail else "ret void")
         return f"({', '.join(self.parameters)}) #0 {{\nentry:\n{k.w.body()}\n}}\n"
 
     @property
@@ -201,9 +201,9 @@ class KernelFunction:
         w = self.entry.k.w
         call = f"call {self.shape} {name}({', '.join(self.arguments)})"
         if self.print.can_fail:
-            self.check(w.here("i32", 1, call))
+            self.check(w.effect("i32", 1, call))
         else:
-            w.do(call)
+            w.stmt(call)
         for table, scalar, kind, slot in results:
             table[scalar] = w.load(kind, slot)
 

@@ -54,7 +54,7 @@ def first_failing(k: KernelWriter, value: Value, test: Value) -> Value:
     if value.lanes == 1 or test.lanes == 1:
         return value if value.lanes == 1 else k.w.lanes_of(value, 0, 1)
     w, bits = k.w, f"i{test.lanes}"
-    word = w.put(bits, 1, f"bitcast {test.typed} to {bits}", test)
+    word = w.pure(bits, 1, f"bitcast {test.typed} to {bits}", test)
     symbol = w.declare(bits, f"@llvm.cttz.{bits}", word, TRUE)
     return w.lane(value, w.call(bits, 1, symbol, word, TRUE))
 
@@ -98,7 +98,7 @@ def loop(k: KernelWriter, s: While) -> None:
     k.statements(s.body)
     for a, b in s.swaps:
         swap(k, a, b)
-    w.do(f"%n{number}.n = add nuw nsw i64 %n{number}, 1")
+    w.stmt(f"%n{number}.n = add nuw nsw i64 %n{number}, 1")
     if not quick(s):
         look(k, s, here, k.outermost)
     k.outermost = outermost
@@ -108,7 +108,7 @@ def loop(k: KernelWriter, s: While) -> None:
     w.label(f"end{number}")
     k.vector, k.still, k.stored = before
     forget(k, known)
-    counted(k, s, w.bound(trips.text, "i64"))
+    counted(k, s, w.define(trips.text, "i64"))
 
 
 def position(k: KernelWriter, s: While, trips: Value, total: Value | None) -> Value:
@@ -167,7 +167,7 @@ def call(k: KernelWriter, s: Call) -> None:
         arguments += [k.size(stride) for stride in view.strides[:strides]]
     name = f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
     spelled = ", ".join(a.typed for a in [*arguments, integer(int(s.accumulate))])
-    w.do(f"call void {function(k, name).text}({spelled}, ptr %work)")
+    w.stmt(f"call void {function(k, name).text}({spelled}, ptr %work)")
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:
@@ -180,7 +180,7 @@ def host_call(k: KernelWriter, s: HostCall) -> None:
         for p, value in enumerate(values):
             w.store(value, w.step(slot, p, kind))
         tables.append(slot.typed)
-    status = w.here("i32", 1, f"call i32 {function(k, s.function)}({', '.join(tables)}, {CTX.typed})")
+    status = w.effect("i32", 1, f"call i32 {function(k, s.function)}({', '.join(tables)}, {CTX.typed})")
     with w.leaving(w.compare("eq", status, integer(0, "i32")), "failed", unless=True):
         leave(k, status)
 

@@ -115,7 +115,7 @@ def _packed(b: Builder, *parts: Value) -> Value:
     kind = _triple(b)
     result = Value("poison", kind)
     for k, part in enumerate(parts):
-        result = b.w.put(kind, 1, f"insertvalue {result.typed}, {part.typed}, {k}", result, part)
+        result = b.w.pure(kind, 1, f"insertvalue {result.typed}, {part.typed}, {k}", result, part)
     return result
 
 
@@ -165,7 +165,7 @@ def replace_large(
         operands = angle, offset, shift, Value(str(1 / period), "double")
         result = b.w.call(kind, 1, function.symbol, *operands)
         remainder, error, multiple = (
-            b.w.put(part.kind, part.lanes, f"extractvalue {result.typed}, {k}", result)
+            b.w.pure(part.kind, part.lanes, f"extractvalue {result.typed}, {k}", result)
             for k, part in enumerate(values)
         )
         return b.select(b.compare("oeq", x, math.inf), math.nan, remainder), error, multiple

@@ -254,5 +254,5 @@ class Builder:
 
     def _load_pair(self, table: str, index: Value) -> Value:
         pair = vector_type(self.element, 2)
-        pointer = self.w.put("ptr", 1, f"getelementptr inbounds {pair}, ptr {table}, {index.typed}", index)
+        pointer = self.w.pure("ptr", 1, f"getelementptr inbounds {pair}, ptr {table}, {index.typed}", index)
         return self.w.load(self.element, pointer, self.bits_count // 4, 2)

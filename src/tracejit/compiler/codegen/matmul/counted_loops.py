@@ -76,8 +76,8 @@ class Writer(ir_text.Writer):
         spelled = ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values, strict=True))
         text = f"call fastcc {callee.result} @{callee.name}({spelled})"
         if callee.result != "void":
-            return self.here(callee.result, 1, text)
-        self.do(text)
+            return self.effect(callee.result, 1, text)
+        self.stmt(text)
         return Value("", "void")
 
     # -- integers --
@@ -130,11 +130,11 @@ class Writer(ir_text.Writer):
         self.branch(head)
         self.label(head)
         phis = self.reserve()
-        self.do(f"{more} = icmp slt i64 {index}, {stop}")
+        self.stmt(f"{more} = icmp slt i64 {index}, {stop}")
         self.fork(more, body, after)
         self.label(body)
         yield state
-        self.do(f"{following} = add nsw i64 {index}, {step}")
+        self.stmt(f"{following} = add nsw i64 {index}, {step}")
         arms = zip([integer(0), *carried], [following, *state.following], strict=True)
         for name, (first, last) in zip([index, *state.carried], arms, strict=True):
             phis.append(f"  {name} = {phi((first, before), (last, self.block))}")
@@ -150,7 +150,7 @@ class Writer(ir_text.Writer):
         """Write a block that runs only if `test` holds and ends the function."""
         with self.leaving(test):
             yield
-            self.do(f"ret {result}")
+            self.stmt(f"ret {result}")
 
     def text(self, result: str = "void") -> str:
         """The whole function, which returns `result` at its end."""

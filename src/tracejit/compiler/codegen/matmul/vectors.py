@@ -29,14 +29,14 @@ def prefix_mask(w: Writer, count: Value, lanes: int) -> Value:
     below = w.minimum(count, lanes)
     inside = w.select(w.compare("sgt", below, 0), below, 0)
     bits = w.convert("trunc", w.subtract(w.op("shl", 1, inside), 1), f"i{lanes}")
-    return w.put("i1", lanes, f"bitcast {bits.typed} to <{lanes} x i1>", bits)
+    return w.pure("i1", lanes, f"bitcast {bits.typed} to <{lanes} x i1>", bits)
 
 
 def load(w: Writer, g: Geometry, pointer: Value, lanes: int, mask: Value | None = None) -> Value:
     """`lanes` elements from `pointer`; lanes outside `mask` are zero and not touched."""
     if mask is None:
         return w.load(g.scalar, pointer, g.size, lanes)
-    return w.here(g.scalar, lanes, w.masked_load(pointer, g.size, mask, zeros(g.scalar, lanes)))
+    return w.effect(g.scalar, lanes, w.masked_load(pointer, g.size, mask, zeros(g.scalar, lanes)))
 
 
 def multiply_add(w: Writer, g: Geometry, left: Value, right: Value, total: Value) -> Value:

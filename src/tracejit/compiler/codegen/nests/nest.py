@@ -79,7 +79,7 @@ class NestWriter:
             self.level(0)
         if not self.outer:  # then the accumulators stay visible
             for name in (a.name for a in self.s.accs):
-                k.env[name] = w.bound(k.env[name].text, k.env[name].kind)
+                k.env[name] = w.define(k.env[name].text, k.env[name].kind)
 
     def none_empty(self) -> Value | None:
         w, test = self.k.w, None

@@ -42,7 +42,7 @@ def each(k: KernelWriter, span: Span, carried: list[Value], certain: bool, body:
         w.enter()
         values = body(span.start, carried)
         w.leave()
-        return [w.bound(v.text, v.kind, v.lanes) for v in values]
+        return [w.define(v.text, v.kind, v.lanes) for v in values]
     loop = w.open_loop(span.start, span.stop, span.step, carried, certain, span.may_skip)
     return w.close_loop(loop, body(loop.var, loop.values))
 

@@ -190,7 +190,7 @@ def spread(k: KernelWriter, value: Value, step: int, rest: str, filler: int | st
     lanes, shape = value.lanes, vector_type(value.kind, value.lanes)
     places = ", ".join(f"i32 {filler if p % step else p // step}" for p in range(lanes * step))
     text = f"shufflevector {value.typed}, {shape} {rest}, <{lanes * step} x i32> <{places}>"
-    return k.w.put(value.kind, lanes * step, text, value)
+    return k.w.pure(value.kind, lanes * step, text, value)
 
 
 def read_one_guarded(
@@ -249,7 +249,7 @@ def write_lanes(k: KernelWriter, buffer: Buffer, at: Place, value: Value, mask: 
             all_lanes(k, mask),
         )
         symbol = f"@llvm.masked.scatter.{suffix(value.kind, lanes)}.v{lanes}p0"
-        w.do(w.memory_intrinsic("void", symbol, *operands))
+        w.stmt(w.memory_intrinsic("void", symbol, *operands))
         return
     if at.stride > 1:
         value, mask = spread(k, value, at.stride, "poison", "poison"), spread_mask(k, mask, at.stride)

@@ -164,20 +164,20 @@ class KernelWriter:
             return self.pointers[buffer]
         if self.still is None:
             return self.w.load("ptr", cell)
-        return self.w.put_at(self.still, "ptr", 1, f"load ptr, ptr {cell}, align 8")
+        return self.w.pure_at(self.still, "ptr", 1, f"load ptr, ptr {cell}, align 8")
 
     def fetch(self, buffer: Buffer, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
         """A load, moved out of the loops it does not depend on where that is safe."""
         w = self.w
         if self.still is None or buffer in self.stored:
-            return w.here(kind, lanes, instruction)
+            return w.effect(kind, lanes, instruction)
         least = max(self.still, w.floor, *(o.level for o in operands))
         level = w.depth
         if least > level:
-            return w.here(kind, lanes, instruction)
+            return w.effect(kind, lanes, instruction)
         while level > least and w.scopes[level].certain:
             level -= 1
-        return w.put_at(level, kind, lanes, instruction)
+        return w.pure_at(level, kind, lanes, instruction)
 
     # -- functions --
 

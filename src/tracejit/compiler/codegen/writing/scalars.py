@@ -113,7 +113,7 @@ def apply(k: KernelWriter, op: str, args: Args, argtype: np.dtype, dtype: np.dty
     if plain is not None:
         a, b = args
         result = "i1" if op in COMPARISONS else a.kind
-        return k.w.put(result, lanes, f"{plain} {vector_type(a.kind, lanes)} {a.text}, {b.text}", a, b)
+        return k.w.pure(result, lanes, f"{plain} {vector_type(a.kind, lanes)} {a.text}, {b.text}", a, b)
     name = INTRINSICS.get((op, kind))
     if name is not None:
         return k.w.intrinsic(name, *args)

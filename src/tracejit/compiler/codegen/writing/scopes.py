@@ -97,15 +97,15 @@ class HoistingWriter(Writer):
 
     # -- instructions --
 
-    def put(self, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
+    def pure(self, kind: str, lanes: int, instruction: str, *operands: Value) -> Value:
         """A pure instruction, placed in the outermost scope that has its operands."""
         level = self.floor
         for operand in operands:
             if operand.level > level:
                 level = operand.level
-        return self.put_at(level, kind, lanes, instruction)
+        return self.pure_at(level, kind, lanes, instruction)
 
-    def put_at(self, level: int, kind: str, lanes: int, instruction: str) -> Value:
+    def pure_at(self, level: int, kind: str, lanes: int, instruction: str) -> Value:
         """A pure instruction at the head of scope `level`, or here when that scope is not open yet."""
         scopes = self.scopes
         here = level >= self.level
@@ -180,7 +180,7 @@ class HoistingWriter(Writer):
         self.fork(more, loop.label, f"{loop.label}.done")
         self.leave()
         self.label(f"{loop.label}.done")
-        return [self.bound(v.text, v.kind, v.lanes) for v in values]
+        return [self.define(v.text, v.kind, v.lanes) for v in values]
 
     def fill(self, loop: Loop, phis: list[Value], before: list[Value], after: list[Value]) -> None:
         for var, old, new in zip(phis, before, after, strict=True):
@@ -209,8 +209,8 @@ class HoistingWriter(Writer):
         var, last = loop.var.text, self.block
         following, more = Value(f"{var}.n", "i64"), Value(f"{var}.m", "i1")
         self.fill(loop, [loop.var, *loop.values], [loop.start, *loop.carried], [following, *values])
-        self.do(f"{following} = add nuw nsw i64 {var}, {loop.step}")
-        self.do(f"{more} = icmp slt i64 {following}, {loop.stop.text}")
+        self.stmt(f"{following} = add nuw nsw i64 {var}, {loop.step}")
+        self.stmt(f"{more} = icmp slt i64 {following}, {loop.stop.text}")
         after = self.end(loop, values, more)
         if not loop.may_skip:
             return after
