@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .core.op import ops
-from .core.tracing.dispatch import as_tensor, holds_tensors, pausing, tell
+from .core.tracing.dispatch import as_tensor, holds_tensors, notify, pausing
 from .frontend.structure import flatten
 from .frontend.tape.forward_accumulator import ForwardAccumulator
 from .frontend.tape.gradient_tape import GradientTape, GradientWarning
@@ -51,7 +51,7 @@ def detached(x: Any) -> Any:
     """
     if holds_tensors(x):
         for part in flatten(x)[0]:
-            tell("value", as_tensor(part))  # explanations of missing gradients name it
+            notify("value", as_tensor(part))  # explanations of missing gradients name it
     with pausing():
         whole = as_tensor(x)
         return ops.stop_gradient(whole) if whole.is_symbolic else whole.array

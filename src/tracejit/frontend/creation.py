@@ -13,7 +13,7 @@ from ..core.ir.graph import literal
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, tell
+from ..core.tracing.dispatch import as_tensor, notify
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, sizes_of
 from ..ops.elementwise.arithmetic import matched, quotient_dtype
@@ -145,7 +145,7 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
     tensor = as_tensor(x)
     held = literal(tensor.value) if tensor.is_symbolic else None
     if tensor.dtype.kind in "fc":
-        tell("value", tensor)
+        notify("value", tensor)
     return tensor.array if held is None else held
 
 

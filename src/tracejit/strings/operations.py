@@ -14,7 +14,7 @@ import numpy as np
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, tell
+from ..core.tracing.dispatch import as_tensor, notify
 from ..ops.arrays.reduce import axes_of
 from ..ops.prints import array_summary
 
@@ -286,7 +286,7 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
     if x.dtype.kind == "O":
         return x
     found = np.empty(x.shape, object)
-    tell("value", x)
+    notify("value", x)
     for place, value in np.ndenumerate(x.array):
         found[place] = _shown(value, precision).encode()
     return _tensor(found)

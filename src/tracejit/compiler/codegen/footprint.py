@@ -51,13 +51,13 @@ class Footprint:
         self.scratch: Size = 0
         self.can_fail = self.calls_out = False
         for s in walk(statements):
-            self.note(s)
+            self.visit(s)
 
     def atoms(self) -> dict[str, None]:
         """Plain atoms the sizes are made of."""
         return {name: None for size in self.sizes for name in atom_names(size)}
 
-    def note(self, s: Statement) -> None:
+    def visit(self, s: Statement) -> None:
         for name in s.uses():
             self.uses[name] = None
         if isinstance(s, Compute):

@@ -74,7 +74,7 @@ class Rewriter:
     def node(self, node: Node, inputs: tuple[Value, ...]) -> Sequence[Value]:
         inner = self.inlined(node)
         if inner is not None:
-            self.tell(Rewriter.node, "written in place", node.op)
+            self.report(Rewriter.node, "written in place", node.op)
             env = dict(zip(inner.inputs, inputs, strict=True))
             self.copy(inner, env)
             return [env[v] for v in inner.outputs]
@@ -102,7 +102,7 @@ class Rewriter:
         self.visits += 1
         key = call_key(op, inputs, attrs)
         if key in self.known:
-            self.tell(Rewriter.emit, "common subexpression", op)
+            self.report(Rewriter.emit, "common subexpression", op)
             return self.known[key]
         found = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
         if found is None:
@@ -114,7 +114,7 @@ class Rewriter:
             self.known[key] = tuple(found)
         return found
 
-    def tell(self, rule: Callable[..., Any], name: str, op: Op) -> None:
+    def report(self, rule: Callable[..., Any], name: str, op: Op) -> None:
         """Say that something became of an op, if anybody listens."""
         if self.tells:
             fired(rule, self.location, name, op.name)
@@ -134,7 +134,7 @@ class Rewriter:
                 found = rule.replace(_Make(self), node, **bound)
                 if found is not None:
                     self.rewrites += 1
-                    self.tell(rule.replace, rule.name, op)
+                    self.report(rule.replace, rule.name, op)
                     return (found,)
         return None
 
@@ -178,7 +178,7 @@ class Rewriter:
             return None
         arrays = [np.asarray(n, v.spec.dtype) for n, v in zip(numbers, inputs, strict=True)]
         result = np.asarray(state.quiet.run(op.kernel, *arrays, **attrs), specs[0].dtype)
-        self.tell(Rewriter.folded, "literal", op)
+        self.report(Rewriter.folded, "literal", op)
         scalar = self.constant(result)
         return (
             (scalar,)
@@ -209,7 +209,7 @@ class Rewriter:
                 )
                 outside.update(zip(node.outputs, found, strict=True))
                 if node.inputs:  # a literal is made where it is used
-                    self.tell(Rewriter.hoist, "loop invariant", node.op)
+                    self.report(Rewriter.hoist, "loop invariant", node.op)
                     moved.update(zip(node.outputs, found, strict=True))
         if moved:
             loop = self.captured(loop, moved)

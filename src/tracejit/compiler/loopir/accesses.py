@@ -56,14 +56,14 @@ class NestAnalysis:
     def scan(self, block: list[Statement]) -> None:
         for s in walk(block):
             self.part.statements += 1
-            self.note(s)
+            self.visit(s)
 
     def parts(self, axis: Axis) -> tuple[Part, ...]:
         """The parts that run once for every index of `axis`."""
         twice = axis.kind == "parallel" and self.tail is not self.body
         return (self.body, self.tail) if twice else (self.body,)
 
-    def note(self, s: Statement) -> None:
+    def visit(self, s: Statement) -> None:
         match s:
             case Compute():
                 self.note_compute(s)

@@ -307,7 +307,7 @@ def stop_recording(recorder: Recorder) -> None:
         raise
 
 
-def tell(kind: str, tensor: Tensor, owner: int = 0) -> None:
+def notify(kind: str, tensor: Tensor, owner: int = 0) -> None:
     """Let recorders and guards know of something that is no op call.
 
     `kind` is ``value`` (it was taken out), ``choice`` (a truth value or whole number of it), ``assign`` or ``inside``.
@@ -316,8 +316,8 @@ def tell(kind: str, tensor: Tensor, owner: int = 0) -> None:
     if kind == "value":
         _scalars.clear()  # a number that comes back is a new tensor: recorders tell by age what may depend on it
     for recorder in dict.fromkeys((*mode.recorders, *mode.guards)):
-        if hasattr(recorder, "note"):
-            recorder.note(kind, tensor, owner)
+        if hasattr(recorder, "on_event"):
+            recorder.on_event(kind, tensor, owner)
 
 
 def is_tracing() -> bool:

@@ -20,7 +20,7 @@ from ...core.ir.graph import walk
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, state, tell
+from ...core.tracing.dispatch import as_tensor, notify, state
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import Traced, replay
 from ..execution import executable
@@ -211,9 +211,9 @@ class Specialization:
         else:
             outputs = CallForm.make(inputs, self.graph).apply()
             if outputs and takes_out(self.graph):
-                tell("inside", outputs[0])
+                notify("inside", outputs[0])
         for variable, output in self._updates:
-            tell("assign", outputs[output], variables[variable].key().serial)
+            notify("assign", outputs[output], variables[variable].key().serial)
             variables[variable].store(outputs[output])
         return unflatten(self.structure, list(outputs[: self._results]))
 

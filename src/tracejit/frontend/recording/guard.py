@@ -72,7 +72,7 @@ class Guard(Recording):
 
     # ---- what leaves ------------------------------------------------------------------------------------
 
-    def note(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
+    def on_event(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
         """Hear that a value was taken out, or assigned to a Variable."""
         if kind == "value" and self.carries(tensor):
             self.leave(own_location())

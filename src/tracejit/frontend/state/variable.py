@@ -21,7 +21,7 @@ from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.spec import shape_text
 from ...core.tensor import Tensor, Unhashable
-from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, pausing, state, tell
+from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, notify, pausing, state
 from ...core.tracing.trace import Trace
 from ...ops.arrays.gather import add_at
 from ...ops.state import read
@@ -196,7 +196,7 @@ class Variable(Unhashable):
         """
         fitting = self._fitting(value)
         if state.recorders:
-            tell("assign", fitting, self.key().serial)
+            notify("assign", fitting, self.key().serial)
         self.store(fitting)
         return self
 
@@ -224,7 +224,7 @@ class Variable(Unhashable):
 
     def _add_rows(self, rows: IndexedSlices) -> Variable:
         if state.recorders:
-            tell("assign", rows, self.key().serial)
+            notify("assign", rows, self.key().serial)
         with pausing():
             if tracer() is None and not rows.is_symbolic and in_range(rows.indices.array, self.shape[0]):
                 self.add_rows(rows.indices.array, rows.values.array)
@@ -245,13 +245,13 @@ class Variable(Unhashable):
     def __setitem__(self, index: Any, value: Any) -> None:
         """``v[index] = value``: assign this part of the value. Gradients do not flow to what was assigned."""
         if state.recorders:
-            tell("assign", as_tensor(value), self.key().serial)
+            notify("assign", as_tensor(value), self.key().serial)
         self.change(lambda now: At(now)[index].set(value))
 
     def _update(self, op: Callable[..., Any], delta: Any) -> Variable:
         delta = self._fitting(delta, "update")
         if state.recorders:
-            tell("assign", delta, self.key().serial)
+            notify("assign", delta, self.key().serial)
         self.change(lambda now: op(now, delta))
         return self
 

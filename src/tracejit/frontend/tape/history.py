@@ -68,7 +68,7 @@ class History:
         """Keep a step of this call."""
         self.steps.append(step_of(record))
 
-    def note(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
+    def on_event(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
         """Keep an event that happens now."""
         now = next_serial()
         serial = now if tensor is None else tensor.serial

@@ -151,11 +151,11 @@ class Tape(Recording):
             raise ValueError(_INACTIVE)
         with pausing(self):
             self._recording = False
-            self.note("pause")
+            self.on_event("pause")
             try:
                 yield
             finally:
-                self.note("resume")
+                self.on_event("resume")
                 self._recording = True
 
     def reset(self) -> None:
@@ -165,7 +165,7 @@ class Tape(Recording):
         remember(self, self._saved)
         for record in self.records:
             self.passed_over(record)
-        self.note("reset", owner=self.tracked)
+        self.on_event("reset", owner=self.tracked)
         self._forget()
 
     def snapshot(self) -> Callable[[], None]:
@@ -195,10 +195,10 @@ class Tape(Recording):
 
         return undo
 
-    def note(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
+    def on_event(self, kind: str, tensor: Tensor | None = None, owner: Any = None) -> None:
         """Keep in the history that something happened which is no op call."""
         self._history = self._history or History()
-        self._history.note(kind, tensor, owner)
+        self._history.on_event(kind, tensor, owner)
 
     def passed_over(self, record: Record) -> None:
         """Keep in the history a call that the tape does not follow."""

@@ -19,7 +19,7 @@ from ...core.errors import DtypeError, GradientError, SymbolicValue, at, own_loc
 from ...core.op import OPS
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, recording_only, state, tell
+from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
 from ...core.tracing.guards import carried, unguarded
 from .. import linalg
 
@@ -142,7 +142,7 @@ def _beside_tapes(ours: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     for t in _tensors((args, kwargs)):
         for recorder in state.recorders:
             if recorder not in followed:
-                recorder.note("value", as_tensor(t))
+                recorder.on_event("value", as_tensor(t))
     with recording_only(followed):
         return ours(*args, **kwargs)
 
@@ -175,7 +175,7 @@ def _of_values(
         )
     if found is None:  # it may have written into an array
         for t in _tensors((args, kwargs)):
-            tell("value", as_tensor(t))
+            notify("value", as_tensor(t))
     return found
 
 

@@ -16,7 +16,7 @@ from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import Op, ops
 from ...core.seams import give_methods
 from ...core.tensor import Tensor, no_value
-from ...core.tracing.dispatch import NO_ATTRS, apply, as_tensor, state, tell
+from ...core.tracing.dispatch import NO_ATTRS, apply, as_tensor, notify, state
 from ...core.tracing.transaction import warn
 from .. import linalg
 from ..arrays import reduce
@@ -147,7 +147,7 @@ def _value(self: Any, kind: str = "value") -> np.ndarray:
     """The array of a tensor, which leaves the sight of tapes."""
     mode = state.mode
     if mode.recorders or mode.guards:
-        tell(kind, self)
+        notify(kind, self)
     return self.array
 
 
