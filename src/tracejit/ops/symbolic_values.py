@@ -24,15 +24,15 @@ from ..core.tracing.trace import Trace
 
 _INDEX = TensorSpec((), np.dtype(np.int64))
 
-VariableState = tuple[Size, ...]
+SymbolicValues = tuple[Size, ...]
 
 
-def held_sizes(x: Tensor) -> VariableState | None:
+def symbolic_values(x: Tensor) -> SymbolicValues | None:
     """The sizes in a scalar or vector of integers, in order; None where they are not known to be sizes."""
-    return _held(x._payload) if x.dtype.kind in "iu" and len(x.shape) < 2 else None
+    return _symbolic_values(x._payload) if x.dtype.kind in "iu" and len(x.shape) < 2 else None
 
 
-def _held(value: Any) -> VariableState | None:
+def _symbolic_values(value: Any) -> SymbolicValues | None:
     """Worked out once per value, and without recursion: what counts while tracing is a chain as long as the program."""
     waiting = [value]
     while waiting:
@@ -42,22 +42,22 @@ def _held(value: Any) -> VariableState | None:
             waiting += missing
             continue
         if not _is_known(v):
-            _found(v.graph)[v] = _passed_on(v)
+            _memo(v.graph)[v] = _passed_on(v)
         waiting.pop()
     return _known(value)
 
 
-def _found(graph: Graph) -> dict[Value, VariableState | None]:
+def _memo(graph: Graph) -> dict[Value, SymbolicValues | None]:
     """What was worked out of the values of a graph."""
-    return graph.derived.setdefault("held sizes", {})
+    return graph.derived.setdefault("symbolic values", {})
 
 
 def _is_known(value: Any) -> bool:
-    return value.__class__ is not Value or value in _found(value.graph)
+    return value.__class__ is not Value or value in _memo(value.graph)
 
 
-def _known(value: Any) -> VariableState | None:
-    return _found(value.graph)[value] if value.__class__ is Value else tuple(np.ravel(value).tolist())
+def _known(value: Any) -> SymbolicValues | None:
+    return _memo(value.graph)[value] if value.__class__ is Value else tuple(np.ravel(value).tolist())
 
 
 def _sources(value: Value) -> Sequence[Any]:
@@ -71,7 +71,7 @@ def _sources(value: Value) -> Sequence[Any]:
     return () if outside is value else (outside,)
 
 
-def _passed_on(value: Value) -> VariableState | None:
+def _passed_on(value: Value) -> SymbolicValues | None:
     sources = _sources(value)
     held = [_known(v) for v in sources]
     node = value.node
@@ -98,10 +98,10 @@ def _outside(value: Any) -> Any:
 
 def each_size(
     f: Callable[[Size, Size], Size],
-) -> Callable[[Node, Sequence[VariableState]], VariableState | None]:
+) -> Callable[[Node, Sequence[SymbolicValues]], SymbolicValues | None]:
     """The rule of arithmetic: `f` of one size of either input, element by element."""
 
-    def rule(node: Node, inputs: Sequence[VariableState]) -> VariableState | None:
+    def rule(node: Node, inputs: Sequence[SymbolicValues]) -> SymbolicValues | None:
         a, b = inputs
         n = max(len(a), len(b))
         if {len(a), len(b)} - {1, n}:
@@ -111,7 +111,7 @@ def each_size(
     return rule
 
 
-def same_sizes(node: Node, inputs: Sequence[VariableState]) -> VariableState | None:
+def same_sizes(node: Node, inputs: Sequence[SymbolicValues]) -> SymbolicValues | None:
     """The rule of what leaves integers as they are."""
     return inputs[0] if node.outputs[0].spec.dtype.kind in "iu" else None
 
@@ -125,7 +125,7 @@ def size_of(x: Tensor) -> Size:
     """The size that a traced scalar integer stands for; the same for the same tensor."""
     if x.dtype.kind not in "iu":
         raise DtypeError(f"a size is an integer, not {x.spec}: cast it first{at(user_location())}")
-    held = held_sizes(x)
+    held = symbolic_values(x)
     if held is not None:
         return held[0]
     node = x._payload.node
@@ -160,7 +160,7 @@ def _original(value: Value) -> Value:
 
 
 def _loop(x: Tensor) -> Tensor:
-    held = held_sizes(x)
+    held = symbolic_values(x)
     length = None if held is None else maximum(held[0], 0)
     count = ops.cast(x, dtype=_INDEX.dtype) if x.dtype != _INDEX.dtype else x
     times = None if held else ops.maximum(count, as_tensor(np.int64(0)))
@@ -172,4 +172,4 @@ def sizes_in(shape: Any) -> tuple[Size, ...] | None:
     """The sizes in a traced vector or scalar of integers; None for a vector of which they are not known."""
     if shape.shape == ():
         return (size_of(shape),)
-    return held_sizes(shape)
+    return symbolic_values(shape)

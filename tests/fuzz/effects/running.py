@@ -237,11 +237,11 @@ def is_edge(text: str, name: str, number: int, seen: Seen) -> bool:
 
 def _overflows(text: str, name: str, number: int) -> bool:
     """Is any number too large for its dtype on the way?"""
-    state.quiet.run(np.seterr, over="raise")
+    state.ignoring_fp_errors.run(np.seterr, over="raise")
     try:
         return any(seen.error is not None for seen in history(text, name, True)[: number + 1])
     finally:
-        state.quiet.run(np.seterr, over="ignore")
+        state.ignoring_fp_errors.run(np.seterr, over="ignore")
 
 
 def copies_of_prints(text: str) -> dict[str, int]:

@@ -58,7 +58,7 @@ def planned(
     try:
         latest = _latest.get(look)
         if latest is not None:
-            found = mode.quiet.run(latest, records, seeds, sources)
+            found = mode.ignoring_fp_errors.run(latest, records, seeds, sources)
             if found is not None:
                 return found
         plan = _plan_for(records, seeds, sources)
@@ -67,7 +67,7 @@ def planned(
         if len(_latest) >= KEPT:
             _latest.clear()
         _latest[look] = plan
-        return mode.quiet.run(plan, records, seeds, sources)
+        return mode.ignoring_fp_errors.run(plan, records, seeds, sources)
     except Exception as error:  # to be worded, with the user's line, by the rules themselves
         take(error)
         return None

@@ -43,7 +43,16 @@ class Mode:
     when `apply` may take the fast lane. `busy` is also true while anything records. A new thread starts with nothing.
     """
 
-    __slots__ = ("interpreter", "recorders", "guards", "location", "origin", "quiet", "slow", "busy")
+    __slots__ = (
+        "interpreter",
+        "recorders",
+        "guards",
+        "location",
+        "origin",
+        "ignoring_fp_errors",
+        "slow",
+        "busy",
+    )
 
     def __init__(self) -> None:
         self.interpreter: Interpreter | None = None
@@ -51,7 +60,7 @@ class Mode:
         self.guards: tuple[Guard, ...] = ()
         self.location: Location | None = None
         self.origin: Location | None = None
-        self.quiet = _quiet_context()
+        self.ignoring_fp_errors = _quiet_context()
         self.update()
 
     def update(self) -> None:
@@ -80,7 +89,7 @@ class State(threading.local):
     guards = _of_mode("guards")
     location = _of_mode("location")
     origin = _of_mode("origin")
-    quiet = _of_mode("quiet")
+    ignoring_fp_errors = _of_mode("ignoring_fp_errors")
     slow = _of_mode("slow")
     busy = _of_mode("busy")
 
@@ -109,13 +118,13 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
         if inputs and inputs[0].dtype.num not in op.accepted_dtypes:
             accept_dtype(op, inputs, attrs)
         if attrs:
-            out = mode.quiet.run(op.kernel, *[t._payload for t in inputs], **attrs)
+            out = mode.ignoring_fp_errors.run(op.kernel, *[t._payload for t in inputs], **attrs)
         elif not op.ufunc:
-            out = mode.quiet.run(op.kernel, *[t._payload for t in inputs])
+            out = mode.ignoring_fp_errors.run(op.kernel, *[t._payload for t in inputs])
         elif len(inputs) == 2:
-            out = mode.quiet.run(op.kernel, inputs[0]._payload, inputs[1]._payload, out=...)
+            out = mode.ignoring_fp_errors.run(op.kernel, inputs[0]._payload, inputs[1]._payload, out=...)
         else:
-            out = mode.quiet.run(op.kernel, inputs[0]._payload, out=...)
+            out = mode.ignoring_fp_errors.run(op.kernel, inputs[0]._payload, out=...)
     except Exception as error:
         raise explain(op, inputs, attrs, error, mode.location or user_location()) from error
     if out.__class__ is np.ndarray:
@@ -169,7 +178,7 @@ def run_kernel(
         if op.runs_graphs:
             outputs = wrap(op.kernel(*arrays, **attrs))
         else:
-            outputs = wrap(state.quiet.run(op.kernel, *arrays, **attrs))
+            outputs = wrap(state.ignoring_fp_errors.run(op.kernel, *arrays, **attrs))
         if settings.current().check:
             _check(op, inputs, attrs, outputs)
         return outputs

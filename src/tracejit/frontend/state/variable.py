@@ -239,7 +239,7 @@ class Variable(Unhashable):
                 self._value = Tensor(np.array(self._value.array))
             array = self._value.array
             array.flags.writeable = True  # a tensor's array may have been locked
-            state.quiet.run(add_at, array, indices, values)
+            state.ignoring_fp_errors.run(add_at, array, indices, values)
             self._value = Tensor(array)
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -18,7 +18,7 @@ from ....core.spec import TensorSpec, as_dtype
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....ops.arrays.shape import sizes_of, stack
-from ....ops.symbolic_values import held_sizes, size_of
+from ....ops.symbolic_values import size_of, symbolic_values
 from ....ops.tensor.indexing import get
 from ...state.variable import tracer
 from ..places.mutations import changing
@@ -219,7 +219,7 @@ class TensorArray:
 
     def _updated(self, place: Any, element: Tensor) -> Tensor:
         rows, count = self.state, self.state.shape[0]
-        held = held_sizes(place) if isinstance(place, Tensor) else None
+        held = symbolic_values(place) if isinstance(place, Tensor) else None
         if self.dynamic_size and held == (count,):
             return ops.concat(rows, ops.reshape(element, shape=(1, *element.shape)), axis=0)
         if self.dynamic_size and isinstance(place, int) and isinstance(count, int) and place >= count:
