@@ -52,3 +52,43 @@ def test_a_size_that_only_the_branch_knows_is_refused():
 
     with pytest.raises(tf.TracejitError, match=r"only that branch knows|agree in shape"):
         f(tf.constant(0.3), tf.constant([1.0]), tf.constant(2))
+
+
+def returns_below(x, n, v):
+    for i in tf.range(n):
+        try:
+            if i % 2 == 0:
+                return x
+        finally:
+            for k in tf.range(n):
+
+                def assigned():
+                    v.assign(x * 2.0)
+                    return x
+
+                tf.cond(k % 2 == 0, lambda: x, assigned)
+    return x
+
+
+def returns_at_once_below(x, n, v):
+    for i in tf.range(n):
+        try:
+            if i % 2 == 0:
+                return x
+        finally:
+
+            def assigned():
+                v.assign(x * 2.0)
+                return x
+
+            assigned()
+    return x
+
+
+@pytest.mark.parametrize("f", [returns_below, returns_at_once_below])
+def test_a_return_of_a_function_within_finally_is_no_jump_out_of_it(f):
+    seen = []
+    for g in (f, tf.function(f)):
+        v = tf.Variable(0.5)
+        seen.append((float(g(tf.constant(0.75), tf.constant(4), v)), float(v)))
+    assert seen[0] == seen[1] == (0.75, 1.5)

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -189,7 +189,7 @@ def own_nodes(*roots: ast.AST) -> Iterable[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, _SCOPES) or node in roots:
+        if not isinstance(node, SCOPES) or node in roots:
             stack.extend(ast.iter_child_nodes(node))
 
 

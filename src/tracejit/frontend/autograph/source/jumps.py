@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from .effects import always_python, own_nodes
+from .effects import SCOPES, always_python, own_nodes
 from .syntax import Unsupported, any_of, assign, at_line_of, load, negated
 
 VALUE, DONE = "_ag_value", "_ag_done"
@@ -106,7 +106,7 @@ class _Lowering:
     def flags(self, s: ast.stmt) -> list[str]:
         """The flags of this block that a statement may set."""
         found = set()
-        if self.returns and any(isinstance(n, ast.Return) for n in own_nodes(s)):
+        if self.returns and _returns([s]):
             found.add(DONE)
         if self.loops and not isinstance(s, (ast.FunctionDef, ast.ClassDef)):
             for n in _outside_loops(s):
@@ -131,9 +131,8 @@ class _Lowering:
         return [s]
 
     def attempt(self, s: ast.Try) -> ast.stmt:
-        returns = any(isinstance(n, ast.Return) for part in s.finalbody for n in own_nodes(part))
         leaves = (n for part in s.finalbody for n in _outside_loops(part))
-        if returns or any(isinstance(n, (ast.Break, ast.Continue)) for n in leaves):
+        if _returns(s.finalbody) or any(isinstance(n, (ast.Break, ast.Continue)) for n in leaves):
             raise Unsupported("a jump out of `finally`")
         flags = sorted({f for part in s.body for f in self.flags(part)})
         s.body = self.block(s.body)
@@ -150,7 +149,7 @@ class _Lowering:
         jumps = [n for part in s.body for n in _outside_loops(part)]
         breaks = any(isinstance(n, ast.Break) for n in jumps)
         skips = any(isinstance(n, ast.Continue) for n in jumps)
-        returns = self.returns and any(isinstance(n, ast.Return) for part in s.body for n in own_nodes(part))
+        returns = self.returns and _returns(s.body)
         self._hoist_walrus(s)
         breaks = breaks or any(isinstance(n, ast.Break) for part in s.body for n in _outside_loops(part))
         flags = _Loop(f"_ag_broken_{self.count}", f"_ag_skipped_{self.count}")
@@ -189,10 +188,16 @@ class _Lowering:
             s.body, s.test = [stop, *s.body], true
 
 
+def _returns(stmts: list[ast.stmt]) -> bool:
+    """Is there a return among these statements that leaves the function they are in?"""
+    below = (s for s in stmts if not isinstance(s, SCOPES))
+    return any(isinstance(n, ast.Return) for n in own_nodes(*below))
+
+
 def _outside_loops(s: ast.AST) -> list[ast.AST]:
     """The nodes of a statement whose break and continue belong to the loop around it."""
     if isinstance(s, _LOOPS):
         return [n for part in s.orelse for n in _outside_loops(part)]
-    if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+    if isinstance(s, SCOPES):
         return []
     return [s, *(n for child in ast.iter_child_nodes(s) for n in _outside_loops(child))]
