@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.aot import Artifact, BadArtifact, NotExportable, NotVerified
+from tracejit.aot import Artifact, BadArtifact, NotExportable, NotVerified, writing
 from tracejit.runtime import cpu
 from tracejit.runtime.exported import container
 
@@ -441,8 +441,23 @@ def test_a_file_holds_everything(roots: Artifact, tmp_path: Path) -> None:
         for art, name in ((roots, "a"), (again, "b")):
             art.write(tmp_path / f"{name}{end}")
     assert (tmp_path / "a.o").read_bytes() == (tmp_path / "b.o").read_bytes()
-    with pytest.raises(ValueError, match=r"write to .so, .o, .h or .py"):
+    with pytest.raises(
+        ValueError, match=r"write to one of \.h, .*\.o, .*\.py, .*\.so.*, and save to \.tja; got '\.dll'"
+    ):
         roots.write(tmp_path / "root.dll")
+
+
+def test_each_language_has_bindings(roots: Artifact, tmp_path: Path) -> None:
+    for language, (suffix, *_) in writing.LANGUAGES.items():
+        try:
+            text = roots.bindings(language)
+        except ValueError as error:  # for other machines than those that there is code for
+            assert "there is code for" in str(error)
+            continue
+        roots.write(tmp_path / f"root{suffix}")
+        assert (tmp_path / f"root{suffix}").read_text() == text and "root" in text
+    with pytest.raises(ValueError, match=r"there are bindings for 'python'.*, got 'cobol'"):
+        roots.bindings("cobol")
 
 
 def test_verification_finds_what_is_wrong(rosen: Artifact, tmp_path: Path) -> None:

@@ -21,9 +21,7 @@ from ..runtime.exported import container
 from ..runtime.exported.container import BadArtifact
 from ..runtime.exported.header import header
 from ..runtime.exported.interface import Interface, array_text, c_type, signature_text
-from ..runtime.exported.python_module import python_module
-from ..runtime.linking.relocatable import merge
-from ..runtime.linking.shared import shared_object
+from . import writing
 
 _CODE = "code"
 
@@ -173,6 +171,25 @@ class Artifact:
         _, compiled, interface = self._code(target)
         return header(interface, compiled.signature, compiled.allocates)
 
+    def bindings(self, language: str, target: str | None = None) -> str:
+        """The text of a module with which programs in another language call the written library.
+
+        Parameters
+        ----------
+        language : str
+            ``"python"``: a module that calls ``lib<name>.so`` beside it and needs NumPy only.
+        target : str, optional
+            One of :attr:`targets`, by default the first that fits.
+
+        Raises
+        ------
+        ValueError
+            For another language, and a target that there is no code for.
+        """
+        chosen = writing.language(language)
+        _, compiled, interface = self._code(target, chosen.machines)
+        return chosen.make(compiled, interface)
+
     def write(self, path: str | os.PathLike[str], target: str | None = None) -> None:
         """Write the code for a processor as the end of the path says.
 
@@ -180,9 +197,9 @@ class Artifact:
         ----------
         path : path
             ``.so``, a shared library, which programs that are linked with it look for by this name; ``.o``, an object;
-            ``.h``, the header; ``.py``, a module that calls ``lib<name>.so`` beside it and needs NumPy only.
+            ``.h``, the header; ``.py``, the :meth:`bindings` of that language.
         target : str, optional
-            One of :attr:`targets`, by default the first.
+            One of :attr:`targets`, by default the first that fits.
 
         Raises
         ------
@@ -190,25 +207,19 @@ class Artifact:
             For another ending, and a target that there is no code for.
         """
         place = Path(path)
-        if place.suffix == ".h":
-            place.write_text(self.header(target), encoding="utf-8")
-            return
-        if place.suffix not in (".so", ".o", ".py"):
-            raise ValueError(f"write to .so, .o, .h or .py, and save to .tja: {path}{at(user_location())}")
-        _, compiled, interface = self._code(target)
-        if place.suffix == ".py":
-            text = python_module(interface, compiled.signature, f"lib{self.name}.so")
-            place.write_text(text, encoding="utf-8")
-            return
-        image = merge([compiled.image], {}, interface.functions(compiled.allocates))
-        place.write_bytes(shared_object(image, place.name) if place.suffix == ".so" else image)
+        kind = writing.file_kind(place.suffix)
+        _, compiled, interface = self._code(target, kind.machines)
+        contents = kind.make(compiled, interface, place.name)
+        place.write_bytes(contents.encode() if isinstance(contents, str) else contents)
 
-    def _code(self, target: str | None) -> Code:
+    def _code(self, target: str | None, machines: Sequence[str] = ()) -> Code:
+        """The code for a target, or the first for one of the machines, if any are named."""
         for code in self._codes:
-            if target in (None, code.text):
+            if code.text == target or (target is None and (not machines or code.target.arch in machines)):
                 return code
+        wanted = repr(target) if target else " or ".join(machines)
         raise ValueError(
-            f"there is code for {', '.join(self.targets)}, not for {target!r}{at(user_location())}"
+            f"there is code for {', '.join(self.targets)}, not for {wanted}{at(user_location())}"
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

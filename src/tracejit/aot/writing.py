@@ -1,0 +1,104 @@
+"""What an artifact is written as: files by the end of their name, calling modules by their language.
+
+Another kind of file is one row of `FILES`; another language one row of `LANGUAGES`, which gives it files, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..core.errors import at, user_location
+from ..runtime.compiled import CompiledObject
+from ..runtime.exported.header import header
+from ..runtime.exported.interface import Interface
+from ..runtime.exported.python_module import python_module
+from ..runtime.linking.relocatable import merge
+from ..runtime.linking.shared import shared_object
+
+
+class FileKind(NamedTuple):
+    """A kind of file.
+
+    Attributes
+    ----------
+    make : callable
+        The file's contents, given the code, its interface and the file's name.
+    machines : tuple of str
+        The architectures whose code it can hold or call; empty: any.
+    """
+
+    make: Callable[[CompiledObject, Interface, str], str | bytes]
+    machines: tuple[str, ...] = ()
+
+
+class Language(NamedTuple):
+    """A language whose programs can call exported functions.
+
+    Attributes
+    ----------
+    suffix : str
+        The end of the names of its files.
+    make : callable
+        The text of a module, given the code and its interface.
+    machines : tuple of str
+        As of `FileKind`.
+    """
+
+    suffix: str
+    make: Callable[[CompiledObject, Interface], str]
+    machines: tuple[str, ...] = ()
+
+
+def _object(compiled: CompiledObject, interface: Interface, _: str) -> bytes:
+    return merge([compiled.image], {}, interface.functions(compiled.allocates))
+
+
+def _shared(compiled: CompiledObject, interface: Interface, name: str) -> bytes:
+    return shared_object(_object(compiled, interface, name), name)
+
+
+def _header(compiled: CompiledObject, interface: Interface, _: str) -> str:
+    return header(interface, compiled.signature, compiled.allocates)
+
+
+def _python(compiled: CompiledObject, interface: Interface) -> str:
+    return python_module(interface, compiled.signature, f"lib{interface.name}.so")
+
+
+def _of_language(made: Language) -> FileKind:
+    return FileKind(lambda compiled, interface, _: made.make(compiled, interface), made.machines)
+
+
+_LINUX = ("x86_64", "aarch64")
+
+LANGUAGES: dict[str, Language] = {
+    "python": Language(".py", _python, _LINUX),
+}
+
+FILES: dict[str, FileKind] = {
+    ".so": FileKind(_shared, _LINUX),
+    ".o": FileKind(_object, _LINUX),
+    ".h": FileKind(_header),
+    **{made.suffix: _of_language(made) for made in LANGUAGES.values()},
+}
+
+
+def file_kind(suffix: str) -> FileKind:
+    """The kind of file whose names end so; ValueError says which there are."""
+    try:
+        return FILES[suffix]
+    except KeyError:
+        known = ", ".join(sorted(FILES))
+        raise ValueError(
+            f"write to one of {known}, and save to .tja; got {suffix!r}{at(user_location())}"
+        ) from None
+
+
+def language(name: str) -> Language:
+    """The language of that name; ValueError says which there are."""
+    try:
+        return LANGUAGES[name]
+    except KeyError:
+        known = ", ".join(map(repr, LANGUAGES))
+        raise ValueError(f"there are bindings for {known}, got {name!r}{at(user_location())}") from None
