@@ -82,3 +82,26 @@ def test_what_only_prints_or_fails_belongs_to_the_forward(capfd):
         y = f(x)
     assert float(tape.gradient(y, x)) == 2.0
     assert capfd.readouterr().err == "positive 1\n"
+
+
+def test_a_backward_that_runs_a_branch_again_is_told_the_sizes_within_it():
+    """The number of draws moves the generator's state: a size that no result of the branch has."""
+    generator = tf.random.Generator.from_seed(5)
+
+    @tf.function
+    def f(x, n):
+        y, i = x, tf.constant(0)
+        if x < 0.5:
+            while i < 3 and y <= x:
+                i += 1
+                if i % 2 == 0:
+                    y = tf.sin(tf.cast(i, tf.float32))
+                    generator.uniform((n,))
+        return x, y
+
+    for x, expected in ((0.25, 1.0), (0.75, 2.0)):
+        t = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(t)
+            y = f(t, tf.constant(3))
+        assert float(tape.gradient(y, t)) == expected

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ...core import settings
 from ...core.autodiff.backprop import pull_back, seed_specs
 from ...core.dim import Dim
-from ...core.ir.graph import Graph, Node, Value, silent
+from ...core.ir.graph import Graph, Node, Value, binding_rows, note_sizes, silent
 from ...core.tensor import Tensor
 from ...core.tracing.prune import prune
 from ...core.tracing.trace import trace
@@ -57,15 +58,26 @@ def _partition(graph: Graph) -> Partitioned:
     joint, connected = joint_graph(graph)
     n, k = len(graph.inputs), len(graph.outputs)
     kept = kept_values(joint, n, k)
+    backward = _backward(joint, kept, n, k)
+    telling = sizes_to_keep(joint, backward, kept, n)
+    if telling:
+        kept = [*kept, *telling]
+        backward = _backward(joint, kept, n, k)
     forward = Graph(graph.name + "_forward", guards=graph.guards, finished=True)
     env = {v: forward.add_input(v.spec) for v in joint.inputs[:n]}
     _copy(joint.nodes, forward, env, set(joint.inputs[n:]))
     forward.outputs = [*(env[v] for v in joint.outputs[:k]), *(env[v] for v in kept)]
-    backward = Graph(graph.name + "_backward", guards=graph.guards, finished=True)
-    env = {v: backward.add_input(v.spec) for v in (*kept, *joint.inputs[n:])}
+    backward.name, backward.guards = graph.name + "_backward", graph.guards
+    return Partitioned(prune(forward), backward, k, connected)
+
+
+def _backward(joint: Graph, kept: Sequence[Value], inputs: int, outputs: int) -> Graph:
+    """What gives the cotangents, from what is kept and the cotangents of the results."""
+    backward = Graph(joint.name, finished=True)
+    env = {v: backward.add_input(v.spec) for v in (*kept, *joint.inputs[inputs:])}
     _copy(joint.nodes, backward, env, set())
-    backward.outputs = [env[v] for v in joint.outputs[k:]]
-    return Partitioned(prune(forward), prune(silent(backward)), k, connected)
+    backward.outputs = [env[v] for v in joint.outputs[outputs:]]
+    return prune(silent(backward))
 
 
 def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavailable: set[Value]) -> None:
@@ -105,37 +117,45 @@ def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:
 
 def kept_values(joint: Graph, inputs: int, outputs: int) -> list[Value]:
     """The values the forward hands to the backward, in graph order."""
-    late = set(joint.inputs[inputs:])
-    early: list[Node] = []
-    needed: set[Value] = set()
-    for node in joint.nodes:
-        if any(v in late for v in node.inputs):
-            late.update(node.outputs)
-            needed.update(v for v in node.inputs if v not in late)
-        else:
-            early.append(node)
+    late = _late(joint, inputs)
+    waiting = [node for node in joint.nodes if not late.isdisjoint(node.inputs)]
+    needed = {v for node in waiting for v in node.inputs if v not in late}
     needed.update(v for v in joint.outputs[outputs:] if v not in late)
-    order = [*joint.inputs[:inputs], *(v for n in early for v in n.outputs)]
+    order = [*joint.inputs[:inputs], *_early(joint, late)]
     if len(order) <= LARGE:
+        early = [node for node in joint.nodes if late.isdisjoint(node.inputs)]
         held = {v: held_cost(v) for v in joint.inputs[:inputs]}
         needed = values_to_keep(held, early, needed, keep_cost, repeat_cost)
-    if any(v.spec.symbolic for v in late):
-        needed = needed | sizes_to_keep(order, needed, late, joint.inputs[inputs:])
     return [v for v in order if v in needed]
 
 
-def sizes_to_keep(
-    order: Sequence[Value], kept: set[Value], late: set[Value], cotangents: Sequence[Value]
-) -> set[Value]:
-    """Values whose shapes tell the backward the sizes that neither what it is given nor its own loops do."""
-    told = {name for v in (*kept, *cotangents) for name in _sizes_told(v)}
-    wanted = {a.name for v in late for size in v.spec.shape if isinstance(size, Dim) for a in size.atoms()}
-    found: set[Value] = set()
-    for v in sorted(order, key=lambda v: len(v.spec.shape)):
-        if not wanted.isdisjoint(_sizes_told(v) - told):
-            found.add(v)
-            told |= _sizes_told(v)
-    return found
+def sizes_to_keep(joint: Graph, backward: Graph, kept: Sequence[Value], inputs: int) -> list[Value]:
+    """Values whose shapes tell the backward the sizes that it mentions, and that nothing it is given or runs tells."""
+    wanted: set[str] = set()
+    note_sizes(backward, wanted)
+    for v in chain(backward.inputs, *map(binding_rows, backward.nodes)):
+        wanted -= _sizes_told(v)
+    telling: list[Value] = []
+    candidates = [*joint.inputs[:inputs], *_early(joint, _late(joint, inputs))] if wanted else []
+    for v in sorted(candidates, key=lambda v: len(v.spec.shape)):
+        if not wanted.isdisjoint(_sizes_told(v)):
+            telling.append(v)
+            wanted -= _sizes_told(v)
+    return telling
+
+
+def _late(joint: Graph, inputs: int) -> set[Value]:
+    """The values that depend on cotangents."""
+    late = set(joint.inputs[inputs:])
+    for node in joint.nodes:
+        if not late.isdisjoint(node.inputs):
+            late.update(node.outputs)
+    return late
+
+
+def _early(joint: Graph, late: set[Value]) -> list[Value]:
+    """The results of nodes that no cotangent goes into."""
+    return [v for node in joint.nodes if late.isdisjoint(node.inputs) for v in node.outputs]
 
 
 def _sizes_told(value: Value) -> set[str]:
