@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import tracejit as tf
+from tracejit.core.ir.graph import Graph
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 
@@ -134,3 +138,34 @@ def test_compilations():
 def test_tapes():
     found = measured(TAPES)
     assert found["tapes"] < 1 << 20, found
+
+
+def test_functions_that_are_gone_keep_no_graphs():
+    """Ops remember shapes for what they are given; graphs among their attributes must not stay with that."""
+
+    def run(k):
+        v = tf.Variable(0.5)
+
+        @tf.function
+        def f(x, n):
+            for _ in tf.range(n):
+                if x < 0.5:
+                    x = x + 1.0
+                v.assign_add(x)
+            return x * float(k)
+
+        x = tf.constant(0.3)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, tf.constant(3))
+        tape.gradient(y, x)
+
+    def graphs():
+        gc.collect()
+        return sum(isinstance(o, Graph) for o in gc.get_objects())
+
+    run(0)
+    before = graphs()
+    for k in range(1, 4):
+        run(k)
+    assert graphs() <= before

@@ -242,10 +242,10 @@ class Op:
     def specs(self, inputs: tuple[TensorSpec, ...], attrs: Mapping[str, Any]) -> tuple[TensorSpec, ...]:
         """The specs of the outputs for the specs `inputs` and the attributes `attrs`; remembered for static shapes.
 
-        Symbolic ones may record guards each time. Without inputs nothing is remembered: a constant's attributes hold
-        its array.
+        Symbolic ones may record guards each time. Nothing is remembered where that would keep what only one program
+        needs: of ops with graphs, and of constants, which have no inputs and an array among their attributes.
         """
-        if not inputs or any(s.symbolic for s in inputs):
+        if not inputs or self.runs_graphs or any(s.symbolic for s in inputs):
             found = self.infer(*inputs, **attrs)
             return found if isinstance(found, tuple) else (found,)
         key = (inputs, tuple(attrs.items()))
