@@ -93,9 +93,9 @@ def eager_callee(f: Any) -> Any:
 
 def _of_function(f: FunctionType, eager: bool) -> Any:
     code = f.__code__
-    found = _conversions.get((id(code), eager))
-    if found is not None and found[0]() is code:
-        conversion = found[1]
+    entry = _conversions.get((id(code), eager))
+    if entry is not None and entry[0]() is code:
+        conversion = entry[1]
     elif is_internal(code):
         return _of_ours(f, eager)
     else:
@@ -348,14 +348,14 @@ def converted_source(f: Callable[..., Any]) -> str:
     if not isinstance(f, FunctionType):
         return ""
     callee(f)
-    found = _conversions.get((id(f.__code__), False))
-    if found is None or found[1].tree is None:
-        reason = f"  # left as it is: {found[1].reason}\n" if found is not None and found[1].reason else ""
+    entry = _conversions.get((id(f.__code__), False))
+    if entry is None or entry[1].tree is None:
+        reason = f"  # left as it is: {entry[1].reason}\n" if entry is not None and entry[1].reason else ""
         try:
             return reason + ast.unparse(definition(f))
         except MissingSource:
             return reason
-    return ast.unparse(found[1].tree)
+    return ast.unparse(entry[1].tree)
 
 
 # ---- why not --------------------------------------------------------------------------------------------
@@ -374,17 +374,17 @@ def explained(f: Callable[..., Any], error: Exception) -> None:
 
 def _asking(error: Exception) -> CodeType | None:
     """The user's code that was running."""
-    found, traceback = None, error.__traceback__
+    user_code, traceback = None, error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        found = found if is_internal(code) else code
+        user_code = user_code if is_internal(code) else code
         traceback = traceback.tb_next
-    return found
+    return user_code
 
 
 def _reason(code: CodeType | None) -> str:
-    found = _conversions.get((id(code), False))
-    return f"{found[1].reason}: define it in a file" if found is not None and found[1].reason else ""
+    entry = _conversions.get((id(code), False))
+    return f"{entry[1].reason}: define it in a file" if entry is not None and entry[1].reason else ""
 
 
 def _unconverted(code: CodeType | None) -> str:

@@ -17,8 +17,8 @@ from .values.stacked import Stacked
 def contains(x: Any, items: Any) -> Any:
     """``x in items``; a scalar bool tensor where the answer is known only at run time."""
     if traced(items) or items.__class__ is Stacked:
-        found = equal(as_tensor(items), x)
-        return reduce_max(found, axis=tuple(range(len(found.shape))))
+        matches = equal(as_tensor(items), x)
+        return reduce_max(matches, axis=tuple(range(len(matches.shape))))
     if items.__class__ in (list, tuple) and (traced(x) or any(map(traced, items))):
         return _among(x, items)
     return x in items

@@ -314,8 +314,8 @@ def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
 def chain(left: Any, *steps: Any) -> Any:
     """``left < b() <= c() …``, given as pairs of an operator and an operand."""
     right = steps[1]()
-    found = _COMPARE[steps[0]](left, right)
-    return found if len(steps) == 2 else and_(found, lambda: chain(right, *steps[2:]))
+    holds = _COMPARE[steps[0]](left, right)
+    return holds if len(steps) == 2 else and_(holds, lambda: chain(right, *steps[2:]))
 
 
 def comprehension(iterable: Any, each: Callable[[Any], Any], keep: Callable[[Any], Any] | None = None) -> Any:

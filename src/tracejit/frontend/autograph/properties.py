@@ -12,17 +12,17 @@ from .places.place import found_in_class
 
 def attribute_of(owner: Any, name: str) -> Any:
     """``owner.name``."""
-    found = found_in_class(owner, name)
-    if found.__class__ is property and found.fget is not None:
-        return callee(found.fget)(owner)
+    attribute = found_in_class(owner, name)
+    if attribute.__class__ is property and attribute.fget is not None:
+        return callee(attribute.fget)(owner)
     return getattr(owner, name)
 
 
 def set_attribute(value: Any, owner: Any, name: str) -> None:
     """``owner.name = value``."""
-    found = found_in_class(owner, name)
-    if found.__class__ is property and found.fset is not None:
-        callee(found.fset)(owner, value)
+    attribute = found_in_class(owner, name)
+    if attribute.__class__ is property and attribute.fset is not None:
+        callee(attribute.fset)(owner, value)
     else:
         setattr(owner, name, value)
 

@@ -119,10 +119,10 @@ def _branch(
             if body is not None:
                 body()
             around.check("a branch")
-            found = places.get()
-            bound[:] = [k and v is b for k, v, b in zip(bound, found, before, strict=True)]
+            values = places.get()
+            bound[:] = [k and v is b for k, v, b in zip(bound, values, before, strict=True)]
             same.intersection_update(identities(objects))
-            return [copied(v) for v in (*found, *objects)]
+            return [copied(v) for v in (*values, *objects)]
 
         return run
 

@@ -93,13 +93,13 @@ class Filled(BuiltList):
                 f"items of a list that is built in a compiled loop must be numbers of one structure, not {item!r}"
                 f"{at(user_location())}"
             )
-        found = [number_kind(x) for x in leaves]
+        kinds = [number_kind(x) for x in leaves]
         if self.structure is not None:
-            found = [
+            kinds = [
                 joined(a, b, "items of a list that is built in a compiled loop differ")
-                for a, b in zip(self.kinds, found, strict=True)
+                for a, b in zip(self.kinds, kinds, strict=True)
             ]
-        self.structure, self.kinds = structure, found
+        self.structure, self.kinds = structure, kinds
         return leaves
 
     def __getitem__(self, index: Any) -> Any:

@@ -138,8 +138,8 @@ class LoopVariable:
 
     def given(self) -> list[Kind]:
         """The types of the leaves that go round, and of the flag."""
-        found = chain.from_iterable(k.kinds() for k in self.kinds if k is not None)
-        return [*found, *([_FLAG] if self.flagged else [])]
+        kinds = chain.from_iterable(k.kinds() for k in self.kinds if k is not None)
+        return [*kinds, *([_FLAG] if self.flagged else [])]
 
     def initial(self) -> list[Tensor]:
         """The values that go round first."""
@@ -202,8 +202,8 @@ class LoopVariable:
 
     def _keeps(self, value: Any) -> bool:
         """Note which containers are still the same; True when some were taken to be and are not."""
-        found = self.kept & identities([value])
-        changed, self.kept = found != self.kept, found
+        kept = self.kept & identities([value])
+        changed, self.kept = kept != self.kept, kept
         return changed
 
     def _learn_value(self, value: Any, surely_runs: bool) -> bool:
@@ -221,8 +221,8 @@ class LoopVariable:
                 )
             )
         self.surely = leaves if surely_runs else []
-        found = [self._learn_leaf(k, x, surely_runs) for k, x in enumerate(leaves)]
-        return any(found)
+        changes = [self._learn_leaf(k, x, surely_runs) for k, x in enumerate(leaves)]
+        return any(changes)
 
     def _learn_leaf(self, k: int, x: Any, surely_runs: bool) -> bool:
         known = self.kinds[k]

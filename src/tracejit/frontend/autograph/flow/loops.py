@@ -83,13 +83,13 @@ def run_loop(steps: Steps, places: Places, lists: Sequence[str]) -> None:
                 known = [*irregular.places, *places.mentioned()]
                 more = places.unknown([p for p in known if p.get() is irregular.origin])
                 pairs = [*zip(places.names, places.get(), strict=True), *((p.name, p.get()) for p in more)]
-                found = [n for n, v in pairs if v is irregular.origin and n not in filled]
-                if not found or _made_further_out(irregular.origin):
+                growing = [n for n, v in pairs if v is irregular.origin and n not in filled]
+                if not growing or _made_further_out(irregular.origin):
                     raise
                 attempt.rollback()
                 irregular.places.clear()
         places.extend(more)
-        filled += found
+        filled += growing
 
 
 def _made_further_out(x: Any) -> bool:
@@ -117,13 +117,13 @@ def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) ->
     try:
         with around:
             tracing = _LoopVariables(steps, names, around)
-            found = tracing.run()
+            outputs = tracing.run()
     except DynamicListNeeded as irregular:
         irregular.places += [c.place for c in around.unknown()]
         raise
     finally:
         around.restore()
-    places.set(tracing.results(found))
+    places.set(tracing.results(outputs))
 
 
 class _LoopVariables:
@@ -195,13 +195,15 @@ class _LoopVariables:
         now = tracer()
         assert now is not None
         inside = now.trips.since(self.sizes)
-        found = [n.learn(v, self.steps.surely_runs, inside) for n, v in zip(self.names, values, strict=True)]
+        changes = [
+            n.learn(v, self.steps.surely_runs, inside) for n, v in zip(self.names, values, strict=True)
+        ]
         if begun.changed(identities(values).union(*(n.kept for n in self.names))):
             raise Untraceable(
                 f"a list or dict is changed in the {self.steps.what} under one name and appended to, or replaced, "
                 f"under another: use one name{at(user_location())}"
             )
-        self.changed = any(found)
+        self.changed = any(changes)
         if self.changed:
             return [], []
         self.values = [copied(v) for v in values]
@@ -226,12 +228,12 @@ class _LoopVariables:
         answer = self.steps.test()
         return truth(answer) if traced(answer) else as_tensor(bool(answer))
 
-    def results(self, found: Results) -> list[Any]:
+    def results(self, outputs: Results) -> list[Any]:
         """What the variables hold after the loop."""
         results, r = [], 0
-        for (n, own), value in zip(self._apart(found.carry), self.values, strict=True):
+        for (n, own), value in zip(self._apart(outputs.carry), self.values, strict=True):
             more = len(flatten(value.items[:1])[0]) if n.grows else 0
-            results.append(n.result(own, found.ys[r : r + more]))
+            results.append(n.result(own, outputs.ys[r : r + more]))
             r += more
         return results
 

@@ -56,9 +56,9 @@ def _explain(error: RecursionError | TraceError) -> None:
     cause = error.error if isinstance(error, TraceError) else error
     if not isinstance(cause, RecursionError) or isinstance(cause, EndlessRecursion):
         return
-    found = _repeated(error.__traceback__)
-    if found is not None:
-        name, location = found
+    repeated = _repeated(error.__traceback__)
+    if repeated is not None:
+        name, location = repeated
         raise TraceError(
             EndlessRecursion(
                 f"{name!r} calls itself under a condition that is known only when the compiled function runs, so "

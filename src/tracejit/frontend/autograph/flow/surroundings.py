@@ -91,7 +91,7 @@ class Surroundings:
 
     def restore(self) -> None:
         """Give variables and what was announced what they were: the next body or iteration starts from there."""
-        if self.log.found:
+        if self.log.mutations:
             self.log.restore()
             self.reachable.restore()  # what was announced may have been changed before, by what announces nothing
         self.contents.restore()
@@ -105,10 +105,10 @@ class Surroundings:
 
     def unknown(self) -> list[Change]:
         """What was changed that is not handed on."""
-        found = [*self.reachable.changes(), *self.log.changes()]
-        by_key = {c.place.key: c for c in found}
-        by_key.update((c.place.key, c) for c in found if c.grows)
-        more = self.scratch.unknown(c.place for c in found)
+        changes = [*self.reachable.changes(), *self.log.changes()]
+        by_key = {c.place.key: c for c in changes}
+        by_key.update((c.place.key, c) for c in changes if c.grows)
+        more = self.scratch.unknown(c.place for c in changes)
         return [by_key[p.key] for p in self.places.unknown(more)]
 
     def check(self, what: str) -> None:

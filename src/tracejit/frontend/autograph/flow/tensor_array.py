@@ -82,10 +82,10 @@ class TensorArray:
     >>> import tracejit as tf
     >>> @tf.function
     ... def squares(n):
-    ...     found = tf.TensorArray(tf.int32, size=n)
+    ...     array = tf.TensorArray(tf.int32, size=n)
     ...     for i in tf.range(n):
-    ...         found = found.write(i, i * i)
-    ...     return found.stack()
+    ...         array = array.write(i, i * i)
+    ...     return array.stack()
     >>> print(squares(tf.constant(4)))
     tf.Tensor([0 1 4 9], shape=(4,), dtype=int32)
     """
@@ -396,7 +396,7 @@ def _known(places: Tensor) -> int:
     return count
 
 
-def _fits(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    return len(found) == len(wanted) and all(
-        b is None or same(a, b) for a, b in zip(found, wanted, strict=True)
+def _fits(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    return len(shape) == len(wanted) and all(
+        b is None or same(a, b) for a, b in zip(shape, wanted, strict=True)
     )

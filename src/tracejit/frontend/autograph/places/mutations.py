@@ -59,7 +59,7 @@ class MutationLog:
     """What was assigned while this was open: ``(owner, attribute)`` and the value before."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, str], Mutation] = {}
+        self.mutations: dict[tuple[int, str], Mutation] = {}
 
     def __enter__(self) -> MutationLog:
         _stack.logs.append(self)
@@ -70,12 +70,12 @@ class MutationLog:
 
     def restore(self) -> None:
         """Give every attribute the value it had."""
-        for m in self.found.values():
+        for m in self.mutations.values():
             m.restore()
 
     def changes(self) -> list[Change]:
         """The places that were assigned; objects made inside are left out."""
-        return [Change(m.place(), m.grows) for m in self.found.values() if not _made_inside(m)]
+        return [Change(m.place(), m.grows) for m in self.mutations.values() if not _made_inside(m)]
 
 
 def _made_inside(mutation: Mutation) -> bool:
@@ -101,6 +101,6 @@ def changing(owner: Any, attribute: str, grows: bool = False) -> None:
     key = (id(owner), attribute)
     remember(key, lambda: Mutation(owner, attribute, grows).restore)
     for log in _stack.logs:
-        if key not in log.found:
-            log.found[key] = Mutation(owner, attribute, grows)
-        log.found[key].grows |= grows
+        if key not in log.mutations:
+            log.mutations[key] = Mutation(owner, attribute, grows)
+        log.mutations[key].grows |= grows

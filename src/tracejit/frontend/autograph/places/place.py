@@ -140,10 +140,10 @@ class Places:
             if f is not None:
                 cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
                 names_of_module = f.__globals__
-        found: list[Place] = [
+        named: list[Place] = [
             ClosureCell(n, cells[n]) if n in cells else GlobalName(n, names_of_module) for n in names
         ]
-        self.places: list[Place] = [*found, *(a for a in attributes if a.owner is not None)]
+        self.places: list[Place] = [*named, *(a for a in attributes if a.owner is not None)]
         self.names = [p.name for p in self.places]
 
     def copy(self) -> Places:
@@ -161,10 +161,10 @@ class Places:
             for n, c in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
         ]
 
-    def unknown(self, found: Iterable[Place]) -> list[Place]:
+    def unknown(self, places: Iterable[Place]) -> list[Place]:
         """Those among some places that are none of these, each once."""
         known = {p.key for p in self.places}
-        return [p for k, p in {p.key: p for p in found}.items() if k not in known]
+        return [p for k, p in {p.key: p for p in places}.items() if k not in known]
 
     def extend(self, more: Sequence[Place]) -> None:
         """Hand on more places."""

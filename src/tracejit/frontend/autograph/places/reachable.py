@@ -68,7 +68,7 @@ class Reachable:
         self.others: list[tuple[Any, Any]] = []
         self._bytes = 0
         self._seen: dict[Any, Any] = {}  # by identity, and kept alive so that it is nobody else's
-        waiting = [*((x, None) for x in more), *(found for f in bodies for found in self._of_function(f))]
+        waiting = [*((x, None) for x in more), *(pair for f in bodies for pair in self._of_function(f))]
         while waiting and len(self._seen) < LIMIT:
             waiting += self._looked_into(*waiting.pop())
 
@@ -112,12 +112,14 @@ class Reachable:
 
     def _of_function(self, f: FunctionType) -> Iterator[tuple[Any, Where]]:
         cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-        found: list[Place] = [ClosureCell(name, cell) for name, cell in cells if self._is_new(id(cell), cell)]
+        places: list[Place] = [
+            ClosureCell(name, cell) for name, cell in cells if self._is_new(id(cell), cell)
+        ]
         names = f.__globals__
         for name in _names_in(f.__code__):
             if name in names and self._is_new((id(names), name), names):
-                found.append(GlobalName(name, names))
-        for place in found:
+                places.append(GlobalName(name, names))
+        for place in places:
             value = place.get()
             self.slots.append((place, value))
             yield value, functools.partial(_itself, place)

@@ -58,11 +58,11 @@ class Effects(ast.NodeVisitor):
 
     @staticmethod
     def of(*nodes: ast.AST | Iterable[ast.AST] | None) -> Effects:
-        found = Effects()
+        effects = Effects()
         for node in nodes:
             for part in [node] if isinstance(node, ast.AST) else node or ():
-                found.visit(part)
-        return found
+                effects.visit(part)
+        return effects
 
     def visit_Name(self, node: ast.Name) -> None:
         if any(node.id in names for names in self.hidden):

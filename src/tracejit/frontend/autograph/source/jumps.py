@@ -105,16 +105,16 @@ class _Lowering:
 
     def flags(self, s: ast.stmt) -> list[str]:
         """The flags of this block that a statement may set."""
-        found = set()
+        flags = set()
         if self.returns and _returns([s]):
-            found.add(DONE)
+            flags.add(DONE)
         if self.loops and not isinstance(s, (ast.FunctionDef, ast.ClassDef)):
             for n in _outside_loops(s):
                 if isinstance(n, ast.Break):
-                    found.add(self.loops[-1].broken)
+                    flags.add(self.loops[-1].broken)
                 elif isinstance(n, ast.Continue):
-                    found.add(self.loops[-1].skipped)
-        return sorted(found)
+                    flags.add(self.loops[-1].skipped)
+        return sorted(flags)
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         """A statement, with the jumps inside of it lowered."""

@@ -62,8 +62,8 @@ class Liveness:
         if isinstance(s, ast.With):
             inner = self.block(s.body, out)
             for item in reversed(s.items):
-                found = Effects.of(item)
-                inner = (inner - (found.writes - found.walrus)) | found.reads
+                effects = Effects.of(item)
+                inner = (inner - (effects.writes - effects.walrus)) | effects.reads
             return inner
         if isinstance(s, ast.Match):
             inside = [self.block(case.body, out) for case in s.cases]
@@ -71,10 +71,10 @@ class Liveness:
         return self._simple(s, out)
 
     def _simple(self, s: ast.stmt, out: Names) -> Names:
-        found = Effects.of(s)
+        effects = Effects.of(s)
         if isinstance(s, ast.Return):
-            return frozenset(found.reads)
-        return (out - _overwritten(s)) | found.reads
+            return frozenset(effects.reads)
+        return (out - _overwritten(s)) | effects.reads
 
     def _loop(
         self,

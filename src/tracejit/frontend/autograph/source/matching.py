@@ -12,8 +12,8 @@ from .syntax import assign, at_line_of, load
 
 def lower_matches(function: ast.FunctionDef) -> None:
     """Rewrite the body of a function in place; those defined inside stay as they are."""
-    found = _Matches()
-    function.body = [made for s in function.body for made in found.replaced(s)]
+    matches = _Matches()
+    function.body = [lowered for s in function.body for lowered in matches.replaced(s)]
 
 
 class _Matches(ast.NodeTransformer):
@@ -42,12 +42,12 @@ def _chain(name: str, cases: list[ast.match_case], s: ast.Match) -> list[ast.stm
     test = _comparison(name, pattern)
     before: list[ast.stmt] = []
     if test is None:
-        found = f"_ag_matched_{pattern.lineno}_{pattern.col_offset}"
-        before, test = _matched(name, found, pattern), load(found)
+        flag = f"_ag_matched_{pattern.lineno}_{pattern.col_offset}"
+        before, test = _matched(name, flag, pattern), load(flag)
     if case.guard is not None:
         test = ast.BoolOp(ast.And(), [test, case.guard])
-    made = ast.If(test, case.body, _chain(name, rest, s))
-    return [at_line_of(x, pattern) for x in (*before, made)]
+    branch = ast.If(test, case.body, _chain(name, rest, s))
+    return [at_line_of(x, pattern) for x in (*before, branch)]
 
 
 def _capturing(name: str, pattern: ast.MatchAs, case: ast.match_case, rest: list[ast.stmt]) -> list[ast.stmt]:
@@ -71,7 +71,7 @@ def _comparison(name: str, pattern: ast.pattern) -> ast.expr | None:
     return None
 
 
-def _matched(name: str, found: str, pattern: ast.pattern) -> list[ast.stmt]:
-    """``found``: whether the pattern fits; binds its names."""
-    case = ast.match_case(pattern, None, [assign(found, ast.Constant(True))])
-    return [assign(found, ast.Constant(False)), ast.Match(load(name), [case])]
+def _matched(name: str, flag: str, pattern: ast.pattern) -> list[ast.stmt]:
+    """``flag``: whether the pattern fits; binds its names."""
+    case = ast.match_case(pattern, None, [assign(flag, ast.Constant(True))])
+    return [assign(flag, ast.Constant(False)), ast.Match(load(name), [case])]

@@ -14,14 +14,14 @@ from ....core.errors import PACKAGE
 
 def _library_paths() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
-    found = [
+    folders = [
         paths["stdlib"],
         paths["platstdlib"],
         paths["purelib"],
         paths["platlib"],
         site.getusersitepackages(),
     ]
-    return tuple({os.path.join(p, "") for p in found})
+    return tuple({os.path.join(p, "") for p in folders})
 
 
 LIBRARIES = _library_paths()

@@ -52,8 +52,8 @@ def _def(code: CodeType, lines: list[str]) -> ast.FunctionDef | None:
         return None
     ast.increment_lineno(tree, first - 2 if indented else first - 1)
     body = tree.body[0].body if indented else tree.body  # type: ignore[attr-defined]
-    found = body[0] if body else None
-    return found if isinstance(found, ast.FunctionDef) and found.name == code.co_name else None
+    node = body[0] if body else None
+    return node if isinstance(node, ast.FunctionDef) and node.name == code.co_name else None
 
 
 def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda | None:
@@ -69,8 +69,8 @@ def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda | None:
         and _same_parameters(node.args, code)
         and (all(_covers(node.body, p) for p in places) if places else node.lineno == code.co_firstlineno)
     ]
-    found = max(fitting, key=lambda n: (n.lineno, n.col_offset), default=None)
-    return copy.deepcopy(found)  # the tree of the file is shared
+    innermost = max(fitting, key=lambda n: (n.lineno, n.col_offset), default=None)
+    return copy.deepcopy(innermost)  # the tree of the file is shared
 
 
 @functools.lru_cache(maxsize=8)

@@ -151,13 +151,13 @@ class _Transformer(Expressions):
 
     def _announced(self, s: ast.stmt) -> list[ast.stmt]:
         """``_ag.changing(self, "x")`` before an attribute is assigned."""
-        found, effects = [], Effects.of(s)
+        statements, effects = [], Effects.of(s)
         for text, node in effects.attributes.items():
             owner = _unplaced(ast.parse(ast.unparse(node.value), mode="eval").body)
             call = operator("changing", owner, ast.Constant(self._mangle(node.attr)))
             _keyword(call, "grows", ast.Constant(True) if text in effects.appended else None)
-            found.append(_statement(call, s))
-        return found
+            statements.append(_statement(call, s))
+        return statements
 
     @property
     def live(self) -> Liveness:
@@ -317,11 +317,11 @@ def _by_nested(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
     assigned: set[str] = set()
     appended: set[str] = set()
     for inner in (n for n in own_nodes(*function.body) if isinstance(n, (ast.FunctionDef, ast.Lambda))):
-        found = Effects.of(inner.body)
-        own = (found.bound - _outer(inner)) | set(parameters(inner.args))
+        effects = Effects.of(inner.body)
+        own = (effects.bound - _outer(inner)) | set(parameters(inner.args))
         more = _by_nested(inner) if isinstance(inner, ast.FunctionDef) else (set(), set())
-        assigned |= (found.writes | more[0]) - own
-        appended |= (found.appended | more[1]) - own
+        assigned |= (effects.writes | more[0]) - own
+        appended |= (effects.appended | more[1]) - own
     return assigned, appended
 
 

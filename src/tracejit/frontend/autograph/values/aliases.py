@@ -21,8 +21,8 @@ INDEX = Kind(TensorSpec((), np.dtype("int32")), False)
 
 def variables_of(*values: Any) -> tuple[Variable, ...]:
     """Those that the values may stand for, each once."""
-    found = (v for x in values for v in ((x,) if isinstance(x, Variable) else getattr(x, "among", ())))
-    return tuple({id(v): v for v in found}.values())
+    variables = (v for x in values for v in ((x,) if isinstance(x, Variable) else getattr(x, "among", ())))
+    return tuple({id(v): v for v in variables}.values())
 
 
 def number_of(x: Any) -> Any:

@@ -271,27 +271,27 @@ def range_of(*bounds: Any) -> Any:
 
 def enumerate_of(iterable: Any, start: Any = 0) -> Any:
     """Python's ``enumerate``, also of traced tensors and ranges."""
-    found = looped(iterable)
-    return enumerate(iterable, start) if found is None else Enumerated(found, start)
+    items = looped(iterable)
+    return enumerate(iterable, start) if items is None else Enumerated(items, start)
 
 
 def zip_of(*iterables: Any, strict: bool = False) -> Any:
     """Python's ``zip``, also of traced tensors and ranges."""
-    found = [x for x in map(looped, iterables) if x is not None]
-    if not found or len(found) < len(iterables):
+    parts = [x for x in map(looped, iterables) if x is not None]
+    if not parts or len(parts) < len(iterables):
         return zip(*iterables, strict=strict)
-    made = Zipped(found)
+    zipped = Zipped(parts)
     if strict:
-        made.check_equal()
-    return made
+        zipped.check_equal()
+    return zipped
 
 
 def reversed_of(iterable: Any) -> Any:
     """Python's ``reversed``, also of traced tensors and ranges."""
     if isinstance(iterable, Range):
         return iterable.backwards()
-    found = looped(iterable)
-    return Rows(get(found.rows[0], slice(None, None, -1))) if isinstance(found, Rows) else reversed(iterable)
+    items = looped(iterable)
+    return Rows(get(items.rows[0], slice(None, None, -1))) if isinstance(items, Rows) else reversed(iterable)
 
 
 def length_of(x: Any) -> Any:
@@ -312,9 +312,9 @@ def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
         if not any(traced(x) for x in (start, limit, delta)):
             return original(start, limit, delta, dtype, name)
         first, stop = (0, start) if limit is None else (start, limit)
-        found = dtype or next(as_tensor(x).dtype for x in (start, limit, delta) if traced(x))
-        if as_dtype(found).kind not in "iu":  # floats may still be constants of the trace
+        chosen = dtype or next(as_tensor(x).dtype for x in (start, limit, delta) if traced(x))
+        if as_dtype(chosen).kind not in "iu":  # floats may still be constants of the trace
             return original(start, limit, delta, dtype, name)
-        return TensorRange(first, stop, delta, as_dtype(found))
+        return TensorRange(first, stop, delta, as_dtype(chosen))
 
     return range_in_a_loop

@@ -195,8 +195,8 @@ def number_kind(x: Any) -> Kind:
 
 def plain(x: Any) -> Tensor:
     """A number as a tensor of its own dtype, weak ones as wide as they are."""
-    found = wide(x)
-    return as_tensor(x) if found is None else found
+    widened = wide(x)
+    return as_tensor(x) if widened is None else widened
 
 
 def coerced(x: Any, kind: Kind) -> Tensor:

@@ -158,8 +158,8 @@ class Stacked(BuiltList):
         self.parts = [rows.at[index].set(value)]
 
     def __getitem__(self, index: Any) -> Any:
-        found = get(self.__tensor__(), index)
-        return Stacked.of([found]) if isinstance(index, slice) else found
+        part = get(self.__tensor__(), index)
+        return Stacked.of([part]) if isinstance(index, slice) else part
 
     def __len__(self) -> int:
         if unknown(self.__tensor__().shape[0]):
@@ -172,13 +172,13 @@ class Stacked(BuiltList):
 
 def numbers(items: Iterable[Any]) -> list[Any]:
     """Items of a list that a compiled loop builds: values of now, and no Variable, which may change."""
-    found = list(items)
-    if any(map(is_alias, found)):
+    values = list(items)
+    if any(map(is_alias, values)):
         raise Untraceable(
             "a list that a compiled loop builds holds numbers, and a Variable may change: append its value now, "
             f"as v.read_value() is{at(user_location())}"
         )
-    return found
+    return values
 
 
 def _is_list(x: Any) -> bool:
