@@ -214,18 +214,18 @@ def _gradients(
         more = list(of_variables)
     else:
         returned, more = grad_fn(*seeds), []
-    found = _as_list(returned)
-    if len(found) != len(inputs):
+    gradients = _as_list(returned)
+    if len(gradients) != len(inputs):
         raise ValueError(
             f"custom_gradient function expected to return {len(inputs)} gradients, but returned "
-            f"{len(found)} instead.{at(_end_of(grad_fn))}"
+            f"{len(gradients)} instead.{at(_end_of(grad_fn))}"
         )
     if len(more) != len(variables):
         raise ValueError(
             f"custom_gradient function expected to return {len(variables)} gradients of Variables, but "
             f"returned {len(more)} instead.{at(_end_of(grad_fn))}"
         )
-    pairs = [(x.spec, g) for x, g in zip(inputs, found, strict=True) if x.__class__ is Tensor]
+    pairs = [(x.spec, g) for x, g in zip(inputs, gradients, strict=True) if x.__class__ is Tensor]
     pairs += [(v.spec, g) for v, g in zip(variables, more, strict=True)]
     return [_checked(g, spec, f, grad_fn) for spec, g in pairs]
 
@@ -345,9 +345,9 @@ class _Call:
     def _rule(self, *gs: Tensor) -> list[Tensor]:
         take = iter(gs)
         seeds = [next(take) if s.differentiable else _zeros(s) for s in self.specs]
-        found = _gradients(self.f, self.grad_fn, self.inputs, self.variables, seeds)
-        self.connected = [g is not None for g in found]
-        return [g for g in found if g is not None]
+        gradients = _gradients(self.f, self.grad_fn, self.inputs, self.variables, seeds)
+        self.connected = [g is not None for g in gradients]
+        return [g for g in gradients if g is not None]
 
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""

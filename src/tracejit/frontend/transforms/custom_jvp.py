@@ -178,12 +178,12 @@ class _Call:
         if returned.__class__ not in (tuple, list) or len(returned) != 2:
             raise self._wrong("returns (value, tangent of the value)")
         try:
-            found = leaves_like(self.returned, returned[1])
+            tangents = leaves_like(self.returned, returned[1])
         except ValueError:
             raise self._wrong(
                 f"returned a tangent {text(flatten(returned[1])[1])} of a value {text(self.returned)}"
             ) from None
-        pairs = zip(found, self.results, strict=True)
+        pairs = zip(tangents, self.results, strict=True)
         return [self._checked(t, spec) for t, spec in pairs if spec.differentiable]
 
     def _checked(self, t: Any, spec: TensorSpec) -> Tensor:

@@ -55,8 +55,8 @@ def grad(
 
     @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, found = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
 
     return gradient
 
@@ -73,9 +73,9 @@ def value_and_grad(
         result, *aux = _parts(_recorded(recorder, f, arguments, kwargs), has_aux)
         value = _scalar(result)
         recorder.refuse_lost(value)
-        found = _pulled(recorder, [value], [None], sources)
-        found = [_zeros(s) if g is None else g for g, s in zip(found, sources, strict=True)]
-        take = iter(found)
+        cotangents = _pulled(recorder, [value], [None], sources)
+        cotangents = [_zeros(s) if g is None else g for g, s in zip(cotangents, sources, strict=True)]
+        take = iter(cotangents)
         grads = [unflatten(s, take) for s in structures]
         answer = grads[0] if isinstance(argnums, int) else tuple(grads)
         return ((value, *aux) if has_aux else value), answer
@@ -214,8 +214,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
         weights = leaves_like(structure, cotangent)
         given = [None if w is None else _like(w, y) for w, y in zip(weights, targets, strict=True)]
         kept = [(y, w) for y, w in zip(targets, given, strict=True) if w is not None]
-        found = _pulled(recorder, [y for y, _ in kept], [w for _, w in kept], sources, consume=False)
-        take = iter([_zeros(s) if g is None else g for g, s in zip(found, sources, strict=True)])
+        cotangents = _pulled(recorder, [y for y, _ in kept], [w for _, w in kept], sources, consume=False)
+        take = iter([_zeros(s) if g is None else g for g, s in zip(cotangents, sources, strict=True)])
         return tuple(unflatten(s, take) for s in structures)
 
     return unflatten(structure, targets), pullback, *aux
@@ -340,9 +340,9 @@ class _Forward:
         """The tangents of the value for a tangent of each input, None being zero."""
         pairs = zip(self._inputs, weights, strict=True)
         tangents = {x.serial: _like(w, x) for x, w in pairs if w is not None}
-        found = pushforward(self._recorder.records, tangents, self._targets)
-        found = [_zeros(y) if t is None else t for t, y in zip(found, self._targets, strict=True)]
-        return unflatten(self._structure, found)
+        pushed = pushforward(self._recorder.records, tangents, self._targets)
+        pushed = [_zeros(y) if t is None else t for t, y in zip(pushed, self._targets, strict=True)]
+        return unflatten(self._structure, pushed)
 
 
 def gradients_function(
@@ -377,8 +377,10 @@ def gradients_function(
         y = as_tensor(_recorded(recorder, f, prepared, kwargs))
         recorder.refuse_lost(y)
         weight = None if dy is None else _like(dy, y)
-        found = dict(zip(sources, _pulled(recorder, [y], [weight], list(sources.values())), strict=True))
-        return [found.get(n) for n in chosen]
+        by_position = dict(
+            zip(sources, _pulled(recorder, [y], [weight], list(sources.values())), strict=True)
+        )
+        return [by_position.get(n) for n in chosen]
 
     return gradients
 

@@ -54,9 +54,9 @@ def rows_of(
     connected: list[bool] = []
 
     def pull(seed: Tensor) -> list[Tensor]:
-        found = backprop(records, {target.serial: seed}, sources)
-        connected[:] = [g is not None for g in found]
-        return [g for g in found if g is not None]
+        cotangents = backprop(records, {target.serial: seed}, sources)
+        connected[:] = [g is not None for g in cotangents]
+        return [g for g in cotangents if g is not None]
 
     stacks: Iterator[Tensor] = iter(vmap(pull)(seeds) if vectorized else branching.map_fn(pull, seeds))
     return [next(stacks) if c else None for c in connected]
@@ -113,8 +113,8 @@ def jacrev(
                 return pullback(_alone(structure, len(leaves), k, seed))
 
             rows, nest = flatten(vmap(pull)(basis(y)))
-            found = unflatten(nest, [ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows])
-            parts.append(_as_asked(found, argnums))
+            blocks = unflatten(nest, [ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows])
+            parts.append(_as_asked(blocks, argnums))
         return _with_aux(unflatten(structure, parts), aux)
 
     return jacobian_of
@@ -150,11 +150,11 @@ def jacfwd(
             def along(tangent: Tensor, k: int = k) -> Any:
                 return push(*_alone(structure, len(leaves), k, tangent))
 
-            found = flatten(vmap(along, out_axes=-1)(basis(x)))[0]
-            columns.append([ops.reshape(t, shape=(*t.shape[:-1], *x.shape)) for t in found])
+            tangents = flatten(vmap(along, out_axes=-1)(basis(x)))[0]
+            columns.append([ops.reshape(t, shape=(*t.shape[:-1], *x.shape)) for t in tangents])
         nests = [unflatten(structure, rows) for rows in zip(*columns, strict=True)]
-        found = unflatten(flatten(value)[1], [_as_asked(nest, argnums) for nest in nests])
-        return _with_aux(found, aux)
+        jacobians = unflatten(flatten(value)[1], [_as_asked(nest, argnums) for nest in nests])
+        return _with_aux(jacobians, aux)
 
     return jacobian_of
 
@@ -237,5 +237,5 @@ def _as_asked(nest: tuple, argnums: int | Sequence[int]) -> Any:
     return nest[0] if isinstance(argnums, int) else nest
 
 
-def _with_aux(found: Any, aux: list) -> Any:
-    return (found, *aux) if aux else found
+def _with_aux(jacobians: Any, aux: list) -> Any:
+    return (jacobians, *aux) if aux else jacobians

@@ -111,8 +111,8 @@ def _adapted(op: Op, rule: Rule | None) -> Callable[[Record, Sequence[Any], Sequ
         if rule is None:
             return [None] * len(needs)
         given = [_zeros(y) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]
-        found = rule(Operation(record), *given)
-        several = list(found) if found.__class__ in (list, tuple) else [found]
+        returned = rule(Operation(record), *given)
+        several = list(returned) if returned.__class__ in (list, tuple) else [returned]
         if len(several) != len(needs):
             raise GradientError(
                 f"the gradient registered for {op.type_name} returned {len(several)} gradients for "

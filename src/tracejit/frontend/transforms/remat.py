@@ -64,8 +64,8 @@ def _once(f: Callable[..., Any], inputs: list[Any], structure: Structure) -> Any
     """Where nothing records: the function itself, with the arguments and results that it has elsewhere."""
     args, kwargs = unflatten(structure, inputs)
     since = next_serial()
-    results, found = flatten(eager_callee(f)(*args, **kwargs))
-    return unflatten(found, apart([converted(y, f) for y in results], since))
+    results, nest = flatten(eager_callee(f)(*args, **kwargs))
+    return unflatten(nest, apart([converted(y, f) for y in results], since))
 
 
 def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> Any:
@@ -79,8 +79,8 @@ def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> 
     def body(*tensors: Tensor) -> list[Tensor]:
         own = dict(zip(given, tensors, strict=True))
         args, kwargs = unflatten(structure, [own[x.serial] if x.__class__ is Tensor else x for x in inputs])
-        results, found = flatten(compiled.run_python(args, kwargs))
-        returned.append(found)
+        results, nest = flatten(compiled.run_python(args, kwargs))
+        returned.append(nest)
         return [converted(y) for y in results]
 
     traced = trace(body, [t.spec for t in given.values()], compiled.__name__)

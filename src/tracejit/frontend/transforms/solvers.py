@@ -216,11 +216,11 @@ class _Problem:
         with pausing():
             start, held = fixed(self.start), fixed(self.captured)
             if solver is None:
-                found = iterate(step, start, held, tolerance, int(limit), self.name)
+                solution = iterate(step, start, held, tolerance, int(limit), self.name)
             else:
-                found = self._by(solver, start, held)
+                solution = self._by(solver, start, held)
         form = ImplicitForm.make(
-            found,
+            solution,
             self.captured,
             residual,
             direct=direct,
@@ -240,9 +240,9 @@ class _Problem:
             return unflatten(self.structure, replay(self.graph, (*map(as_tensor, flatten(x)[0]), *held)))
 
         leaves, structure = flatten(autograph.callee(solver)(f, unflatten(self.structure, start)))
-        found = [as_tensor(y, x.dtype) for x, y in zip(start, leaves, strict=False)]
-        self._require_like(f"the solver given to {self.name}", structure, [y.spec for y in found])
-        return found
+        solution = [as_tensor(y, x.dtype) for x, y in zip(start, leaves, strict=False)]
+        self._require_like(f"the solver given to {self.name}", structure, [y.spec for y in solution])
+        return solution
 
     def _require_like(self, what: str, structure: Structure, specs: Sequence[TensorSpec]) -> None:
         if not alike(structure, self.structure):

@@ -91,8 +91,8 @@ def vmap(
         size = _batch_size(tensors, axes, axis_size, (args, kwargs))
         mapped = [_lanes_first(x, a, size) for x, a in zip(tensors, axes, strict=True) if a is not None]
         one = _One(f, structure, tensors, [a is not None for a in axes])
-        found, lanes = one.batched(mapped, size)
-        return _results(found, lanes, one.structure, out_axes, size)
+        outputs, lanes = one.batched(mapped, size)
+        return _results(outputs, lanes, one.structure, out_axes, size)
 
     return batched
 
@@ -154,10 +154,10 @@ class _One:
         state = [_entry(h, size) for h in traced.held]
         inputs = [*mapped, *traced.captured, *(x for x, _ in state)]
         flags = [*(True for _ in mapped), *(False for _ in traced.captured), *(own for _, own in state)]
-        found, lanes = batch_replay(traced.graph, inputs, flags, size)
-        results = len(found) - len(traced.graph.state)
-        _assign(traced, found[results:], lanes[results:])
-        return found[:results], lanes[:results]
+        outputs, lanes = batch_replay(traced.graph, inputs, flags, size)
+        results = len(outputs) - len(traced.graph.state)
+        _assign(traced, outputs[results:], lanes[results:])
+        return outputs[:results], lanes[:results]
 
     def run(self, *rows: Tensor) -> list[Tensor]:
         """Call the function with traced tensors in place of what has examples."""
@@ -254,12 +254,12 @@ def _batch_size(
                 f"vmap: {name} is {x.spec} and has no axis {axis} along which examples could lie: give None in "
                 f"in_axes for what all examples share{at(user_location())}"
             )
-        found = x.shape[axis]
+        extent = x.shape[axis]
         if size is None:
-            size, origin = found, f"{name} ({x.spec}, axis {axis})"
-        elif not same(size, found):
+            size, origin = extent, f"{name} ({x.spec}, axis {axis})"
+        elif not same(size, extent):
             raise ShapeError(
-                f"vmap: the numbers of examples differ: {size} in {origin}, {found} in {name} "
+                f"vmap: the numbers of examples differ: {size} in {origin}, {extent} in {name} "
                 f"({x.spec}, axis {axis}){at(user_location())}"
             )
     if size is None:
@@ -279,11 +279,11 @@ def _name_of(leaf: int, arguments: tuple[tuple, dict]) -> str:
 
 
 def _results(
-    found: Sequence[Tensor], lanes: Sequence[bool], structure: Structure, out_axes: Any, size: Size
+    outputs: Sequence[Tensor], lanes: Sequence[bool], structure: Structure, out_axes: Any, size: Size
 ) -> Any:
     """The results with the axis of the examples where it is asked for."""
     axes = _leaf_axes(out_axes, structure, "out_axes")
-    placed = [_placed(y, own, a, size) for y, own, a in zip(found, lanes, axes, strict=True)]
+    placed = [_placed(y, own, a, size) for y, own, a in zip(outputs, lanes, axes, strict=True)]
     return unflatten(structure, placed)
 
 
