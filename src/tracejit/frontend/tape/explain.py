@@ -135,14 +135,14 @@ def explain(q: Question) -> Explanation:
 
 def reach(steps: Iterable[Step], sources: Iterable[int], gradients: bool) -> dict[int, Step | None]:
     """Everything that depends on the sources, with the step it comes from; or only what gradients flow through."""
-    found: dict[int, Step | None] = dict.fromkeys(sources)
+    reached: dict[int, Step | None] = dict.fromkeys(sources)
     for step in steps:
         if gradients and step.dtype.kind not in "fc" and len(step.outputs) == 1:
             continue
-        if any(s in found and (not gradients or carries(step, i)) for i, s in enumerate(step.inputs)):
+        if any(s in reached and (not gradients or carries(step, i)) for i, s in enumerate(step.inputs)):
             for out in step.outputs:
-                found.setdefault(out, step)
-    return found
+                reached.setdefault(out, step)
+    return reached
 
 
 # ---- what broke -----------------------------------------------------------------------------------------
@@ -178,11 +178,11 @@ def _reset(q: Question) -> Explanation | None:
 def _path(q: Question) -> list[Step]:
     """The steps from source to target, last first."""
     came = reach(q.steps, {q.source.serial}, gradients=True)
-    found, at = [], q.target.serial
+    path, at = [], q.target.serial
     while (step := came.get(at)) is not None:
-        found.append(step)
+        path.append(step)
         at = next(s for s in step.inputs if s in came)
-    return found
+    return path
 
 
 def _broken(q: Question, values: dict[int, Step | None], slopes: dict[int, Step | None]) -> Explanation:
@@ -345,9 +345,9 @@ def partly_lost(q: Question) -> Explanation | None:
             and any(s in slopes for s in step.inputs)
             and behind.intersection(step.outputs)
         ):
-            found = call_flows(step, [Flow(s in slopes, None) for s in step.inputs])
+            flows = call_flows(step, [Flow(s in slopes, None) for s in step.inputs])
             lost = next(
-                (f.lost for s, f in zip(step.outputs, found, strict=False) if s in behind and f.lost), None
+                (f.lost for s, f in zip(step.outputs, flows, strict=False) if s in behind and f.lost), None
             )
             if lost is not None:
                 text = "a part is lost: what depends on the source is taken out here, as a number or to a Variable"

@@ -107,11 +107,11 @@ class ForwardAccumulator:
         """
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves, structure = flatten(primals)
-        found = []
+        tangents = []
         for x in leaves:
             key = x.key() if isinstance(x, Variable) else as_tensor(x)
             t = self._tangents.get(key.serial)
             if t is None and zero:
                 t = ops.fill(shape=key.shape, value=0.0, dtype=key.dtype)
-            found.append(t)
-        return unflatten(structure, found)
+            tangents.append(t)
+        return unflatten(structure, tangents)

@@ -147,30 +147,32 @@ class GradientTape(Tape):
         A tape that is spent keeps what explains those that are None.
         """
         weights = dict(seeds)
-        found = planned(records, seeds, sources)
+        cotangents = planned(records, seeds, sources)
         if self.persistent:
-            if found is None:
-                found = backprop(records, seeds, sources, scattered=True)
-            if any(looks_spoiled(g) for g in found):
+            if cotangents is None:
+                cotangents = backprop(records, seeds, sources, scattered=True)
+            if any(looks_spoiled(g) for g in cotangents):
                 self._weights = weights
-            return found
-        steps = [step_of(r) for r in records] if found is None and self.large else None
-        if found is None:
-            found = backprop(records, seeds, sources, consume=self.large, scattered=True)
-        for g in found:
+            return cotangents
+        steps = [step_of(r) for r in records] if cotangents is None and self.large else None
+        if cotangents is None:
+            cotangents = backprop(records, seeds, sources, consume=self.large, scattered=True)
+        for g in cotangents:
             if g is None or looks_spoiled(g):
-                self._keep(found, records, steps, weights)
+                self._keep(cotangents, records, steps, weights)
                 break
         else:
             if self._history is not None and self._history.events:
-                self._keep(found, records, steps, weights)
+                self._keep(cotangents, records, steps, weights)
         self.records, self.tracked = [], set()
-        return found
+        return cotangents
 
-    def _keep(self, found: list, records: list, steps: list | None, weights: dict[int, Any] | None) -> None:
+    def _keep(
+        self, cotangents: list, records: list, steps: list | None, weights: dict[int, Any] | None
+    ) -> None:
         """Keep of a tape that is spent what explains a gradient that is None, zero, NaN or not whole."""
         missing = self._history is not None and bool(self._history.events)
-        for g in found:
+        for g in cotangents:
             if g is None:
                 missing = True
             elif looks_spoiled(g):
@@ -221,8 +223,8 @@ class GradientTape(Tape):
         y = self._one_target(target, "jacobian")
         leaves, structure = flatten(sources)
         rows = self._rows(y, basis, leaves, experimental_use_pfor)
-        found = [None if g is None else ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows]
-        return unflatten(structure, _zeros_for_none(found, y.shape, leaves, unconnected_gradients))
+        derivatives = [None if g is None else ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows]
+        return unflatten(structure, _zeros_for_none(derivatives, y.shape, leaves, unconnected_gradients))
 
     def batch_jacobian(
         self,
@@ -262,14 +264,14 @@ class GradientTape(Tape):
                 f"batch_jacobian: the target has {y.shape[0]} rows and the source {x.shape[0]}{at(user_location())}"
             )
         (rows,) = self._rows(y, batch_seeds, [source], experimental_use_pfor)
-        found = (
+        jacobian = (
             None
             if rows is None
             else ops.reshape(moved(rows, 0, 1), shape=(x.shape[0], *y.shape[1:], *x.shape[1:]))
         )
-        if found is None and _wants_zeros(unconnected_gradients):
+        if jacobian is None and _wants_zeros(unconnected_gradients):
             return ops.fill(shape=(*y.shape, *x.shape[1:]), value=0.0, dtype=x.dtype)
-        return found
+        return jacobian
 
     def _one_target(self, target: Any, what: str) -> Tensor:
         y = _key(target)
@@ -287,13 +289,13 @@ class GradientTape(Tape):
         wanted = [
             k.serial if k is not None and (k.serial in self.tracked or k is y) else NOBODY for k in keys
         ]
-        found: list[Tensor | None] = [None] * len(keys)
+        rows: list[Tensor | None] = [None] * len(keys)
         if any(wanted) and y.dtype.kind in "fc":
-            found = rows_of(records, y, seeds(y), wanted, vectorized)
+            rows = rows_of(records, y, seeds(y), wanted, vectorized)
         if not self.persistent:
-            self._keep(found, records, [step_of(r) for r in records] if self.large else None, None)
+            self._keep(rows, records, [step_of(r) for r in records] if self.large else None, None)
             self.records, self.tracked = [], set()
-        return found
+        return rows
 
     def explain(self, target: Any, source: Any) -> explaining.Explanation:
         """Why the gradient of `target` with respect to `source` is None, zero or NaN.
@@ -344,9 +346,9 @@ class GradientTape(Tape):
         question = explaining.Question(
             y, x, steps, events, tracked, self._started, name, COMPUTED.get(x.serial)
         )
-        found = explaining.explain(question)
-        if found.cause != "connected" or state.interpreter is not None:
-            return (found.cause == "connected" and explaining.partly_lost(question)) or found
+        explanation = explaining.explain(question)
+        if explanation.cause != "connected" or state.interpreter is not None:
+            return (explanation.cause == "connected" and explaining.partly_lost(question)) or explanation
         if records and records[0].__class__ is Step:
             vanished = explaining.vanished_unseen(question) if self._weights is not None else None
         else:
@@ -429,14 +431,14 @@ def _wants_zeros(unconnected_gradients: Any) -> bool:
     )
 
 
-def _zeros_for_none(found: list, shape: tuple, leaves: list, unconnected_gradients: Any) -> list:
+def _zeros_for_none(derivatives: list, shape: tuple, leaves: list, unconnected_gradients: Any) -> list:
     """Zeros of ``shape + leaf.shape`` in place of None, where they are asked for."""
     if not _wants_zeros(unconnected_gradients):
-        return found
+        return derivatives
     sources = [x if isinstance(x, (Tensor, Variable)) else as_tensor(x) for x in leaves]
     return [
         ops.fill(shape=(*shape, *x.shape), value=0.0, dtype=x.dtype) if g is None else g
-        for g, x in zip(found, sources, strict=True)
+        for g, x in zip(derivatives, sources, strict=True)
     ]
 
 

@@ -44,19 +44,19 @@ def vanishing(
         return _first_nan(records, seeds, source)
     if array.any() or not array.size:
         return None
-    made = next((r for r in records if any(t.serial == target.serial for t in r.outputs)), None)
-    where = made.location if made is not None else None
+    producer = next((r for r in records if any(t.serial == target.serial for t in r.outputs)), None)
+    where = producer.location if producer is not None else None
     if not any(_dense(g).array.any() for g in seeds.values()):
         what = (
-            f"the output_gradients of the target, which {made.op} computes,"
-            if made
+            f"the output_gradients of the target, which {producer.op} computes,"
+            if producer
             else "the output_gradients"
         )
         return Finding("zero", f"{what} are all zero", where)
     path = list(_between(records, source, set(seeds)))
-    for found in (_forward, _backward):
+    for search in (_forward, _backward):
         try:
-            finding = found(path, seeds, source)
+            finding = search(path, seeds, source)
         except (
             TracejitError,
             TypeError,
@@ -70,9 +70,9 @@ def vanishing(
 
 
 def _dense(g: Any) -> Tensor:
-    found = dense(g)
-    assert found is not None
-    return found
+    tensor = dense(g)
+    assert tensor is not None
+    return tensor
 
 
 def _between(records: Sequence[Record], source: int, targets: set[int]) -> Iterator[Record]:
@@ -111,10 +111,10 @@ def _forward(path: Sequence[Record], seeds: dict[int, Any], source: int) -> Find
         alive = [t is not None and t.array.any() for t in ts]
         if not any(alive):
             continue
-        found = output_tangents(record, ts)
-        if not any(t is not None and t.array.any() for t in found):
+        pushed = output_tangents(record, ts)
+        if not any(t is not None and t.array.any() for t in pushed):
             return _at(record, [i for i, a in enumerate(alive) if a])
-        tangents.update({y.serial: t for y, t in zip(record.outputs, found, strict=True) if t is not None})
+        tangents.update({y.serial: t for y, t in zip(record.outputs, pushed, strict=True) if t is not None})
     return None
 
 
@@ -151,9 +151,9 @@ def _steps(
         if not before:
             continue
         serials = list(dict.fromkeys(t.serial for t in record.inputs))
-        found = backprop([record], dict(before), serials)
+        cotangents = backprop([record], dict(before), serials)
         new: dict[int, np.ndarray] = {}
-        for s, g in zip(serials, found, strict=True):
+        for s, g in zip(serials, cotangents, strict=True):
             if g is not None:
                 old = total.get(s)
                 total[s] = g if old is None else Tensor(np.asarray(old.array + g.array))
@@ -196,9 +196,9 @@ def _inside(graph: Graph, inputs: Sequence[Tensor], positions: list[int]) -> Fin
             if y.dtype.kind not in "fc":
                 continue
             seeds = {y.serial: Tensor(np.ones(y.shape, y.dtype))}
-            found = vanishing(listing.records, seeds, y, fresh[i].serial)
-            if found is not None:
-                return found
+            finding = vanishing(listing.records, seeds, y, fresh[i].serial)
+            if finding is not None:
+                return finding
     return None
 
 
