@@ -53,10 +53,10 @@ class Either(Unhashable):
         values = [v.__tensor__() for v in self.among]
         if self.number is not None:
             values.append(as_tensor(self.number))
-        found = values.pop()
+        chosen = values.pop()
         for k, value in reversed(list(enumerate(values))):
-            found = ops.where(ops.equal(self.which, k), value, found)
-        return found
+            chosen = ops.where(ops.equal(self.which, k), value, chosen)
+        return chosen
 
     def read_value(self) -> Tensor:
         """The value as a Tensor."""

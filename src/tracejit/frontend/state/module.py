@@ -81,14 +81,14 @@ class Module:
     def submodules(self) -> tuple[Module, ...]:
         """The Modules in it, and those in them, without itself; each once."""
         seen = {id(self)}
-        queue, found = list(self._parts()), []
+        queue, modules = list(self._parts()), []
         while queue:
             part = queue.pop(0)
             if id(part) not in seen:
                 seen.add(id(part))
-                found.append(part)
+                modules.append(part)
                 queue.extend(part._parts())
-        return tuple(found)
+        return tuple(modules)
 
     @contextmanager
     def name_scope(self) -> Iterator[str]:

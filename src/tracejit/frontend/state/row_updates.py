@@ -41,7 +41,7 @@ def row_updates(graph: Graph) -> RowUpdates | None:
     made = {v: node for node in graph.nodes for v in node.outputs}
     uses = Counter([*graph.outputs, *(v for node in graph.nodes for v in node.inputs)])
     chains = {o: (i, _chain(graph.inputs[i], graph.outputs[o], made, uses)) for i, o in large}
-    chains = {o: found for o, found in chains.items() if found[1]}
+    chains = {o: chain for o, chain in chains.items() if chain[1]}
     return _taken_out(graph, chains) if chains else None
 
 
@@ -52,14 +52,14 @@ def _is_large(value: Value) -> bool:
 
 def _chain(entry: Value, value: Value, made: dict[Value, Node], uses: Counter[Value]) -> list[Node]:
     """The updates of rows that lead from `entry` to `value`, which nothing else reads; none where others do."""
-    found: list[Node] = []
+    updates: list[Node] = []
     while value is not entry:
         node = made.get(value)
         if node is None or not _adds_rows(node) or uses[value] != 1:
             return []
-        found.append(node)
+        updates.append(node)
         value = node.inputs[0]
-    return found[::-1]
+    return updates[::-1]
 
 
 def _adds_rows(node: Node) -> bool:

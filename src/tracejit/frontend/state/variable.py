@@ -122,14 +122,14 @@ class Variable(Unhashable):
 
         What applying `read` comes to, which is the most frequent op of a tape.
         """
-        found = Tensor(value._payload, value._spec)
+        own = Tensor(value._payload, value._spec)
         if not mode.recorders:
-            return found
-        record = Record(read, (value, key), NO_ATTRS, (found,), mode.location or user_location(3))
+            return own
+        record = Record(read, (value, key), NO_ATTRS, (own,), mode.location or user_location(3))
         self._tell(mode.recorders, key)
         for recorder in mode.recorders:
             recorder.record(record)
-        return found
+        return own
 
     def announce(self) -> None:
         """Tell the tapes that listen that this Variable is being read."""

@@ -73,11 +73,11 @@ def initial_value_of(now: Trace, tensor: Tensor) -> Tensor:
         known[v] if v in known else before.setdefault(id(held[v].owner), held[v].owner._value) for v in inputs
     ]
     part = Graph("initial_value", inputs=inputs, nodes=nodes, outputs=outputs)
-    found, *counted = replay(part, values)
+    initial, *counted = replay(part, values)
     for h, count in zip(drawn, counted, strict=True):
         remember(id(h.owner), partial(_as_now, h.owner))
         h.owner.commit(count.array)
-    return found
+    return initial
 
 
 def _as_now(owner: Any) -> Callable[[], None]:

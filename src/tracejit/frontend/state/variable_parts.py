@@ -44,14 +44,14 @@ def _assigning(name: str, how: Callable[[Any, Any], Any] | None) -> property:
     """The method of a part of a Variable that assigns `how` it changes; other tensors have none."""
 
     def method(self: Tensor) -> Callable[..., Variable]:
-        found = next((entry for entry in reversed(_latest.parts) if entry[0] == self.serial), None)
-        variable = None if found is None else found[1]()
-        if found is None or variable is None:
+        part = next((p for p in reversed(_latest.parts) if p[0] == self.serial), None)
+        variable = None if part is None else part[1]()
+        if part is None or variable is None:
             raise AttributeError(
                 f"a Tensor has no {name!r}, for it cannot change: only Variables and parts just read off one, "
                 f"v[index].{name}(x), have it"
             )
-        return functools.partial(_assign, variable, found[2], how)
+        return functools.partial(_assign, variable, part[2], how)
 
     return property(method)
 
