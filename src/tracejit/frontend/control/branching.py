@@ -203,15 +203,15 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         )
 
     def combine(a: list[Tensor], b: list[Tensor]) -> list[Tensor]:
-        found = fn(unflatten(structure, a), unflatten(structure, b))
-        return [as_tensor(x) for x in flatten(found)[0]]
+        combined = fn(unflatten(structure, a), unflatten(structure, b))
+        return [as_tensor(x) for x in flatten(combined)[0]]
 
     if reverse:
         leaves = [_part(x, a, x.shape[a] - 1, -1) for x, a in zip(leaves, axes, strict=True)]
-    found = _prefixes(lambda a, b: combine(b, a) if reverse else combine(a, b), leaves, axes)
+    prefixes = _prefixes(lambda a, b: combine(b, a) if reverse else combine(a, b), leaves, axes)
     if reverse:
-        found = [_part(x, a, x.shape[a] - 1, -1) for x, a in zip(found, axes, strict=True)]
-    return unflatten(structure, found)
+        prefixes = [_part(x, a, x.shape[a] - 1, -1) for x, a in zip(prefixes, axes, strict=True)]
+    return unflatten(structure, prefixes)
 
 
 def _prefixes(combine: Callable[[list, list], list], xs: list[Tensor], axes: list[int]) -> list[Tensor]:

@@ -91,17 +91,17 @@ class CarriedNest:
 
     def take(self, new: Any, free_shapes: bool = False) -> None:
         """Go on with what an iteration returned, which must be like what it was given."""
-        leaves, found = flatten(new)
+        leaves, structure = flatten(new)
         tensors = [as_tensor(y) for y in leaves]
         specs = [t.spec for t in self.tensors]
-        if self.first is not None and found == self.structure:
+        if self.first is not None and structure == self.structure:
             rounds = zip(self.leaves, self.tensors, self.first, tensors, strict=True)
             specs = [_after_first(*leaf) for leaf in rounds]
-        same = found == self.structure and all(
+        same = structure == self.structure and all(
             a.dtype == b.dtype if free_shapes else a is b.spec for a, b in zip(specs, tensors, strict=True)
         )
         if not same:
-            check_carry(self.what, self.structure, specs, found, [t.spec for t in tensors])
+            check_carry(self.what, self.structure, specs, structure, [t.spec for t in tensors])
         self.tensors, self.first = tensors, None
 
     def last(self) -> Any:
@@ -123,9 +123,9 @@ class CarriedNest:
             self._merge(xs)
             return step(i, self.nest(xs), rows)
 
-        found = LoopBuilder(body, self, what, **parts).build()
-        self._merge(found.carry)
-        return self.nest(found.carry), unflatten(self.ys, found.ys)
+        outputs = LoopBuilder(body, self, what, **parts).build()
+        self._merge(outputs.carry)
+        return self.nest(outputs.carry), unflatten(self.ys, outputs.ys)
 
     def _merge(self, carry: Sequence[Tensor]) -> None:
         """Note that what goes round may be what went in."""
@@ -138,20 +138,20 @@ class CarriedNest:
     def join(self, body: Region) -> bool:
         """Let numbers take the dtypes that the body gives them; it must return the rest as it was."""
         assert isinstance(body.structure, Nest)
-        found, self.ys = body.structure.children[:2]
+        structure, self.ys = body.structure.children[:2]
         before, outputs = self.types, body.outputs[: len(self.types)]
-        if self.left and alike(self.structure, found):
+        if self.left and alike(self.structure, structure):
             pairs = zip(self.leaves, before, outputs, strict=True)
             self.types = [b if _becomes(x, a, b) else a for x, a, b in pairs]
         if self.types == before:
-            check_carry(self.what, self.structure, before, found, outputs)
+            check_carry(self.what, self.structure, before, structure, outputs)
             return False
         self.left -= 1
         return True
 
     def initial(self) -> list[Tensor]:
-        found = zip(self.leaves, self.tensors, self.types, strict=True)
-        return [t if t.spec is spec else in_dtype(x, spec.dtype) for x, t, spec in found]
+        triples = zip(self.leaves, self.tensors, self.types, strict=True)
+        return [t if t.spec is spec else in_dtype(x, spec.dtype) for x, t, spec in triples]
 
     def attempt(self) -> Attempt:
         return self.around.attempt()

@@ -81,12 +81,12 @@ def cond(
     for v in variables:
         v.announce()
     then, orelse = (side.graph for side in both)
-    found = BranchForm.make(as_tensor(pred), (*tensors, *captured), then, orelse).apply()
-    for y, *candidates in zip(found, *passed, strict=True):
+    outputs = BranchForm.make(as_tensor(pred), (*tensors, *captured), then, orelse).apply()
+    for y, *candidates in zip(outputs, *passed, strict=True):
         merge(y, candidates)
-    for v, value in zip(variables, found[len(found) - len(variables) :], strict=True):
+    for v, value in zip(variables, outputs[len(outputs) - len(variables) :], strict=True):
         v.store(value)
-    return unflatten(both[0].structure, list(found))
+    return unflatten(both[0].structure, list(outputs))
 
 
 def _passed_on(side: Region, operands: Sequence[Tensor]) -> list[Any]:
@@ -100,13 +100,13 @@ def _agreed(then: Region, orelse: Region) -> list[Any] | None:
     """The dtypes of Python numbers that one branch returns where the other has another dtype; None if they agree."""
     if then.structure != orelse.structure or then.outputs == orelse.outputs:
         return None
-    found: list[Any] = [None] * len(then.outputs)
+    dtypes: list[Any] = [None] * len(then.outputs)
     for i, (a, b) in enumerate(zip(then.outputs, orelse.outputs, strict=True)):
         p, q = then.numbers[i], orelse.numbers[i]
         if a.dtype != b.dtype and (takes(p, b.dtype) or takes(q, a.dtype)):
             wider = max(a.dtype, b.dtype, key=lambda d: "biufc".index(d.kind))  # of two numbers
-            found[i] = wider if p and q else b.dtype if p else a.dtype
-    return found if any(d is not None for d in found) else None
+            dtypes[i] = wider if p and q else b.dtype if p else a.dtype
+    return dtypes if any(d is not None for d in dtypes) else None
 
 
 def _check_branches(then: Region, orelse: Region) -> None:

@@ -229,12 +229,12 @@ def _eager_scan(
     for i in range(size - 1, -1, -1) if reverse else range(size):
         new, y = step(i, carried.given(), [get(r, i) for r in rows])
         carried.take(new)
-        leaves, found = flatten(y)
-        if structure is not None and found != structure:
+        leaves, nest = flatten(y)
+        if structure is not None and nest != structure:
             raise ShapeError(
-                f"scan got {text(structure)} and then {text(found)} to stack{at(user_location())}"
+                f"scan got {text(structure)} and then {text(nest)} to stack{at(user_location())}"
             )
-        structure = found
+        structure = nest
         collected.append(leaves)
     collected = collected[::-1] if reverse else collected
     assert structure is not None

@@ -103,8 +103,8 @@ def _in_either_order(
         return control.scan(f, init, xs, length, reverse, memory)
     if not _has_rows(xs):
         return _running(f, init, xs, reverse)
-    found = _returned(f, init, xs)
-    if found.__class__ in (tuple, list) and len(found) == 2 and _like(found[0], init):
+    returned = _returned(f, init, xs)
+    if returned.__class__ in (tuple, list) and len(returned) == 2 and _like(returned[0], init):
         return control.scan(f, init, xs, length, reverse, memory)
     if _like(_returned(f, xs, init), xs):
         return _running(f, init, xs, reverse)
@@ -131,24 +131,24 @@ def _returned(f: Callable[[Any, Any], Any], carry: Any, rows: Any) -> Any:
     (first, structure), (leaves, row_structure) = flatten(carry), flatten(rows)
     tensors, stacked = [as_tensor(x) for x in first], [as_tensor(x) for x in leaves]
     specs = [*(t.spec for t in tensors), *(TensorSpec(r.shape[1:], r.dtype) for r in stacked)]
-    found: list[Any] = []
+    returned: list[Any] = []
 
     def run(*xs: Tensor) -> list[Tensor]:
         given = unflatten(structure, xs[: len(tensors)]), unflatten(row_structure, xs[len(tensors) :])
-        found.append(map_structure(as_tensor, callee(f)(*given)))
+        returned.append(map_structure(as_tensor, callee(f)(*given)))
         return []
 
     with attempt_with(f) as attempt:
         try:
             trace(run, specs)
         except (Exception, Unwinding):
-            found = [None]
+            returned = [None]
         attempt.rollback()
-    return found[0]
+    return returned[0]
 
 
-def _like(found: Any, model: Any) -> bool:
-    (a, left), (b, right) = flatten(found), flatten(model)
+def _like(value: Any, model: Any) -> bool:
+    (a, left), (b, right) = flatten(value), flatten(model)
     return alike(left, right) and all(
         as_tensor(x).shape == as_tensor(y).shape for x, y in zip(a, b, strict=True)
     )
