@@ -117,10 +117,10 @@ class LoopBuilder:
             reverse=self.reverse,
             memory=self.memory,
         )
-        found, n = loop.apply(), len(initial)
-        for v, value in zip(self.variables, found.carry[n + len(self.counter) :], strict=True):
+        outputs, n = loop.apply(), len(initial)
+        for v, value in zip(self.variables, outputs.carry[n + len(self.counter) :], strict=True):
             v.store(value)
-        return Results(found.carry[:n], found.trips, found.ys)
+        return Results(outputs.carry[:n], outputs.trips, outputs.ys)
 
     def _settled(self) -> tuple[Region, Region | None]:
         """The body and the test, traced until they tell nothing new."""
@@ -161,14 +161,14 @@ class LoopBuilder:
             below = ops.less(carry[-1], self.count)
             return ops.logical_and(below, going(carry[:-1]))
 
-        found = Region(run, [*specs, *self.counter], "cond", carried=self.variables, of=self.of)
-        if found.assigned:
+        test = Region(run, [*specs, *self.counter], "cond", carried=self.variables, of=self.of)
+        if test.assigned:
             raise Untraceable(
-                f"the condition of {self.what} assigns {found.assigned[0].name!r}; do it in the body"
+                f"the condition of {self.what} assigns {test.assigned[0].name!r}; do it in the body"
                 f"{at(user_location())}"
             )
-        del found.graph.outputs[1:]
-        return found
+        del test.graph.outputs[1:]
+        return test
 
 
 def _order_outputs(body: Region, carries: int, state: int) -> None:

@@ -44,9 +44,9 @@ def policy(memory: Any) -> Policy:
     if memory.__class__ is str:
         if memory in ("save", "recompute"):
             return memory
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", memory, re.IGNORECASE)
-        if found and found[2].upper() in _UNITS and float(found[1]) > 0:
-            return int(float(found[1]) * _UNITS[found[2].upper()])
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", memory, re.IGNORECASE)
+        if match and match[2].upper() in _UNITS and float(match[1]) > 0:
+            return int(float(match[1]) * _UNITS[match[2].upper()])
     right = isinstance(memory, (str, int, np.integer)) and not isinstance(memory, bool)
     kind = ValueError if right else TypeError
     raise kind(
@@ -160,14 +160,14 @@ class _Kept(NamedTuple):
 
 
 def _of_gradients(graph: Graph) -> list[_Kept]:
-    found: list[_Kept] = []
+    kept: list[_Kept] = []
     for _, node in walk(graph):
         gradient, loop = LoopGradientForm.of(node), LoopForm.of(node)
         if gradient is not None:
-            found += [_Kept(node, gradient.loop, gradient), *_of_gradients(reversal(gradient).back.body)]
+            kept += [_Kept(node, gradient.loop, gradient), *_of_gradients(reversal(gradient).back.body)]
         elif loop is not None and loop.keeps_carries:
-            found.append(_Kept(node, loop, None))
-    return found
+            kept.append(_Kept(node, loop, None))
+    return kept
 
 
 def _values(graph: Graph, asked: list[Value], arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:

@@ -124,19 +124,23 @@ def share_captures(*regions: Region) -> list[Tensor]:
 
 def assigned_in(*regions: Region) -> list[Variable]:
     """The Variables that any of the regions assigns, each once."""
-    found: list[Variable] = []
+    variables: list[Variable] = []
     for region in regions:
-        found += [v for v in region.assigned if not any(v is w for w in found)]
-    return found
+        variables += [v for v in region.assigned if not any(v is w for w in variables)]
+    return variables
 
 
 def check_carry(
-    what: str, wanted: Structure, specs: Sequence[TensorSpec], found: Structure, outputs: Sequence[TensorSpec]
+    what: str,
+    wanted: Structure,
+    specs: Sequence[TensorSpec],
+    returned: Structure,
+    outputs: Sequence[TensorSpec],
 ) -> None:
     """A loop's body must return what it was given; says which variable changed."""
-    if not alike(wanted, found):
+    if not alike(wanted, returned):
         raise ShapeError(
-            f"{what} was given {text(wanted)} and returned {text(found)}: return the same structure"
+            f"{what} was given {text(wanted)} and returned {text(returned)}: return the same structure"
             f"{at(user_location())}"
         )
     for i, (before, after) in enumerate(zip(specs, outputs, strict=True)):
