@@ -127,13 +127,13 @@ def apart(leaves: list[Any], since: int = 0) -> list[Any]:
     number `since`.
     """
     seen: set[int] = set()
-    found = []
+    distinct = []
     for x in leaves:
         if x.__class__ is Tensor:
             x = ops.identity(x) if x.serial in seen or x.serial < since else x
             seen.add(x.serial)
-        found.append(x)
-    return found
+        distinct.append(x)
+    return distinct
 
 
 def _compilable(f: Any) -> Callable[..., Any]:
@@ -212,10 +212,10 @@ class Function:
             arrays.append(x)
         if kwargs:
             key += (len(args), *kwargs)
-        found = self._remembered.get(tuple(key))
-        if found is None:
+        specialization = self._remembered.get(tuple(key))
+        if specialization is None:
             return self._call(args, kwargs, tuple(key))
-        return found.run(arrays)
+        return specialization.run(arrays)
 
     def _call(self, args: tuple, kwargs: dict[str, Any], key: tuple | None = None) -> Any:
         """Any call: work out the signature, trace if it is new, run."""
@@ -228,25 +228,25 @@ class Function:
         if tracer() is not None or settings.current().eager:
             return self._inline(args, kwargs)
         call = self._described(args, kwargs)
-        found = self.specialization(call)
+        specialization = self.specialization(call)
         if state.recorders or state.interpreter is not None:
-            return found.apply(call.tensors())
+            return specialization.apply(call.tensors())
         given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in NUMBERS]
         in_place = [
             id(call.leaves[i]) for i, _ in call.arrays
         ] == given  # nothing converted, filled in or moved
         if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
-            self._remember(key, found)
-        return found.run(call.ndarrays())
+            self._remember(key, specialization)
+        return specialization.run(call.ndarrays())
 
-    def _remember(self, key: tuple | None, found: Specialization) -> None:
+    def _remember(self, key: tuple | None, specialization: Specialization) -> None:
         now = settings.current()
         if now is not self._settings:
             self._settings, self._remembered = now, {}
         elif key is not None:
             if len(self._remembered) >= _MAX_REMEMBERED:
                 self._remembered.clear()
-            self._remembered[key] = found
+            self._remembered[key] = specialization
 
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run the body as plain Python, with tensors where the compiled form has them."""
@@ -290,20 +290,20 @@ class Function:
         with self._lock:
             patterns = self._pattern(call)
             key = (*call.arguments, tuple(patterns))
-            made = self._specializations.get(key)
-            if made is None:
+            specializations = self._specializations.get(key)
+            if specializations is None:
                 self._forget_the_dead()
-                made = self._specializations[key] = []
+                specializations = self._specializations[key] = []
             shapes = [s.shape for s in call.specs]
-            for found in made:
-                if found.serves(shapes):
+            for specialization in specializations:
+                if specialization.serves(shapes):
                     self._retracing.served()
-                    return found
-            made.append(self._traced(call, patterns))
+                    return specialization
+            specializations.append(self._traced(call, patterns))
             self._retracing.traced(
                 self.__name__, call, list(self.signature.parameters) if self.signature else []
             )
-            return made[-1]
+            return specializations[-1]
 
     def _pattern(self, call: Call) -> list[TensorSpec]:
         """The specs to trace with: None for sizes that are not known before the call."""
@@ -348,12 +348,12 @@ class Function:
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
             try:
                 with Whole():
-                    leaves, found = flatten(self.run_python(args, kwargs))
+                    leaves, nest = flatten(self.run_python(args, kwargs))
             except TraceError as escaping:
                 explained(self.python_function, escaping.error)
                 handled(escaping)
                 raise escaping.error from None
-            structure.append(found)
+            structure.append(nest)
             return [converted(y, self.python_function) for y in leaves]
 
         hints = sizes_at_entry(atoms, [s.shape for s in call.specs])
@@ -461,10 +461,10 @@ class Function:
 
     def __reduce__(self) -> str | tuple:
         """By name, as Python's functions are, where the name leads here."""
-        found: Any = sys.modules.get(self.__module__)
+        target: Any = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
-            found = getattr(found, name, None)
-        return self.__qualname__ if found is self else (Function, (self.python_function, *self._options()))
+            target = getattr(target, name, None)
+        return self.__qualname__ if target is self else (Function, (self.python_function, *self._options()))
 
     def _options(self) -> tuple:
         return self.input_signature, self.reduce_retracing, self.autograph, self.memory

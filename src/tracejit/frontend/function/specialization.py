@@ -219,13 +219,13 @@ class Specialization:
 
     def variables(self) -> list[Variable]:
         """The Variables read or assigned, in the order of their inputs."""
-        found = [ref() for ref in self._variables]
-        if any(v is None for v in found):
+        variables = [ref() for ref in self._variables]
+        if any(v is None for v in variables):
             raise TracejitError(
                 f"a Variable that {self.name!r} used when it was traced no longer exists: keep it in an object that "
                 f"lives as long as the function{at(user_location())}"
             )
-        return found  # type: ignore[return-value]
+        return variables  # type: ignore[return-value]
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
