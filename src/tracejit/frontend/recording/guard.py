@@ -77,9 +77,9 @@ class Guard(Recording):
         if kind == "value" and self.carries(tensor):
             self.leave(own_location())
         elif kind == "assign":
-            found = self._suspicion(tensor.serial)
-            if found is not None:
-                self._suspect[owner] = found.location
+            suspicion = self._suspicion(tensor.serial)
+            if suspicion is not None:
+                self._suspect[owner] = suspicion.location
 
     def leave(self, location: Location | None) -> None:
         """A value has left here."""
@@ -109,20 +109,20 @@ class Guard(Recording):
         """Does a compiled function or a loop take a value out of sight by itself?"""
         if "takes_out" not in record.op.traits and not any(map(takes_out, graphs_of(record.attrs))):
             return
-        found = call_flows(record, [Flow(self.carries(t), None) for t in record.inputs])
-        for t, flow in zip(record.outputs, found, strict=True):
+        flows = call_flows(record, [Flow(self.carries(t), None) for t in record.inputs])
+        for t, flow in zip(record.outputs, flows, strict=True):
             if flow.lost is not None:
                 self._suspect[t.serial] = flow.lost
 
     def _judge(self, record: Record) -> None:
-        found = next((s for t in record.inputs if (s := self._suspicion(t.serial)) is not None), None)
-        if found is None and self.open and holds_numbers(record.attrs.values()):
-            found = self._left[-1]
+        suspicion = next((s for t in record.inputs if (s := self._suspicion(t.serial)) is not None), None)
+        if suspicion is None and self.open and holds_numbers(record.attrs.values()):
+            suspicion = self._left[-1]
         serials = [t.serial for t in record.outputs]
-        if found is None:
+        if suspicion is None:
             self._clean.update(s for s in serials if s not in self._suspect)
         else:
-            self._suspect.update(dict.fromkeys(serials, found.location))
+            self._suspect.update(dict.fromkeys(serials, suspicion.location))
 
     def _suspicion(self, serial: int) -> _Left | None:
         """What left that this tensor may depend on."""
@@ -137,13 +137,13 @@ class Guard(Recording):
         if not (self._left or self._suspect):
             return
         for y in results:
-            found = self._suspicion(y.serial) if y.spec.differentiable else None
-            if found is not None:
+            suspicion = self._suspicion(y.serial) if y.spec.differentiable else None
+            if suspicion is not None:
                 raise GradientError(
                     "the value of a tensor that carries a derivative is taken out here, and the result may depend on "
                     "it: no derivative follows float(), .numpy(), arrays made of tensors, and SciPy. Use the functions "
                     "of tracejit or tracejit.numpy; where no derivative is wanted, as for logging, take the value of "
-                    f"tracejit.stop_gradient(x){at(found.location)}"
+                    f"tracejit.stop_gradient(x){at(suspicion.location)}"
                 )
 
 
@@ -170,20 +170,20 @@ def out_of_reach() -> Iterator[list[tuple[Guard, Location | None]]]:
     Yields a list, in the end with the guards concerned and the lines.
     """
     before = [g for g in state.guards if isinstance(g, Guard) and not g.open]
-    found: list[tuple[Guard, Location | None]] = []
+    left: list[tuple[Guard, Location | None]] = []
     try:
-        yield found
+        yield left
     finally:
         for guard in before:
             if guard.open:
-                found.append((guard, guard._left[-1].location))
+                left.append((guard, guard._left[-1].location))
                 guard.close()
 
 
 @contextmanager
-def within_reach(found: Sequence[tuple[Guard, Location | None]]) -> Iterator[None]:
+def within_reach(left: Sequence[tuple[Guard, Location | None]]) -> Iterator[None]:
     """The rule of such a function is run: what enters it may depend on the values that left."""
-    again = [(g, where) for g, where in found if g in state.guards and not g.open]
+    again = [(g, where) for g, where in left if g in state.guards and not g.open]
     for guard, where in again:
         guard.leave(where)
     try:

@@ -53,13 +53,15 @@ def flows(graph: Graph, inputs: Sequence[Flow]) -> list[Flow]:
     graph = whole(graph)
     key = ("flows", tuple(inputs))
     if key not in graph.derived:
-        found = dict(zip(graph.inputs, inputs, strict=True))
+        by_value = dict(zip(graph.inputs, inputs, strict=True))
         for node in graph.nodes:
-            given = [found.get(v, _NOTHING) for v in node.inputs]
+            given = [by_value.get(v, _NOTHING) for v in node.inputs]
             if any(f.carries or f.lost for f in given):
-                made = call_flows(node, given)
-                found.update({v: f for v, f in zip(node.outputs, made, strict=False) if f is not _NOTHING})
-        graph.derived[key] = [found.get(v, _NOTHING) for v in graph.outputs]
+                outputs = call_flows(node, given)
+                by_value.update(
+                    {v: f for v, f in zip(node.outputs, outputs, strict=False) if f is not _NOTHING}
+                )
+        graph.derived[key] = [by_value.get(v, _NOTHING) for v in graph.outputs]
     return graph.derived[key]
 
 
@@ -90,19 +92,19 @@ def call_flows(node: Node | Any, given: list[Flow]) -> list[Flow]:
     return [Flow(through and v.spec.differentiable, joined.lost) for v in node.outputs]
 
 
-def _padded(found: list[Flow], count: int) -> list[Flow]:
+def _padded(results: list[Flow], count: int) -> list[Flow]:
     """A recorded call returns more than its graph did when it was traced."""
-    return [*found, *[_joined(found)] * (count - len(found))]
+    return [*results, *[_joined(results)] * (count - len(results))]
 
 
 def _loop_flows(loop: LoopForm, given: list[Flow]) -> list[Flow]:
     """A loop's carries are fed back until nothing changes."""
     parts = loop.split(given)
     while True:
-        found = loop.split_rows(flows(loop.body, parts.of_body(_NOTHING)))
-        after = [_either(a, b) for a, b in zip(parts.carry, found.carry, strict=True)]
+        outputs = loop.split_rows(flows(loop.body, parts.of_body(_NOTHING)))
+        after = [_either(a, b) for a, b in zip(parts.carry, outputs.carry, strict=True)]
         if after == list(parts.carry):
-            return Results(after, _NOTHING, found.ys).of_loop()
+            return Results(after, _NOTHING, outputs.ys).of_loop()
         parts = parts._replace(carry=after)
 
 

@@ -105,12 +105,12 @@ def merge(made: Any, candidates: Iterable[Any], before: Any = None) -> None:
     now = state.interpreter
     if not isinstance(now, Trace) or made.__class__ is not Tensor:
         return
-    found = now.merged.setdefault(_key(made, {}), set())
+    keys = now.merged.setdefault(_key(made, {}), set())
     for x in candidates:
         if isinstance(x, (Tensor, Value)) and x is not made:
             key = x if isinstance(x, Value) else _key(x, {})
             own = before is not None and key.__class__ is Value and key.graph is before.graph
-            found.add(("before", key) if own else key)
+            keys.add(("before", key) if own else key)
 
 
 def _outer(trace: Trace) -> dict[Value, Tensor]:
@@ -135,9 +135,9 @@ def _canonical(value: Value, outer: dict[Value, Tensor]) -> Key:
 
 def _closure(key: Key, merged: dict[Key, set[Key]]) -> set[Key]:
     """All that a tensor may be."""
-    found, waiting = {key}, [key]
+    closure, waiting = {key}, [key]
     while waiting:
-        more = merged.get(waiting.pop(), set()) - found
-        found |= more
+        more = merged.get(waiting.pop(), set()) - closure
+        closure |= more
         waiting += more
-    return found
+    return closure

@@ -137,8 +137,8 @@ def _used(record: Record, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
 
     def rule(*args: Tensor) -> list[Tensor]:
         seen = Record(record.op, args[:n], record.attrs, args[n : n + m], record.location)
-        found = input_cotangents(seen, list(args[n + m :]), needs)
-        return [g for g in map(dense, found) if g is not None]
+        cotangents = input_cotangents(seen, list(args[n + m :]), needs)
+        return [g for g in map(dense, cotangents) if g is not None]
 
     try:
         graph = trace(rule, [t.spec for t in (*tensors, *record.outputs)], record.op.name).graph
