@@ -22,8 +22,10 @@ def compiler() -> Any:
 
 @cache
 def _compile_graph() -> Callable[[Graph], Executable]:
-    found: Callable[[Graph], Executable] = importlib.import_module("tracejit.compiler.cache").compile_graph
-    return found
+    compile_graph: Callable[[Graph], Executable] = importlib.import_module(
+        "tracejit.compiler.cache"
+    ).compile_graph
+    return compile_graph
 
 
 def executable(graph: Graph) -> Executable:

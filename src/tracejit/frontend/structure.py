@@ -143,9 +143,11 @@ def map_structure(f: Callable[..., Any], nest: Any, *others: Any) -> Any:
     leaves, structure = flatten(nest)
     columns = [leaves]
     for other in others:
-        more, found = flatten(other)
-        if not alike(found, structure):
-            raise ValueError(f"the nests have different structures: {text(structure)} and {text(found)}")
+        more, other_structure = flatten(other)
+        if not alike(other_structure, structure):
+            raise ValueError(
+                f"the nests have different structures: {text(structure)} and {text(other_structure)}"
+            )
         columns.append(more)
     return unflatten(structure, [f(*row) for row in zip(*columns, strict=True)])
 
