@@ -67,15 +67,15 @@ def _text(x: Any, array: np.ndarray) -> np.ndarray:
     """Strings as an array of Python bytes: they are held, printed and compared, eagerly."""
     if array.dtype.kind != "O" and not _only_text(x):
         raise DtypeError(f"cannot make one tensor of strings and other values, {x!r}{at(user_location())}")
-    found = np.empty(array.shape, object)
+    strings = np.empty(array.shape, object)
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (str, bytes)):
             raise DtypeError(
                 f"cannot make a tensor of {type(x).__name__} that holds {type(value).__name__}; tensors hold numbers, "
                 f"bools or strings: convert with np.asarray(x, dtype=float) first{at(user_location())}"
             )
-        found[place] = value.encode() if isinstance(value, str) else bytes(value)
-    return found
+        strings[place] = value.encode() if isinstance(value, str) else bytes(value)
+    return strings
 
 
 def _begins_with_text(x: Any) -> bool:
@@ -112,8 +112,8 @@ def _beside_numpy(x: Any) -> np.dtype | None:
     others = [v.dtype for v in leaves if isinstance(v, (np.ndarray, np.generic))]
     if not numbers or not others or len(numbers) + len(others) < len(leaves):
         return None
-    found = np.result_type(*others, *{kind(0) for kind in {n.__class__ for n in numbers}})
-    return found if found.kind in "fc" else None
+    dtype = np.result_type(*others, *{kind(0) for kind in {n.__class__ for n in numbers}})
+    return dtype if dtype.kind in "fc" else None
 
 
 def _leaves(x: Any) -> Iterator[Any]:

@@ -67,14 +67,14 @@ class Dim:
 
     def atoms(self) -> tuple[Atom, ...]:
         """The plain atoms (no recipes) this Dim depends on, each once, in canonical order."""
-        found: dict[Atom, None] = {}
+        atoms: dict[Atom, None] = {}
         for monomial, _ in self.terms:
             for atom in monomial:
                 if not atom.recipe:
-                    found[atom] = None
+                    atoms[atom] = None
                 for arg in atom.args:
-                    found.update(dict.fromkeys(arg.atoms() if isinstance(arg, Dim) else ()))
-        return tuple(found)
+                    atoms.update(dict.fromkeys(arg.atoms() if isinstance(arg, Dim) else ()))
+        return tuple(atoms)
 
     def __hash__(self) -> int:
         return self._hash
@@ -205,8 +205,8 @@ def nonnegative(size: Size) -> bool:
 
 
 def _nonnegative_atom(atom: Atom) -> bool:
-    found = map(nonnegative, atom.args)
-    return any(found) if atom.recipe == "max" else all(found)
+    signs = map(nonnegative, atom.args)
+    return any(signs) if atom.recipe == "max" else all(signs)
 
 
 RECIPES: dict[str, Callable[[int, int], int]] = {"floordiv": lambda a, b: a // b, "max": max}

@@ -93,11 +93,11 @@ class Location(tuple[CodeType, int]):
 
     @property
     def line(self) -> int:
-        found = self.code.co_firstlineno
+        number = self.code.co_firstlineno
         for start, end, line in self.code.co_lines():
             if start <= self.lasti < end and line is not None:
-                found = line
-        return found
+                number = line
+        return number
 
     def __str__(self) -> str:
         source = linecache.getline(self.file, self.line).strip()

@@ -41,11 +41,11 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         if target not in places:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home, attribute = places[target]
-        found = importlib.import_module(home)
+        value = importlib.import_module(home)
         if attribute is not None:
-            found = getattr(found, attribute)
-        vars(face)[name] = found
-        return found
+            value = getattr(value, attribute)
+        vars(face)[name] = value
+        return value
 
     def names_shown() -> list[str]:
         shown = {name for name, x in vars(face).items() if not isinstance(x, ModuleType)}
@@ -109,5 +109,5 @@ def _defined(module: str) -> list[str]:
     path = os.path.join(PACKAGE, *module.split(".")[1:])
     file = os.path.join(path, "__init__.py") if os.path.isdir(path) else f"{path}.py"
     with open(file, encoding="utf-8") as source:
-        found = _DEFINITION.findall(source.read())
-    return [name for one, several in found for name in re.findall(r"\w+", one or several)]
+        definitions = _DEFINITION.findall(source.read())
+    return [name for one, several in definitions for name in re.findall(r"\w+", one or several)]

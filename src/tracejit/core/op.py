@@ -246,17 +246,17 @@ class Op:
         needs: of ops with graphs, and of constants, which have no inputs and an array among their attributes.
         """
         if not inputs or self.runs_graphs or any(s.symbolic for s in inputs):
-            found = self.infer(*inputs, **attrs)
-            return found if isinstance(found, tuple) else (found,)
+            specs = self.infer(*inputs, **attrs)
+            return specs if isinstance(specs, tuple) else (specs,)
         key = (inputs, tuple(attrs.items()))
         try:
             return self.inferred[key]
         except KeyError:
-            found = self.infer(*inputs, **attrs)
-            found = found if isinstance(found, tuple) else (found,)
-            if len(self.inferred) < 4096 and not any(s.symbolic for s in found):
-                self.inferred[key] = found
-            return found
+            specs = self.infer(*inputs, **attrs)
+            specs = specs if isinstance(specs, tuple) else (specs,)
+            if len(self.inferred) < 4096 and not any(s.symbolic for s in specs):
+                self.inferred[key] = specs
+            return specs
 
     __call__: ClassVar[Callable[..., Any]]  # the user's door, set by core.tracing.dispatch
 

@@ -76,18 +76,18 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _from_environment() -> Settings:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, kind in _NAMES.items():
         text = os.environ.get(f"TRACEJIT_{name.upper()}")
         if text is None or text == "":
             continue
         if kind is str:
-            found[name] = _checked(name, text)
+            values[name] = _checked(name, text)
         elif text.lstrip("-").isdigit():
-            found[name] = bool(int(text)) if kind is bool else int(text)
+            values[name] = bool(int(text)) if kind is bool else int(text)
         else:
             raise ValueError(f"TRACEJIT_{name.upper()} takes a number, got {text!r}")
-    return Settings(**found)
+    return Settings(**values)
 
 
 _process = _from_environment()

@@ -57,9 +57,9 @@ class TensorSpec:
                 f"a shape is a sequence of sizes, None for one that is not known, got {shape!r}: [] is a scalar, "
                 f"[None] any vector{at(user_location())}"
             ) from None
-        found = _interned.get(key)
-        if found is not None:
-            return found
+        spec = _interned.get(key)
+        if spec is not None:
+            return spec
         return _make(cls, key[0], as_dtype(dtype))
 
     @property
@@ -139,25 +139,25 @@ def _make(cls: type[TensorSpec], shape: tuple, dtype: np.dtype) -> TensorSpec:
     if dtype != np.dtype(bool) and dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise DtypeError(f"dtype {dtype} is wider than tensors hold; convert to float64 or complex128 first")
     dtype = np.dtype(dtype.type)  # the one object NumPy itself uses: compared by identity where it matters
-    found = _interned.get((shape, dtype))
-    if found is None:
-        found = object.__new__(cls)
-        found.shape, found.dtype = shape, dtype
-        found.symbolic = any(isinstance(s, Dim) for s in shape)
-        found.differentiable = dtype.kind in _DIFFERENTIABLE
-        found.text = f"{dtype_name(dtype)}[{','.join(map(_size_text, shape))}]"
-        _interned[(shape, dtype)] = found
-    return found
+    spec = _interned.get((shape, dtype))
+    if spec is None:
+        spec = object.__new__(cls)
+        spec.shape, spec.dtype = shape, dtype
+        spec.symbolic = any(isinstance(s, Dim) for s in shape)
+        spec.differentiable = dtype.kind in _DIFFERENTIABLE
+        spec.text = f"{dtype_name(dtype)}[{','.join(map(_size_text, shape))}]"
+        _interned[(shape, dtype)] = spec
+    return spec
 
 
 def _any_rank(cls: type[TensorSpec], dtype: np.dtype) -> TensorSpec:
     """The spec of tensors of any rank, for signatures: the shape is None."""
     key = (None, dtype)
     if key not in _interned:
-        found = _interned[key] = object.__new__(cls)
-        found.shape, found.dtype, found.symbolic = None, dtype, False  # type: ignore[assignment]
-        found.differentiable = dtype.kind in _DIFFERENTIABLE
-        found.text = f"{dtype_name(dtype)}[...]"
+        spec = _interned[key] = object.__new__(cls)
+        spec.shape, spec.dtype, spec.symbolic = None, dtype, False  # type: ignore[assignment]
+        spec.differentiable = dtype.kind in _DIFFERENTIABLE
+        spec.text = f"{dtype_name(dtype)}[...]"
     return _interned[key]
 
 

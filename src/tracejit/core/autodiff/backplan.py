@@ -42,8 +42,8 @@ def planned_backprop(
     records: list[Record], seeds: dict[int, Any], sources: Sequence[int], consume: bool = False
 ) -> list[Tensor | None]:
     """What ``backprop(records, seeds, sources, consume)`` returns."""
-    found = planned(records, seeds, sources)
-    return backprop(records, seeds, sources, consume) if found is None else found
+    cotangents = planned(records, seeds, sources)
+    return backprop(records, seeds, sources, consume) if cotangents is None else cotangents
 
 
 def planned(
@@ -58,9 +58,9 @@ def planned(
     try:
         latest = _latest.get(look)
         if latest is not None:
-            found = mode.ignoring_fp_errors.run(latest, records, seeds, sources)
-            if found is not None:
-                return found
+            cotangents = mode.ignoring_fp_errors.run(latest, records, seeds, sources)
+            if cotangents is not None:
+                return cotangents
         plan = _plan_for(records, seeds, sources)
         if plan is None:
             return None
@@ -130,11 +130,11 @@ def _structure(
         add((n, g is _ones.get(g.dtype)))
     add(tuple([place(s, -1) for s in sources]))
     try:
-        found = tuple(key)
-        hash(found)
+        structure = tuple(key)
+        hash(structure)
     except TypeError:  # an attribute that is not plain data
         return None, slots
-    return found, slots
+    return structure, slots
 
 
 #: The scalar one by dtype, as it seeds the gradient of a scalar; a plan need not multiply by it.
@@ -143,12 +143,12 @@ _ones: dict[np.dtype, Tensor] = {}
 
 def one(dtype: np.dtype) -> Tensor:
     """The scalar 1, always the same tensor; for use outside of traces."""
-    found = _ones.get(dtype)
-    if found is None:
+    unit = _ones.get(dtype)
+    if unit is None:
         array = np.ones((), dtype)
         array.flags.writeable = False
-        found = _ones[dtype] = Tensor(array)
-    return found
+        unit = _ones[dtype] = Tensor(array)
+    return unit
 
 
 def _plan(

@@ -97,8 +97,8 @@ def backprop(
         raise too_deep(error) from None
     finally:
         state.location = inherited
-    found = [cotangents.get(s) for s in sources]
-    return found if scattered else [dense(g) for g in found]
+    gradients = [cotangents.get(s) for s in sources]
+    return gradients if scattered else [dense(g) for g in gradients]
 
 
 def _reached(records: Iterable[Record], sources: Iterable[int]) -> set[int]:
@@ -220,11 +220,11 @@ def linearize(
 def _distinct(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The tensors, those that come again with new identities: a tensor given twice is two inputs."""
     seen: set[int] = set()
-    found = []
+    distinct = []
     for t in tensors:
-        found.append(ops.identity(t) if t.serial in seen else t)
+        distinct.append(ops.identity(t) if t.serial in seen else t)
         seen.add(t.serial)
-    return found
+    return distinct
 
 
 def with_sizes_of(t: Tensor, y: Tensor) -> Tensor:
@@ -316,16 +316,16 @@ def seed_specs(graph: Graph, seeded: Sequence[bool]) -> list[TensorSpec]:
     """
     told = {a for v in graph.inputs for s in v.spec.shape if isinstance(s, Dim) for a in s.atoms()}
     names = {a.name for a in told}
-    found: dict[Size, Size] = {}
+    renamed: dict[Size, Size] = {}
 
     def named(size: Size) -> Size:
         if isinstance(size, int) or told.issuperset(size.atoms()):
             return size
-        if size not in found:
+        if size not in renamed:
             name = next(n for k in count() if (n := f"g{k}") not in names)
             names.add(name)
-            found[size] = Dim.of(name)
-        return found[size]
+            renamed[size] = Dim.of(name)
+        return renamed[size]
 
     specs = [v.spec for v, s in zip(graph.outputs, seeded, strict=True) if s]
     return [s.with_shape(map(named, s.shape)) if s.symbolic else s for s in specs]

@@ -136,8 +136,8 @@ class Batching:
                 return _tuple(apply(op, inputs, attrs))
             return self._wrapped(batched_call(op, Batch(self.size, flags), behind, inputs, attrs))
 
-    def _wrapped(self, found: Any) -> tuple[Tensor, ...]:
-        return tuple([self._wrap(y) for y in _tuple(found)])
+    def _wrapped(self, results: Any) -> tuple[Tensor, ...]:
+        return tuple([self._wrap(y) for y in _tuple(results)])
 
     def _wrap(self, y: Any) -> Tensor:
         if y.__class__ is Shared:
@@ -177,8 +177,8 @@ class Batching:
         batch = replace(batch, counts=tuple([None if r is None else r.count for r in rows]))
         if self._keeps_rows(op, inputs, rows, attrs):
             like = next(r for r in rows if r is not None)
-            found = _tuple(batched_call(op, batch, behind, inputs, attrs))
-            return self._wrapped([replace(like, tensor=y) for y in found])
+            results = _tuple(batched_call(op, batch, behind, inputs, attrs))
+            return self._wrapped([replace(like, tensor=y) for y in results])
         if op in (ops.transpose, ops.with_sizes, ops.fill) and self._keeps_sizes(op, inputs, attrs):
             (spec,) = op.specs(tuple([x.spec for x in inputs]), attrs)
             room = {name: r.tensor.shape[1] for name, r in self.ragged.items()}
@@ -186,9 +186,9 @@ class Batching:
             return (Tensor(Lanes(batched_call(op, batch, behind, inputs, whole)), spec),)
         inside = any(isinstance(v, Graph) and mentions(v, self.ragged) for v in attrs.values())
         if "ragged_ok" in op.traits and op.batch is not None and self._only_leading(inputs) and not inside:
-            found = op.batch(batch, *behind, **attrs)
-            if found is not None:
-                return self._wrapped(found)
+            results = op.batch(batch, *behind, **attrs)
+            if results is not None:
+                return self._wrapped(results)
         raise refused(f"{op} reads", location)
 
     def _keeps_rows(
@@ -252,8 +252,8 @@ def by_rows(op: Op, batch: Batch, behind: Sequence[Tensor], attrs: Mapping[str, 
     return tuple(LoopForm.written(body, (), rows, held, length=batch.size, names=names).apply().ys)
 
 
-def _tuple(found: Any) -> tuple:
-    return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+def _tuple(results: Any) -> tuple:
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
 
 
 # ---- graphs ---------------------------------------------------------------------------------------------
@@ -277,12 +277,12 @@ def batch_replay(
     batching = Batching(size)
     given = [batching.lanes(x) if f else x for x, f in zip(tensors, flags, strict=True)]
     with interpreting(batching):
-        found = replay(graph, given)
-    for position, y in enumerate(found):
+        outputs = replay(graph, given)
+    for position, y in enumerate(outputs):
         if mentions(y.shape, batching.ragged):
             raise refused(f"{graph.name} returns", _maker(graph, position))
-    lanes = [y._payload.__class__ is Lanes for y in found]
-    return [y._payload.tensor if f else y for y, f in zip(found, lanes, strict=True)], lanes
+    lanes = [y._payload.__class__ is Lanes for y in outputs]
+    return [y._payload.tensor if f else y for y, f in zip(outputs, lanes, strict=True)], lanes
 
 
 def _maker(graph: Graph, output: int) -> Location | None:
@@ -315,10 +315,10 @@ def _batch_graph(
     lanes: list[bool] = []
 
     def run(*args: Tensor) -> list[Tensor]:
-        found, has = batch_replay(graph, args, flags, size)
+        outputs, has = batch_replay(graph, args, flags, size)
         wanted = [h or (forced is not None and forced[k]) for k, h in enumerate(has)]
         lanes[:] = wanted
-        return [batch.spread(y) if w and not h else y for y, w, h in zip(found, wanted, has, strict=True)]
+        return [batch.spread(y) if w and not h else y for y, w, h in zip(outputs, wanted, has, strict=True)]
 
     specs = [lane_specs(v.spec, size) if f else v.spec for v, f in zip(graph.inputs, flags, strict=True)]
     return closed(run, specs, graph.name), tuple(lanes)

@@ -40,9 +40,11 @@ def output_tangents(record: Record, ts: list[Tangent]) -> list[Tangent]:
     """Apply the op's rule: one tangent, or None, per output."""
     op = record.op
     if op.jvp is not None:
-        found = list(op.jvp(record, ts))
+        tangents = list(op.jvp(record, ts))
         return (
-            [_shaped(t, y) for t, y in zip(found, record.outputs, strict=True)] if op.elementwise else found
+            [_shaped(t, y) for t, y in zip(tangents, record.outputs, strict=True)]
+            if op.elementwise
+            else tangents
         )
     if op.partial is not None:
         parts = [
@@ -100,8 +102,8 @@ def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
         if g is not None:
             known = cotangents.get(g.serial)
             cotangents[g.serial] = tangent if known is None else ops.add(known, tangent)
-    found = backprop(listing.records, cotangents, [m.serial for m in marks])
-    by_serial = {y.serial: f for y, f in zip(outputs, found, strict=True)}
+    tangents = backprop(listing.records, cotangents, [m.serial for m in marks])
+    by_serial = {y.serial: f for y, f in zip(outputs, tangents, strict=True)}
     return [by_serial.get(y.serial) for y in record.outputs]
 
 
@@ -124,9 +126,9 @@ def _jvp_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, tuple[boo
             ys = replay(silent(graph), xs)
         chosen = [x for x, a in zip(xs, active, strict=True) if a]
         tangents: dict[int, Tangent] = {x.serial: t for x, t in zip(chosen, args[n:], strict=True)}
-        found = pushforward(listing.records, tangents, ys)
-        connected[:] = [t is not None for t in found]
-        return [*ys, *(t for t in found if t is not None)]
+        t_ys = pushforward(listing.records, tangents, ys)
+        connected[:] = [t is not None for t in t_ys]
+        return [*ys, *(t for t in t_ys if t is not None)]
 
     specs = [v.spec for v in graph.inputs]
     traced = trace(rule, [*specs, *(s for s, a in zip(specs, active, strict=True) if a)], graph.name + "_jvp")

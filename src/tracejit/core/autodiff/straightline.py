@@ -93,9 +93,9 @@ class _Code:
         self.lines.append("    " + line)
 
     def name(self, prefix: str, thing: Any) -> str:
-        found = f"{prefix}{len(self.names)}"
-        self.names[found] = thing
-        return found
+        name = f"{prefix}{len(self.names)}"
+        self.names[name] = thing
+        return name
 
     def refuse_if(self, conditions: Sequence[str]) -> None:
         if conditions:
@@ -184,8 +184,8 @@ class _Code:
             if gone:
                 self.add(f"del {', '.join(gone)}")
         take = iter(outputs)
-        found = [f"Tensor({place[next(take)]})" if c else "None" for c in connected]
-        self.add(f"return [{', '.join(found)}]")
+        gradients = [f"Tensor({place[next(take)]})" if c else "None" for c in connected]
+        self.add(f"return [{', '.join(gradients)}]")
 
     def call(self, node: Node, result: str, inputs: list[str]) -> None:
         kernel = self.name("k", node.op.kernel)

@@ -235,9 +235,9 @@ def note_node_sizes(node: Node, sizes: set[str]) -> None:
 
 def mentions(item: Any, sizes: Iterable[str]) -> bool:
     """Does a size, a spec, an attribute or a graph depend on one of the named atoms?"""
-    found: set[str] = set()
-    note_sizes(item, found)
-    return not found.isdisjoint(sizes)
+    names: set[str] = set()
+    note_sizes(item, names)
+    return not names.isdisjoint(sizes)
 
 
 def _needed(graph: Graph, wanted: Iterable[Value]) -> tuple[list[Node], set[Value]]:
@@ -324,9 +324,9 @@ def _verify_specs(graph: Graph, node: Node) -> None:
     outs = tuple(v.spec for v in node.outputs)
     if any(s.symbolic for s in (*ins, *outs)):
         return  # shape rules of symbolic sizes record guards; they ran when the node was made
-    found = node.op.specs(ins, node.attrs)
-    if found != outs:
-        raise InvalidGraph(f"{graph.name}: {node.op}{ins} gives {found}, the node says {outs}")
+    inferred = node.op.specs(ins, node.attrs)
+    if inferred != outs:
+        raise InvalidGraph(f"{graph.name}: {node.op}{ins} gives {inferred}, the node says {outs}")
 
 
 def is_canonical(attr: Any) -> bool:

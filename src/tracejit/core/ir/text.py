@@ -96,10 +96,10 @@ _NODE = re.compile(r"(.*?) = (\w+)\(([^)]*)\)(.*)$")
 
 
 def _read(head: str, lines: Iterator[str], table: Mapping[str, np.ndarray]) -> tuple[str, Graph]:
-    found = _HEAD.match(head)
-    if not found:
+    match = _HEAD.match(head)
+    if not match:
         raise ValueError(f"not the head of a graph: {head!r}")
-    key, name, inputs = found.groups()
+    key, name, inputs = match.groups()
     graph = Graph(name, finished=True)
     env: dict[str, Value] = {}
     for operand, spec in _typed(inputs):
@@ -122,10 +122,10 @@ def _read(head: str, lines: Iterator[str], table: Mapping[str, np.ndarray]) -> t
 
 
 def _split_guard(text: str) -> tuple[str, str, str]:
-    found = re.match(r"(.*) (==|!=|<=|<) (.*)$", text)
-    if not found:
+    match = re.match(r"(.*) (==|!=|<=|<) (.*)$", text)
+    if not match:
         raise ValueError(f"not a guard: {text!r}")
-    return found.group(1), found.group(2), found.group(3)
+    return match.group(1), match.group(2), match.group(3)
 
 
 def _read_return(line: str, graph: Graph, env: Mapping[str, Value]) -> None:
@@ -135,10 +135,10 @@ def _read_return(line: str, graph: Graph, env: Mapping[str, Value]) -> None:
 
 
 def _read_node(line: str, graph: Graph, env: dict[str, Value], table: Mapping[str, np.ndarray]) -> None:
-    found = _NODE.match(line)
-    if not found:
+    match = _NODE.match(line)
+    if not match:
         raise ValueError(f"not a node: {line!r}")
-    outs, op, operands, attrs = found.groups()
+    outs, op, operands, attrs = match.groups()
     typed = _typed(outs)
     inputs = tuple(env[n.strip()] for n in operands.split(",") if n.strip())
     values = graph.add(OPS[op], inputs, dict(_attrs(attrs, table)), tuple(s for _, s in typed))
@@ -146,8 +146,8 @@ def _read_node(line: str, graph: Graph, env: dict[str, Value], table: Mapping[st
 
 
 def _typed(text: str) -> list[tuple[str, TensorSpec]]:
-    found = re.findall(r"(%\d+): (\w+)\[((?:[^\[\]])*)\]", text)
-    return [(n, TensorSpec([parse_size(s) for s in _split(sizes)], dtype)) for n, dtype, sizes in found]
+    typed = re.findall(r"(%\d+): (\w+)\[((?:[^\[\]])*)\]", text)
+    return [(n, TensorSpec([parse_size(s) for s in _split(sizes)], dtype)) for n, dtype, sizes in typed]
 
 
 def _split(text: str) -> list[str]:
@@ -173,18 +173,18 @@ _ATTR = re.compile(
 def _attrs(text: str, table: Mapping[str, np.ndarray]) -> Iterator[tuple[str, Any]]:
     at = 0
     key = re.compile(r"\s*(\w+)=")
-    while found := key.match(text, at):
-        value, at = _value(text, found.end(), table)
-        yield found.group(1), value
+    while match := key.match(text, at):
+        value, at = _value(text, match.end(), table)
+        yield match.group(1), value
 
 
 def _value(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[Any, int]:
-    found = _ATTR.match(text, at)
-    if not found:
+    match = _ATTR.match(text, at)
+    if not match:
         raise ValueError(f"not an attribute: {text[at:]!r}")
-    if found.group("open"):
-        return _tuple(text, found.end(), table)
-    return _scalar(found, table), found.end()
+    if match.group("open"):
+        return _tuple(text, match.end(), table)
+    return _scalar(match, table), match.end()
 
 
 def _tuple(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[tuple, int]:
@@ -197,8 +197,8 @@ def _tuple(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[tuple, 
     return tuple(items), at + 1
 
 
-def _scalar(found: re.Match[str], table: Mapping[str, np.ndarray]) -> Any:
-    groups = {k: v for k, v in found.groupdict().items() if v is not None}
+def _scalar(token: re.Match[str], table: Mapping[str, np.ndarray]) -> Any:
+    groups = {k: v for k, v in token.groupdict().items() if v is not None}
     match groups:
         case {"str": s}:
             import json

@@ -54,8 +54,8 @@ def admitted(
     """
     try:
         graph = parse(text, table)
-        found = [v.spec for v in graph.inputs]
-        need(found == list(specs), f"it takes {found}, and is to be given {list(specs)}")
+        taken = [v.spec for v in graph.inputs]
+        need(taken == list(specs), f"it takes {taken}, and is to be given {list(specs)}")
         return _Admission(graph, limit).run(specs)
     except NotAdmitted:
         raise
@@ -113,9 +113,9 @@ class _Admission:
             len(graph.inputs) == len(specs),
             f"{graph.name} takes {len(graph.inputs)} values, not {len(specs)}",
         )
-        found = trace(lambda *xs: self.again(graph, xs, set(known), depth), specs, graph.name, context)
-        need(not found.captured and not found.held, f"{graph.name} uses values from outside")
-        return found.graph
+        traced = trace(lambda *xs: self.again(graph, xs, set(known), depth), specs, graph.name, context)
+        need(not traced.captured and not traced.held, f"{graph.name} uses values from outside")
+        return traced.graph
 
     def again(self, graph: Graph, tensors: Sequence[Tensor], known: set[str], depth: int) -> list[Tensor]:
         env: dict[Value, Tensor] = dict(zip(graph.inputs, tensors, strict=True))
@@ -226,8 +226,8 @@ def _check_canonical(op: Op, inputs: Sequence[Tensor], attrs: dict[str, Any]) ->
     """Is it a call as `canonicalize` leaves it? Shape rules do not look again at what that has seen to."""
     if op.canonicalize is None or op.region_specs is not None:
         return
-    found, same = op.canonicalize(inputs, dict(attrs))
-    kept = len(found) == len(inputs) and all(a is b for a, b in zip(found, inputs, strict=True))
+    canonical, same = op.canonicalize(inputs, dict(attrs))
+    kept = len(canonical) == len(inputs) and all(a is b for a, b in zip(canonical, inputs, strict=True))
     need(kept and {**attrs, **same} == attrs, f"{op} is not called as in a trace")
 
 

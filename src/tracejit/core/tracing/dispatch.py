@@ -372,12 +372,12 @@ def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
     if state.interpreter is not None:
         return as_tensor(x, dtype)
     key = (x.__class__, x, dtype) if x else (repr(x), dtype)  # 0.0 and -0.0 are equal
-    found = _scalars.get(key)
-    if found is None:
+    scalar = _scalars.get(key)
+    if scalar is None:
         if len(_scalars) >= 1024:
             _scalars.clear()
-        found = _scalars[key] = as_tensor(x, dtype)
-    return found
+        scalar = _scalars[key] = as_tensor(x, dtype)
+    return scalar
 
 
 def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
@@ -419,8 +419,8 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             f"mixed dtypes {' and '.join(names)}: write tracejit.cast(x, tracejit.{dtype.name}) on the narrower one, "
             f"or set dtype_promotion to 'numpy'{at(user_location())}"
         )
-    found = iter(strong)
-    same = [_weak_tensor(x, dtype) if w else next(found) for x, w in zip(inputs, weak, strict=True)]
+    take = iter(strong)
+    same = [_weak_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
     return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
 
 

@@ -81,5 +81,5 @@ def _made(op: Any, dtype: str) -> str:
         inputs, _ = op.canonicalize(inputs, {})
     if any(x.dtype.kind == "O" for x in inputs):
         raise DtypeError("takes numbers and bools")
-    (found,) = op.specs(tuple([TensorSpec((), x.dtype) for x in inputs]), {})
-    return found.dtype.name
+    (spec,) = op.specs(tuple([TensorSpec((), x.dtype) for x in inputs]), {})
+    return spec.dtype.name

@@ -40,9 +40,9 @@ class Parts(NamedTuple):
         """One item per input of a condition."""
         return (*self.carry, *self.consts)
 
-    def spread(self, found: Iterable[Any]) -> Parts:
-        """Of flags: the next of what was found for each that is set, None for the others."""
-        take = iter(found)
+    def spread(self, values: Iterable[Any]) -> Parts:
+        """Of flags: the next of `values` for each that is set, None for the others."""
+        take = iter(values)
         return Parts(*([next(take) if f else None for f in part] for part in self))
 
 
@@ -61,9 +61,9 @@ class Results(NamedTuple):
         """One item per output of a body."""
         return [*self.carry, *self.ys]
 
-    def spread(self, found: Iterable[Any]) -> Results:
-        """Of flags: the next of what was found for each that is set, None for the others and the trip count."""
-        take = iter(found)
+    def spread(self, values: Iterable[Any]) -> Results:
+        """Of flags: the next of `values` for each that is set, None for the others and the trip count."""
+        take = iter(values)
         carry, ys = ([next(take) if f else None for f in part] for part in (self.carry, self.ys))
         return Results(carry, None, ys)
 

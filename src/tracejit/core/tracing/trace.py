@@ -102,11 +102,11 @@ class Trace:
                 return payload
             if not self._is_outer(payload):
                 raise no_value(tensor)
-        found = self.captures.get(tensor.serial)
-        if found is None:
+        capture = self.captures.get(tensor.serial)
+        if capture is None:
             _refuse_text(tensor.dtype)
-            found = self.captures[tensor.serial] = (tensor, self.graph.add_input(tensor.spec))
-        return found[1]
+            capture = self.captures[tensor.serial] = (tensor, self.graph.add_input(tensor.spec))
+        return capture[1]
 
     def _is_outer(self, value: Value) -> bool:
         outer = self.parent

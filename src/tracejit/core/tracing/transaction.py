@@ -211,10 +211,10 @@ def _truncate(table: dict, length: int) -> None:
 
 def _attempt() -> Attempt | None:
     """The innermost attempt."""
-    found = _open.innermost
-    while isinstance(found, Whole):
-        found = found.around
-    return found
+    attempt = _open.innermost
+    while isinstance(attempt, Whole):
+        attempt = attempt.around
+    return attempt
 
 
 def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
