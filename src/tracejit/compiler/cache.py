@@ -40,12 +40,12 @@ _lock = threading.RLock()
 def compile_graph(graph: Graph) -> Executable:
     """Machine code for a graph: called with its inputs as arrays, returns its outputs."""
     key = ("executable", *settings.current().shaping)
-    found = graph.derived.get(key)
-    if found is None:
+    executable = graph.derived.get(key)
+    if executable is None:
         with _lock:
             made = compiled(graph)
-            found = graph.derived[key] = made.load(*_links(graph, made))
-    return found
+            executable = graph.derived[key] = made.load(*_links(graph, made))
+    return executable
 
 
 def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list]:
@@ -61,23 +61,23 @@ def compiled(graph: Graph) -> CompiledObject:
     """The graph's object code, from memory, from disk, or made now."""
     start = time.perf_counter()
     key = cache_key(graph)
-    found = _objects.get(key)
-    if found is None:
+    code = _objects.get(key)
+    if code is None:
         portable = settings.current().cache and not _foreign_ops(graph)
-        found = _from_disk(diskcache.get(key)) if portable and not report.wants(report.PASSES) else None
-        if found is not None:
+        code = _from_disk(diskcache.get(key)) if portable and not report.wants(report.PASSES) else None
+        if code is not None:
             report.done(report.COMPILED, f"{graph.name} found on disk", start)
         else:
-            found = pipeline.build(graph)
+            code = pipeline.build(graph)
             report.done(report.COMPILED, f"{graph.name} of {len(graph.nodes)} nodes compiled", start)
-            if names_other_lines(found, graph):
-                return found  # an op that does not say that it may fail: another program must not find this
+            if names_other_lines(code, graph):
+                return code  # an op that does not say that it may fail: another program must not find this
             if portable:
-                diskcache.put(key, found.to_payload())
+                diskcache.put(key, code.to_payload())
         if len(_objects) > MAX_OBJECTS:
             _objects.clear()
-        _objects[key] = found
-    return found
+        _objects[key] = code
+    return code
 
 
 def _from_disk(payload: bytes | None) -> CompiledObject | None:

@@ -79,19 +79,19 @@ class _Rewriter(ABC):
     def _copied(self, node: Node) -> Sequence[Value]:
         try:
             loop = LoopForm.of(node)
-            found = None if loop is None else self.loop(_Body(loop), node.location)
+            rewritten = None if loop is None else self.loop(_Body(loop), node.location)
         except UnknownSize:  # sizes that are equal by an assumption of the trace, which is over
-            found = None
-        if found is not None and wants(REWRITES):
+            rewritten = None
+        if rewritten is not None and wants(REWRITES):
             fired(type(self).loop, node.location, type(self).__name__.lstrip("_"))
-        return self.add(node) if found is None else found
+        return self.add(node) if rewritten is None else rewritten
 
     def add(self, node: Node) -> tuple[Value, ...]:
-        found = self.new.add(
+        outputs = self.new.add(
             node.op, node.inputs, node.attrs, tuple([v.spec for v in node.outputs]), node.location
         )
-        self.made.update(dict.fromkeys(found, self.new.nodes[-1]))
-        return found
+        self.made.update(dict.fromkeys(outputs, self.new.nodes[-1]))
+        return outputs
 
     def make(self, op: Op, *values: Value, **attrs: Any) -> Value:
         specs = op.specs(tuple(v.spec for v in values), attrs)
@@ -221,10 +221,10 @@ class _Behind(_Rewriter):
             return None  # equal when it runs, but not known to be
         copy, env = _adding(loop, sums)
         made = self.add(writing(loop, copy, [env[v] for v in added], self.new).node(location))
-        found = loop.split_results(made)
+        results = loop.split_results(made)
         own = len(loop.ys_out)
-        stacks = {**scanned, **dict(zip((*loop.ys_out, *added), found.ys, strict=True))}
-        return Results(list(found.carry), found.trips, list(found.ys[:own])), stacks
+        stacks = {**scanned, **dict(zip((*loop.ys_out, *added), results.ys, strict=True))}
+        return Results(list(results.carry), results.trips, list(results.ys[:own])), stacks
 
 
 class _SummedProducts(_Behind):

@@ -51,9 +51,9 @@ class Matcher:
         for position, node in enumerate(self.target.nodes):
             loop = LoopForm.of(node)
             if loop is not None and defined.issuperset(operands):
-                found = _Joint(self.target, loop, other, other.split(operands)).run()
-                if found is not None:
-                    joint, results = found
+                merged = _Joint(self.target, loop, other, other.split(operands)).run()
+                if merged is not None:
+                    joint, results = merged
                     self.target.nodes[position] = joint.node(node.location)
                     return results.of_loop()
             defined.update(node.outputs)
@@ -97,14 +97,14 @@ class _Joint:
 
     def _carries(self) -> list[int] | None:
         """The carry of the loop behind every carry of the other, going by their first values."""
-        init, found = self.loop.init, list[int]()
+        init, positions = self.loop.init, list[int]()
         for v in self.operands.carry:
-            start = found[-1] + 1 if found else 0
+            start = positions[-1] + 1 if positions else 0
             position = next((k for k in range(start, len(init)) if init[k] is v), None)
             if position is None:
                 return None
-            found.append(position)
-        return found
+            positions.append(position)
+        return positions
 
     def _body(self, carries: Sequence[int]) -> tuple[Graph, dict[Value, Value]]:
         """A copy of the loop's body that also takes what the other reads, and the images of the other's inputs."""

@@ -103,9 +103,9 @@ def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:
         seeds = [next(take) if v.spec.differentiable else None for v in graph.outputs]
         ys, cotangents = pull_back(graph, args[:n], seeds, able, first=True)
         grads = iter(cotangents)
-        found = [next(grads) if a else None for a in able]
-        connected[:] = [g is not None for g in found]
-        return [*ys, *(g for g in found if g is not None)]
+        per_input = [next(grads) if a else None for a in able]
+        connected[:] = [g is not None for g in per_input]
+        return [*ys, *(g for g in per_input if g is not None)]
 
     seeded = [v.spec.differentiable for v in graph.outputs]
     specs = [*(v.spec for v in graph.inputs), *seed_specs(graph, seeded)]

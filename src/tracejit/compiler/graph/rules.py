@@ -165,8 +165,8 @@ RULES: tuple[Rule, ...] = (
 
 def by_root(fast: bool, final: bool) -> dict[Op, tuple[Rule, ...]]:
     """The rules in force, by the op at their root."""
-    found: dict[Op, tuple[Rule, ...]] = {}
+    by_op: dict[Op, tuple[Rule, ...]] = {}
     for rule in RULES:
         if (fast or not rule.fast) and (final or not rule.final):
-            found[rule.pattern.op] = (*found.get(rule.pattern.op, ()), rule)
-    return found
+            by_op[rule.pattern.op] = (*by_op.get(rule.pattern.op, ()), rule)
+    return by_op

@@ -75,11 +75,11 @@ class _Residuals:
         for at in sorted({self.loops[v] for v in loop.xs if v in self.loops}):
             earlier = LoopForm.of(nodes[at])
             assert earlier is not None
-            found = _Pair(self.new, earlier, loop).joined()
-            if found is not None:
+            joined = _Pair(self.new, earlier, loop).joined()
+            if joined is not None:
                 if wants(REWRITES):
                     fired(save_residuals, nodes[position].location)
-                earlier, loop = found
+                earlier, loop = joined
                 nodes[at], nodes[position] = (
                     earlier.node(nodes[at].location),
                     loop.node(nodes[position].location),

@@ -104,15 +104,15 @@ class Rewriter:
         if key in self.known:
             self.report(Rewriter.emit, "common subexpression", op)
             return self.known[key]
-        found = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
-        if found is None:
-            found = self.new.add(op, inputs, attrs, specs, self.location)
+        outputs = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
+        if outputs is None:
+            outputs = self.new.add(op, inputs, attrs, specs, self.location)
             node = self.new.nodes[-1]
-            for v in found:
+            for v in outputs:
                 self.made[v] = node
         if not {"effect", "no_cse"} & op.traits:
-            self.known[key] = tuple(found)
-        return found
+            self.known[key] = tuple(outputs)
+        return outputs
 
     def report(self, rule: Callable[..., Any], name: str, op: Op) -> None:
         """Say that something became of an op, if anybody listens."""
@@ -131,11 +131,11 @@ class Rewriter:
         for rule in rules:
             bound: dict[str, Value] = {}
             if self.matches(rule.pattern, node, bound):
-                found = rule.replace(_Make(self), node, **bound)
-                if found is not None:
+                replacement = rule.replace(_Make(self), node, **bound)
+                if replacement is not None:
                     self.rewrites += 1
                     self.report(rule.replace, rule.name, op)
-                    return (found,)
+                    return (replacement,)
         return None
 
     def matches(self, pattern: Pattern, node: Node | None, bound: dict[str, Value]) -> bool:
@@ -201,16 +201,16 @@ class Rewriter:
             for row in binding_rows(node)[:1]:
                 note_sizes(row.spec.shape[:1], bound)
             if all(v in outside for v in node.inputs) and _may_move(node, bound):
-                found = self.emit(
+                hoisted = self.emit(
                     node.op,
                     tuple(outside[v] for v in node.inputs),
                     node.attrs,
                     tuple(v.spec for v in node.outputs),
                 )
-                outside.update(zip(node.outputs, found, strict=True))
+                outside.update(zip(node.outputs, hoisted, strict=True))
                 if node.inputs:  # a literal is made where it is used
                     self.report(Rewriter.hoist, "loop invariant", node.op)
-                    moved.update(zip(node.outputs, found, strict=True))
+                    moved.update(zip(node.outputs, hoisted, strict=True))
         if moved:
             loop = self.captured(loop, moved)
         return loop.attrs, tuple(loop.inputs)

@@ -82,10 +82,10 @@ class NestAnalysis:
                 self.buffers.update(s.buffers())
 
     def mask(self, names: Iterable[Name]) -> int:
-        found = 0
+        bits = 0
         for name in names:
-            found |= self.varies.get(name, 0)
-        return found
+            bits |= self.varies.get(name, 0)
+        return bits
 
     def note_compute(self, s: Compute) -> None:
         self.varies[s.out] = self.mask(s.uses())

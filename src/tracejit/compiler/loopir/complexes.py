@@ -224,13 +224,13 @@ def power(b: Any, x: Pair, y: Pair) -> Pair:
     flat = c("and", c("eq", y.re, zero), c("eq", y.im, zero))
     of_none = c("select", c("lt", zero, y.re), zero, b.constant(np.nan, x.re.dtype))
     re = c("select", flat, one, c("select", none, of_none, general.re))
-    found = Pair(re, c("select", flat, zero, c("select", none, of_none, general.im)))
+    raised = Pair(re, c("select", flat, zero, c("select", none, of_none, general.im)))
     for exponent, product in ((1.0, x), (2.0, mul(b, x, x)), (-1.0, div(b, lifted(b, one), x))):
         exact = c("and", c("eq", y.re, b.constant(exponent, one.dtype)), c("eq", y.im, zero))
         if exponent < 0:
             exact = c("and", exact, c("not", none))
-        found = Pair(*(c("select", exact, p, f) for p, f in zip(product, found, strict=True)))
-    return found
+        raised = Pair(*(c("select", exact, p, f) for p, f in zip(product, raised, strict=True)))
+    return raised
 
 
 def eq(b: Any, x: Pair, y: Pair) -> Val:

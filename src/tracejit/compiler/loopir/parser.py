@@ -56,8 +56,8 @@ def _index(text: str) -> Index:
     const: Size = 0
     terms: list[tuple[Name, Size]] = []
     for part in text.split(" + "):
-        if found := re.fullmatch(r"\((.*)\)\*(\w+)", part):
-            terms.append((found[2], parse_size(found[1])))
+        if match := re.fullmatch(r"\((.*)\)\*(\w+)", part):
+            terms.append((match[2], parse_size(match[1])))
         elif _is_name(part):
             terms.append((part, 1))
         else:
@@ -102,10 +102,10 @@ class _Reader:
     def head(self) -> ir.Program:
         """The lines in front of the first statement."""
         line = self.lines.pop()
-        found = re.fullmatch(r"program (.*?)\(([\w, ]*)\)(?: -> (.*?))?(?: binds (.*))?", line)
-        if not found:
+        match = re.fullmatch(r"program (.*?)\(([\w, ]*)\)(?: -> (.*?))?(?: binds (.*))?", line)
+        if not match:
             raise ValueError(f"not the head of a loop program: {line!r}")
-        name, atoms, shapes, bound = found.groups()
+        name, atoms, shapes, bound = match.groups()
         program = ir.Program(name, [], [], tuple(split(atoms)), tuple(split(bound or "")))
         program.output_shapes = tuple(
             tuple(parse_size(s) for s in split(shape[1:-1])) for shape in split(shapes or "")
@@ -121,11 +121,11 @@ class _Reader:
             program.workspace = parse_size(rest)
         elif line == "separate roundings":
             program.contract = False
-        elif word == "move" and (found := re.fullmatch(r"(\w+) to (\w+)\[(.*)\]", rest)):
-            temp, target, index = found.groups()
+        elif word == "move" and (match := re.fullmatch(r"(\w+) to (\w+)\[(.*)\]", rest)):
+            temp, target, index = match.groups()
             program.moves.append(BufferAlias(self.buffers[temp], self.buffers[target], _index(index)))
-        elif word in KINDS and (found := re.fullmatch(_BUFFER, rest)):
-            name, dtype, size, slot, at = found.groups()
+        elif word in KINDS and (match := re.fullmatch(_BUFFER, rest)):
+            name, dtype, size, slot, at = match.groups()
             made = Buffer(name, np.dtype(dtype), parse_size(size), word)
             made.slot, made.offset = int(slot or -1), parse_size(at) if at else -1
             self.buffers[name] = made
@@ -138,16 +138,16 @@ class _Reader:
 
     def block(self, indent: str) -> list[Statement]:
         """The statements of the next lines that are indented so."""
-        found: list[Statement] = []
+        statements: list[Statement] = []
         while self.lines and self.starts(indent):
             line = self.lines.pop()[len(indent) :]
             for pattern, read in _LINES:
                 if groups := pattern.fullmatch(line):
-                    found.append(read(self, indent, *groups.groups()))
+                    statements.append(read(self, indent, *groups.groups()))
                     break
             else:
                 raise ValueError(f"not a statement: {line!r}")
-        return found
+        return statements
 
     def starts(self, indent: str) -> bool:
         line = self.lines[-1]
@@ -243,17 +243,17 @@ class _Reader:
 
     def host(self, indent: str, rest: str) -> ir.HostCall:
         end = json.JSONDecoder().raw_decode(rest)[1]
-        found = re.fullmatch(r"\((.*)\) sizes (.*)", rest[end:])
-        assert found, rest
-        return ir.HostCall(rest[:end], self.views(found[1]), tuple(map(parse_size, split(found[2]))))
+        match = re.fullmatch(r"\((.*)\) sizes (.*)", rest[end:])
+        assert match, rest
+        return ir.HostCall(rest[:end], self.views(match[1]), tuple(map(parse_size, split(match[2]))))
 
     def views(self, text: str) -> tuple[View, ...]:
-        found = []
+        views = []
         for part in split(text):
             name, _, inside = part.removesuffix("]").partition("[")
             index, _, strides = inside.partition(";")
-            found.append(View(self.buffers[name], _index(index), tuple(map(parse_size, split(strides)))))
-        return tuple(found)
+            views.append(View(self.buffers[name], _index(index), tuple(map(parse_size, split(strides)))))
+        return tuple(views)
 
     def allocate(self, indent: str, name: str, elements: str) -> ir.Allocate:
         return ir.Allocate(self.buffers[name], _size_or_name(elements))

@@ -86,11 +86,11 @@ def lower_loop(low: Lowering, node: Node, views: list[View], life: Liveness, pos
     with b.writing([]) as block:
         b.depth += 1
         loop = _Loop(low, node, views, life, position)
-        found = loop.lower()
+        outputs = loop.lower()
         b.depth -= 1
-        used = {v.buffer for v in found}
+        used = {v.buffer for v in outputs}
         inner = [x for x in b.buffers[first:] if x.kind == "heap" and x not in used]
-        results = [b.copied(v) if v.buffer is not None and v.buffer.kind == "local" else v for v in found]
+        results = [b.copied(v) if v.buffer is not None and v.buffer.kind == "local" else v for v in outputs]
         block.extend(map(Free, inner))
     b.block.append(If(Const(True, BOOL), block, []))
     return results
@@ -117,15 +117,15 @@ class _Loop:
 
         Such a carry lives in its stack, which gets one row more: an iteration reads a row and writes the next.
         """
-        found: dict[int, int] = {}
+        homes: dict[int, int] = {}
         if self.late and self.loop.reverse:
-            return found  # the row to start from is not known yet
+            return homes  # the row to start from is not known yet
         old = {v: k for k, v in enumerate(self.loop.carry_in)}
         for j, v in enumerate(self.loop.ys_out):
             k = old.get(v)
-            if k is not None and k not in found and self.b.empty_kind(self.low.spec(v.spec)) != "local":
-                found[k] = j
-        return found
+            if k is not None and k not in homes and self.b.empty_kind(self.low.spec(v.spec)) != "local":
+                homes[k] = j
+        return homes
 
     def lower(self) -> list[View]:
         limit = self._limit()
@@ -181,9 +181,9 @@ class _Loop:
         whole = self.whole[self.homes[k]]
         row = whole.shape[0] - 1 if start == self.loop.reverse else 0
         inner = [(0, d, 1) for d in whole.shape[1:]]
-        found = whole.sliced([(row, 1, 1), *inner]).reshaped(whole.shape[1:])
-        assert found is not None
-        return found
+        end_row = whole.sliced([(row, 1, 1), *inner]).reshaped(whole.shape[1:])
+        assert end_row is not None
+        return end_row
 
     def _rows_written(self, j: int) -> View:
         """Row ``index`` of this is where iteration ``index`` puts the new value of the carry living in stack `j`."""

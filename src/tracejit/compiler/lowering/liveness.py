@@ -60,19 +60,19 @@ class Liveness:
 
         The slices it takes of it, or None for any other view; the walk ends at what is not element-wise.
         """
-        found: set[tuple | None] = set()
+        views: set[tuple | None] = set()
         todo, seen = [value], {value}
         while todo:
             v = todo.pop()
             node = self._made_by.get(v)
             if v is target:
-                found.add(tuple((0, d, 1) for d in v.spec.shape))
+                views.add(tuple((0, d, 1) for d in v.spec.shape))
             elif (
                 node is not None and isinstance(node.op.lower, Reindex) and self.root(v) is self.root(target)
             ):
                 whole = node.inputs[0] is target and "slices" in node.attrs
-                found.add(node.attrs["slices"] if whole else None)
+                views.add(node.attrs["slices"] if whole else None)
             elif node is not None and len(seen) < REACH:
                 todo.extend(x for x in node.inputs if x not in seen)
                 seen.update(node.inputs)
-        return found
+        return views

@@ -60,9 +60,9 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, dict[str, np.nd
 
 def entry_atoms(graph: Graph) -> dict[str, tuple[int, int]]:
     """Size atoms that can be read from an input: name to (input, axis)."""
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     for i, value in enumerate(graph.inputs):
         for axis, size in enumerate(value.spec.shape):
             if isinstance(size, Dim) and size.atom is not None and not size.atom.recipe:
-                found.setdefault(size.atom.name, (i, axis))
-    return found
+                places.setdefault(size.atom.name, (i, axis))
+    return places

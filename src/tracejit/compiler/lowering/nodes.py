@@ -61,16 +61,16 @@ class OpenNest:
         )
 
     def value(self, view: View) -> Any:
-        found = self.values.get(id(view))
-        if found is None:
+        entry = self.values.get(id(view))
+        if entry is None:
             same = self.written.get(view.buffer) if view.buffer is not None else None
             loaded = (
                 self.values[id(same)][1]
                 if same is not None
                 else self.b.load(view.broadcast(self.shape), self.ix)
             )
-            found = self.values[id(view)] = (view, loaded)
-        return found[1]
+            entry = self.values[id(view)] = (view, loaded)
+        return entry[1]
 
     def keep(self, out: TensorSpec, value: Any) -> View:
         """Store a value into a buffer of its own."""
@@ -196,8 +196,8 @@ class Lowering:
     def reindexed(
         self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]
     ) -> View:
-        found = rule(view, out, **attrs)
-        return found if found is not None else rule(self.b.copied(view), out, **attrs)
+        reindexed = rule(view, out, **attrs)
+        return reindexed if reindexed is not None else rule(self.b.copied(view), out, **attrs)
 
     def reduced(
         self, rule: str, init: Callable[[np.dtype], Any], out: TensorSpec, view: View, axis: Any

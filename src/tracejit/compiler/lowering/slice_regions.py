@@ -68,26 +68,26 @@ def _divided_axis(
     ends = sorted(
         {0, d, *(e for p in covering for e in (slices[p][k][0], slices[p][k][0] + slices[p][k][1]))}
     )
-    found = []
+    parts = []
     for low, high in pairwise(ends):
         inside = tuple(p for p in covering if slices[p][k][0] <= low < slices[p][k][0] + slices[p][k][1])
-        found.append(((low, high - low, 1), inside))
-    return found
+        parts.append(((low, high - low, 1), inside))
+    return parts
 
 
 def _joined(cells: list[tuple[Box, tuple[int, ...]]], k: int) -> list[tuple[Box, tuple[int, ...]]]:
     """Cells that differ along axis `k` alone, and touch there, as one."""
-    found: dict[tuple, list] = {}
+    lines: dict[tuple, list] = {}
     for box, covering in sorted(cells, key=lambda cell: cell[0][k][0]):
         key = (*box[:k], *box[k + 1 :], covering)
-        runs = found.setdefault(key, [])
+        runs = lines.setdefault(key, [])
         start, size, _ = box[k]
         if runs and runs[-1][0][k][0] + runs[-1][0][k][1] == start:
             first = runs[-1][0][k]
             runs[-1][0][k] = (first[0], first[1] + size, 1)
         else:
             runs.append(([*box], covering))
-    return [cell for runs in found.values() for cell in runs]
+    return [cell for runs in lines.values() for cell in runs]
 
 
 def _volume(box: Box) -> int:

@@ -50,17 +50,17 @@ def _home(groups: list[Group], new: Group) -> tuple[Group, str] | None:
     """The group to join and the part of it (body or tail), or None."""
     if not new.can_join:
         return None
-    found = None
+    home = None
     for group in reversed(groups[-WINDOW:]):
         conflicts = group.effects.conflicts(new.effects)
         part = group.accepts(new) if group.is_nest else None
         if part is not None:
-            found = (group, part)
+            home = (group, part)
             if conflicts:
-                return found
+                return home
         if conflicts:
-            return found
-    return found
+            return home
+    return home
 
 
 @dataclass
@@ -141,8 +141,8 @@ class Group:
         """Indices at which the body uses `b`, renamed; None when the tail does too, or one is unknown."""
         if b in self.loaded["tail"] or b in self.stored["tail"]:
             return None
-        found = self.loaded["body"].get(b, set()) | self.stored["body"].get(b, set())
-        return None if None in found else {_renamed_key(k, rename) for k in found}
+        keys = self.loaded["body"].get(b, set()) | self.stored["body"].get(b, set())
+        return None if None in keys else {_renamed_key(k, rename) for k in keys}
 
     def absorb(self, later: Group, part: str) -> None:
         """Append the other nest's statements to this one's `part`."""

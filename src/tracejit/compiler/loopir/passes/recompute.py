@@ -47,17 +47,17 @@ class Uses:
 
 
 def _uses(program: Program) -> dict[Buffer, Uses]:
-    found = {
+    uses = {
         b: Uses({}, {})
         for b in program.buffers
         if b.kind == "temp" and isinstance(b.size, int) and b.size >= SMALLEST
     }
     for move in program.moves:
         for b in (move.temp, move.target):
-            if b in found:
-                found[b].other = True
-    _note(walk(program.body), found)
-    return found
+            if b in uses:
+                uses[b].other = True
+    _note(walk(program.body), uses)
+    return uses
 
 
 def _note(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
@@ -76,8 +76,8 @@ def _note(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
 def _forget(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
     for s in statements:
         if isinstance(s, (Load, Store)) and s.buffer in uses:
-            found = uses[s.buffer]
-            (found.loads if isinstance(s, Load) else found.stores).pop(id(s))
+            usage = uses[s.buffer]
+            (usage.loads if isinstance(s, Load) else usage.stores).pop(id(s))
 
 
 def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[str]) -> bool:
@@ -102,12 +102,12 @@ def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[
 
 
 def _is_candidate(s: Store, uses: dict[Buffer, Uses]) -> bool:
-    found = uses.get(s.buffer)
+    usage = uses.get(s.buffer)
     return (
-        found is not None
-        and not found.other
-        and len(found.stores) == 1
-        and bool(found.loads)
+        usage is not None
+        and not usage.other
+        and len(usage.stores) == 1
+        and bool(usage.loads)
         and not s.add
         and s.guard is None
     )
@@ -220,14 +220,14 @@ def _readers(
     for later in block[position + 1 :]:
         if not left:
             break
-        found = effects(later)
-        if store.buffer in found.reads:
+        effect = effects(later)
+        if store.buffer in effect.reads:
             loads = _loads(later, recipe, left)
-            if loads is None or len(loads) * recipe.computes > MAX_WORK or found.writes & recipe.reads:
+            if loads is None or len(loads) * recipe.computes > MAX_WORK or effect.writes & recipe.reads:
                 return None
             readers.append((later, loads))  # type: ignore[arg-type]
             left -= loads.keys()
-        elif found.writes & recipe.reads:
+        elif effect.writes & recipe.reads:
             return None  # from here on the elements would come out differently
     return None if left else readers
 
@@ -239,14 +239,14 @@ def _loads(later: Statement, recipe: Recipe, left: set[int]) -> dict[int, dict[s
     points = product(sizes.values())
     if not isinstance(points, int) or points > recipe.elements:
         return None  # an element would be read for many indices
-    found = {}
+    by_load = {}
     for s in (*later.body, *later.tail):
         if isinstance(s, Load) and id(s) in left:
             shifts = _shifts(s, recipe, sizes)
             if shifts is None or s.guard is not None:
                 return None
-            found[id(s)] = shifts
-    return found
+            by_load[id(s)] = shifts
+    return by_load
 
 
 def _shifts(load: Load, recipe: Recipe, sizes: dict[str, Any]) -> dict[str, Any] | None:
@@ -255,15 +255,15 @@ def _shifts(load: Load, recipe: Recipe, sizes: dict[str, Any]) -> dict[str, Any]
     rest = load.index.const
     if not isinstance(rest, int) or rest < 0 or len(by_stride) != len(load.index.terms):
         return None
-    found: dict[str, Any] = {}
+    shifts: dict[str, Any] = {}
     for name, stride, size in recipe.axes:
         offset, rest = divmod(rest, stride)
         axis = by_stride.pop(stride, None)
         reach = sizes.get(axis) if axis is not None else 1
         if not isinstance(reach, int) or offset + reach > size:
             return None
-        found[name] = (axis, offset)
-    return None if by_stride or rest else found
+        shifts[name] = (axis, offset)
+    return None if by_stride or rest else shifts
 
 
 def _with_recipe(

@@ -36,14 +36,14 @@ def fuse_rows(program: Program) -> Program:
 
 def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
     """All loads and stores of the program by buffer; other uses count as a place that cannot shrink."""
-    found: dict[Buffer, list] = {}
+    accesses: dict[Buffer, list] = {}
     for s in walk(list(statements)):
         if isinstance(s, (Load, Store)):
-            found.setdefault(s.buffer, []).append(s)
+            accesses.setdefault(s.buffer, []).append(s)
         else:
             for b in s.buffers():
-                found.setdefault(b, []).append(None)
-    return found
+                accesses.setdefault(b, []).append(None)
+    return accesses
 
 
 def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list[Statement]:
@@ -155,9 +155,9 @@ def _own_accesses(b: Buffer, nest: Nest) -> Iterator[Index]:
 
 def _stays_in_row(b: Buffer, nests: Sequence[Nest]) -> bool:
     """Is the row of every access to `b` the row of the loop?"""
-    found = [_span(index, nest) for nest in nests for index in _own_accesses(b, nest)]
-    spans = [s for s in found if s is not None]
-    if len(spans) < len(found):
+    per_access = [_span(index, nest) for nest in nests for index in _own_accesses(b, nest)]
+    spans = [s for s in per_access if s is not None]
+    if len(spans) < len(per_access):
         return False
     steps = {step for step, _, _ in spans}
     if len(steps) != 1:

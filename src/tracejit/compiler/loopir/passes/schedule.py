@@ -148,10 +148,10 @@ def schedule(program: Program, target: Target) -> Program:
     """Give every nest that has none a schedule, and the program back."""
     for statement in walk(program.body):
         if isinstance(statement, Nest) and statement.schedule is None:
-            found = plan(statement, target)
-            if found.strips and not known_at_entry(found.lines[found.outer - 1].size, program):
-                found = replace(found, strips=False)  # what columns wait in is workspace, given at entry
-            statement.schedule = found
+            chosen = plan(statement, target)
+            if chosen.strips and not known_at_entry(chosen.lines[chosen.outer - 1].size, program):
+                chosen = replace(chosen, strips=False)  # what columns wait in is workspace, given at entry
+            statement.schedule = chosen
     return program
 
 
@@ -388,7 +388,7 @@ def peeled(facts: NestAnalysis, target: Target, axis: Axis, size: Size, lanes: i
     """Iterations to do first so that the others store whole registers: a store across two lines costs two."""
     if not target.has_masks or not isinstance(size, int) or size < MIN_PEELED * lanes:
         return 0
-    found: set[int] = set()
+    counts: set[int] = set()
     for s, terms, loaded in facts.body.accesses:
         if isinstance(s, Load):
             continue
@@ -398,5 +398,5 @@ def peeled(facts: NestAnalysis, target: Target, axis: Axis, size: Size, lanes: i
         known = all(isinstance(c, int) and c % lanes == 0 for c in others)
         if not aligned or not known or loaded or terms.get(axis.name) != 1 or not isinstance(first, int):
             return 0
-        found.add(-first % lanes)
-    return found.pop() if len(found) == 1 else 0
+        counts.add(-first % lanes)
+    return counts.pop() if len(counts) == 1 else 0
