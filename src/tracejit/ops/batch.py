@@ -88,8 +88,8 @@ def batch_matmul(batch: Batch, a: Tensor, b: Tensor) -> Tensor:
         return ops.reshape(ops.matmul(rows, b), shape=(*a.shape[:-1], b.shape[-1]))
     if batch.flags == (False, True) and left == right == 2 and b.shape[-1] == 1:
         rows = ops.reshape(b, shape=b.shape[:-1])
-        found = ops.matmul(rows, ops.transpose(a, perm=(1, 0)))
-        return ops.reshape(found, shape=(*found.shape, 1))
+        products = ops.matmul(rows, ops.transpose(a, perm=(1, 0)))
+        return ops.reshape(products, shape=(*products.shape, 1))
     rank = max(left, right)
     return ops.matmul(*[aligned(x, rank) if f else x for x, f in zip((a, b), batch.flags, strict=True)])
 
@@ -99,8 +99,8 @@ def batch_solve(batch: Batch, a: Tensor, b: Tensor) -> Any:
     if batch.flags[0]:
         return by_rows(ops.solve, batch, (a, b), {})
     columns = ops.transpose(b, perm=(1, 0, 2))
-    found = ops.solve(a, ops.reshape(columns, shape=(b.shape[1], b.shape[0] * b.shape[2])))
-    return moved(ops.reshape(found, shape=columns.shape), 1, 0)
+    solutions = ops.solve(a, ops.reshape(columns, shape=(b.shape[1], b.shape[0] * b.shape[2])))
+    return moved(ops.reshape(solutions, shape=columns.shape), 1, 0)
 
 
 def by_lanes(name: str) -> Any:

@@ -175,8 +175,8 @@ def _eliminated(a: Tensor, b: Tensor) -> Tensor:
     left = ops.slice(whole, slices=(*rows, (0, n, 1)))
     right = ops.slice(whole, slices=(*rows, (n, b.shape[1], 1)))
     start = ops.fill(shape=b.shape, value=0.0, dtype=b.dtype)
-    (found,) = for_each(_substitute, [start], [left, right], n, reverse=True)
-    return ops.where(lost, np.nan, found)
+    (solution,) = for_each(_substitute, [start], [left, right], n, reverse=True)
+    return ops.where(lost, np.nan, solution)
 
 
 def for_each(
@@ -217,8 +217,8 @@ def _substitute(k: Tensor, x: Tensor, left: Tensor, right: Tensor) -> list[Tenso
     row = ops.gather(left, k, axis=0)
     below = ops.greater(ops.iota(size=row.shape[0], dtype=INDEX.dtype), k)
     known = ops.reduce_sum(ops.multiply(expand_dims(ops.where(below, row, 0), 1), x), axis=(0,))
-    found = ops.divide(ops.subtract(ops.gather(right, k, axis=0), known), ops.gather(row, k, axis=0))
-    return [ops.dynamic_update_slice(x, expand_dims(found, 0), (k, 0))]
+    solved = ops.divide(ops.subtract(ops.gather(right, k, axis=0), known), ops.gather(row, k, axis=0))
+    return [ops.dynamic_update_slice(x, expand_dims(solved, 0), (k, 0))]
 
 
 def _as_float(flag: Tensor) -> Tensor:

@@ -62,13 +62,13 @@ def pieces(template: str) -> tuple[str, ...]:
     A place is ``{}`` and nothing else: no names, no attributes, no formats, which `str.format` would follow into
     objects. ``{{`` and ``}}`` are braces. ValueError for anything else.
     """
-    found, text, start = [], "", 0
+    parts, text, start = [], "", 0
     for mark in _PLACE.finditer(template):
         text += template[start : mark.start()]
         start = mark.end()
         match mark[0]:
             case "{}":
-                found.append(text)
+                parts.append(text)
                 text = ""
             case "{{" | "}}" as twice:
                 text += twice[0]
@@ -76,7 +76,7 @@ def pieces(template: str) -> tuple[str, ...]:
                 raise ValueError(
                     f"a template has places {{}} and braces {{{{ }}}}, not {template[mark.start() :][:40]!r}"
                 )
-    return (*found, text + template[start:])
+    return (*parts, text + template[start:])
 
 
 def _check(template: Any, summarize: Any, stream: Any, places: int) -> None:

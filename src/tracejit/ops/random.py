@@ -166,10 +166,10 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 
 
 def _canonical(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
-    found: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
+    canonical: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
     if "dtype" in attrs:
-        found["dtype"] = as_dtype(attrs["dtype"])
-    return (as_tensor(inputs[0]),), found
+        canonical["dtype"] = as_dtype(attrs["dtype"])
+    return (as_tensor(inputs[0]),), canonical
 
 
 def _drawn(state: TensorSpec, shape: tuple[Size, ...], dtype: np.dtype) -> TensorSpec:

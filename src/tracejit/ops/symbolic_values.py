@@ -87,8 +87,8 @@ def _outside(value: Any) -> Any:
     """What a loop or branch being traced has captured, as it is outside."""
     now: Any = state.interpreter
     while isinstance(now, Trace) and value.__class__ is Value:
-        found = next((t for t, v in now.captures.values() if v is value), None)
-        value = value if found is None else found._payload
+        captured = next((t for t, v in now.captures.values() if v is value), None)
+        value = value if captured is None else captured._payload
         now = now.parent
     return value
 

@@ -32,11 +32,11 @@ Slices = tuple[tuple[Size, Size, int], ...]  # (start, size, step) per axis
 
 def python_slices(slices: Slices) -> tuple[slice, ...]:
     """Canonical slices as Python's, for kernels."""
-    found = []
+    indices = []
     for start, size, step in slices:
         stop = start + size * step
-        found.append(slice(start, None if step < 0 and stop < 0 else stop, step) if size else slice(0, 0))
-    return tuple(found)
+        indices.append(slice(start, None if step < 0 and stop < 0 else stop, step) if size else slice(0, 0))
+    return tuple(indices)
 
 
 def sliced(x: TensorSpec, slices: Slices) -> TensorSpec:

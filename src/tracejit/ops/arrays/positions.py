@@ -89,9 +89,9 @@ def _values_cotangent(
     g: Any, y: Any, x: Any, indices: Any, values: Any, *, axis: int, batch_dims: int = 0
 ) -> Any:
     """What was written last at a position gets its cotangent; what it replaced gets none."""
-    found = ops.gather(g, indices, axis=axis, batch_dims=batch_dims)
+    cotangent = ops.gather(g, indices, axis=axis, batch_dims=batch_dims)
     if len(indices.shape) == batch_dims:
-        return found
+        return cotangent
     lead, own = indices.shape[:batch_dims], indices.shape[batch_dims:]
     number = ops.reshape(ops.iota(size=indices.spec.size, dtype=INT64), shape=indices.shape)
     nobody = ops.fill(shape=(*lead, x.shape[axis]), value=0, dtype=INT64)
@@ -100,7 +100,7 @@ def _values_cotangent(
     between, behind = x.shape[batch_dims:axis], x.shape[axis + 1 :]
     shape = (*lead, *(1 for _ in between), *own, *(1 for _ in behind))
     wins = ops.reshape(ops.equal(winner, number), shape=shape)
-    return ops.where(wins, found, ops.cast(0.0, dtype=g.dtype))
+    return ops.where(wins, cotangent, ops.cast(0.0, dtype=g.dtype))
 
 
 @defop(

@@ -283,14 +283,14 @@ def _canonical_concat(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any]
 
 
 def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
-    axis, found, start = record.attrs["axis"], [], 0
+    axis, cotangents, start = record.attrs["axis"], [], 0
     g = dense(gs[0])
     for x, need in zip(record.inputs, needs, strict=True):
         size = x.shape[axis]
         window = tuple((start, size, 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape))
-        found.append(ops.slice(g, slices=window) if need else None)
+        cotangents.append(ops.slice(g, slices=window) if need else None)
         start = start + size
-    return found
+    return cotangents
 
 
 def _concat_jvp(record: Any, ts: list) -> list:

@@ -40,9 +40,9 @@ def _argsort_nests(b: Any, out: TensorSpec, x: Any, *, axis: int) -> Any:
     b.copy(last, keys)
     b.each(order.shape, lambda ix: b.store(order, ix, b.position(ix[-1], _INT64)))
     flat = (count, n)
-    found = b.merge_sorted(keys.reshaped(flat), order.reshaped(flat)).reshaped(last.shape)
+    positions = b.merge_sorted(keys.reshaped(flat), order.reshaped(flat)).reshaped(last.shape)
     back = [others.index(a) if a != axis else rank - 1 for a in range(rank)]
-    return b.copied(found.transposed(back))
+    return b.copied(positions.transposed(back))
 
 
 @defop(

@@ -64,8 +64,8 @@ def batch_loop(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...] |
     if per_lane:
         return _counted(lanes, batch)
     while True:
-        found = loop.split_rows(lanes.body()[1]).carry
-        grown = [a or b for a, b in zip(lanes.flags.carry, found, strict=True)]
+        with_lanes = loop.split_rows(lanes.body()[1]).carry
+        grown = [a or b for a, b in zip(lanes.flags.carry, with_lanes, strict=True)]
         if grown == list(lanes.flags.carry):
             break
         lanes.spread(grown)
@@ -86,10 +86,10 @@ def _together(lanes: _Lanes) -> tuple[Any, ...]:
     """All lanes go round equally often."""
     loop, carried = lanes.loop, lanes.flags.carry
     body, flags = lanes.body([*carried, *(False for _ in loop.ys_out)])
-    found = loop.replace(body=body, cond=None if loop.cond is None else lanes.cond()[0]).apply()
-    carry = [y if f else Shared(y) for y, f in zip(found.carry, carried, strict=True)]
-    pairs = zip(found.ys, loop.split_rows(flags).ys, strict=True)
-    return (*carry, Shared(found.trips), *(moved(y, 1, 0) if f else Shared(y) for y, f in pairs))
+    results = loop.replace(body=body, cond=None if loop.cond is None else lanes.cond()[0]).apply()
+    carry = [y if f else Shared(y) for y, f in zip(results.carry, carried, strict=True)]
+    pairs = zip(results.ys, loop.split_rows(flags).ys, strict=True)
+    return (*carry, Shared(results.trips), *(moved(y, 1, 0) if f else Shared(y) for y, f in pairs))
 
 
 def _stepped(lanes: _Lanes) -> Step:
@@ -100,9 +100,9 @@ def _stepped(lanes: _Lanes) -> Step:
 
     def step(active: Tensor, i: Tensor, parts: Parts) -> tuple[list[Tensor], Sequence[Tensor]]:
         inputs = sat_out(active, parts.flat(), lanes.flags.flat(), own)
-        found = loop.split_rows(replay(everywhere, (i, *inputs)))
-        new = [select(active, y, x) for y, x in zip(found.carry, parts.carry, strict=True)]
-        return new, found.ys
+        results = loop.split_rows(replay(everywhere, (i, *inputs)))
+        new = [select(active, y, x) for y, x in zip(results.carry, parts.carry, strict=True)]
+        return new, results.ys
 
     return step
 
@@ -125,13 +125,13 @@ def _while_any_goes_on(lanes: _Lanes) -> tuple[Any, ...]:
 
     start = loop.replace(init=(*loop.init, goes_on(loop.init, loop.consts), _zeros(lanes.size)))
     assert loop.cond is not None
-    found = start.replace(
+    results = start.replace(
         body=traced_body(body, start.specs, loop.body.name),
         cond=traced_cond(lambda carry, consts: any_of(carry[-2]), start.specs, loop.cond.name),
         keeps_carries=False,
     ).apply()
-    *carry, _, done = found.carry
-    return (*carry, done, *(Ragged(moved(y, 1, 0), done, found.trips) for y in found.ys))
+    *carry, _, done = results.carry
+    return (*carry, done, *(Ragged(moved(y, 1, 0), done, results.trips) for y in results.ys))
 
 
 def _zeros(size: Any) -> Tensor:
@@ -159,5 +159,7 @@ def _counted(lanes: _Lanes, batch: Batch) -> tuple[Any, ...]:
     specs = loop.specs
     specs = specs._replace(consts=[*specs.consts, lane_specs(INDEX, lanes.size)])
     graph = traced_body(body, specs, loop.body.name)
-    found = loop.replace(count=longest, consts=(*loop.consts, done), body=graph, keeps_carries=False).apply()
-    return (*found.carry, done, *(Ragged(moved(y, 1, 0), done, found.trips) for y in found.ys))
+    results = loop.replace(
+        count=longest, consts=(*loop.consts, done), body=graph, keeps_carries=False
+    ).apply()
+    return (*results.carry, done, *(Ragged(moved(y, 1, 0), done, results.trips) for y in results.ys))

@@ -85,8 +85,8 @@ def batch_cond(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
     both = [batch_graph(g, flags, batch.size)[1] for g in branch.graphs]
     lanes = [a or b for a, b in zip(*both, strict=True)]
     then, orelse = (batch_graph(g, flags, batch.size, lanes)[0] for g in branch.graphs)
-    found = branch.replace(then=then, orelse=orelse).apply()
-    return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])
+    outputs = branch.replace(then=then, orelse=orelse).apply()
+    return tuple([y if f else Shared(y) for y, f in zip(outputs, lanes, strict=True)])
 
 
 def _taken(batch: Batch, graph: Graph, active: Tensor, captured: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -113,15 +113,15 @@ def _taken(batch: Batch, graph: Graph, active: Tensor, captured: Sequence[Tensor
 def batch_call(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
     """The call of the graph for all lanes; its derivatives are found anew."""
     graph, lanes = batch_graph(CallForm(inputs, attrs).graph, batch.flags, batch.size)
-    found = CallForm.make(inputs, graph).apply()
-    return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=False)])
+    outputs = CallForm.make(inputs, graph).apply()
+    return tuple([y if f else Shared(y) for y, f in zip(outputs, lanes, strict=False)])
 
 
 def batch_recomputed(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
     """The graph for all lanes, computed again in the backward as well."""
     graph, lanes = batch_graph(RecomputedForm(inputs, attrs).graph, batch.flags, batch.size)
-    found = RecomputedForm.make(inputs, graph).apply()
-    return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])
+    outputs = RecomputedForm.make(inputs, graph).apply()
+    return tuple([y if f else Shared(y) for y, f in zip(outputs, lanes, strict=True)])
 
 
 def batch_custom(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]:
@@ -141,13 +141,13 @@ def batch_custom(batch: Batch, *inputs: Tensor, **attrs: Any) -> tuple[Any, ...]
     given = [*custom.split(lanes)[1], *(True for v in results if v.spec.differentiable)]
 
     def pull(*args: Tensor) -> list[Tensor]:
-        found, has = batch_replay(rule, args, given, batch.size)
-        spread = [g if h else batch.spread(g) for g, h in zip(found, has, strict=True)]
+        cotangents, has = batch_replay(rule, args, given, batch.size)
+        spread = [g if h else batch.spread(g) for g, h in zip(cotangents, has, strict=True)]
         return [
             g if own else ops.reduce_sum(g, axis=(0,)) for g, (_, own) in zip(spread, targets, strict=True)
         ]
 
     pairs = zip(rule.inputs, given, strict=True)
     specs = [lane_specs(v.spec, batch.size) if f else v.spec for v, f in pairs]
-    found = custom.replace(body=everywhere, rule=closed(pull, specs, rule.name)).apply()
-    return tuple([y if f else Shared(y) for y, f in zip(found, lanes, strict=True)])
+    outputs = custom.replace(body=everywhere, rule=closed(pull, specs, rule.name)).apply()
+    return tuple([y if f else Shared(y) for y, f in zip(outputs, lanes, strict=True)])

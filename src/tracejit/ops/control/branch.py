@@ -43,20 +43,20 @@ def _cond_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     def side(graph: Graph, flags: tuple[bool, ...]) -> Graph:
         def run(*args: Tensor) -> list[Tensor]:
             take = iter(replay(graph, args))
-            found = [next(take) if f else None for f in flags]
+            gradients = [next(take) if f else None for f in flags]
             return [
                 zeros_like(specs[k]) if g is None else g
-                for k, g, on in zip(chosen, found, live, strict=True)
+                for k, g, on in zip(chosen, gradients, live, strict=True)
                 if on
             ]
 
         return trace(run, [*specs, *(g.spec for g in g_in)], graph.name).graph
 
     then, orelse = (side(*pair) for pair in both)
-    found = iter(BranchForm.make(branch.pred, (*branch.consts, *g_in), then, orelse).apply())
+    cotangents = iter(BranchForm.make(branch.pred, (*branch.consts, *g_in), then, orelse).apply())
     result: list[Any] = [None] * len(wanted)
     for k, on in zip(chosen, live, strict=True):
-        result[k] = next(found) if on else None
+        result[k] = next(cotangents) if on else None
     return branch.per_input(result)
 
 
@@ -70,12 +70,12 @@ def _cond_jvp(record: Record, ts: list) -> list:
 
     def side(graph: Graph, flags: tuple[bool, ...]) -> Graph:
         def run(*args: Tensor) -> list[Tensor]:
-            found = replay(graph, args)
-            take = iter(found[outs:])
+            outputs = replay(graph, args)
+            take = iter(outputs[outs:])
             given = [next(take) if f else None for f in flags]
             return [
                 zeros_like(y) if t is None else t
-                for y, t, on in zip(found[:outs], given, live, strict=True)
+                for y, t, on in zip(outputs[:outs], given, live, strict=True)
                 if on
             ]
 
@@ -84,8 +84,8 @@ def _cond_jvp(record: Record, ts: list) -> list:
     if not any(live):
         return [None] * outs
     then, orelse = (side(*pair) for pair in both)
-    found = iter(BranchForm.make(branch.pred, consts, then, orelse).apply())
-    return [next(found) if on else None for on in live]
+    tangents = iter(BranchForm.make(branch.pred, consts, then, orelse).apply())
+    return [next(tangents) if on else None for on in live]
 
 
 def _consts(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> Sequence[TensorSpec]:

@@ -51,20 +51,20 @@ def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
         i < call.results and y.spec.differentiable for i, y in enumerate(call.outputs)
     ]:
         back = CallForm.make((*call.residuals, *given(gs)), call.backward)
-        found = iter(back.apply() if any(call.connected) else ())
-        cotangents = [next(found) if c else None for c in call.connected]
+        gradients = iter(back.apply() if any(call.connected) else ())
+        cotangents = [next(gradients) if c else None for c in call.connected]
         return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
     graph, connected = gradient_graph(call.graph, tuple(needs), tuple(seeded))
-    found = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
+    gradients = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
     flags = iter(connected)
-    return [next(found) if need and next(flags) else None for need in needs]
+    return [next(gradients) if need and next(flags) else None for need in needs]
 
 
 def _call_jvp(record: Record, ts: list) -> list:
     call = CallForm(record.inputs, record.attrs)
     graph, connected = jvp_graph(call.graph, tuple(t is not None for t in ts))
-    found = CallForm.make((*call.inputs, *(t for t in ts if t is not None)), graph).apply()
-    take = iter(found[len(record.outputs) :])
+    outputs = CallForm.make((*call.inputs, *(t for t in ts if t is not None)), graph).apply()
+    take = iter(outputs[len(record.outputs) :])
     return [next(take) if c else None for c in connected]
 
 
@@ -106,13 +106,13 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     if any(g is not None for g in g_ys):
         seeds = [filled(g, y) for g, y in zip(g_ys, ys, strict=True) if y.spec.differentiable]
         rule = opened(custom, custom.captured_by_rule)
-        found = iter(replay(rule, (*residuals, *seeds)))
-        result = [next(found) if c else None for c in custom.connected]
+        gradients = iter(replay(rule, (*residuals, *seeds)))
+        result = [next(gradients) if c else None for c in custom.connected]
     if any(g is not None for g in g_residuals):
         seeded = (*(False for _ in ys), *(g is not None for g in g_residuals))
         graph, flags = gradient_graph(custom.body, tuple(needs), seeded)
-        found = iter(replay(graph, (*custom.inputs, *given(g_residuals))))
-        more = iter([next(found) if f else None for f in flags])
+        gradients = iter(replay(graph, (*custom.inputs, *given(g_residuals))))
+        more = iter([next(gradients) if f else None for f in flags])
         extra = [next(more) if need else None for need in needs]
         result = [
             a if b is None else b if a is None else add_cotangents(a, b)

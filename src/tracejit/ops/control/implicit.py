@@ -75,11 +75,11 @@ def iterate(
 
     first = (*start, as_tensor(np.int64(GOING_ON)), as_tensor(np.int64(0)))
     names = ("step", "going_on")
-    *found, state, _ = LoopForm.written(body, first, (), held, cond=going_on, names=names).apply().carry
+    *solution, state, _ = LoopForm.written(body, first, (), held, cond=going_on, names=names).apply().carry
     settled = ops.cast(ops.equal(state, SETTLED), dtype=FLOAT)
     message = f"{what} did not converge within {limit} iterations"
     ops.check(settled, message=message, error="RuntimeError")
-    return found
+    return solution
 
 
 def _largest(tensors: Sequence[Tensor]) -> Tensor:
@@ -116,14 +116,14 @@ def _flat(tensors: Sequence[Tensor], lead: tuple = ()) -> Tensor:
 
 def _parted(flat: Tensor, like: Sequence[Any]) -> list[Tensor]:
     """The inverse of :func:`_flat`: the last axis as tensors of these shapes and dtypes."""
-    lead, found = flat.shape[:-1], []
+    lead, parts = flat.shape[:-1], []
     start: Size = 0
     for x in like:
         size = product(x.shape)
         part = ops.slice(flat, slices=(*((0, d, 1) for d in lead), (start, size, 1)))
-        found.append(ops.cast(ops.reshape(part, shape=(*lead, *x.shape)), dtype=x.dtype))
+        parts.append(ops.cast(ops.reshape(part, shape=(*lead, *x.shape)), dtype=x.dtype))
         start = start + size
-    return found
+    return parts
 
 
 def _jacobian(residual: Graph, x: Sequence[Tensor], held: Sequence[Tensor]) -> Tensor:
@@ -135,8 +135,8 @@ def _jacobian(residual: Graph, x: Sequence[Tensor], held: Sequence[Tensor]) -> T
     unit = ops.equal(ops.reshape(rows, shape=(n, 1)), ops.reshape(rows, shape=(1, n)))
     directions = _parted(ops.cast(unit, dtype=np.result_type(*(v.dtype for v in x))), x)
     flags = (False,) * (k + m) + (True,) * k
-    found, lanes = batch_replay(pushed, (*x, *held, *directions), flags, n)
-    columns = iter(zip(found[k:], lanes[k:], strict=True))
+    outputs, lanes = batch_replay(pushed, (*x, *held, *directions), flags, n)
+    columns = iter(zip(outputs[k:], lanes[k:], strict=True))
     parts = []
     for y, on in zip(x, connected, strict=True):
         part, own = next(columns) if on else (zeros_like(y), False)
@@ -162,12 +162,12 @@ def _linear(residual: Graph, k: int, transposed: bool) -> Graph:
         def run(*args: Tensor) -> list[Tensor]:
             v, b, point = args[:k], args[k : 2 * k], args[2 * k :]
             if transposed:
-                found = pull_back(residual, point, v, (True,) * k + (False,) * m)[1]
+                products = pull_back(residual, point, v, (True,) * k + (False,) * m)[1]
             else:
                 take = iter(replay(pushed, (*point, *v))[k:])
-                found = [next(take) if on else None for on in connected]
+                products = [next(take) if on else None for on in connected]
             return [
-                ops.negative(y) if u is None else ops.subtract(u, y) for u, y in zip(found, b, strict=True)
+                ops.negative(y) if u is None else ops.subtract(u, y) for u, y in zip(products, b, strict=True)
             ]
 
         specs = [v.spec for v in residual.inputs]
@@ -202,8 +202,8 @@ def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
     v = _solved(form, [ops.negative(g) for g in seeds], True)
     _, wanted = form.split(needs)
     asked = (*(False for _ in form.unknowns), *wanted)
-    found = iter(pull_back(form.residual, (*form.outputs, *form.others), v, asked)[1])
-    return [*(None for _ in form.unknowns), *(next(found) if w else None for w in wanted)]
+    gradients = iter(pull_back(form.residual, (*form.outputs, *form.others), v, asked)[1])
+    return [*(None for _ in form.unknowns), *(next(gradients) if w else None for w in wanted)]
 
 
 def _jvp(record: Record, ts: list) -> list:

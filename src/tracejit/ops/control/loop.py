@@ -124,8 +124,8 @@ def _checkpointed_vjp(loop: LoopForm, gs: Results, seeded: Results, wanted: Part
     if not any(connected.flat()):
         return [None] * len(loop.inputs)
     own = loop.replace(count=loop.trips if loop.length is None else None, cond=None)
-    found = LoopGradientForm.make(own, seeded, wanted, given(gs.of_body())).apply()
-    return loop.per_input(connected.spread(found))
+    gradients = LoopGradientForm.make(own, seeded, wanted, given(gs.of_body())).apply()
+    return loop.per_input(connected.spread(gradients))
 
 
 class Activity:
@@ -203,17 +203,17 @@ class Activity:
         specs = Parts(carried, [*loop.init, *loop.xs, *g_ys], loop.consts)
         return LoopForm.make(traced_body(body, specs, self.body.name + "_back"), *specs)
 
-    def placed(self, found: Results) -> Parts:
+    def placed(self, results: Results) -> Parts:
         """The results of the backward loop as cotangents of the loop's operands."""
-        carry, _, consts = Parts(self.active, (), self.summed).spread(found.carry)
-        return Parts(carry, Parts((), self.emitted, ()).spread(found.ys).xs, consts)
+        carry, _, consts = Parts(self.active, (), self.summed).spread(results.carry)
+        return Parts(carry, Parts((), self.emitted, ()).spread(results.ys).xs, consts)
 
     def _pulled(self, primals: Sequence[Tensor], g_carry: Sequence[Tensor], g_ys: Sequence[Tensor]) -> Parts:
         """Cotangents of the body's inputs but the index; scattered ones stay so: a sum over iterations
         then adds the few entries instead of the whole array."""
         seeds = Results(self.active, None, self.seeded_ys).spread([*g_carry, *g_ys]).of_body()
-        found = pull_back(self.body, primals, seeds, self.connected.of_body(False), scattered=True)[1]
-        return self.connected.spread(found)
+        cotangents = pull_back(self.body, primals, seeds, self.connected.of_body(False), scattered=True)[1]
+        return self.connected.spread(cotangents)
 
 
 def _both(a: Sequence[bool], b: Sequence[bool]) -> list[bool]:
@@ -237,7 +237,7 @@ def _loop_jvp(record: Record, ts: list) -> list:
         moving = moving._replace(carry=grown)
     starts = [filled(t, x) for x, t, a in zip(loop.init, tangents.carry, moving.carry, strict=True) if a]
     body, cond = _dual_graphs(loop, dual, flags, moving)
-    found = loop.replace(
+    results = loop.replace(
         body=body,
         cond=cond,
         init=(*loop.init, *starts),
@@ -245,7 +245,7 @@ def _loop_jvp(record: Record, ts: list) -> list:
         consts=(*loop.consts, *given(tangents.consts)),
         keeps_carries=False,
     ).apply()
-    moved = (*found.carry[len(loop.init) :], *found.ys[len(loop.ys_out) :])
+    moved = (*results.carry[len(loop.init) :], *results.ys[len(loop.ys_out) :])
     return flags._replace(carry=moving.carry).spread(moved).of_loop()
 
 
@@ -258,10 +258,10 @@ def _dual_graphs(loop: LoopForm, dual: Graph, flags: Results, moving: Parts) -> 
 
     def body(i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]) -> tuple[list, list]:
         primals = Parts(carry[:c], xs[:m], consts[:k]).of_body(i)
-        found = replay(dual, (*primals, *carry[c:], *xs[m:], *consts[k:]))
+        outputs = replay(dual, (*primals, *carry[c:], *xs[m:], *consts[k:]))
         outs = len(loop.body.outputs)
-        ends, _, ys = loop.split_rows(found[:outs])
-        t_ends, _, t_ys = flags.spread(found[outs:])
+        ends, _, ys = loop.split_rows(outputs[:outs])
+        t_ends, _, t_ys = flags.spread(outputs[outs:])
         new = [filled(t, y) for t, y, a in zip(t_ends, ends, moving.carry, strict=True) if a]
         return [*ends, *new], [*ys, *given(t_ys)]
 

@@ -104,8 +104,8 @@ class _Opening:
                     k: self._region(node, v) if v.__class__ is Graph else v for k, v in node.attrs.items()
                 }
                 inputs, specs = tuple([env[v] for v in node.inputs]), tuple([v.spec for v in node.outputs])
-                found = copy.add(node.op, inputs, attrs, specs, node.location)
-                env.update(zip(node.outputs, found, strict=True))
+                outputs = copy.add(node.op, inputs, attrs, specs, node.location)
+                env.update(zip(node.outputs, outputs, strict=True))
         copy.outputs = [env[v] for v in graph.outputs]
         return copy
 
@@ -130,8 +130,10 @@ class _Opening:
         else:
             op, attrs, body = self.op, self.attrs, self.body
         specs = tuple([v.spec for v in body.outputs])
-        found = copy.add(op, tuple(form.inputs), attrs, specs, node.location)
-        env.update(zip(node.outputs, found, strict=False))  # with its rule it returns what that keeps besides
+        outputs = copy.add(op, tuple(form.inputs), attrs, specs, node.location)
+        env.update(
+            zip(node.outputs, outputs, strict=False)
+        )  # with its rule it returns what that keeps besides
 
     def _region(self, node: Node, graph: Graph) -> Graph:
         """A graph inside of the rule: another function's rule may call the function as well."""

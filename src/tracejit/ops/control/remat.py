@@ -48,16 +48,16 @@ def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
     if not any(connected):
         return [None] * len(needs)
     inputs = [ops.late(x, seeds[0]) for x in form.inputs]
-    found = iter(RecomputedForm.make((*inputs, *seeds), graph).apply())
+    gradients = iter(RecomputedForm.make((*inputs, *seeds), graph).apply())
     flags = iter(connected)
-    return [next(found) if need and next(flags) else None for need in needs]
+    return [next(gradients) if need and next(flags) else None for need in needs]
 
 
 def _jvp(record: Record, ts: list) -> list:
     form = RecomputedForm(record.inputs, record.attrs)
     graph, connected = jvp_graph(form.graph, tuple(t is not None for t in ts))
-    found = RecomputedForm.make((*form.inputs, *(t for t in ts if t is not None)), graph).apply()
-    take = iter(found[len(record.outputs) :])
+    outputs = RecomputedForm.make((*form.inputs, *(t for t in ts if t is not None)), graph).apply()
+    take = iter(outputs[len(record.outputs) :])
     return [next(take) if c else None for c in connected]
 
 

@@ -40,8 +40,8 @@ def _jvp(record: Record, ts: list) -> list:
     t_xs, t_held = form.split(ts)
     _require_rule(form, record, [t is not None for t in t_held])
     tangents = [filled(t, x) for t, x in zip(t_xs, form.arguments, strict=True) if x.spec.differentiable]
-    found = iter(replay(_opened(form), (*form.arguments, *tangents, *form.captured)))
-    return [next(found) if y.spec.differentiable else None for y in record.outputs]
+    t_ys = iter(replay(_opened(form), (*form.arguments, *tangents, *form.captured)))
+    return [next(t_ys) if y.spec.differentiable else None for y in record.outputs]
 
 
 def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
@@ -63,9 +63,9 @@ def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
             f"the rule for the tangents of {form.body.name} is not linear in the tangents, as derivatives are"
             f"{at(record.location)}"
         )
-    found = iter(replay(graph, (*xs, *zeros, *held, *given(gs))))
+    gradients = iter(replay(graph, (*xs, *zeros, *held, *given(gs))))
     flags = iter(connected)
-    return [next(found) if n and next(flags) else None for n in n_xs] + [None] * len(held)
+    return [next(gradients) if n and next(flags) else None for n in n_xs] + [None] * len(held)
 
 
 def _batch(batch: Batch, *inputs: Tensor, **attrs: Any) -> Sequence[Tensor]:

@@ -208,8 +208,8 @@ def _traced_mask(index: Any) -> Any:
     if len(given) == 2 and given[1] is Ellipsis:
         given = given[:1]
     mask = given[0] if len(given) == 1 else None
-    found = isinstance(mask, Tensor) and mask.dtype.kind == "b" and mask.is_symbolic
-    return mask if found else None
+    traced = isinstance(mask, Tensor) and mask.dtype.kind == "b" and mask.is_symbolic
+    return mask if traced else None
 
 
 def _like(value: Any, dtype: np.dtype) -> Any:

@@ -98,7 +98,7 @@ def _axes_taken(entry: Any) -> int:
 
 def _without_masks(entries: list[Any], shape: tuple[Size, ...]) -> list[Any]:
     """Masks as the positions where they hold, one array for each of their axes, whose sizes they must have."""
-    found: list[Any] = []
+    expanded: list[Any] = []
     axis = 0
     for entry in entries:
         if _is_mask(entry):
@@ -108,11 +108,11 @@ def _without_masks(entries: list[Any], shape: tuple[Size, ...]) -> list[Any]:
                     f"a mask of the shape {shape_text(entry.shape)} for axes of the sizes {shape_text(sizes)} of the "
                     f"shape {shape_text(shape)}{at(user_location())}"
                 )
-            found.extend(np.nonzero(entry))
+            expanded.extend(np.nonzero(entry))
         else:
-            found.append(entry)
+            expanded.append(entry)
         axis += _axes_taken(entry)
-    return found
+    return expanded
 
 
 def _read(entry: Any) -> Any:

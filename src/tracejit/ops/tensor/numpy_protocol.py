@@ -64,10 +64,10 @@ _METHODS = (
 def from_face(name: str) -> Any:
     """What the face has under that name, which may have dots."""
     first, *rest = name.split(".")
-    found = numpy_function(first)
+    member = numpy_function(first)
     for part in rest:
-        found = getattr(found, part, None)
-    return found
+        member = getattr(member, part, None)
+    return member
 
 
 def _meanings(name: str) -> Iterator[Callable[..., Any] | None]:
@@ -165,36 +165,38 @@ def _of_values(
             f"or compute it outside of the function{at(own_location())}"
         )
     with unguarded():
-        found = function(*_as_arrays(args), **_as_arrays(kwargs))
-    if "out" in kwargs or _has_fractions(found):
+        result = function(*_as_arrays(args), **_as_arrays(kwargs))
+    if "out" in kwargs or _has_fractions(result):
         what = "with these arguments" if callable(exists) else "of which tracejit.numpy has none,"
         raise GradientError(
             f"{called}, {what} works on values, and a derivative is being taken through {needed.spec}, which would "
             f"be lost: {remedy}, tracejit.custom_gradient to give it a rule, or tracejit.stop_gradient where no "
             f"derivative is wanted{at(own_location())}"
         )
-    if found is None:  # it may have written into an array
+    if result is None:  # it may have written into an array
         for t in _tensors((args, kwargs)):
             notify("value", as_tensor(t))
-    return found
+    return result
 
 
-def _has_fractions(found: Any) -> bool:
-    if isinstance(found, (tuple, list)):
-        return any(map(_has_fractions, found))
-    if isinstance(found, (np.ndarray, np.generic)):
-        return found.dtype.kind in "fcO"
-    return isinstance(found, (float, complex))
+def _has_fractions(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_fractions, value))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "fcO"
+    return isinstance(value, (float, complex))
 
 
 @cache
 def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
     """The parameters of a function by name; None for those that do not tell, or take any."""
     try:
-        found = dict(inspect.signature(function).parameters)
+        parameters = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return None
-    return None if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found.values()) else found
+    return (
+        None if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()) else parameters
+    )
 
 
 def _as_ours(
@@ -205,22 +207,22 @@ def _as_ours(
     if theirs is None or known is None:
         return args, kwargs
     bound = inspect.signature(function).bind(*args, **kwargs).arguments
-    places, found = list(known), {}
+    places, keywords = list(known), {}
     for i, name in enumerate(theirs):
         if name not in bound or bound[name] is theirs[name].default:
             continue
         if name in known:
-            found[name] = bound[name]
+            keywords[name] = bound[name]
         elif i < len(places) and places[i] not in theirs:  # under another name
-            found[places[i]] = bound[name]
+            keywords[places[i]] = bound[name]
         else:
             return None
     positional = []
     for name in places:
-        if name not in found or known[name].kind is inspect.Parameter.KEYWORD_ONLY:
+        if name not in keywords or known[name].kind is inspect.Parameter.KEYWORD_ONLY:
             break
-        positional.append(found.pop(name))
-    return tuple(positional), found
+        positional.append(keywords.pop(name))
+    return tuple(positional), keywords
 
 
 def _as_arrays(nest: Any) -> Any:

@@ -120,24 +120,26 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "lshift": bits.left_shift,
         "rshift": bits.right_shift,
     }
-    found: dict[str, Callable[..., Any]] = {}
+    methods: dict[str, Callable[..., Any]] = {}
     for name, op in pairs.items():
-        found[f"__{name}__"], found[f"__r{name}__"] = _binary(op)
+        methods[f"__{name}__"], methods[f"__r{name}__"] = _binary(op)
     for name, op in {
         "lt": compare.less,
         "le": compare.less_equal,
         "gt": compare.greater,
         "ge": compare.greater_equal,
     }.items():
-        found[f"__{name}__"] = _compared(op, None)
-    found["__eq__"], found["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
-    found["__pow__"], found["__divmod__"] = _pow, _divmod
-    found["__rdivmod__"] = lambda self, other: _divmod(other, self)
-    found["__neg__"] = lambda self: arithmetic.negative(self)
-    found["__pos__"] = lambda self: ops.identity(self)
-    found["__abs__"] = lambda self: arithmetic.abs(self)
-    found["__invert__"] = lambda self: (compare.logical_not if self.dtype.kind == "b" else bits.invert)(self)
-    return found
+        methods[f"__{name}__"] = _compared(op, None)
+    methods["__eq__"], methods["__ne__"] = _compared(compare.equal, False), _compared(compare.not_equal, True)
+    methods["__pow__"], methods["__divmod__"] = _pow, _divmod
+    methods["__rdivmod__"] = lambda self, other: _divmod(other, self)
+    methods["__neg__"] = lambda self: arithmetic.negative(self)
+    methods["__pos__"] = lambda self: ops.identity(self)
+    methods["__abs__"] = lambda self: arithmetic.abs(self)
+    methods["__invert__"] = lambda self: (compare.logical_not if self.dtype.kind == "b" else bits.invert)(
+        self
+    )
+    return methods
 
 
 # ---- one value out of a tensor --------------------------------------------------------------------------

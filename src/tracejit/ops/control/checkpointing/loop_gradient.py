@@ -96,27 +96,27 @@ def _kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
         for row, y in zip(emitted, out, strict=True):
             row.append(y)
     ys = [stacked(row, v.spec, not loop.reverse) for row, v in zip(emitted, back.ys_out, strict=True)]
-    found = Results([Tensor(a) for a in now], None, [Tensor(a) for a in ys])
-    return tuple(t.array for t in plan.chosen(found))
+    results = Results([Tensor(a) for a in now], None, [Tensor(a) for a in ys])
+    return tuple(t.array for t in plan.chosen(results))
 
 
 # ---- derivatives ----------------------------------------------------------------------------------------
 
 
-def _spread(found: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def _spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """One entry per flag, None where it is not set."""
-    take = iter(found)
+    take = iter(values)
     return [next(take) if f else None for f in flags]
 
 
-def _per_output(form: LoopGradientForm, found: Sequence[Any]) -> list[Any]:
+def _per_output(form: LoopGradientForm, values: Sequence[Any]) -> list[Any]:
     """One entry per output of the loop, None for those without a cotangent, the trip count among them."""
-    return form.seeded.spread(found).of_loop()
+    return form.seeded.spread(values).of_loop()
 
 
-def _per_input(form: LoopGradientForm, found: Sequence[Any]) -> list[Any]:
+def _per_input(form: LoopGradientForm, values: Sequence[Any]) -> list[Any]:
     """One entry per input of the loop, None for those whose cotangent the op does not return."""
-    return form.loop.per_input(reversal(form).connected.spread(found))
+    return form.loop.per_input(reversal(form).connected.spread(values))
 
 
 def _dual(
@@ -138,13 +138,13 @@ def _dual(
     dual, connected = jvp_graph(loop, tuple(t is not None for t in tangents))
     weights = _per_output(form, form.cotangents)
     moving = [t for t in tangents if t is not None]
-    results, found = pull_back(
+    results, gradients = pull_back(
         dual,
         (*own.inputs, *moving),
         [*gs, *(w for w, on in zip(weights, connected, strict=True) if on)],
         [*wanted, *(False for _ in moving)],
     )
-    return _spread(results[len(gs) :], connected), _spread(found, wanted)
+    return _spread(results[len(gs) :], connected), _spread(gradients, wanted)
 
 
 def _vjp(record: Record, hs: list, needs: list[bool]) -> list:
@@ -156,10 +156,10 @@ def _vjp(record: Record, hs: list, needs: list[bool]) -> list:
     own, of_cotangents = form.split(needs)
     tangents = _per_input(form, [dense(h) for h in hs])
     nothing = _per_output(form, [None] * len(form.cotangents))
-    moved, found = _dual(form, tangents, nothing, own)
+    moved, gradients = _dual(form, tangents, nothing, own)
     ends = form.loop.split_results(moved).of_body()
     of_seeds = [t for t, s in zip(ends, form.seeded.of_body(), strict=True) if s]
-    return [*found, *(t if need else None for t, need in zip(of_seeds, of_cotangents, strict=True))]
+    return [*gradients, *(t if need else None for t, need in zip(of_seeds, of_cotangents, strict=True))]
 
 
 def _jvp(record: Record, ts: list) -> list:
@@ -167,8 +167,8 @@ def _jvp(record: Record, ts: list) -> list:
     form = LoopGradientForm(record.inputs, record.attrs)
     tangents, of_cotangents = form.split(ts)
     wanted = [f is not None for f in _per_input(form, record.outputs)]
-    found = _dual(form, tangents, _per_output(form, of_cotangents), wanted)[1]
-    return [t for t, w in zip(found, wanted, strict=True) if w]
+    gradients = _dual(form, tangents, _per_output(form, of_cotangents), wanted)[1]
+    return [t for t, w in zip(gradients, wanted, strict=True) if w]
 
 
 # ---- the op ---------------------------------------------------------------------------------------------

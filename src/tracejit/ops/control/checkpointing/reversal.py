@@ -63,9 +63,9 @@ class Reversal:
                 return sorted(kept)
             kept = grown
 
-    def chosen(self, found: Results) -> list[Tensor]:
+    def chosen(self, results: Results) -> list[Tensor]:
         """The wanted cotangents among the results of a backward loop."""
-        pairs = zip(self.activity.placed(found).flat(), self.connected.flat(), strict=True)
+        pairs = zip(self.activity.placed(results).flat(), self.connected.flat(), strict=True)
         return [g for g, f in pairs if f and g is not None]
 
     @property

@@ -52,8 +52,8 @@ def gap(steps: Tensor, snapshots: Tensor) -> Tensor:
     2. With beta(s, r - 1) < steps <= beta(s, r), going m is optimal when beta(s, r - 2) <= m <= beta(s, r - 1)
     and beta(s - 1, r - 1) <= steps - m <= beta(s - 1, r); this is the smallest such m.
     """
-    (found,) = CallForm.make((steps, snapshots), gap_graph()).apply()
-    return found
+    (distance,) = CallForm.make((steps, snapshots), gap_graph()).apply()
+    return distance
 
 
 @cache

@@ -72,8 +72,8 @@ class _Filling:
         """The state with the carries of iteration ``held[-2]`` at the top."""
         *buffers, where, top = LoopForm.written(self.set_one, state, (), held, cond=self.is_far).apply().carry
         length = held[-2] - _row(where, top)
-        found = LoopForm.written(self.set_next, (*buffers, where), (), (top, *held), count=length).apply()
-        return [*found.carry, ops.minimum(top + length, _number(self.last))]
+        results = LoopForm.written(self.set_next, (*buffers, where), (), (top, *held), count=length).apply()
+        return [*results.carry, ops.minimum(top + length, _number(self.last))]
 
     def is_far(self, state: Sequence[Any], held: Sequence[Any]) -> Tensor:
         """Are there more iterations to go than snapshots to set?"""
@@ -145,10 +145,10 @@ def driver(*inputs: Tensor, **attrs: Any) -> list[Tensor]:
             carries = [_row(b, top) for b in state[: len(plan.kept)]]
             state = [*state, top - _number(1)]
         given = Parts(now, [*carries, *rows], consts[m:-1]).of_body(i)
-        found = plan.back.split_rows(replay(plan.back.body, given))
-        return [*found.carry, *state], found.ys
+        outputs = plan.back.split_rows(replay(plan.back.body, given))
+        return [*outputs.carry, *state], outputs.ys
 
-    found = LoopForm.written(
+    results = LoopForm.written(
         body,
         (*carried, *state),
         (*loop.xs, *g_rows),
@@ -158,7 +158,7 @@ def driver(*inputs: Tensor, **attrs: Any) -> list[Tensor]:
         reverse=not loop.reverse,
         memory=loop.memory,
     ).apply()
-    return plan.chosen(found._replace(carry=found.carry[:a]))
+    return plan.chosen(results._replace(carry=results.carry[:a]))
 
 
 def _no_rows(plan: Reversal) -> list[Tensor]:
