@@ -116,8 +116,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise ShapeError(
             f"{len(spacings)} spacings for {len(axes)} axes, edge_order {edge_order} of 1 or 2{at(user_location())}"
         )
-    found = tuple([_slopes(x, k, h, edge_order) for k, h in zip(axes, spacings, strict=True)])
-    return found[0] if len(found) == 1 else found
+    slopes = tuple([_slopes(x, k, h, edge_order) for k, h in zip(axes, spacings, strict=True)])
+    return slopes[0] if len(slopes) == 1 else slopes
 
 
 def _slopes(x: Any, axis: int, spacing: Any, edge_order: int) -> Tensor:
@@ -181,11 +181,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     low, high = ops.subtract(above, 1), ops.minimum(above, last)
     x0, x1, y0, y1 = (ops.gather(v, k, axis=0) for v in (points, values) for k in (low, high))
     part = ops.divide(at_x - x0, ops.where(ops.equal(x0, x1), 1.0, x1 - x0))
-    found = y0 + part * (y1 - y0)
+    y = y0 + part * (y1 - y0)
     first, final = get(values, 0), get(values, -1)
-    found = ops.where(ops.less(at_x, get(points, 0)), *arrays(first if left is None else left, found))
-    found = ops.where(ops.equal(at_x, get(points, -1)), final, found)
-    return ops.where(ops.less(get(points, -1), at_x), *arrays(final if right is None else right, found))
+    y = ops.where(ops.less(at_x, get(points, 0)), *arrays(first if left is None else left, y))
+    y = ops.where(ops.equal(at_x, get(points, -1)), final, y)
+    return ops.where(ops.less(get(points, -1), at_x), *arrays(final if right is None else right, y))
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:

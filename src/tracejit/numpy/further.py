@@ -57,8 +57,8 @@ def angle(z: Any, deg: bool = False) -> Tensor:
     DtypeError for strings.
     """
     z = array(z)
-    found = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
-    return degrees(found) if deg else found
+    angles = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
+    return degrees(angles) if deg else angles
 
 
 def signbit(x: Any) -> Tensor:
@@ -216,8 +216,8 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     """
     a, b = two_floats(a, b)
     near = ops.less_equal(ops.abs(ops.subtract(a, b)), ops.add(atol, ops.multiply(rtol, ops.abs(b))))
-    found = ops.logical_or(ops.logical_and(near, ops.less(ops.abs(b), np.inf)), ops.equal(a, b))
-    return ops.logical_or(found, ops.logical_and(ops.is_nan(a), ops.is_nan(b))) if equal_nan else found
+    close = ops.logical_or(ops.logical_and(near, ops.less(ops.abs(b), np.inf)), ops.equal(a, b))
+    return ops.logical_or(close, ops.logical_and(ops.is_nan(a), ops.is_nan(b))) if equal_nan else close
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:

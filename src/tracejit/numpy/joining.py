@@ -320,7 +320,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     The dtype is that to which choices are promoted. DtypeError for conditions that are no bools, ValueError where the
     lists differ in length.
     """
-    found = default
+    selected = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        found = ops.where(array(condition), *matched(arrays(choice, found), {})[0])
-    return found
+        selected = ops.where(array(condition), *matched(arrays(choice, selected), {})[0])
+    return selected

@@ -113,13 +113,13 @@ def linspace(
     if count == 0:
         place = one_axis(axis, len(whole_step.shape) + 1)
         shape = (*whole_step.shape[:place], 0, *whole_step.shape[place:])
-        found = ops.fill(shape=shape, value=0.0, dtype=first.dtype)
+        numbers = ops.fill(shape=shape, value=0.0, dtype=first.dtype)
     else:
         spaced = creation.linspace(first, last, gaps + 1, axis=axis)
         whole = (slice(None),) * (axis % len(spaced.shape))
-        found = get(spaced, (*whole, slice(0, count)))
-    found = _as_dtype(found, dtype)
-    return (found, step) if retstep else found
+        numbers = get(spaced, (*whole, slice(0, count)))
+    numbers = _as_dtype(numbers, dtype)
+    return (numbers, step) if retstep else numbers
 
 
 def _as_dtype(x: Any, dtype: Any) -> Tensor:
@@ -161,12 +161,12 @@ def geomspace(
         require(ops.not_equal(v, 0), "a geometric sequence does not reach 0")
     sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
     spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
-    found = ops.multiply(sign, ops.exp(spaced))
+    numbers = ops.multiply(sign, ops.exp(spaced))
     ends = [shapes.expand_dims(v, 0) for v in (first, last)]
     if num > 0:  # as they are given, without the rounding of the logarithm
-        inner = get(found, slice(1, -1 if endpoint and num > 1 else None))
-        found = ops.concat(ends[0], inner, *(ends[1:] if endpoint and num > 1 else ()), axis=0)
-    return _as_dtype(moveaxis(found, 0, axis), dtype)
+        inner = get(numbers, slice(1, -1 if endpoint and num > 1 else None))
+        numbers = ops.concat(ends[0], inner, *(ends[1:] if endpoint and num > 1 else ()), axis=0)
+    return _as_dtype(moveaxis(numbers, 0, axis), dtype)
 
 
 def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Tensor]:

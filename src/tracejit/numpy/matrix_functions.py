@@ -98,8 +98,8 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     if isinstance(ord, str):
         raise ValueError(f"of vectors ord is a number, not {ord!r}{at(user_location())}")
     if ord == 0:
-        found = reductions.count_nonzero(v, axis, keepdims=keepdims)
-        return ops.cast(found, dtype=ops.abs(v).dtype)
+        counts = reductions.count_nonzero(v, axis, keepdims=keepdims)
+        return ops.cast(counts, dtype=ops.abs(v).dtype)
     return linear.vector_norm(v, ord, axis, keepdims)
 
 

@@ -38,8 +38,8 @@ def sum(
     tf.Tensor([4. 6.], shape=(2,), dtype=float64)
     """
     if dtype is not None and np.dtype(dtype).kind == "b":  # of bools a sum is "or", a product "and"
-        found = any(a, axis, keepdims=keepdims, where=where)
-        return found if initial is None else ops.logical_or(found, truth(initial))
+        any_true = any(a, axis, keepdims=keepdims, where=where)
+        return any_true if initial is None else ops.logical_or(any_true, truth(initial))
     total = reductions.reduce_sum(_chosen(summable(a, dtype), where, 0), axis, keepdims)
     return total if initial is None else ops.add(total, _initial(initial, total.dtype))
 
@@ -58,8 +58,8 @@ def prod(
     In `dtype`, small integers and bools as int64. ShapeError for axes that are not there, DtypeError for strings.
     """
     if dtype is not None and np.dtype(dtype).kind == "b":
-        found = all(a, axis, keepdims=keepdims, where=where)
-        return found if initial is None else ops.logical_and(found, truth(initial))
+        all_true = all(a, axis, keepdims=keepdims, where=where)
+        return all_true if initial is None else ops.logical_and(all_true, truth(initial))
     total = reductions.reduce_prod(_chosen(summable(a, dtype), where, 1), axis, keepdims)
     return total if initial is None else ops.multiply(total, _initial(initial, total.dtype))
 
@@ -71,11 +71,11 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     """
     x = wide_floats(a, dtype)
     if where is None:
-        found = reductions.reduce_mean(x, axis, keepdims)
+        means = reductions.reduce_mean(x, axis, keepdims)
     else:
         total = sum(x, axis, keepdims=keepdims, where=where)
-        found = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
-    return found if dtype is None else array(found, dtype)
+        means = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
+    return means if dtype is None else array(means, dtype)
 
 
 def var(
@@ -111,8 +111,8 @@ def var(
     total: Any = sum(squares, axis, keepdims=keepdims, where=where)
     less = ddof if correction is None else correction
     count = ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype)
-    found = total / (ops.maximum(count - less, 0) if less else count)
-    return found if dtype is None or array(a).dtype.kind == "c" else array(found, dtype)
+    variances = total / (ops.maximum(count - less, 0) if less else count)
+    return variances if dtype is None or array(a).dtype.kind == "c" else array(variances, dtype)
 
 
 _mean = mean
@@ -134,10 +134,12 @@ def std(
     Parameters are `a`, `axis`, `dtype`, `ddof`, `keepdims`, `where`, `mean` and `correction`; errors DtypeError and
     ShapeError.
     """
-    found = var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
+    variances = var(
+        a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
+    )
     x = array(a)
     alone = where is None and mean is None and product(x.shape[k] for k in axes_of(axis, len(x.shape))) == 1
-    return found if alone else ops.sqrt(found)
+    return variances if alone else ops.sqrt(variances)
 
 
 def _chosen(x: Any, where: Any, neutral: Any) -> Any:
@@ -170,8 +172,8 @@ def _extreme(of_two: Callable[..., Any], reduce: Callable[..., Any], neutral: Ca
             raise ShapeError(
                 f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
             )
-        found = reduce(_chosen(x, where, None if where is None else neutral(x.dtype)), axis, keepdims)
-        return found if initial is None else of_two(found, _initial(initial, found.dtype))
+        extremes = reduce(_chosen(x, where, None if where is None else neutral(x.dtype)), axis, keepdims)
+        return extremes if initial is None else of_two(extremes, _initial(initial, extremes.dtype))
 
     return extreme
 
@@ -269,12 +271,12 @@ def _position(find: Callable[..., Any], a: Any, axis: int | None, keepdims: bool
     x, along = lined_up(a, axis)
     if any_is_zero([x.shape[along]]):
         raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
-    found = find(x, along)
+    positions = find(x, along)
     if not keepdims:
-        return found
+        return positions
     whole = array(a).shape
     return ops.reshape(
-        found, shape=tuple([1 if axis is None or k == along else d for k, d in enumerate(whole)])
+        positions, shape=tuple([1 if axis is None or k == along else d for k, d in enumerate(whole)])
     )
 
 

@@ -126,10 +126,10 @@ def broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
 def _at_least(rank: int, place: Callable[[tuple], tuple]) -> Callable[..., Any]:
     def at_least(*arys: Any) -> Any:
         """Each of `arys` with axes of size 1 until it has enough, of the same dtype; several give a tuple."""
-        found = [
+        reshaped = [
             x if len(x.shape) >= rank else ops.reshape(x, shape=place(x.shape)) for x in map(array, arys)
         ]
-        return found[0] if len(found) == 1 else tuple(found)
+        return reshaped[0] if len(reshaped) == 1 else tuple(reshaped)
 
     at_least.__name__ = at_least.__qualname__ = f"atleast_{rank}d"
     return at_least

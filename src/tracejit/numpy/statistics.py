@@ -30,11 +30,11 @@ def average(
     """
     if weights is None:
         x: Any = wide_floats(a)
-        found = reductions.mean(x, axis, keepdims=keepdims)
+        means = reductions.mean(x, axis, keepdims=keepdims)
         if not returned:
-            return found
+            return means
         count = size_tensor(product(x.shape[k] for k in axes_of(axis, len(x.shape))))
-        return found, ops.broadcast_to(ops.cast(count, dtype=x.dtype), shape=found.shape)
+        return means, ops.broadcast_to(ops.cast(count, dtype=x.dtype), shape=means.shape)
     x, weight = two_floats(wide_floats(a), weights)
     axes = axes_of(axis, len(x.shape))
     if weight.shape != x.shape:
@@ -49,8 +49,8 @@ def average(
         )  # they are in the order of `axis`
         weight = ops.reshape(weight, shape=tuple([d if k in axes else 1 for k, d in enumerate(x.shape)]))
     total = reductions.sum(ops.broadcast_to(weight, shape=x.shape), axis, keepdims=keepdims)
-    found = ops.divide(reductions.sum(ops.multiply(x, weight), axis, keepdims=keepdims), total)
-    return (found, total) if returned else found
+    means = ops.divide(reductions.sum(ops.multiply(x, weight), axis, keepdims=keepdims), total)
+    return (means, total) if returned else means
 
 
 # ---- order statistics -----------------------------------------------------------------------------------
@@ -81,14 +81,14 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     place = ops.where(inside, place, ops.cast(size_tensor(count), dtype=place.dtype))  # which is refused
     ordered = sorting.sort(rows)
     flat = ops.reshape(place, shape=(place.spec.size,))
-    found = _between(ordered, flat, method)
-    found = ops.where(ops.is_nan(get(ordered, (Ellipsis, slice(-1, None)))), np.nan, found)
-    lead = len(found.shape) - 1
-    found = ops.transpose(found, perm=(lead, *range(lead)))
+    quantiles = _between(ordered, flat, method)
+    quantiles = ops.where(ops.is_nan(get(ordered, (Ellipsis, slice(-1, None)))), np.nan, quantiles)
+    lead = len(quantiles.shape) - 1
+    quantiles = ops.transpose(quantiles, perm=(lead, *range(lead)))
     shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
-    found = ops.reshape(found, shape=(*part.shape, *shape))
+    quantiles = ops.reshape(quantiles, shape=(*part.shape, *shape))
     whole = array(a).dtype
-    return ops.cast(found, dtype=whole) if whole.kind in "iuf" and method in _OF_ELEMENTS else found
+    return ops.cast(quantiles, dtype=whole) if whole.kind in "iuf" and method in _OF_ELEMENTS else quantiles
 
 
 _OF_ELEMENTS = ("lower", "higher", "nearest")
@@ -207,10 +207,10 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keep
     NaN where there are no more such elements than `ddof`.
     """
     known, x = _numbers(a, 0)
-    found = reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
+    variances = reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
     if known is None:
-        return found
-    return ops.where(ops.less(ddof, reductions.sum(known, axis, keepdims=keepdims)), found, np.nan)
+        return variances
+    return ops.where(ops.less(ddof, reductions.sum(known, axis, keepdims=keepdims)), variances, np.nan)
 
 
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
@@ -220,9 +220,11 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keep
 
 def _nan_extreme(reduce: Callable[..., Any], neutral: float, a: Any, axis: Any, keepdims: bool) -> Tensor:
     known, x = _numbers(a, neutral)
-    found = reduce(x, axis, keepdims=keepdims)
+    extremes = reduce(x, axis, keepdims=keepdims)
     return (
-        found if known is None else ops.where(reductions.any(known, axis, keepdims=keepdims), found, np.nan)
+        extremes
+        if known is None
+        else ops.where(reductions.any(known, axis, keepdims=keepdims), extremes, np.nan)
     )
 
 
@@ -276,11 +278,11 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: fl
     count: Any = size_tensor(rows.shape[1])
     less = (0 if bias else 1) if ddof is None else ddof
     offset = ops.subtract(rows, reductions.mean(rows, 1, keepdims=True))
-    found = ops.matmul(
+    covariances = ops.matmul(
         offset, ops.conj(ops.transpose(offset)) if rows.dtype.kind == "c" else ops.transpose(offset)
     )
-    found = ops.divide(found, ops.cast(ops.maximum(count - less, 0), dtype=found.dtype))
-    return ops.reshape(found, shape=()) if found.shape == (1, 1) else found
+    covariances = ops.divide(covariances, ops.cast(ops.maximum(count - less, 0), dtype=covariances.dtype))
+    return ops.reshape(covariances, shape=()) if covariances.shape == (1, 1) else covariances
 
 
 def _variables(m: Any, rowvar: bool) -> Any:
@@ -298,18 +300,18 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
 
     `x`, `y`, `rowvar`, shape, dtype and ShapeError are those of :func:`cov`.
     """
-    found: Any = cov(x, y, rowvar)
-    if not found.shape:
-        return ops.divide(found, found)
-    size = found.shape[0]
-    flat = ops.reshape(found, shape=(size * size,))
+    covariances: Any = cov(x, y, rowvar)
+    if not covariances.shape:
+        return ops.divide(covariances, covariances)
+    size = covariances.shape[0]
+    flat = ops.reshape(covariances, shape=(size * size,))
     deviation = ops.sqrt(get(flat, slice(None, None, size + 1)))
-    found = ops.divide(ops.divide(found, ops.reshape(deviation, shape=(size, 1))), deviation)
+    correlations = ops.divide(ops.divide(covariances, ops.reshape(deviation, shape=(size, 1))), deviation)
     within = lambda x: ops.minimum(ops.maximum(x, -1.0), 1.0)
     return (
-        within(found)
-        if found.dtype.kind == "f"
-        else ops.complex(*map(within, (ops.real(found), ops.imag(found))))
+        within(correlations)
+        if correlations.dtype.kind == "f"
+        else ops.complex(*map(within, (ops.real(correlations), ops.imag(correlations))))
     )
 
 
@@ -338,8 +340,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
         return searchsorted(edges, x)
     falling = ops.less(get(edges, -1), get(edges, 0))
     rising = ops.where(falling, get(edges, slice(None, None, -1)), edges)
-    found = searchsorted(rising, x, "left" if right else "right")
-    return ops.where(falling, ops.subtract(size_tensor(edges.shape[0]), found), found)
+    positions = searchsorted(rising, x, "left" if right else "right")
+    return ops.where(falling, ops.subtract(size_tensor(edges.shape[0]), positions), positions)
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
@@ -356,8 +358,8 @@ def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
     """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings."""
     x, others = matched((array(element), array(test_elements)), {})[0]
     row = ops.reshape(others, shape=(others.spec.size,))
-    found = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
-    return ops.logical_not(found) if invert else found
+    present = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
+    return ops.logical_not(present) if invert else present
 
 
 def unique(
@@ -379,8 +381,8 @@ def unique(
     first, inverse, counts = np.unique(known, return_index=True, return_inverse=True, return_counts=True)[1:]
     asked = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
     others = [array(v) for wanted, v in asked if wanted]
-    found = ops.gather(flat, first, axis=0)
-    return (found, *others) if others else found
+    values = ops.gather(flat, first, axis=0)
+    return (values, *others) if others else values
 
 
 def histogram(
@@ -412,12 +414,12 @@ def histogram(
     inside = ops.logical_and(ops.less_equal(0, number), ops.less(number, count))
     number = ops.where(inside, number, count)
     weight = None if weights is None else ops.reshape(array(weights), shape=flat.shape)
-    found: Any = segments.bincount(number, weight, count, count, dtype=np.int64)
+    counts: Any = segments.bincount(number, weight, count, count, dtype=np.int64)
     if density:
         widths = ops.subtract(get(edges, slice(1, None)), get(edges, slice(None, -1)))
-        found = wide_floats(found)
-        found = found / widths / ops.reduce_sum(found)
-    return found, edges
+        counts = wide_floats(counts)
+        counts = counts / widths / ops.reduce_sum(counts)
+    return counts, edges
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Sequence[Any] | None = None) -> Tensor:
