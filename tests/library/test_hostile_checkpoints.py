@@ -193,10 +193,10 @@ def test_names_with_slashes_and_escapes_are_kept_apart(tmp_path: Path):
     setattr(model, "a//", tf.Variable(73.0))
     checkpoint = Checkpoint(model=model)
     path = checkpoint.write(tmp_path / "c")
-    before = {k: float(v) for k, v in checkpoint._found().items()}
+    before = {k: float(v) for k, v in checkpoint._variables().items()}
     assert len(before) == len(names) + 4
-    for v in checkpoint._found().values():
+    for v in checkpoint._variables().values():
         v.assign(-1.0)
     checkpoint.restore(path).assert_consumed()
-    assert {k: float(v) for k, v in checkpoint._found().items()} == before
+    assert {k: float(v) for k, v in checkpoint._variables().items()} == before
     assert np.unique(list(before.values())).size == len(before)

@@ -216,7 +216,7 @@ def _described(x: Any, *keys: str) -> list[Any]:
 
 def _specs(described: Any) -> list[TensorSpec]:
     """The specs of array arguments; a size that is not known before the call is one name, used once."""
-    found = []
+    specs = []
     names: set[str] = set()
     for shape, dtype in described:
         sizes = [parse_size(_text(d)) for d in shape]
@@ -225,8 +225,8 @@ def _specs(described: Any) -> list[TensorSpec]:
                 plain = size.atom is not None and not size.atom.recipe and size.atom.name not in names
                 _require(plain and size.atom is not None, f"an argument has the size {size}")
                 names.add(str(size))
-        found.append(TensorSpec(sizes, _dtype(dtype)))
-    return found
+        specs.append(TensorSpec(sizes, _dtype(dtype)))
+    return specs
 
 
 def _dtype(name: Any) -> np.dtype:
@@ -273,8 +273,8 @@ class _Loading:
             case ["dict", items]:
                 return {decoded(key): self.part(part) for key, part in items}
             case ["tuple" | "list" as kind, items]:
-                found = [self.part(part) for _, part in items]
-                return tuple(found) if kind == "tuple" else found
+                parts = [self.part(part) for _, part in items]
+                return tuple(parts) if kind == "tuple" else parts
         raise NotSaved(f"{str(described)[:50]!r} is no part of a model")
 
     def variable(self, described: Any) -> Variable:

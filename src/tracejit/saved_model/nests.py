@@ -52,10 +52,10 @@ _KINDS = (tuple, list, dict, OrderedDict, type(None))  # of structures
 
 def decoded_structure(x: Any) -> Structure:
     """The structure that :func:`encoded` was given; ValueError for anything else."""
-    found = decoded(x)
-    if not _is_structure(found):
+    structure = decoded(x)
+    if not _is_structure(structure):
         raise ValueError(f"not a structure: {x!r}")
-    return found
+    return structure
 
 
 def _is_structure(x: Any) -> bool:

@@ -125,22 +125,22 @@ class _Saving:
 
     def object(self, obj: Any, path: str) -> dict[str, Any]:
         """An object by its attributes: Variables, functions, and objects that hold some."""
-        found: dict[str, Any] = {"functions": {}, "parts": {}, "signatures": {}}
+        record: dict[str, Any] = {"functions": {}, "parts": {}, "signatures": {}}
         if isinstance(obj, (Function, BoundFunction)):
-            found["functions"]["__call__"] = self.function(obj, "the function")
-            return found
+            record["functions"]["__call__"] = self.function(obj, "the function")
+            return record
         for name, value in _functions(obj):
             described = self.function(value, f"{path}{name}")
             if described["traces"]:
-                found["functions"][name] = described
+                record["functions"][name] = described
         attributes = (
             children(obj) if isinstance(obj, Module) else sorted(getattr(obj, "__dict__", {}).items())
         )
         self.around.append(id(obj))
         parts = {name: self.part(value, f"{path}{name}.") for name, value in attributes}
         self.around.pop()
-        found["parts"] = {name: part for name, part in parts.items() if part is not None}
-        return found
+        record["parts"] = {name: part for name, part in parts.items() if part is not None}
+        return record
 
     def part(self, value: Any, path: str) -> list | None:
         """A Variable, a Module, or a nest that holds some; None for anything else, and for what contains itself."""
@@ -242,15 +242,15 @@ def _parameters(signature: inspect.Signature | None) -> list | None:
     """Names and plain defaults of the parameters, so that keywords work after loading."""
     if signature is None:
         return None
-    found = []
+    parameters = []
     for p in signature.parameters.values():
         plain = isinstance(p.default, (int, float, str, type(None)))
         if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or (
             p.default is not p.empty and not plain
         ):
             return None
-        found.append([p.name] if p.default is p.empty else [p.name, encoded(p.default)])
-    return found
+        parameters.append([p.name] if p.default is p.empty else [p.name, encoded(p.default)])
+    return parameters
 
 
 def _encoded_call(key: Any) -> dict[str, Any]:

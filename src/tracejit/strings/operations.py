@@ -28,18 +28,18 @@ def _text(x: Any) -> Tensor:
 
 def _tensor(values: Any) -> Tensor:
     """A tensor of Python bytes, given as an array or a list."""
-    found = values if isinstance(values, np.ndarray) else np.array(values, object)
-    found.flags.writeable = False
-    return Tensor(found)
+    array = values if isinstance(values, np.ndarray) else np.array(values, object)
+    array.flags.writeable = False
+    return Tensor(array)
 
 
 def _each(f: Callable[[bytes], Any], x: Any, dtype: Any = object) -> Tensor:
     """Apply `f` to every string of a tensor."""
     text = _text(x)
-    found = np.empty(text.shape, dtype)
+    results = np.empty(text.shape, dtype)
     for place, value in np.ndenumerate(text.array):
-        found[place] = f(value)
-    return _tensor(found)
+        results[place] = f(value)
+    return _tensor(results)
 
 
 def _one(x: Any, what: str) -> bytes:
@@ -103,10 +103,10 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     if not inputs:
         raise ValueError(f"join takes at least one tensor{at(user_location())}")
     whole = np.broadcast_arrays(*(_text(x).array for x in inputs))
-    found = np.empty(whole[0].shape, object)
-    for place in np.ndindex(found.shape):
-        found[place] = separator.encode().join([bytes(part[place]) for part in whole])
-    return _tensor(found)
+    joined = np.empty(whole[0].shape, object)
+    for place in np.ndindex(joined.shape):
+        joined[place] = separator.encode().join([bytes(part[place]) for part in whole])
+    return _tensor(joined)
 
 
 def reduce_join(
@@ -130,11 +130,11 @@ def reduce_join(
     axes = axes_of(axis, len(text.shape))
     others = [a for a in range(len(text.shape)) if a not in axes]
     moved = np.transpose(text.array, (*others, *axes)).reshape(*(text.shape[a] for a in others), -1)
-    found = np.empty(moved.shape[:-1], object)
-    for place in np.ndindex(found.shape):
-        found[place] = separator.encode().join(moved[place])
+    joined = np.empty(moved.shape[:-1], object)
+    for place in np.ndindex(joined.shape):
+        joined[place] = separator.encode().join(moved[place])
     shape = [1 if a in axes else d for a, d in enumerate(text.shape)]
-    return _tensor(found.reshape(shape) if keepdims else found)
+    return _tensor(joined.reshape(shape) if keepdims else joined)
 
 
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
@@ -151,10 +151,10 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     _require_unit(unit)
     arrays = (_text(input).array, as_tensor(pos).array, as_tensor(len).array)
     whole, starts, counts = np.broadcast_arrays(*arrays)
-    found = np.empty(whole.shape, object)
+    parts = np.empty(whole.shape, object)
     for place in np.ndindex(whole.shape):
-        found[place] = _part(bytes(whole[place]), int(starts[place]), int(counts[place]), unit)
-    return _tensor(found)
+        parts[place] = _part(bytes(whole[place]), int(starts[place]), int(counts[place]), unit)
+    return _tensor(parts)
 
 
 def _part(text: bytes, start: int, size: int, unit: str) -> bytes:
@@ -222,10 +222,10 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None 
     TypeError for what is no integer.
     """
     numbers = as_tensor(input).array
-    found = np.empty(numbers.shape[:-1], object)
-    for place in np.ndindex(found.shape):
-        found[place] = "".join(map(chr, numbers[place])).encode(output_encoding)
-    return _tensor(found)
+    encoded = np.empty(numbers.shape[:-1], object)
+    for place in np.ndindex(encoded.shape):
+        encoded[place] = "".join(map(chr, numbers[place])).encode(output_encoding)
+    return _tensor(encoded)
 
 
 def regex_replace(
@@ -242,19 +242,19 @@ def regex_replace(
     >>> print(tf.strings.regex_replace("hello", "l+", "L"))
     tf.Tensor(b'heLo', shape=(), dtype=string)
     """
-    found, parts = re.compile(pattern.encode()), re.split(rb"\\([0-9\\])", rewrite.encode())
+    regex, parts = re.compile(pattern.encode()), re.split(rb"\\([0-9\\])", rewrite.encode())
 
     def rewritten(match: re.Match[bytes]) -> bytes:
         named = [b"\\" if k == b"\\" else match[int(k)] or b"" for k in parts[1::2]]
         return b"".join(text + name for text, name in zip(parts[::2], [*named, b""], strict=True))
 
-    return _each(lambda s: found.sub(rewritten, s, count=0 if replace_global else 1), input)
+    return _each(lambda s: regex.sub(rewritten, s, count=0 if replace_global else 1), input)
 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
     """Does the regular expression `pattern` match each element of `input` as a whole? Bools; DtypeError for numbers."""
-    found = re.compile(pattern.encode())
-    return _each(lambda s: found.fullmatch(s) is not None, input, np.bool_)
+    regex = re.compile(pattern.encode())
+    return _each(lambda s: regex.fullmatch(s) is not None, input, np.bool_)
 
 
 def format(
@@ -285,11 +285,11 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
     x = as_tensor(input)
     if x.dtype.kind == "O":
         return x
-    found = np.empty(x.shape, object)
+    texts = np.empty(x.shape, object)
     notify("value", x)
     for place, value in np.ndenumerate(x.array):
-        found[place] = _shown(value, precision).encode()
-    return _tensor(found)
+        texts[place] = _shown(value, precision).encode()
+    return _tensor(texts)
 
 
 def _shown(value: Any, precision: int) -> str:

@@ -113,7 +113,7 @@ class Checkpoint(tf.Module):
         arrays: dict[str, np.ndarray] = {}
         first: dict[int, str] = {}
         others = {}
-        for name, variable in self._found().items():
+        for name, variable in self._variables().items():
             if id(variable) in first:
                 others[name] = first[id(variable)]
             else:
@@ -122,16 +122,16 @@ class Checkpoint(tf.Module):
         store.write(file, arrays, {"format": "tracejit-checkpoint-1", "also": json.dumps(others)})
         return path
 
-    def _found(self) -> dict[str, tf.Variable]:
+    def _variables(self) -> dict[str, tf.Variable]:
         """Every Variable by its path, which is its alone."""
-        found: dict[str, tf.Variable] = {}
+        variables: dict[str, tf.Variable] = {}
         for path, v in paths_of(self):
-            if isinstance(v, tf.Variable) and found.setdefault(path, v) is not v:
+            if isinstance(v, tf.Variable) and variables.setdefault(path, v) is not v:
                 raise ValueError(
                     f"a checkpoint has one value for {path!r}, and two Variables are found there: keys such as 1 and "
                     f'"1" are the same in a file, give one of them another name{at_user_line()}'
                 )
-        return found
+        return variables
 
     # ---- restoring --------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class Checkpoint(tf.Module):
             raise FileNotFoundError(f"there is no checkpoint {path}{at_user_line()}") from None
         known = {**arrays, **_others(path, arrays, metadata)}
         self._count_again(known)
-        _check(path, known, self._found())
+        _check(path, known, self._variables())
         self._hand_over(dict(known))
         return Restored(self, path, frozenset(known))
 
@@ -210,21 +210,21 @@ def paths_of(root: Any) -> Iterator[tuple[str, Any]]:
     return walk(root, "", (id(root),))
 
 
-def _check(path: str, known: Mapping[str, np.ndarray], found: Mapping[str, tf.Variable]) -> None:
+def _check(path: str, known: Mapping[str, np.ndarray], variables: Mapping[str, tf.Variable]) -> None:
     """Raise with everything that does not fit."""
     wrong = [
         f"{name}: the file has {_text(known[name])}, the program {v.spec}"
-        for name, v in found.items()
+        for name, v in variables.items()
         if name in known and (known[name].shape != v.spec.shape or known[name].dtype != v.spec.dtype)
     ]
     if wrong:
-        raise MismatchedCheckpoint(_listed(f"{path} does not fit", [*wrong, *_unmatched(known, found)]))
+        raise MismatchedCheckpoint(_listed(f"{path} does not fit", [*wrong, *_unmatched(known, variables)]))
 
 
-def _unmatched(known: Any, found: Mapping[str, Any]) -> list[str]:
+def _unmatched(known: Any, variables: Mapping[str, Any]) -> list[str]:
     return [
-        *(f"{name}: only in the file" for name in sorted(set(known) - set(found))),
-        *(f"{name}: only in the program" for name in sorted(set(found) - set(known))),
+        *(f"{name}: only in the file" for name in sorted(set(known) - set(variables))),
+        *(f"{name}: only in the program" for name in sorted(set(variables) - set(known))),
     ]
 
 
@@ -244,7 +244,7 @@ class Restored:
         self._checkpoint, self._path, self._names = checkpoint, path, names
 
     def _problems(self) -> list[str]:
-        return _unmatched(self._names, self._checkpoint._found())
+        return _unmatched(self._names, self._checkpoint._variables())
 
     def _assert(self, problems: list[str]) -> Restored:
         if self._path is None:

@@ -46,8 +46,8 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.nda
     array([1., 2.], dtype=float32)
     """
     arrays = _arrays(ckpt_dir_or_file)
-    found = arrays.get(name.removesuffix(_ENDING))
-    if found is None:
+    array = arrays.get(name.removesuffix(_ENDING))
+    if array is None:
         known = ", ".join(sorted(arrays))
         raise KeyError(f"{os.fspath(ckpt_dir_or_file)} holds no {name!r}, but {known}")
-    return found
+    return array

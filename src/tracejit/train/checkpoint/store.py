@@ -71,10 +71,10 @@ def _json(header: Any) -> bytes:
 
 def _digest(header: Any, chunks: Any) -> str:
     """The checksum of a header that does not hold it yet, and of the data."""
-    found = hashlib.sha256(_json(header))
+    digest = hashlib.sha256(_json(header))
     for chunk in chunks:
-        found.update(chunk)
-    return found.hexdigest()
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def content(path: Path) -> bytes:
