@@ -180,8 +180,8 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"{__name__}.{name}")
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
-    return found
+    value = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

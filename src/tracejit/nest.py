@@ -14,23 +14,23 @@ from .frontend.structure import LEAF, NONE, Nest, Structure, in_order, kind_of, 
 from .frontend.structure import flatten as taken_apart
 
 
-def _with_none(structure: Structure, leaves: Iterator[Any], found: list[Any]) -> Structure:
-    """The structure in which None is a leaf like any other; its leaves go to `found`."""
+def _with_none(structure: Structure, leaves: Iterator[Any], flat: list[Any]) -> Structure:
+    """The structure in which None is a leaf like any other; its leaves go to `flat`."""
     if not isinstance(structure, Nest):
-        found.append(next(leaves))
+        flat.append(next(leaves))
         return LEAF
     if structure == NONE:
-        found.append(None)
+        flat.append(None)
         return LEAF
-    return structure._replace(children=tuple([_with_none(c, leaves, found) for c in structure.children]))
+    return structure._replace(children=tuple([_with_none(c, leaves, flat) for c in structure.children]))
 
 
 def _analysed(nest: Any, none_is_leaf: bool = True) -> tuple[list[Any], Structure]:
     leaves, structure = taken_apart(nest)
     if not none_is_leaf:
         return leaves, structure
-    found: list[Any] = []
-    return found, _with_none(structure, iter(leaves), found)
+    flat: list[Any] = []
+    return flat, _with_none(structure, iter(leaves), flat)
 
 
 def as_text(nest: Any) -> str:
@@ -170,9 +170,9 @@ def assert_same_structure(
     >>> tf.nest.assert_same_structure([1, (2, 3)], ["a", ("b", None)])
     """
     a, b = _analysed(nest1)[1], _analysed(nest2)[1]
-    found = _difference(a, b, check_types)
-    if found is not None:
-        kind, what = found
+    difference = _difference(a, b, check_types)
+    if difference is not None:
+        kind, what = difference
         raise kind(f"the nests differ: {what}, in {text(a)} and {text(b)}{at(user_location())}")
 
 

@@ -190,11 +190,11 @@ def one_hot(
     (count,) = sizes_of(depth)
     shape = tuple([count if a == where else 1 for a in range(rank)])
     positions = ops.reshape(ops.iota(size=count, dtype=_INT64), shape=shape)
-    found = ops.equal(expand_dims(index, where), positions)
+    hot = ops.equal(expand_dims(index, where), positions)
     on, off = (
         as_tensor(default if v is None else v, wanted) for v, default in ((on_value, 1), (off_value, 0))
     )
-    return ops.where(found, ops.cast(on, dtype=wanted), ops.cast(off, dtype=wanted))
+    return ops.where(hot, ops.cast(on, dtype=wanted), ops.cast(off, dtype=wanted))
 
 
 def gather(

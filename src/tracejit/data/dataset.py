@@ -396,12 +396,12 @@ class Dataset(Regrouping):
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The one element there is; ValueError where there are none or more."""
-        found = list(itertools.islice(iter(self), 2))
-        if len(found) != 1:
+        elements = list(itertools.islice(iter(self), 2))
+        if len(elements) != 1:
             raise ValueError(
-                f"a single element is asked for, there are {'none' if not found else 'more'}{at_user_line()}"
+                f"a single element is asked for, there are {'none' if not elements else 'more'}{at_user_line()}"
             )
-        return found[0]
+        return elements[0]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} element_spec={self.element_spec}>"

@@ -64,10 +64,10 @@ def like(wanted: Any, element: Any) -> Any:
         return tuple(like(part, x) for part, x in zip(wanted, element, strict=True))
     if not isinstance(wanted, tf.TensorSpec):
         return as_element(tf.convert_to_tensor(element, tf.as_dtype(wanted)))
-    found = tf.convert_to_tensor(element, wanted.dtype)
-    if not wanted.is_compatible_with(found):
-        raise tf.ShapeError(f"a generator promised {wanted} and gave {found.spec}{at_user_line()}")
-    return as_element(found)
+    tensor = tf.convert_to_tensor(element, wanted.dtype)
+    if not wanted.is_compatible_with(tensor):
+        raise tf.ShapeError(f"a generator promised {wanted} and gave {tensor.spec}{at_user_line()}")
+    return as_element(tensor)
 
 
 def row(element: Any, i: int) -> Any:

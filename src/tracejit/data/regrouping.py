@@ -209,12 +209,12 @@ def _windowed(dataset: Any, elements: Sequence[Any]) -> Any:
 def _inner(map_func: Callable[..., Any], element: Any) -> Any:
     """The dataset made of an element, whose parts may be datasets themselves."""
     tensors = as_tensors(element)
-    found = map_func(*tensors) if element.__class__ is tuple else map_func(tensors)
-    if not isinstance(found, Regrouping):
+    dataset = map_func(*tensors) if element.__class__ is tuple else map_func(tensors)
+    if not isinstance(dataset, Regrouping):
         raise TypeError(
-            f"map_func makes a dataset of each element, got {type(found).__name__}{at_user_line()}"
+            f"map_func makes a dataset of each element, got {type(dataset).__name__}{at_user_line()}"
         )
-    return found
+    return dataset
 
 
 def _spans(elements: Iterator[Any], span: int, step: int) -> Iterator[deque]:

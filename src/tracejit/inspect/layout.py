@@ -114,24 +114,24 @@ def _shortest(levels: list[int], box: int, above: list[int], below: list[int]) -
 
 
 def _with_dummies(levels: list[int], sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> _Rows:
-    found = _Rows([[] for _ in range(max(levels, default=-1) + 1)], [w for w, _ in sizes], len(sizes))
+    rows = _Rows([[] for _ in range(max(levels, default=-1) + 1)], [w for w, _ in sizes], len(sizes))
     for box, level in enumerate(levels):
-        found.rows[level].append(box)
+        rows.rows[level].append(box)
     made: dict[tuple[int, int], int] = {}
     for a, b in edges:
         chain = [a]
         for level in range(levels[a] + 1, levels[b]):
             if (a, level) not in made:  # edges from one box share their way down
-                made[a, level] = len(found.widths)
-                found.widths.append(SLOT)
-                found.rows[level].append(made[a, level])
+                made[a, level] = len(rows.widths)
+                rows.widths.append(SLOT)
+                rows.rows[level].append(made[a, level])
             chain.append(made[a, level])
         chain.append(b)
         for pair in pairwise(chain):
-            if pair[1] not in found.below[pair[0]]:
-                found.join(*pair)
-        found.chains.append(chain)
-    return found
+            if pair[1] not in rows.below[pair[0]]:
+                rows.join(*pair)
+        rows.chains.append(chain)
+    return rows
 
 
 # ---- order within rows ----------------------------------------------------------------------------------
@@ -265,10 +265,10 @@ def _arrivals(
     incoming: dict[int, list[int]] = defaultdict(list)
     for k, (_, b) in enumerate(edges):
         incoming[b].append(k)
-    found = [0.0] * len(edges)
+    arrivals = [0.0] * len(edges)
     for b, several in incoming.items():
         several.sort(key=lambda k: xs[rows.chains[k][-2]])
         width = min(sizes[b][0] - 12.0, 26.0 * len(several))
         for place, k in enumerate(several):
-            found[k] = xs[b] + width * ((place + 0.5) / len(several) - 0.5)
-    return found
+            arrivals[k] = xs[b] + width * ((place + 0.5) / len(several) - 0.5)
+    return arrivals

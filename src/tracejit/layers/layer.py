@@ -143,19 +143,19 @@ class Layer(tf.Module):
         """Add the number `loss`, or a list of some, to the :attr:`losses` of the call that is being made."""
         outer = _outer.get()
         now = None if outer is None else outer.outermost
-        before, found = self.__dict__.get("_added", (None, []))
+        before, added = self.__dict__.get("_added", (None, []))
         given = list(loss) if isinstance(loss, (list, tuple)) else [loss]
-        object.__setattr__(self, "_added", (now, [*found, *given] if before is now else given))
+        object.__setattr__(self, "_added", (now, [*added, *given] if before is now else given))
 
     @property
     def losses(self) -> list[Any]:
         """What the weights cost by their regularizers, and what the last call has added, inner layers included."""
-        last, found = self.__dict__.get("_last_call"), list[Any]()
+        last, losses = self.__dict__.get("_last_call"), list[Any]()
         for part in (self, *self.submodules):
             added = part.__dict__.get("_added", (None, []))
-            found += added[1] if added[0] is last else []
-            found += [cost(variable) for variable, cost in part.__dict__.get("_regularized", ())]
-        return found
+            losses += added[1] if added[0] is last else []
+            losses += [cost(variable) for variable, cost in part.__dict__.get("_regularized", ())]
+        return losses
 
     # ---- for users --------------------------------------------------------------------------------------
 

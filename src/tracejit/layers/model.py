@@ -114,9 +114,9 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
             "Non-trainable": self.non_trainable_variables,
         }
         return [
-            f" {name} params: {sum(int(v.spec.size) for v in found):,} "
-            f"({_memory(sum(v.array.nbytes for v in found))})"
-            for name, found in groups.items()
+            f" {name} params: {sum(int(v.spec.size) for v in variables):,} "
+            f"({_memory(sum(v.array.nbytes for v in variables))})"
+            for name, variables in groups.items()
         ]
 
 

@@ -271,8 +271,8 @@ class Trainer:
         if data is None:
             return {}
         x, y, weight = (data, None, None) if isinstance(data, Dataset) else unpack(tuple(data))
-        found = self._all("test_step", feeding.batches(x, y, weight, batch_size, False))
-        return {f"val_{name}": number for name, number in found.items()}
+        logs = self._all("test_step", feeding.batches(x, y, weight, batch_size, False))
+        return {f"val_{name}": number for name, number in logs.items()}
 
     def evaluate(
         self,
@@ -330,18 +330,18 @@ class Trainer:
     def _all(self, step: str, data: Iterable[Any]) -> dict[str, float]:
         """Run a step on all batches; the metrics, by sorted names as in Keras."""
         self.reset_metrics()
-        found = None
+        logs = None
         for batch in data:
-            found = self._prepared(step, batch)(batch)
-        if found is None:
+            logs = self._prepared(step, batch)(batch)
+        if logs is None:
             raise ValueError(f"there is no batch of examples{at_user_line()}")
-        return {name: float(found[name]) for name in sorted(found)}
+        return {name: float(logs[name]) for name in sorted(logs)}
 
     def _in_order(self, logs: dict[str, Any]) -> Any:
         """The numbers in the order of the metrics, then the others by name; a single one alone."""
         names = dict.fromkeys([*(m.name for m in self.metrics if m.name in logs), *sorted(logs)])
-        found = [float(logs[name]) for name in names]
-        return found[0] if len(found) == 1 else found
+        numbers = [float(logs[name]) for name in names]
+        return numbers[0] if len(numbers) == 1 else numbers
 
     def _prepared(self, step: str, data: Any) -> Callable[[Any], Any]:
         """The compiled step, once all Variables exist."""

@@ -28,10 +28,10 @@ def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
         return f(*tensors)
     spread = [ops.broadcast_to(x, shape=(*lead, *x.shape[-2:])) for x in tensors]
     flat = [ops.reshape(x, shape=(product(lead), *x.shape[-2:])) for x in spread]
-    found = vmap(f)(*flat)
-    many = found if isinstance(found, tuple) else (found,)
+    results = vmap(f)(*flat)
+    many = results if isinstance(results, tuple) else (results,)
     shaped = tuple([ops.reshape(y, shape=(*lead, *y.shape[1:])) for y in many])
-    return shaped if isinstance(found, tuple) else shaped[0]
+    return shaped if isinstance(results, tuple) else shaped[0]
 
 
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:

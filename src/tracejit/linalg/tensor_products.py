@@ -55,8 +55,8 @@ def norm(
     tf.Tensor([ 5. 10.], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(tensor)
-    found = _norm(x, {"inf": np.inf, "fro": "euclidean"}.get(ord, ord), axis, keepdims)
-    return ops.cast(found, dtype=x.dtype) if x.dtype.kind == "c" else found
+    norms = _norm(x, {"inf": np.inf, "fro": "euclidean"}.get(ord, ord), axis, keepdims)
+    return ops.cast(norms, dtype=x.dtype) if x.dtype.kind == "c" else norms
 
 
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
@@ -93,8 +93,8 @@ def matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor
             f"for the Euclidean norm of all elements write ord='fro'{at(user_location())}"
         )
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    found = (reduce_max if ord > 0 else reduce_min)(reduce_sum(sizes, summed, True), chosen, True)
-    return found if keepdims else squeeze(found, (rows, columns))
+    norms = (reduce_max if ord > 0 else reduce_min)(reduce_sum(sizes, summed, True), chosen, True)
+    return norms if keepdims else squeeze(norms, (rows, columns))
 
 
 def normalize(

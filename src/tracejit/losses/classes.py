@@ -202,8 +202,8 @@ def get(identifier: Any) -> Callable[..., tf.Tensor] | None:
     classes = {c.__name__: c for c in _CLASSES}
     if identifier in classes:
         return classes[identifier]()
-    found = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
-    if found is None:
+    function = FUNCTIONS.get(str(identifier)) or FUNCTIONS.get(str(identifier).lower())
+    if function is None:
         known = ", ".join(sorted(FUNCTIONS))
         raise ValueError(f"no loss is called {identifier!r}; there are {known}{at_user_line()}")
-    return found
+    return function

@@ -267,8 +267,8 @@ def count_nonzero(
     3
     """
     x = as_tensor(input)
-    found = as_tensor(x.array != b"") if x.dtype.kind == "O" else ops.not_equal(x, 0)
-    return reduce_sum(ops.cast(found, dtype=as_dtype(dtype)), axis, keepdims)
+    nonzero = as_tensor(x.array != b"") if x.dtype.kind == "O" else ops.not_equal(x, 0)
+    return reduce_sum(ops.cast(nonzero, dtype=as_dtype(dtype)), axis, keepdims)
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
@@ -340,8 +340,8 @@ def argmax(input: Any, axis: int | None = 0, output_type: Any = None, name: str 
     >>> int(tf.argmax([3.0, 1.0, 5.0]))
     2
     """
-    found = ops.argmax(input, axis=0 if axis is None else int(axis))
-    return found if output_type is None else ops.cast(found, dtype=as_dtype(output_type))
+    positions = ops.argmax(input, axis=0 if axis is None else int(axis))
+    return positions if output_type is None else ops.cast(positions, dtype=as_dtype(output_type))
 
 
 accumulate_n = add_n

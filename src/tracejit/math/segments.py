@@ -77,8 +77,8 @@ def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: s
 def _shares(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     """How many parts each segment has, at least one, in a shape that divides its sum."""
     x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-    found = unsorted_segment_sum(ops.fill(shape=ids.shape, value=1, dtype=x.dtype), ids, num_segments)
-    wide = ops.reshape(found, shape=(found.shape[0], *(1 for _ in x.shape[len(ids.shape) :])))
+    counts = unsorted_segment_sum(ops.fill(shape=ids.shape, value=1, dtype=x.dtype), ids, num_segments)
+    wide = ops.reshape(counts, shape=(counts.shape[0], *(1 for _ in x.shape[len(ids.shape) :])))
     return ops.maximum(wide, 1)
 
 
@@ -260,7 +260,7 @@ def confusion_matrix(
      [0 1 0]
      [1 0 1]], shape=(3, 3), dtype=int32)
     """
-    real, found = (ops.cast(convert_to_tensor(v), dtype=_INT64) for v in (labels, predictions))
+    real, predicted = (ops.cast(convert_to_tensor(v), dtype=_INT64) for v in (labels, predictions))
     if num_classes is None:
         num_classes = max(int(known(v).max(initial=-1)) + 1 for v in (labels, predictions))
     size = int(known(num_classes))
@@ -268,6 +268,6 @@ def confusion_matrix(
     counted = (
         ops.fill(shape=real.shape, value=1, dtype=wanted) if weights is None else as_tensor(weights, wanted)
     )
-    where = ops.concat(*(ops.reshape(v, shape=(*v.shape, 1)) for v in (real, found)), axis=1)
+    where = ops.concat(*(ops.reshape(v, shape=(*v.shape, 1)) for v in (real, predicted)), axis=1)
     where = ops.where(ops.less(where, 0), size, where)  # no class, and not one from the end
     return scatter_nd(where, ops.cast(counted, dtype=wanted), (size, size))

@@ -157,8 +157,8 @@ def top_k(
     k = int(k)
     if not 0 <= k <= size:
         raise ValueError(f"the {k} largest of {size} elements of {x.spec}{at(user_location())}")
-    found = get(order(x, -1, True), (Ellipsis, slice(0, k)))
-    return TopKV2(take_along(x, found), ops.cast(found, dtype=as_dtype(index_type)))
+    positions = get(order(x, -1, True), (Ellipsis, slice(0, k)))
+    return TopKV2(take_along(x, positions), ops.cast(positions, dtype=as_dtype(index_type)))
 
 
 def in_top_k(targets: Any, predictions: Any, k: int, name: str | None = None) -> Tensor:

@@ -52,8 +52,8 @@ class _Counting(Metric):
         is_so, said = tf.greater(labels, 0.5), tf.greater(scores, limits)
         for kind in self.kinds:
             so, yes = _KINDS[kind]
-            found = tf.logical_and(tf.equal(is_so, so), tf.equal(said, yes))
-            getattr(self, kind).assign_add(tf.reduce_sum(tf.where(found, weight, 0.0), 1))
+            counted = tf.logical_and(tf.equal(is_so, so), tf.equal(said, yes))
+            getattr(self, kind).assign_add(tf.reduce_sum(tf.where(counted, weight, 0.0), 1))
 
     def _given(self, x: Any) -> Any:
         return x[0] if self._single else x

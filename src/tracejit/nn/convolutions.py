@@ -220,8 +220,8 @@ def _convolved(x: Any, w: Any, strides: Any, dilations: Any, padding: Any) -> Te
     inner, outputs = product(w.shape[:-1]), w.shape[-1]
     shape = (x.shape[0], *(a.count for a in axes))
     rows = ops.reshape(seen, shape=(product(shape), inner))
-    found = ops.matmul(rows, ops.reshape(w, shape=(inner, outputs)))
-    return ops.reshape(found, shape=(*shape, outputs))
+    convolved = ops.matmul(rows, ops.reshape(w, shape=(inner, outputs)))
+    return ops.reshape(convolved, shape=(*shape, outputs))
 
 
 def conv1d(

@@ -145,9 +145,9 @@ class Optimizer(tf.Module):
         0.25
         """
         names = [n for c in type(self).__mro__[:-1] for n in inspect.signature(c).parameters]
-        found = {n: getattr(self, n) for n in dict.fromkeys(names) if hasattr(self, n)}
+        config = {n: getattr(self, n) for n in dict.fromkeys(names) if hasattr(self, n)}
         rate = self._learning_rate
-        return {**found, "learning_rate": float(rate.array) if isinstance(rate, tf.Variable) else rate}
+        return {**config, "learning_rate": float(rate.array) if isinstance(rate, tf.Variable) else rate}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
@@ -276,9 +276,9 @@ class Optimizer(tf.Module):
                 self._owners.append(weakref.ref(variable))
 
     def _built_for(self) -> list[tf.Variable]:
-        found = [ref() for ref in self._owners]
-        kept = [v for v in found if v is not None]
-        if not kept or len(kept) < len(found):
+        owners = [ref() for ref in self._owners]
+        kept = [v for v in owners if v is not None]
+        if not kept or len(kept) < len(owners):
             raise ValueError(
                 f"say which Variables the gradients are of, or build(variables) first{at_user_line()}"
             )

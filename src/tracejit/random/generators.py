@@ -234,13 +234,13 @@ def _fresh(seed: int | None) -> np.ndarray:
 
 
 def _supported(dtype: Any, kinds: str) -> np.dtype:
-    found = default_float() if dtype is None else as_dtype(dtype)
-    if found.kind not in kinds or (found.kind == "f" and found.itemsize < 4):
+    wanted = default_float() if dtype is None else as_dtype(dtype)
+    if wanted.kind not in kinds or (wanted.kind == "f" and wanted.itemsize < 4):
         raise DtypeError(
-            f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {found.name}"
+            f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {wanted.name}"
             f"{at(user_location())}"
         )
-    return found
+    return wanted
 
 
 # ---- the default generator ------------------------------------------------------------------------------

@@ -122,10 +122,10 @@ MOVED = {
 
 
 def __getattr__(name: str) -> Any:
-    found: Any = sys.modules[__name__.split(".")[0]]
+    value: Any = sys.modules[__name__.split(".")[0]]
     for part in MOVED.get(name, name).split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -77,8 +77,8 @@ def value_and_gradients_function(
 
     def both(*args: Any) -> tuple[Any, list[Any]]:
         chosen = range(len(args)) if positions is None else positions
-        value, found = tf.value_and_grad(f, argnums=tuple(chosen))(*args)
-        return value, list(found)
+        value, gradients = tf.value_and_grad(f, argnums=tuple(chosen))(*args)
+        return value, list(gradients)
 
     return both
 

@@ -102,8 +102,8 @@ def sigmoid_cross_entropy(
     """
     y, z = _pair(multi_class_labels, logits)
     y = smoothed(y, label_smoothing)
-    found = cross_entropy.sigmoid_cross_entropy_with_logits(labels=y, logits=z)
-    return compute_weighted_loss(found, weights)
+    losses = cross_entropy.sigmoid_cross_entropy_with_logits(labels=y, logits=z)
+    return compute_weighted_loss(losses, weights)
 
 
 def softmax_cross_entropy(
@@ -116,8 +116,8 @@ def softmax_cross_entropy(
     """
     y, z = _pair(onehot_labels, logits)
     y = smoothed(y, label_smoothing, y)
-    found = cross_entropy.softmax_cross_entropy_with_logits(labels=y, logits=z)
-    return compute_weighted_loss(found, weights)
+    losses = cross_entropy.softmax_cross_entropy_with_logits(labels=y, logits=z)
+    return compute_weighted_loss(losses, weights)
 
 
 def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
@@ -131,7 +131,7 @@ def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -
     >>> print(f"{tf.losses.sparse_softmax_cross_entropy([0], [[2.0, 1.0]]):.4f}")
     0.3133
     """
-    found = cross_entropy.sparse_softmax_cross_entropy_with_logits(
+    losses = cross_entropy.sparse_softmax_cross_entropy_with_logits(
         labels=tf.convert_to_tensor(labels), logits=tf.convert_to_tensor(logits)
     )
-    return compute_weighted_loss(found, weights)
+    return compute_weighted_loss(losses, weights)

@@ -54,8 +54,8 @@ def argmax(
 
     The dtype is int64 unless told. ValueError for an axis that is not there.
     """
-    found = _argmax(input, _first(axis, dimension))
-    return tf.cast(found, dtype=tf.as_dtype(output_type))
+    positions = _argmax(input, _first(axis, dimension))
+    return tf.cast(positions, dtype=tf.as_dtype(output_type))
 
 
 def argmin(
@@ -65,8 +65,8 @@ def argmin(
 
     The dtype is int64 unless told. ValueError for an axis that is not there.
     """
-    found = _argmin(input, _first(axis, dimension))
-    return tf.cast(found, dtype=tf.as_dtype(output_type))
+    positions = _argmin(input, _first(axis, dimension))
+    return tf.cast(positions, dtype=tf.as_dtype(output_type))
 
 
 def _first(axis: Any, dimension: Any) -> int:
@@ -125,10 +125,10 @@ def while_loop(
     10
     """
     same = options.pop("return_same_structure", False)
-    found = tf.while_loop(cond, body, loop_vars, *args, **options)
-    leaves = tf.nest.flatten(found, none_is_leaf=False)
-    alone = found.__class__ in (list, tuple) and len(leaves) == len(found) == 1
-    return found[0] if alone and not same else found
+    results = tf.while_loop(cond, body, loop_vars, *args, **options)
+    leaves = tf.nest.flatten(results, none_is_leaf=False)
+    alone = results.__class__ in (list, tuple) and len(leaves) == len(results) == 1
+    return results[0] if alone and not same else results
 
 
 # ---- Variables by name ----------------------------------------------------------------------------------
