@@ -22,10 +22,10 @@ from ..frontend.function.specialization import Specialization
 from ..frontend.state.variable import Variable
 from ..frontend.structure import Nest, flatten
 from ..frontend.transforms.grad import value_and_grad
-from ..runtime import cpu
 from ..runtime.exported.interface import Interface
 from .artifact import Artifact, Code, Sample
 from .specs import Declared, checked_name, declared, names_of, unique
+from .targets import machine_of
 
 _OUTPUTS = ("value", "grad")
 #: What the size of a sample is where it may be any.
@@ -59,8 +59,9 @@ def export(
     wrt : int, str or sequence of them, optional
         The arguments, by position or name, to differentiate by; by default all that are floats.
     targets : sequence of str
-        The processors to make code for, the best first: ``"host"``, this one and those that can do as much, or levels,
-        such as ``"x86-64-v3"``.
+        The processors to make code for, the best first: ``"host"``, this one and those that can do as much, levels,
+        such as ``"x86-64-v3"``, or other machines: ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``,
+        ``"thumbv7em"``.
     constants : {"embed", "argument"}
         What becomes of Variables and arrays that `f` reads: a part of the code with their present values, or
         further parameters.
@@ -94,7 +95,7 @@ def export(
     if constants not in ("embed", "argument"):
         raise ValueError(f"constants are 'embed' or 'argument', got {constants!r}{at(user_location())}")
     parts = tuple(o for o in _OUTPUTS if o in outputs)
-    machines, given = [_machine(t) for t in targets], declared(f, specs)
+    machines, given = [machine_of(t) for t in targets], declared(f, specs)
     chosen = _chosen(given, wrt) if "grad" in parts else []
     traced = _traced(f, given, parts, chosen, checked_name(name))
     graph, checks = _with_own_names(traced, given)
@@ -106,16 +107,6 @@ def export(
     codes = [Code(machine, *exported(graph, interface, machine)) for machine in machines]
     arrays = _sample_inputs(given, sample, checks)
     return Artifact(codes, None if arrays is None else _sampled(graph, [*arrays, *captured]))
-
-
-def _machine(target: str) -> cpu.CpuTarget:
-    """The processor that a target means."""
-    if target == "host":
-        return cpu.host()
-    if target not in cpu.LEVELS or cpu.LEVELS[target][0] != cpu.host().arch:
-        known = [level for level, (arch, _) in cpu.LEVELS.items() if arch == cpu.host().arch]
-        raise ValueError(f"a target is 'host' or one of {known}, got {target!r}{at(user_location())}")
-    return cpu.baseline(target)
 
 
 # ---- tracing --------------------------------------------------------------------------------------------

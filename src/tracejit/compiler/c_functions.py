@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from ..core.dim import Dim, Size
 from ..runtime import abi
 from ..runtime.compiled import CompiledObject
+from ..runtime.cpu import CpuTarget
 from ..runtime.exported.interface import Interface
+from . import system_memory
 from .codegen import program
 from .codegen.writing import context
 from .codegen.writing.context import BUFFERS, CTX, DIMS
@@ -40,7 +42,7 @@ def module_text(
     interface: Interface,
     constants: Mapping[str, int],
     kernels: Sequence[str],
-    arch: str,
+    target: CpuTarget,
 ) -> str:
     """The module of an entry's C functions.
 
@@ -53,17 +55,20 @@ def module_text(
         Symbols, and bytes, of the constants that it reads.
     kernels : sequence of str
         Symbols of the library kernels that it calls.
-    arch : str
-        Which system calls there are: ``"x86_64"`` or ``"aarch64"``, both on Linux.
+    target : CpuTarget
+        Says how memory is asked for.
     """
     module = Module(Target())
     module.globals[f"declare hidden {context.entry_head(made.entry)}"] = None
     for name, size in constants.items():
         module.globals[f'@"{name}" = external hidden constant [{size} x i8], align 64'] = None
     module.globals.update(dict.fromkeys(f'declare hidden void @"{name}"()' for name in kernels))
+    narrow = target.pointer_bytes < 8
     if made.allocates:
-        module.functions[_allocator(interface.name, arch)] = None
-    functions = [_linked(made, interface, list(constants), kernels), _called(module, made, interface)]
+        module.functions[_allocator(interface.name, target.arch)] = None
+        if narrow:
+            module.functions[system_memory.narrowed(interface.name)] = None
+    functions = [_linked(made, interface, list(constants), kernels), _called(module, made, interface, narrow)]
     functions.append(_error(module, made, interface))
     if isinstance(interface.work, Dim):
         functions.append(_workspace(module, made, interface))
@@ -75,10 +80,11 @@ def _symbol(name: str) -> Value:
 
 
 def _filled(w: Writer, kind: str, values: Sequence[Value]) -> Value:
-    """An array of 8-byte words on the stack."""
+    """An array on the stack."""
     table = w.effect("ptr", 1, f"alloca [{max(len(values), 1)} x {kind}], align 8")
+    align = context.POINTER_ALIGN if kind == "ptr" else 8
     for place, value in enumerate(values):
-        w.store(value, w.step(table, 8 * place))
+        w.store(value, w.step(table, place, kind), align)
     return table
 
 
@@ -115,7 +121,7 @@ def _finished(module: Module, k: KernelWriter, head: str, result: Value) -> str:
     return function(head, k.w, result.typed)
 
 
-def _called(module: Module, made: CompiledObject, interface: Interface) -> str:
+def _called(module: Module, made: CompiledObject, interface: Interface, narrow: bool) -> str:
     """What the C caller calls."""
     k, sizes = _with_sizes(module, made)
     w, work = k.w, Value("%work", "ptr")
@@ -137,7 +143,7 @@ def _called(module: Module, made: CompiledObject, interface: Interface) -> str:
             w.stmt(f"ret i32 {abi.status_of(len(made.messages) + number)}")
     fields["workspace_bytes"] = k.size(made.workspace)
     if made.allocates:
-        fields |= _memory(w, interface.name)
+        fields |= _memory(w, interface.name, narrow)
     for name, value in fields.items():
         w.store(value, w.step(ctx, abi.offset(name)))
     spelled = ", ".join(p.typed for p in (*tables, ctx))
@@ -193,12 +199,13 @@ def _string(symbol: str, text: str) -> str:
 _ROLES = {"map": ("alloc", "alloc_large"), "unmap": ("free", "free_large")}
 
 
-def _memory(w: Writer, name: str) -> dict[str, Value]:
+def _memory(w: Writer, name: str, narrow: bool) -> dict[str, Value]:
     """The fields of ctx for memory: two functions that the caller may set, else the system's."""
     fields: dict[str, Value] = {}
     for role, names in _ROLES.items():
         given = w.load("ptr", _symbol(f"{name}.{role}.given"))
-        chosen = w.select(w.compare("eq", given, NULL), _symbol(f"{name}.{role}"), given)
+        called = _symbol(f"{name}.map.narrow") if narrow and role == "map" else given
+        chosen = w.select(w.compare("eq", given, NULL), _symbol(f"{name}.{role}"), called)
         fields |= dict.fromkeys(names, chosen)
     return fields
 
@@ -212,40 +219,4 @@ def _allocator(name: str, arch: str) -> str:
         globals_.append(f"{given} = internal global ptr null, align 8\n")
         w.store(parameter, given)
     setter = function(_head("void", f"{name}_allocator", parameters), w, "void")
-    return "".join(globals_) + setter + _SYSTEM.format(name=name, **_CALLS[arch])
-
-
-#: Memory straight from Linux; the bytes before it say how much it is.
-_SYSTEM = """define internal ptr @"{name}.map"(i64 %align, i64 %bytes) #1 {{
-  %all = add i64 %bytes, 64
-  %base = call i64 asm sideeffect {map}(i64 {map_number}, i64 0, i64 %all, i64 3, i64 34, i64 -1, i64 0)
-  %failed = icmp ugt i64 %base, -4096
-  br i1 %failed, label %none, label %found
-found:
-  %header = inttoptr i64 %base to ptr
-  store i64 %all, ptr %header, align 8
-  %memory = getelementptr i8, ptr %header, i64 64
-  ret ptr %memory
-none:
-  ret ptr null
-}}
-define internal void @"{name}.unmap"(ptr %memory) #1 {{
-  %header = getelementptr i8, ptr %memory, i64 -64
-  %base = ptrtoint ptr %header to i64
-  %all = load i64, ptr %header, align 8
-  %status = call i64 asm sideeffect {unmap}(i64 {unmap_number}, i64 %base, i64 %all)
-  ret void
-}}
-"""
-_X86 = '"syscall", "={{rax}},{{rax}},{{rdi}},{{rsi}}{more},~{{rcx}},~{{r11}},~{{memory}}"'
-_ARM = '"svc #0", "={{x0}},{{x8}},{{x0}},{{x1}}{more},~{{memory}}"'
-_CALLS = {
-    "x86_64": {
-        "map": _X86.format(more=",{rdx},{r10},{r8},{r9}"), "map_number": 9,
-        "unmap": _X86.format(more=""), "unmap_number": 11,
-    },
-    "aarch64": {
-        "map": _ARM.format(more=",{x2},{x3},{x4},{x5}"), "map_number": 222,
-        "unmap": _ARM.format(more=""), "unmap_number": 215,
-    },
-}  # fmt: skip
+    return "".join(globals_) + setter + system_memory.functions(name, arch)

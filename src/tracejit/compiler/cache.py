@@ -152,9 +152,15 @@ def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     made = _from_disk(diskcache.get(key))
     if made is None:
-        dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], Target.of(target.features)
-        source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
-        image = llvm.compile_text(source, ready=True, cpu=target)
-        made = CompiledObject(image, Signature((), ()), entry=matmul.symbol(dtype))
+        entry, unit = kernel_source(name, target)
+        image = llvm.compile_text(unit.text, ready=True, cpu=target)
+        made = CompiledObject(image, Signature((), ()), entry=entry)
         diskcache.put(key, made.to_payload())
     return made
+
+
+def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, llvm.Unit]:
+    """The symbol of a library kernel, and what LLVM is to make its code of."""
+    dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], Target.of(target.features)
+    source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
+    return matmul.symbol(dtype), llvm.Unit(source, ready=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,9 @@ from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
-from . import pipeline
+from . import pipeline, system_memory
 from .c_functions import module_text, work_bytes
-from .cache import library_kernel
+from .cache import kernel_source, library_kernel
 from .codegen import llvm
 
 
@@ -33,15 +34,18 @@ def exported(graph: Graph, interface: Interface, target: cpu.CpuTarget) -> tuple
     interface : Interface
         The names; the result has the bytes of work, too.
     target : CpuTarget
+        Of this machine's architecture or another.
 
     Raises
     ------
     NotExportable
-        It needs Python while it runs, or the size of a result is known only when it has run.
+        It needs Python while it runs, the size of a result is known only when it has run, or the target has no code
+        for one of its types.
     """
     _refuse_host_calls(graph)
+    _refuse_types(graph, target)
     graph.name = f"{interface.name}.program"
-    made = pipeline.build(graph, target)
+    made, unit = pipeline.source(graph, target)
     late = [interface.outputs[k] for k in sorted(made.signature.callee_allocated)]
     if late:
         raise NotExportable(
@@ -54,17 +58,30 @@ def exported(graph: Graph, interface: Interface, target: cpu.CpuTarget) -> tuple
         f"{interface.name}.constant{k}": np.ascontiguousarray(table[key]).tobytes()
         for k, key in enumerate(made.constants)
     }
-    kernels = [library_kernel(name, target) for name in made.functions]
-    sizes = {name: len(blob) for name, blob in data.items()}
-    source = module_text(made, interface, sizes, [k.entry for k in kernels], target.arch)
-    expected = {made.entry, *data, *(k.entry for k in kernels)}
-    glue = llvm.compile_text(source, cpu=target, expected=expected)
-    image = merge(
-        [made.image, glue, *(k.image for k in kernels)],
-        data,
-        [interface.entry, *interface.functions(made.allocates)],
-    )
+    image = _linked(made, unit, interface, data, target)
     return replace(made, image=image, entry=interface.entry, constants=(), functions=()), interface
+
+
+def _linked(
+    made: CompiledObject,
+    unit: llvm.Unit,
+    interface: Interface,
+    data: Mapping[str, bytes],
+    target: cpu.CpuTarget,
+) -> bytes:
+    """The program, its C functions, its kernels and its constants as one object."""
+    kernels = [kernel_source(name, target) for name in made.functions]
+    sizes = {name: len(blob) for name, blob in data.items()}
+    glue = module_text(made, interface, sizes, [entry for entry, _ in kernels], target)
+    units = [unit, llvm.Unit(glue), *(kernel for _, kernel in kernels)]
+    if target.arch == cpu.host().arch:
+        images = llvm.compile_units(units[:2], target)
+        images += [library_kernel(name, target).image for name in made.functions]
+    else:
+        images = llvm.compile_units(units, target)
+    seen = interface.functions(made.allocates)
+    code = system_memory.code(interface.name, target.arch) if made.allocates else {}
+    return merge(images, data, [interface.entry, *seen], code)
 
 
 def _refuse_host_calls(graph: Graph) -> None:
@@ -73,4 +90,20 @@ def _refuse_host_calls(graph: Graph) -> None:
             raise NotExportable(
                 f"{node.op} needs Python, which an exported function does not have: take it out, or return what it "
                 f"shows{at(node.location)}"
+            )
+
+
+#: Types that an architecture has no instructions for.
+_NO_CODE = {arch: frozenset({"float16"}) for arch in ("riscv64", "wasm32")}
+
+
+def _refuse_types(graph: Graph, target: cpu.CpuTarget) -> None:
+    """NotExportable for numbers of a type that the target would need a library for."""
+    refused = _NO_CODE.get(target.arch, frozenset())
+    found = [(v, "an argument", "") for v in graph.inputs]
+    found += [(v, f"a result of {n.op}", at(n.location)) for _, n in walk(graph) for v in n.outputs]
+    for value, what, where in found:
+        if value.spec.dtype.name in refused:
+            raise NotExportable(
+                f"{target.name} has no {value.spec.dtype.name}, which {what} is: use float32{where}"
             )

@@ -9,6 +9,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -103,19 +104,26 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-@without_collection()
 def build(graph: Graph, target: cpu.CpuTarget | None = None) -> CompiledObject:
     """Compile a graph, for this machine or another, without looking for an earlier result."""
+    with without_collection():
+        made, unit = source(graph, target)
+        start = time.perf_counter()
+        image = llvm.compile_text(unit.text, opt=unit.opt, cpu=target)
+        report.done(report.PASSES, "llvm", start)
+        report.show(report.ASSEMBLY, lambda: llvm.assembly(unit.text, opt=unit.opt))
+    return replace(made, image=image)
+
+
+def source(graph: Graph, target: cpu.CpuTarget | None = None) -> tuple[CompiledObject, llvm.Unit]:
+    """All but LLVM's part: the object without its code, and what LLVM is to make that of."""
     program, constants = _lowered(graph)
     start = time.perf_counter()
     emitted = emit(program, machine() if target is None else Target.of(target.features))
     report.done(report.PASSES, "emit", start)
     report.show(report.LLVM, lambda: emitted.text)
-    start = time.perf_counter()
-    image = llvm.compile_text(emitted.text, opt=level(program), cpu=target)
-    report.done(report.PASSES, "llvm", start)
-    report.show(report.ASSEMBLY, lambda: llvm.assembly(emitted.text, opt=level(program)))
-    return _object(graph, program, emitted, image, tuple(constants))
+    made = _object(graph, program, emitted, b"", tuple(constants))
+    return made, llvm.Unit(emitted.text, level(program))
 
 
 #: Statements from which a program of tiny nests is worth less of LLVM's effort than compiling it costs.

@@ -49,7 +49,14 @@ LEVELS: Mapping[str, tuple[str, frozenset[str]]] = {
     "x86-64-v3": ("x86_64", frozenset(_V3)),
     "x86-64-v4": ("x86_64", frozenset(_V4)),
     "aarch64": ("aarch64", frozenset({"neon"})),
+    "riscv64": ("riscv64", frozenset({"m", "a", "f", "d", "c"})),
+    "wasm32": ("wasm32", frozenset()),
+    "wasm32+simd128": ("wasm32", frozenset({"simd128"})),
+    "thumbv7em": ("thumbv7em", frozenset({"fp64"})),
 }
+"""Names of targets: an architecture, and what it has to have."""
+#: Architectures whose addresses have 4 bytes.
+_NARROW = frozenset({"wasm32", "thumbv7em"})
 
 # numpy's names, used where there is no /proc/cpuinfo; all that matters there is the widest level they prove.
 _NUMPY_LEVELS = (("AVX512_SKX", "x86-64-v4"), ("AVX2", "x86-64-v3"), ("SSE42", "x86-64-v2"))
@@ -62,7 +69,7 @@ class CpuTarget:
     Attributes
     ----------
     arch : str
-        ``"x86_64"`` or ``"aarch64"``.
+        ``"x86_64"``, ``"aarch64"``, ``"riscv64"``, ``"wasm32"`` or ``"thumbv7em"``.
     name : str
         Tuning model: ``"host"``, or one of ``LEVELS``.
     features : str
@@ -92,7 +99,12 @@ class CpuTarget:
     @property
     def has_fma(self) -> bool:
         """Is a fused multiply-add one instruction?"""
-        return self.arch == "aarch64" or "fma" in self.enabled
+        return self.arch in ("aarch64", "riscv64", "thumbv7em") or "fma" in self.enabled
+
+    @property
+    def pointer_bytes(self) -> int:
+        """Bytes of an address."""
+        return 4 if self.arch in _NARROW else 8
 
     @property
     def key(self) -> str:
@@ -128,7 +140,8 @@ def host() -> CpuTarget:
 
 
 def _feature_text(arch: str, enabled: set[str] | frozenset[str]) -> str:
-    return ",".join(("+" if name in enabled else "-") + name for name in sorted(_FLAGS[arch]))
+    known = _FLAGS.get(arch, enabled)
+    return ",".join(("+" if name in enabled else "-") + name for name in sorted(known))
 
 
 def _cpuinfo() -> dict[str, str]:

@@ -127,7 +127,7 @@ class Entry:
             table = context.field(k, "ptr", "constants")
         elif b.kind == "output":
             place = self.place_of_output(place)
-        return k.w.load("ptr", self.pointer_in(table, place))
+        return k.w.load("ptr", self.pointer_in(table, place), context.POINTER_ALIGN)
 
     def place_of_output(self, slot: int) -> int:
         inputs = 1 + max((b.slot for b in self.program.buffers if b.kind == "input"), default=-1)
@@ -152,7 +152,8 @@ class Entry:
         for b in k.cells:
             if self.on_heap(b) and b.slot >= 0:
                 pointer = k.w.load("ptr", k.cells[b])
-                k.w.store(pointer, self.pointer_in(context.BUFFERS, self.place_of_output(b.slot)))
+                place = self.pointer_in(context.BUFFERS, self.place_of_output(b.slot))
+                k.w.store(pointer, place, context.POINTER_ALIGN)
                 k.w.store(NULL, k.cells[b])
 
     def write_exit(self) -> None:

@@ -11,32 +11,18 @@ from __future__ import annotations
 import importlib.util
 import re
 import struct
+import sys
 import threading
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+from . import foreign
+from .machines import Machine, Target, Unit, joined, machine_of, own_architecture
 
 _LEVELS = (0, 1, 2)
-_CPU_NAMES = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "generic")  # LLVM knows these in every version
-_REQUIRED = {"x86_64": ("64bit", "sse2"), "aarch64": ("neon",)}  # LLVM ends the process without these
 _lock = threading.RLock()  # contexts are per call, but target machines are shared and hold state
-
-
-class Target(Hashable, Protocol):
-    """What `cpu` must have: an architecture, a tuning name and ``"+feature,-feature"`` text.
-
-    The name ``"host"`` means this machine, whatever the text says.
-    """
-
-    @property
-    def arch(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def features(self) -> str: ...
 
 
 class CodegenError(Exception):
@@ -55,18 +41,10 @@ def compile_text(
 
     Parameters
     ----------
-    text : str
-        A module. Its triple and data layout are supplied here. Mark functions ``"no-builtins"``, or LLVM
-        turns loops into calls of ``memset`` and ``memcpy``.
-    opt : int
-        0: stack slots promoted, plain code generation; for code that runs once.
-        1: also common subexpressions, loop invariants and control flow; for explicit-vector kernels.
-        2: the full pipeline with unrolling, and the best register allocation; for scalar loops and
-        register-blocked kernels.
+    text, opt, ready
+        A :class:`Unit`.
     cpu : Target, optional
         Default: this machine.
-    ready : bool
-        The text is as good as passes would make it: translate it as it is, with the code generation of `opt`.
     expected : collection of str
         Symbols that another object defines, with which this one will be joined.
 
@@ -75,21 +53,72 @@ def compile_text(
     CodegenError
         The text does not parse or verify (the message shows the line), or needs symbols it does not define.
     """
-    image: bytes = _apart(text, opt, cpu, ready, lambda module, machine: bytes(machine.emit_object(module)))
+    [image] = compile_units([Unit(text, opt, ready)], cpu)
     missing = [name for name in _undefined(image) if name not in expected]
     if missing:
         raise CodegenError(f"generated code calls symbols it does not define: {', '.join(missing)}")
     return image
 
 
+def compile_units(units: Sequence[Unit], cpu: Target | None = None) -> list[bytes]:
+    """Compile modules for one machine, each to an object, whatever symbols it refers to.
+
+    For another architecture than this process's, a process of its own does so: LLVM ends its process where it has no
+    code for what a module asks for.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+    cpu : Target, optional
+        Default: this machine.
+
+    Raises
+    ------
+    CodegenError
+        A text does not parse or verify, or LLVM can make no code of it; the message has its last words.
+    """
+    for unit in units:
+        _checked_level(unit.opt)
+    if cpu is not None and cpu.arch != own_architecture():
+        machine = machine_of(cpu)
+        try:
+            return foreign.compiled(units, machine)
+        except foreign.Failed as error:
+            raise CodegenError(str(error)) from None
+    return [_apart(*unit, cpu, lambda module, machine: bytes(machine.emit_object(module))) for unit in units]
+
+
+def compile_here(units: Sequence[Unit], machine: Machine) -> list[bytes]:
+    """Compile modules for a machine of any architecture, in a process that may end by it."""
+    llvm = _binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+    def image(unit: Unit) -> bytes:
+        made = _made_machine(machine, unit.opt)
+        return bytes(_of_module(unit, made, lambda module: made.emit_object(module)))
+
+    return [image(unit) for unit in units]
+
+
+def answer(request: dict[str, Any]) -> None:
+    """What the process that ``foreign`` starts does."""
+    units = [Unit(*unit) for unit in request["units"]]
+    try:
+        images = compile_here(units, Machine(*request["machine"]))
+    except CodegenError as error:
+        sys.exit(str(error))
+    sys.stdout.buffer.write(foreign.spelled(images))
+
+
 def assembly(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
     """The assembly of what `compile_text` compiles."""
-    return _apart(text, opt, cpu, False, lambda module, machine: str(machine.emit_assembly(module)))
+    return str(_apart(text, opt, False, cpu, lambda module, machine: machine.emit_assembly(module)))
 
 
 def optimized(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
     """The LLVM IR of `text` after the passes of `opt`."""
-    return _apart(text, opt, cpu, False, lambda module, machine: str(module))
+    return str(_apart(text, opt, False, cpu, lambda module, machine: str(module)))
 
 
 @lru_cache(maxsize=1)
@@ -134,14 +163,18 @@ class _Work(threading.Thread):
             pass
 
 
-def _apart(text: str, opt: int, cpu: Target | None, ready: bool, use: Callable[[Any, Any], Any]) -> Any:
+def _checked_level(opt: int) -> None:
+    if opt not in _LEVELS:
+        raise ValueError(f"opt is one of {_LEVELS}, got {opt!r}")
+
+
+def _apart(text: str, opt: int, ready: bool, cpu: Target | None, use: Callable[[Any, Any], Any]) -> Any:
     """What `use` makes of the optimized module and the target machine, in a thread that no signal disturbs.
 
     What a signal raises meanwhile is raised when LLVM is done; at the second one, without waiting for that.
     """
-    if opt not in _LEVELS:
-        raise ValueError(f"opt is one of {_LEVELS}, got {opt!r}")
-    thread = _Work(lambda: _optimized(text, opt, cpu, ready, use))
+    _checked_level(opt)
+    thread = _Work(lambda: _optimized(Unit(text, opt, ready), cpu, use))
     try:
         thread.start()
         thread.wait()
@@ -154,21 +187,26 @@ def _apart(text: str, opt: int, cpu: Target | None, ready: bool, use: Callable[[
     return thread.result
 
 
-def _optimized(text: str, opt: int, cpu: Target | None, ready: bool, use: Callable[[Any, Any], Any]) -> Any:
-    llvm = _binding()
+def _optimized(unit: Unit, cpu: Target | None, use: Callable[[Any, Any], Any]) -> Any:
     with _lock:
-        machine = _target_machine(cpu, opt)
-        context = llvm.create_context()
+        machine = _target_machine(cpu, unit.opt)
+        return _of_module(unit, machine, lambda module: use(module, machine))
+
+
+def _of_module(unit: Unit, machine: Any, use: Callable[[Any], Any]) -> Any:
+    """What `use` makes of the module, optimized."""
+    llvm = _binding()
+    context = llvm.create_context()
+    try:
+        module = _parsed(llvm, unit.text, context, machine)
         try:
-            module = _parsed(llvm, text, context, machine)
-            try:
-                if not ready:
-                    _run_passes(llvm, module, machine, opt)
-                return use(module, machine)
-            finally:
-                module.close()
+            if not unit.ready:
+                _run_passes(llvm, module, machine, unit.opt)
+            return use(module)
         finally:
-            context.close()
+            module.close()
+    finally:
+        context.close()
 
 
 @lru_cache(maxsize=1)
@@ -186,39 +224,39 @@ def _binding() -> Any:
 
 @lru_cache(maxsize=32)
 def _target_machine(cpu: Target | None, codegen_level: int) -> Any:
-    llvm = _binding()
-    own = llvm.get_process_triple().split("-")[0]
-    arch = cpu.arch if cpu is not None else own
-    if arch not in _REQUIRED:
-        raise ValueError(f"code can be generated for {' and '.join(_REQUIRED)}, not for {arch!r}")
-    if arch != own:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-    if cpu is None or (cpu.name == "host" and arch == own):
-        name, features = llvm.get_host_cpu_name() or "generic", _joined(_host_features())
+    """This machine, or one of its architecture."""
+    llvm, own = _binding(), own_architecture()
+    if cpu is not None and cpu.arch != own:
+        raise ValueError(f"this process makes code for {own}, not for {cpu.arch!r}")
+    if cpu is None or cpu.name == "host":
+        name, features = llvm.get_host_cpu_name() or "generic", joined(_host_features())
+        machine = Machine(f"{own}-unknown-linux-gnu", name, features)  # an ELF object on every system
     else:
-        name, features = _checked_name(cpu), _checked_features(cpu, arch == own)
-    target = llvm.Target.from_triple(f"{arch}-unknown-linux-gnu")  # an ELF object on every system
-    return target.create_target_machine(
-        cpu=name, features=features, opt=codegen_level, reloc="pic", codemodel="small"
+        machine = machine_of(cpu)
+        machine = machine._replace(features=_known(machine.features))
+    return _made_machine(machine, codegen_level)
+
+
+def _made_machine(machine: Machine, codegen_level: int) -> Any:
+    return (
+        _binding()
+        .Target.from_triple(machine.triple)
+        .create_target_machine(
+            cpu=machine.cpu,
+            features=machine.features,
+            opt=codegen_level,
+            reloc=machine.relocation,
+            codemodel="small",
+            abiname=machine.abi,
+        )
     )
 
 
-def _checked_name(cpu: Target) -> str:
-    """A name LLVM certainly knows: an unknown one ends the process."""
-    return cpu.name if cpu.name in _CPU_NAMES and cpu.arch == "x86_64" else "generic"
-
-
-def _checked_features(cpu: Target, can_check: bool) -> str:
-    """The target's features, with what every processor has, without names this LLVM does not know."""
-    wanted = {f[1:]: f[0] == "+" for f in cpu.features.split(",") if f}
-    if can_check:
-        wanted = {name: on for name, on in wanted.items() if name in _host_features()}
-    return _joined(wanted | dict.fromkeys(_REQUIRED[cpu.arch], True))
-
-
-def _joined(features: dict[str, bool]) -> str:
-    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+def _known(features: str) -> str:
+    """Without names this LLVM does not know."""
+    wanted = {f[1:]: f[0] == "+" for f in features.split(",")}
+    known = _host_features()
+    return joined({n: on for n, on in wanted.items() if n in known or n in ("64bit", "neon")})
 
 
 @lru_cache(maxsize=1)

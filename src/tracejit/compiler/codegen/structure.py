@@ -12,7 +12,7 @@ from ..loopir.operands import Buffer, Const
 from . import matmul
 from .poll import Place, look, quick
 from .writing.buffers import place
-from .writing.context import CTX, ctx_place, field, leave
+from .writing.context import CTX, POINTER_ALIGN, ctx_place, field, leave
 from .writing.kernel import SCALAR, KernelWriter
 
 # ---- conditions -----------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def host_call(k: KernelWriter, s: HostCall) -> None:
 def function(k: KernelWriter, name: str) -> Value:
     """The address of a function in ctx."""
     table = field(k, "ptr", "functions")
-    return k.w.load("ptr", k.w.step(table, k.module.called(name), "ptr"))
+    return k.w.load("ptr", k.w.step(table, k.module.called(name), "ptr"), POINTER_ALIGN)
 
 
 def scratch_bytes(s: Call) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tracejit.runtime import elf
 from tracejit.runtime.elf import ElfObject, ObjectError, Symbol
@@ -20,7 +21,12 @@ Place = tuple[int, int]
 """A symbol or a section of one of the objects: which object, which index there; data has the object -1."""
 
 
-def merge(images: Sequence[bytes], data: Mapping[str, bytes], exported: Collection[str]) -> bytes:
+def merge(
+    images: Sequence[bytes],
+    data: Mapping[str, bytes],
+    exported: Collection[str],
+    code: Mapping[str, bytes] | None = None,
+) -> bytes:
     """One relocatable object of several.
 
     Parameters
@@ -31,6 +37,8 @@ def merge(images: Sequence[bytes], data: Mapping[str, bytes], exported: Collecti
         Constants that they refer to, each aligned to 64 bytes.
     exported : collection of str
         The symbols that others see; all others become local.
+    code : mapping of name to bytes, optional
+        Functions that they refer to, as instructions.
 
     Raises
     ------
@@ -42,7 +50,23 @@ def merge(images: Sequence[bytes], data: Mapping[str, bytes], exported: Collecti
     machines = {p.machine for p in parts}
     if len(machines) != 1:
         raise ObjectError(f"objects for one machine can be joined, not for {sorted(machines)}")
-    return _Merge(parts, data, frozenset(exported)).write()
+    return _Merge(parts, _blobs(data, code or {}), frozenset(exported)).write()
+
+
+class _Blob(NamedTuple):
+    """Bytes that join, and what they are."""
+
+    content: bytes
+    section: str
+    flags: int
+    align: int
+    kind: int
+
+
+def _blobs(data: Mapping[str, bytes], code: Mapping[str, bytes]) -> dict[str, _Blob]:
+    alloc, run = elf.SHF_ALLOC, elf.SHF_ALLOC | elf.SHF_EXECINSTR
+    found = {n: _Blob(b, f".rodata.{n}", alloc, _ALIGN, elf.STT_OBJECT) for n, b in data.items()}
+    return found | {n: _Blob(b, f".text.{n}", run, 16, elf.STT_FUNC) for n, b in code.items()}
 
 
 @dataclass(slots=True)
@@ -58,7 +82,7 @@ class _Entry:
 
 
 class _Merge:
-    def __init__(self, parts: Sequence[ElfObject], data: Mapping[str, bytes], exported: frozenset[str]):
+    def __init__(self, parts: Sequence[ElfObject], data: Mapping[str, _Blob], exported: frozenset[str]):
         self.parts, self.data, self.exported = parts, data, exported
         self.file = bytearray(elf.HEADER.size)
         self.headers = [Header("", 0, align=0)]
@@ -85,9 +109,9 @@ class _Merge:
             for s in part.loaded():
                 header = Header(s.name, s.kind, s.flags & _KEPT_FLAGS, size=s.size, align=s.align)
                 self.sections[p, s.index] = add_section(self.file, self.headers, header, s.data)
-        for i, (name, content) in enumerate(self.data.items()):
-            header = Header(f".rodata.{name}", elf.SHT_PROGBITS, elf.SHF_ALLOC, align=_ALIGN)
-            self.sections[-1, i] = add_section(self.file, self.headers, header, content)
+        for i, blob in enumerate(self.data.values()):
+            header = Header(blob.section, elf.SHT_PROGBITS, blob.flags, align=blob.align)
+            self.sections[-1, i] = add_section(self.file, self.headers, header, blob.content)
         add_section(self.file, self.headers, Header(".note.GNU-stack", elf.SHT_PROGBITS), b"")
         places = self._write_symbols()
         self._write_relocations(places)
@@ -96,9 +120,9 @@ class _Merge:
     def _entries(self) -> dict[Place, _Entry]:
         """The symbols of the result: first the local ones, as the format wants it."""
         found: dict[Place, _Entry] = {}
-        for i, (name, content) in enumerate(self.data.items()):
+        for i, (name, blob) in enumerate(self.data.items()):
             seen = name in self.exported
-            found[-1, i] = _Entry(name, elf.STT_OBJECT, self.sections[-1, i], 0, len(content), seen)
+            found[-1, i] = _Entry(name, blob.kind, self.sections[-1, i], 0, len(blob.content), seen)
         for p, part in enumerate(self.parts):
             for i, s in enumerate(part.symbols):
                 section = s.section if s.section == elf.SHN_ABS else self.sections.get((p, s.section), 0)

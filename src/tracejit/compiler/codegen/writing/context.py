@@ -9,6 +9,8 @@ from .kernel import KernelWriter
 BUFFERS, DIMS, CTX = (Value(f"%{name}", "ptr") for name in abi.ENTRY_PARAMETERS)
 STATUS = Value("%status", "ptr")
 """The slot of what a function that can fail returns."""
+POINTER_ALIGN = 4
+"""What can be relied on in tables of pointers, on all machines."""
 
 
 def make_status(k: KernelWriter) -> None:

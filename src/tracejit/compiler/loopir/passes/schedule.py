@@ -20,6 +20,12 @@ MAX_UNROLLED_STATEMENTS = 512
 STRIP_ROWS = 16  # rows of a block in which all columns are summed, strip by strip
 WIDE_ROW = 4096  # bytes of a row from which walking down one strip costs more
 LONG_ROW = 4096  # elements from which an extreme's position is searched in two passes
+_FUSING = {
+    "fma",
+    "neon",
+    "d",
+    "fp64",
+}  # features that bring fused multiply-add: of x86-64, aarch64, riscv64, Arm
 BLOCK = 16  # additions of floats in a row before their sum goes to a compensated total
 MIN_PEELED = 8  # registers of a row from which an aligned start pays
 LARGE_BODY = 96  # statements from which a second copy of the body for the tail costs more than masks
@@ -60,7 +66,7 @@ class Target:
         wide = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= have
         return Target(
             64 if wide else 32 if "avx2" in have else 16,
-            "fma" in have or "neon" in have,
+            bool(_FUSING & have),
             "avx2" in have,
             wide,
             wide,
