@@ -103,7 +103,7 @@ def test_shared_library_of_joined_objects(joined: bytes, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf")
-@pytest.mark.parametrize("level", ["x86-64", "aarch64"])
+@pytest.mark.parametrize("level", ["x86-64", "aarch64", "riscv64"])
 def test_tools_read_what_is_written(level: str, tmp_path: Path) -> None:
     image = merge([llvm.compile_text(TABLES, cpu=cpu.baseline(level))], {"w": WEIGHTS}, ["sum", "count", "w"])
     for name, content in (("all.o", image), ("liball.so", shared_object(image, "liball.so"))):

@@ -29,6 +29,7 @@ from ..runtime.executable import Executable
 from ..runtime.signature import Signature
 from . import hostcalls, pipeline, report
 from .codegen import llvm, matmul
+from .codegen.machines import Unit
 from .loopir.passes.schedule import Target
 
 FORMAT = "1"
@@ -159,8 +160,8 @@ def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
     return made
 
 
-def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, llvm.Unit]:
+def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
     dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], Target.of(target.features)
     source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
-    return matmul.symbol(dtype), llvm.Unit(source, ready=True)
+    return matmul.symbol(dtype), Unit(source, ready=True)

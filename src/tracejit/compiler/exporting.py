@@ -18,6 +18,7 @@ from . import pipeline, system_memory
 from .c_functions import module_text, work_bytes
 from .cache import kernel_source, library_kernel
 from .codegen import llvm
+from .codegen.machines import Unit
 
 
 class NotExportable(TracejitError, ValueError):
@@ -64,7 +65,7 @@ def exported(graph: Graph, interface: Interface, target: cpu.CpuTarget) -> tuple
 
 def _linked(
     made: CompiledObject,
-    unit: llvm.Unit,
+    unit: Unit,
     interface: Interface,
     data: Mapping[str, bytes],
     target: cpu.CpuTarget,
@@ -73,7 +74,7 @@ def _linked(
     kernels = [kernel_source(name, target) for name in made.functions]
     sizes = {name: len(blob) for name, blob in data.items()}
     glue = module_text(made, interface, sizes, [entry for entry, _ in kernels], target)
-    units = [unit, llvm.Unit(glue), *(kernel for _, kernel in kernels)]
+    units = [unit, Unit(glue), *(kernel for _, kernel in kernels)]
     if target.arch == cpu.host().arch:
         images = llvm.compile_units(units[:2], target)
         images += [library_kernel(name, target).image for name in made.functions]

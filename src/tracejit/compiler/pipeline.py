@@ -23,6 +23,7 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature
 from . import report
 from .codegen import Emitted, emit, llvm
+from .codegen.machines import Unit
 from .codegen.poll import quick
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Grow, HostCall, Nest, Program, While, walk
@@ -115,7 +116,7 @@ def build(graph: Graph, target: cpu.CpuTarget | None = None) -> CompiledObject:
     return replace(made, image=image)
 
 
-def source(graph: Graph, target: cpu.CpuTarget | None = None) -> tuple[CompiledObject, llvm.Unit]:
+def source(graph: Graph, target: cpu.CpuTarget | None = None) -> tuple[CompiledObject, Unit]:
     """All but LLVM's part: the object without its code, and what LLVM is to make that of."""
     program, constants = _lowered(graph)
     start = time.perf_counter()
@@ -123,7 +124,7 @@ def source(graph: Graph, target: cpu.CpuTarget | None = None) -> tuple[CompiledO
     report.done(report.PASSES, "emit", start)
     report.show(report.LLVM, lambda: emitted.text)
     made = _object(graph, program, emitted, b"", tuple(constants))
-    return made, llvm.Unit(emitted.text, level(program))
+    return made, Unit(emitted.text, level(program))
 
 
 #: Statements from which a program of tiny nests is worth less of LLVM's effort than compiling it costs.

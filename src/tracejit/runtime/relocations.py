@@ -1,4 +1,4 @@
-"""What each relocation of x86-64 and aarch64 code means: arithmetic on bytes and addresses, nothing else.
+"""What each relocation of x86-64, aarch64 and riscv64 code means: arithmetic on bytes and addresses, nothing else.
 
 A rule is (bytes patched, function(old word, target address, patched address) -> new word). Values that do not
 fit raise ObjectError, because a truncated address is a jump into nowhere.
@@ -79,15 +79,62 @@ _ARM: dict[int, Rule] = {
     312: (4, _low_bits(3)),  # LD64_GOT_LO12_NC
 }
 
-RULES: dict[str, dict[int, Rule]] = {"x86_64": _X86, "aarch64": _ARM}
+
+def _upper(word: int, target: int, place: int) -> int:
+    """auipc: the upper 20 bits of a distance, so that the lower 12 are a signed rest."""
+    return (word & 0xFFF) | _signed((target - place + 0x800) >> 12, 20) << 12
+
+
+def _rest(word: int, target: int, place: int) -> int:
+    """What an instruction that loads or adds takes of the distance."""
+    return (word & 0xFFFFF) | (target - place & 0xFFF) << 20
+
+
+def _rest_of_store(word: int, target: int, place: int) -> int:
+    low = target - place & 0xFFF
+    return (word & 0x01FFF07F) | (low >> 5) << 25 | (low & 31) << 7
+
+
+def _call(word: int, target: int, place: int) -> int:
+    """auipc, and the jump behind it."""
+    first, second = word & 0xFFFFFFFF, word >> 32
+    return _upper(first, target, place) | _rest(second, target, place) << 32
+
+
+_RISCV: dict[int, Rule] = {
+    1: (4, lambda word, target, place: _unsigned(target, 32)),  # R_RISCV_32
+    2: (8, lambda word, target, place: target & (2**64 - 1)),  # R_RISCV_64
+    18: (8, _call),  # CALL
+    19: (8, _call),  # CALL_PLT
+    20: (4, _upper),  # GOT_HI20
+    23: (4, _upper),  # PCREL_HI20
+    24: (4, _rest),  # PCREL_LO12_I
+    25: (4, _rest_of_store),  # PCREL_LO12_S
+    35: (
+        4,
+        lambda word, target, place: (word + target) & (2**32 - 1),
+    ),  # ADD32, which SUB32 at the same place follows
+    36: (8, lambda word, target, place: (word + target) & (2**64 - 1)),  # ADD64
+    39: (4, lambda word, target, place: (word - target) & (2**32 - 1)),  # SUB32
+    40: (8, lambda word, target, place: (word - target) & (2**64 - 1)),  # SUB64
+}
+
+RULES: dict[str, dict[int, Rule]] = {"x86_64": _X86, "aarch64": _ARM, "riscv64": _RISCV}
 THROUGH_TABLE: dict[str, frozenset[int]] = {
     "x86_64": frozenset({9, 41, 42}),
     "aarch64": frozenset({311, 312}),
+    "riscv64": frozenset({20}),
 }
 """Relocations that go through a table of addresses (GOT) instead of to the symbol itself."""
-POINTERS: dict[str, int] = {"x86_64": 1, "aarch64": 257}
+PAIRED: dict[str, frozenset[int]] = {"riscv64": frozenset({24, 25})}
+"""Relocations whose symbol is the place of another one, with which they share a distance: they patch its rest."""
+POINTERS: dict[str, int] = {"x86_64": 1, "aarch64": 257, "riscv64": 2}
 """The relocation that stores a whole address: what a dynamic linker can do, too, when it knows where the code is."""
-NOT_SHARED: dict[str, frozenset[int]] = {"x86_64": frozenset({10, 11}), "aarch64": frozenset({258})}
+NOT_SHARED: dict[str, frozenset[int]] = {
+    "x86_64": frozenset({10, 11}),
+    "aarch64": frozenset({258}),
+    "riscv64": frozenset({1}),
+}
 """Relocations that store a part of an address, so that the code runs at one place only."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tracejit.runtime import elf, relocations
-from tracejit.runtime.elf import ElfObject, ObjectError, Section
+from tracejit.runtime.elf import ElfObject, ObjectError, Relocation, Section
 
 
 def round_up(value: int, align: int) -> int:
@@ -100,20 +100,19 @@ class Layout:
         contents = {s.index: bytearray(s.data) for group in self.groups for s in group}
         table = starts[self.table_in] + self.table_offset
         placed = Placed([], addresses)
-        machine, through = self.parsed.machine, relocations.THROUGH_TABLE[self.parsed.machine]
-        for patch in self.parsed.relocations:
-            content, target = contents.get(patch.section), addresses[patch.symbol]
-            if content is None:
-                continue
-            if target is None:
-                name = self.parsed.symbols[patch.symbol].name
-                raise ObjectError(f"relocation against {name!r}, which is not loaded")
-            if patch.kind in through:
-                target = table + 8 * self.slots[patch.symbol]
-            place = bases[patch.section] + patch.offset
-            relocations.apply(machine, patch.kind, content, patch.offset, target + patch.addend, place)
+        machine = self.parsed.machine
+        patches = [p for p in self.parsed.relocations if p.section in contents]
+        targets = [self._target(p, addresses, table) for p in patches]
+        at = {bases[p.section] + p.offset: target for p, target in zip(patches, targets, strict=True)}
+        for patch, target in zip(patches, targets, strict=True):
+            place = start = bases[patch.section] + patch.offset
+            if patch.kind in relocations.PAIRED.get(machine, ()):
+                if target not in at:
+                    raise ObjectError(f"{machine} relocation {patch.kind} without the one it belongs to")
+                start, target = target, at[target]
+            relocations.apply(machine, patch.kind, contents[patch.section], patch.offset, target, start)
             if patch.kind == relocations.POINTERS[machine]:
-                placed.pointers.append((place, target + patch.addend))
+                placed.pointers.append((place, target))
         placed.contents += [(bases[index], content) for index, content in contents.items() if content]
         if self.slots:
             entries = [addresses[symbol] or 0 for symbol in self.slots]
@@ -121,6 +120,17 @@ class Layout:
             placed.contents.append((table, bytearray(words)))
             placed.pointers += [(table + 8 * slot, entry) for slot, entry in enumerate(entries)]
         return placed
+
+    def _target(self, patch: Relocation, addresses: Sequence[int | None], table: int) -> int:
+        """The address that a relocation is about."""
+        address = addresses[patch.symbol]
+        if address is None:
+            raise ObjectError(
+                f"relocation against {self.parsed.symbols[patch.symbol].name!r}, which is not loaded"
+            )
+        if patch.kind in relocations.THROUGH_TABLE[self.parsed.machine]:
+            address = table + 8 * self.slots[patch.symbol]
+        return address + patch.addend
 
     def _symbol_address(self, index: int, bases: dict[int, int]) -> int | None:
         symbol = self.parsed.symbols[index]

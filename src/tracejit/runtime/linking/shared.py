@@ -14,8 +14,8 @@ from tracejit.runtime.elf import ElfObject, ObjectError, Section
 from tracejit.runtime.linking.layout import Layout, Placed, round_up
 from tracejit.runtime.linking.tables import Header, Names, finish
 
-_PAGES = {"x86_64": 0x1000, "aarch64": 0x10000}  # the largest a system may have
-_RELATIVE = {"x86_64": 8, "aarch64": 1027}
+_PAGES = {"x86_64": 0x1000, "aarch64": 0x10000, "riscv64": 0x1000}  # the largest a system may have
+_RELATIVE = {"x86_64": 8, "aarch64": 1027, "riscv64": 3}
 _PT_LOAD, _PT_DYNAMIC, _PT_GNU_STACK = 1, 2, 0x6474E551
 _EXECUTE, _WRITE, _READ = 1, 2, 4
 _SHT_HASH, _SHT_DYNAMIC, _SHT_DYNSYM = 5, 6, 11

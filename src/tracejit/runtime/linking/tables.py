@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tracejit.runtime import elf
 
 _MACHINES = {name: number for number, name in elf.MACHINES.items()}
+_FLAGS = {"riscv64": 5}  # short instructions, and floats in registers when functions are called
 
 
 class Names:
@@ -73,7 +74,7 @@ def finish(file: bytearray, headers: list[Header], kind: int, machine: str, segm
         )
     first_segment = elf.HEADER.size if segments else 0
     file[: elf.HEADER.size] = elf.HEADER.pack(
-        elf.MAGIC, kind, _MACHINES[machine], 1, 0, first_segment, table, 0, elf.HEADER.size,
+        elf.MAGIC, kind, _MACHINES[machine], 1, 0, first_segment, table, _FLAGS.get(machine, 0), elf.HEADER.size,
         elf.SEGMENT.size if segments else 0, segments, elf.SECTION_HEADER.size, len(headers), last,
     )  # fmt: skip
     return bytes(file)
