@@ -136,8 +136,8 @@ _FACES = frozenset(
     "linalg losses math metrics nest nn numpy optimizers queue random raw_ops saved_model strings test train".split()
 )
 _HOMES = {
-    "aot.artifact": "load",
     "aot.exporting": "export",
+    "aot.loading": "load",
     "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll sequence_mask split tile "
     "unstack",
     "arrays.slicing": "boolean_mask gather_nd scatter_nd slice strided_slice tensor_scatter_nd_add "

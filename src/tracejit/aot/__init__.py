@@ -7,7 +7,9 @@ from ..core.lazy import lazily
 if TYPE_CHECKING:
     from ..compiler.exporting import NotExportable
     from ..runtime.exported.container import BadArtifact
-    from .artifact import Artifact, NotVerified, Verification, load
+    from .artifact import Artifact
     from .exporting import export
+    from .loading import load
+    from .verification import NotVerified, Verification
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.dim import evaluate, holds
-from ..core.errors import DtypeError, ShapeError, TracejitError, at, user_location
-from ..frontend.structure import flatten
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.lazy import Later
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
+from ..runtime.elf import ObjectError
 from ..runtime.executable import Executable
 from ..runtime.exported import container
 from ..runtime.exported.container import BadArtifact
-from ..runtime.exported.header import header
-from ..runtime.exported.interface import Interface, array_text, c_type, signature_text
-from . import writing
+from ..runtime.exported.interface import Interface, array_text, signature_text
+from ..runtime.lane import words
+from ..runtime.lane.builtin import MAX_ENTRIES, Lane
 
-_CODE = "code"
+if TYPE_CHECKING:
+    from ..frontend import structure
+    from . import verification, writing
+    from .verification import Verification
+else:
+    structure = Later("..frontend.structure", __package__)
+    verification, writing = (Later(name, __package__) for name in (".verification", ".writing"))
 
-
-class NotVerified(TracejitError, AssertionError):
-    """An artifact that does not compute what it was made for."""
+_MAX_ADMITTED = 1024
 
 
 class Sample(NamedTuple):
@@ -50,26 +53,12 @@ class Code(NamedTuple):
         return f"{self.target.arch}/{self.target.name}"
 
 
-class Verification(NamedTuple):
-    """How well an artifact does, as relative errors; None for what could not be tried.
-
-    Attributes
-    ----------
-    sample : float or None
-        Against the results that were kept when it was made, computed without the compiler.
-    gradient : float or None
-        Of its gradients against differences of its values.
-    """
-
-    sample: float | None
-    gradient: float | None
-
-
 class Artifact:
     """An exported function: made by :func:`export`, or read by :func:`load`.
 
     Calling it with arrays, in the order of :attr:`signature` or in the nests of the Python function, gives its results
-    as arrays: one, or a tuple.
+    as arrays: one, or a tuple. ``out=``, an array or a tuple of them with None for what is to be made, says where
+    results go: contiguous arrays that overlap neither the arguments nor each other.
 
     Parameters
     ----------
@@ -77,26 +66,37 @@ class Artifact:
         The same function for several processors, the best first.
     sample : Sample or None
         Arguments and results that :meth:`verify` compares with.
+    lanes : mapping of str to bytes
+        For architectures, the machine code that makes calls quick.
     """
 
-    def __init__(self, codes: Sequence[Code], sample: Sample | None):
+    # A call finds what is stored here, without a method of Python in between: first `_called`, then the lane's builtin.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
+    def __init__(
+        self, codes: Sequence[Code], sample: Sample | None, lanes: Mapping[str, bytes] | None = None
+    ):
         self._codes = tuple(codes)
         self._sample = sample
+        self._lanes = dict(lanes or {})
         self._admitted: set[tuple] = set()
+        self._in_lane: set[tuple] = set()
         _, compiled, self._interface = codes[0]
         self._inputs = compiled.signature.inputs
         self._dtypes = [dtype for dtype, _ in self._inputs]
         self._kinds = [np.ndarray] * len(self._inputs)
+        self.__call__ = self._called
 
     # ---- calling ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _executable(self) -> Executable:
-        """The first code that this processor can run, loaded."""
+    def _code_here(self) -> Code:
+        """The first code that this processor can run."""
         machine = cpu.host()
         for code in self._codes:
             if code.target.runs_on(machine):
-                return code.compiled.load()
+                return code
         target = self._codes[-1].target
         lacking = ", ".join(sorted(target.enabled - machine.enabled))
         raise BadArtifact(
@@ -104,19 +104,46 @@ class Artifact:
             "it for a lower level, targets=('x86-64-v2',)"
         )
 
-    def __call__(self, *args: Any) -> Any:
+    @cached_property
+    def _executable(self) -> Executable:
+        compiled = self._code_here.compiled
+        try:
+            return compiled.load()
+        except (ObjectError, KeyError) as error:
+            raise BadArtifact(f"the code of {self.name} is damaged: {error}") from None
+
+    @cached_property
+    def _lane(self) -> Lane | None:
+        """What calls the code by tables, where that can be."""
+        code, executable = self._lanes.get(self._code_here.target.arch), self._executable
+        if code is None or not Lane.serves(executable):
+            return None
+        try:
+            return Lane(code, executable, self._called, len(self._code_here.compiled.image))
+        except (ObjectError, KeyError) as error:
+            raise BadArtifact(f"the code that calls {self.name} is damaged: {error}") from None
+
+    def _called(self, *args: Any, out: Any = None) -> Any:
+        """A call in Python: the first with its shapes, and whatever the lane does not take."""
         if [type(x) for x in args] != self._kinds:
             args = self._arrays(args)
         shapes = tuple([x.shape for x in args])
         if shapes not in self._admitted or [x.dtype for x in args] != self._dtypes:
             self._check(args)
+            if len(self._admitted) >= _MAX_ADMITTED:
+                self._admitted.clear()
             self._admitted.add(shapes)
-        outputs = self._executable(args)
+        outputs = self._executable(args, None if out is None else self._places(args, out))
+        if shapes not in self._in_lane and len(self._in_lane) < MAX_ENTRIES:
+            self._in_lane.add(shapes)
+            if self._lane is not None:
+                self._lane.admit(shapes)
+                self.__call__ = self._lane.builtin
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _arrays(self, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """The arrays in the arguments, with Python's numbers as what is wanted there."""
-        leaves = flatten(args)[0]
+        leaves = structure.flatten(args)[0]
         if len(leaves) != len(self._inputs):
             raise TypeError(f"{self.signature} takes {len(self._inputs)} arrays, got {len(leaves)}")
         pairs = zip(leaves, self._inputs, strict=True)
@@ -124,6 +151,24 @@ class Artifact:
             np.asarray(x, dtype) if isinstance(x, (int, float, complex)) else np.asarray(x)
             for x, (dtype, _) in pairs
         )
+
+    def _places(self, args: Sequence[np.ndarray], out: Any) -> list[np.ndarray | None]:
+        """The arrays for results, of which the executable checks the rest."""
+        names = self._interface.outputs
+        places = [out] if isinstance(out, np.ndarray) and len(names) == 1 else list(out)
+        if len(places) != len(names):
+            raise ValueError(f"out= takes {len(names)} arrays, for {', '.join(names)}; got {len(places)}")
+        taken = list(zip(self._interface.inputs, args, strict=True))
+        for name, place in zip(names, places, strict=True):
+            if place is None:
+                continue
+            if not isinstance(place, np.ndarray):
+                raise TypeError(f"out= takes an array for {name}, got {type(place).__name__}")
+            shared = next((other for other, x in taken if np.may_share_memory(place, x)), None)
+            if shared is not None:
+                raise ValueError(f"the memory of {name} in out= may overlap that of {shared}")
+            taken.append((name, place))
+        return places
 
     def _check(self, arrays: Sequence[np.ndarray]) -> None:
         """ShapeError or DtypeError for arrays that are not what the function was made for."""
@@ -169,7 +214,7 @@ class Artifact:
     def header(self, target: str | None = None) -> str:
         """The C header of the code for `target`, one of :attr:`targets`, by default the first: C99, and valid C++."""
         _, compiled, interface = self._code(target)
-        return header(interface, compiled.signature, compiled.allocates)
+        return str(writing.FILES[".h"].make(compiled, interface, f"{self.name}.h"))
 
     def bindings(self, language: str, target: str | None = None) -> str:
         """The text of a module with which programs in another language call the written library.
@@ -206,11 +251,12 @@ class Artifact:
         ValueError
             For another ending, and a target that there is no code for.
         """
-        place = Path(path)
-        kind = writing.file_kind(place.suffix)
+        name = os.path.basename(path)
+        kind = writing.file_kind(os.path.splitext(name)[1])
         _, compiled, interface = self._code(target, kind.machines)
-        contents = kind.make(compiled, interface, place.name)
-        place.write_bytes(contents.encode() if isinstance(contents, str) else contents)
+        contents = kind.make(compiled, interface, os.fsdecode(name))
+        with open(path, "wb") as file:
+            file.write(contents.encode() if isinstance(contents, str) else contents)
 
     def _code(self, target: str | None, machines: Sequence[str] = ()) -> Code:
         """The code for a target, or the first for one of the machines, if any are named."""
@@ -227,9 +273,14 @@ class Artifact:
         arrays = () if self._sample is None else (*self._sample.inputs, *self._sample.outputs)
         blobs = {f"code {k}": code.compiled.to_payload() for k, code in enumerate(self._codes)}
         blobs |= {f"sample {k}": a.tobytes() for k, a in enumerate(arrays)}
+        blobs |= {f"lane {arch}": code for arch, code in self._lanes.items()}
         described = {
-            "codes": [[list(astuple(code.target)), code.interface.to_json()] for code in self._codes],
+            "codes": [
+                [[t.arch, t.name, t.features, t.model], interface.to_json()]
+                for t, _, interface in self._codes
+            ],
             "sample": [[a.dtype.name, list(a.shape)] for a in arrays],
+            "lane": words.VERSION,
         }
         container.write(path, described, blobs)
 
@@ -249,107 +300,6 @@ class Artifact:
         NotVerified
             Says which result is how far off.
         """
-        if self._sample is None:
-            return Verification(None, None)
-        inputs, wanted = self._sample
-        outputs = self._executable(inputs)
-        errors = [_distance(y, z) for y, z in zip(outputs, wanted, strict=True)]
-        for name, error, y in zip(self._interface.outputs, errors, wanted, strict=True):
-            allowed = rtol if rtol is not None else 1e-9 if y.dtype.itemsize >= 8 else 1e-4
-            if not error <= allowed:
-                raise NotVerified(f"{self.name}: {name} is off by {error:.2g} of its size from the sample's")
-        return Verification(max(errors, default=0.0), self._gradient_error(inputs, outputs))
-
-    def _gradient_error(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> float | None:
-        """The largest error of a gradient along a direction, relative to its size."""
-        random, worst = np.random.default_rng(1), None
-        for place, index in self._interface.gradients:
-            x, g = inputs[index], outputs[place]
-            if x.dtype.kind != "f" or not x.size:
-                continue
-            step, allowed = (1e-6, 1e-4) if x.dtype.itemsize == 8 else (1e-2, 5e-2)
-            direction = random.standard_normal(x.shape)
-            direction /= np.linalg.norm(direction)
-            moved = []
-            for sign in (1, -1):
-                changed = list(inputs)
-                changed[index] = (x + sign * step * direction).astype(x.dtype)
-                moved.append((float(self._executable(changed)[0]), changed[index].astype(np.float64)))
-            (high, above), (low, below) = moved
-            along = float(np.sum(g.astype(np.float64) * (above - below)))
-            size = float(np.linalg.norm(g.astype(np.float64)) * np.linalg.norm(above - below))
-            noise = 8 * np.finfo(x.dtype).eps * max(abs(high), abs(low))
-            error = max(abs(high - low - along) - noise, 0.0) / max(size, 1e-300)
-            if not error <= allowed:
-                name = self._interface.outputs[place]
-                raise NotVerified(f"{self.name}: {name} is off by {error:.2g} of its size from differences")
-            worst = max(error, worst or 0.0)
-        return worst
-
-
-def _distance(y: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference, relative to the largest number; what is not finite must be the same."""
-    y, wanted = (a.astype(np.complex128) for a in (y, wanted))
-    finite = np.isfinite(wanted)
-    if not np.array_equal(y[~finite], wanted[~finite], equal_nan=True):
-        return float("inf")
-    size = float(np.max(np.abs(wanted[finite]), initial=0.0))
-    found = float(np.max(np.abs(y[finite] - wanted[finite]), initial=0.0))
-    return found / size if size else found
-
-
-def load(path: str | os.PathLike[str]) -> Artifact:
-    """Read an artifact that :meth:`Artifact.save` wrote.
-
-    Nothing but NumPy is needed to call it. Code is loaded at the first call: trust the file as you would a library.
-
-    Parameters
-    ----------
-    path : path of a ``.tja``
-
-    Raises
-    ------
-    BadArtifact
-        The file is no artifact, is damaged, or has a format that this version does not read.
-
-    Examples
-    --------
-    >>> import tempfile, os, tracejit as tf
-    >>> path = os.path.join(tempfile.mkdtemp(), "square.tja")
-    >>> tf.export(lambda x: x * x, ["f64"], name="square").save(path)
-    >>> tf.load(path)(3.0)
-    (array(9.), array(6.))
-    """
-    described, blobs = container.read(path)
-    try:
-        codes = [
-            Code(
-                cpu.CpuTarget(*map(str, target)),
-                CompiledObject.from_payload(blobs[f"code {k}"]),
-                Interface.from_json(interface),
-            )
-            for k, (target, interface) in enumerate(described["codes"])
-        ]
-        arrays = [_array(blobs[f"sample {k}"], *spec) for k, spec in enumerate(described["sample"])]
-        split = len(codes[0].interface.inputs)
-    except (
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        SyntaxError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        raise BadArtifact(f"{path} does not describe an artifact: {error!r}") from None
-    for _, compiled, interface in codes:
-        names, signature = (interface.inputs, interface.outputs), compiled.signature
-        if [*map(len, names)] != [len(signature.inputs), len(signature.outputs)]:
-            raise BadArtifact(f"{path} does not describe an artifact: {names} for {signature}")
-    sample = Sample(tuple(arrays[:split]), tuple(arrays[split:])) if arrays else None
-    return Artifact(codes, sample)
-
-
-def _array(blob: bytes, dtype: str, shape: Sequence[int]) -> np.ndarray:
-    c_type(np.dtype(dtype))  # KeyError for what no function takes
-    return np.frombuffer(blob, np.dtype(dtype)).reshape(shape)
+        return verification.verified(
+            lambda inputs: self._executable(inputs), self._interface, self._sample, rtol
+        )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.cache import call_lane
 from ..compiler.exporting import NotExportable, exported
 from ..core.dim import RELATIONS, Assumptions, Dim, Size, evaluate, holds, nonnegative, substitute
 from ..core.errors import TracejitError, at, user_location
@@ -106,7 +107,8 @@ def export(
     interface = _interface(name, given, traced, held, parts, chosen, checks)
     codes = [Code(machine, *exported(graph, interface, machine)) for machine in machines]
     arrays = _sample_inputs(given, sample, checks)
-    return Artifact(codes, None if arrays is None else _sampled(graph, [*arrays, *captured]))
+    kept = None if arrays is None else _sampled(graph, [*arrays, *captured])
+    return Artifact(codes, kept, call_lane())
 
 
 # ---- tracing --------------------------------------------------------------------------------------------

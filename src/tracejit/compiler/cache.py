@@ -13,6 +13,7 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,8 +27,10 @@ from ..core.ir.graph import walk as walk_graph
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
+from ..runtime.lane import words
 from ..runtime.signature import Signature
 from . import hostcalls, pipeline, report
+from .codegen import call_lane as lane
 from .codegen import llvm, matmul
 from .codegen.machines import Unit
 from .loopir.passes.schedule import Target
@@ -149,13 +152,34 @@ def function_address(name: str) -> int:
 
 def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
     """The code of a library kernel for a machine, from disk or made now."""
+    return _kept(name, target, lambda: _kernel(name, target))
+
+
+def _kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
+    entry, unit = kernel_source(name, target)
+    image = llvm.compile_text(unit.text, ready=True, cpu=target)
+    return CompiledObject(image, Signature((), ()), entry=entry)
+
+
+def call_lane() -> dict[str, bytes]:
+    """The code of the call lane, by architecture: it runs on every processor like this one."""
+    arch = cpu.host().arch
+    target = cpu.baseline({"x86_64": "x86-64"}.get(arch, arch))
+
+    def made() -> CompiledObject:
+        image = llvm.compile_text(lane.module_text(), opt=2, cpu=target)
+        return CompiledObject(image, Signature((), ()), entry=words.ENTRY)
+
+    return {arch: _kept("call lane", target, made).image}
+
+
+def _kept(name: str, target: cpu.CpuTarget, make: Callable[[], CompiledObject]) -> CompiledObject:
+    """Code that belongs to no graph, from disk or made now."""
     parts = (FORMAT, code_digest(), name, target.key, llvm.version())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     made = _from_disk(diskcache.get(key))
     if made is None:
-        entry, unit = kernel_source(name, target)
-        image = llvm.compile_text(unit.text, ready=True, cpu=target)
-        made = CompiledObject(image, Signature((), ()), entry=entry)
+        made = make()
         diskcache.put(key, made.to_payload())
     return made
 

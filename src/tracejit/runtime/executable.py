@@ -66,13 +66,11 @@ class _Frame:
 
     __slots__ = ("_memory", "arguments", "buffers", "context", "dims", "workspace")
 
-    def __init__(self, n_buffers: int, n_dims: int, constants: int, functions: int):
+    def __init__(self, n_buffers: int, n_dims: int, context: abi.Context):
         buffers, dims = (ctypes.c_uint64 * max(n_buffers, 1))(), (ctypes.c_int64 * max(n_dims, 1))()
         self.buffers = memoryview(buffers).cast("B").cast("Q")
         self.dims = memoryview(dims).cast("B").cast("q")
-        self.context = abi.Context(abi.VERSION, abi.ALLOC_ADDRESS, abi.FREE_ADDRESS)
-        self.context.constants, self.context.functions = constants or None, functions or None
-        self.context.alloc_large, self.context.free_large = LEND_ADDRESS, TAKE_BACK_ADDRESS
+        self.context = context
         self.workspace: Block | None = None
         self._memory = (buffers, dims)
         self.arguments = tuple(ctypes.addressof(m) for m in (buffers, dims, self.context))
@@ -126,7 +124,7 @@ class Executable:
         self.workspace = workspace
         self.messages = tuple(messages)
         self._entry = abi.ENTRY_TYPE(address)
-        self._polls = polls
+        self.polls = polls
         self._kept = ([_readable(np.asarray(c), np.asarray(c).dtype) for c in constants], list(functions))
         self._constants = (ctypes.c_uint64 * max(len(constants), 1))(*map(data_address, self._kept[0]))
         self._functions = (ctypes.c_uint64 * max(len(functions), 1))(*map(_code_address, functions))
@@ -201,7 +199,7 @@ class Executable:
             frame.need_workspace(plan.workspace)
         context.allocations = 0
         self._last = frame
-        if self._polls:
+        if self.polls:
             status = self._interruptible(frame)
         else:
             status = self._entry(*frame.arguments)
@@ -225,9 +223,21 @@ class Executable:
         return _Frame(
             len(signature.inputs) + len(signature.outputs),
             len(signature.atoms) + len(signature.bound),
-            ctypes.addressof(self._constants),
-            ctypes.addressof(self._functions),
+            self.new_context(),
         )
+
+    def new_context(self) -> abi.Context:
+        """The ctx struct of a call, without workspace; what it points to lives as long as this object."""
+        context = abi.Context(abi.VERSION, abi.ALLOC_ADDRESS, abi.FREE_ADDRESS)
+        context.constants = ctypes.addressof(self._constants) or None
+        context.functions = ctypes.addressof(self._functions) or None
+        context.alloc_large, context.free_large = LEND_ADDRESS, TAKE_BACK_ADDRESS
+        return context
+
+    def plan(self, sizes: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], ...], int]:
+        """The shapes of the outputs, none of which the callee allocates, and bytes of workspace, for entry atoms."""
+        plan = self._plans.get(sizes) or self._new_plan(sizes)
+        return tuple(shape for shape in plan.shapes if shape is not None), plan.workspace
 
     def _new_plan(self, sizes: tuple[int, ...]) -> _Plan:
         env = {name: size for (name, _, _), size in zip(self.signature.atoms, sizes, strict=True)}

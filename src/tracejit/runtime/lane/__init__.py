@@ -1,0 +1,1 @@
+"""The call lane: compiled functions called as builtins, whose arguments machine code checks by tables."""

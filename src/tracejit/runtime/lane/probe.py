@@ -1,0 +1,137 @@
+"""Probe: are Python's and NumPy's objects laid out as the lane's code expects, and where are the functions it calls?
+
+Looked at on live objects, once per process. Where anything is not as expected, calls go the Python way, which gives the
+same results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+try:
+    from numpy._core._multiarray_umath import _ARRAY_API
+except ImportError:  # private to numpy: without it, calls go the Python way
+    _ARRAY_API = None
+
+from tracejit.runtime import abi
+from tracejit.runtime.lane import words
+from tracejit.runtime.lane.words import Api
+
+_VERSIONS = ((3, 11), (3, 14))  # of Python, first and last
+_ABI = (0x1000009, 0x2000000)  # of NumPy's C interface
+# places in NumPy's table of functions
+_ABI_VERSION, _NDARRAY, _NEW_FROM_DESCR = 0, 2, 94
+_FUNCTIONS = {
+    Api.NEW_TUPLE: "PyTuple_New", Api.SET_ITEM: "PyTuple_SetItem", Api.GET_ITEM: "PyTuple_GetItem",
+    Api.LENGTH: "PyTuple_Size", Api.AS_DOUBLE: "PyFloat_AsDouble", Api.INCREF: "Py_IncRef",
+    Api.DECREF: "Py_DecRef", Api.SAVE_THREAD: "PyEval_SaveThread", Api.RESTORE_THREAD: "PyEval_RestoreThread",
+    Api.CALL: "PyObject_Vectorcall",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def api() -> ctypes.Array[Any] | None:
+    """The table of `Api`, which lives as long as the process; None where the lane must not be used."""
+    try:
+        table = _table() if _is_known() else None
+    except (AttributeError, ValueError, TypeError, ImportError):
+        return None
+    return table if table is not None and all(map(_is_laid_out, _samples())) else None
+
+
+def _is_known() -> bool:
+    """Is this an interpreter that has been tried?"""
+    return (
+        sys.implementation.name == "cpython"
+        and _VERSIONS[0] <= sys.version_info[:2] <= _VERSIONS[1]
+        and object.__basicsize__ == words.HEAD
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and sys.byteorder == "little"
+    )
+
+
+def _table() -> ctypes.Array[Any] | None:
+    """The table; None where NumPy's own is not what is expected."""
+    table = (ctypes.c_uint64 * len(Api))()
+    for place, name in _FUNCTIONS.items():
+        table[place] = _address(getattr(ctypes.pythonapi, name))
+    functions = _numpy_functions()
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(functions[_ABI_VERSION])()
+    if version not in _ABI or functions[_NDARRAY] != id(np.ndarray) or not _makes(functions[_NEW_FROM_DESCR]):
+        return None
+    table[Api.NEW_ARRAY] = functions[_NEW_FROM_DESCR]
+    objects = {Api.NDARRAY: np.ndarray, Api.TUPLE: tuple, Api.FLOAT: float, Api.FLOAT64: np.float64}
+    for place, kind in objects.items():
+        table[place] = id(kind)
+    table[Api.OUT] = id(_OUT)
+    table[Api.ALLOC], table[Api.FREE] = abi.ALLOC_ADDRESS, abi.FREE_ADDRESS
+    return table
+
+
+#: The interned name as which keywords of calls arrive.
+_OUT = sys.intern("out")
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _numpy_functions() -> ctypes.Array[Any]:
+    """The first part of NumPy's table of functions."""
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        _address(ctypes.pythonapi.PyCapsule_GetPointer)
+    )
+    return (ctypes.c_size_t * (_NEW_FROM_DESCR + 1)).from_address(get(_ARRAY_API, None))
+
+
+def _makes(address: int) -> bool:
+    """Does the function make an array as it is asked to?"""
+    pointer = ctypes.c_void_p
+    kinds: list[Any] = [ctypes.py_object] * 3 + [
+        ctypes.c_int,
+        pointer,
+        pointer,
+        pointer,
+        ctypes.c_int,
+        pointer,
+    ]
+    make: Callable[..., Any] = ctypes.PYFUNCTYPE(*kinds)(address)
+    dtype = np.dtype(np.int16)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the function keeps one
+    made = make(np.ndarray, dtype, 2, ctypes.addressof((ctypes.c_ssize_t * 2)(3, 5)), None, None, 0, None)
+    return type(made) is np.ndarray and made.shape == (3, 5) and made.dtype is dtype and made.flags.carray
+
+
+def _samples() -> list[np.ndarray]:
+    whole = np.zeros((4, 6), np.float32)
+    read_only = np.arange(3)
+    read_only.flags.writeable = False
+    return [
+        np.empty(()), np.empty(3, np.int64), np.empty((0, 2), np.bool_), whole, whole[:, 1:], whole.T, read_only,
+        np.empty((2, 1, 3), np.complex128), np.empty(2, ">f8"), np.frombuffer(bytearray(17), "u1")[1:].view("f8"),
+    ]  # fmt: skip
+
+
+def _is_laid_out(array: np.ndarray) -> bool:
+    """Is everything about an array where the lane's code looks for it?"""
+
+    def word(offset: int, kind: Any = ctypes.c_size_t) -> int:
+        return int(kind.from_address(id(array) + offset).value)
+
+    rank = word(words.ARRAY_RANK, ctypes.c_int)
+    if rank != array.ndim:
+        return False
+    dims = (ctypes.c_ssize_t * rank).from_address(word(words.ARRAY_DIMS)) if rank else ()
+    return (
+        word(words.OB_TYPE) == id(np.ndarray)
+        and word(words.ARRAY_DATA) == array.__array_interface__["data"][0]
+        and tuple(dims) == array.shape
+        and word(words.ARRAY_DTYPE) == id(array.dtype)
+        and word(words.ARRAY_FLAGS, ctypes.c_int) == array.flags.num
+    )
