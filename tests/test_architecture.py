@@ -113,7 +113,7 @@ class Import:
 def layer_of(name: str) -> str:
     """The layer of a module."""
     first = name.split(".")[1:2]
-    if not first:
+    if not first or first == ["_names"]:
         return "face"
     groups = {"functions": PUBLIC, "batteries": BATTERIES, "outside": OUTSIDE}
     return next((group for group, names in groups.items() if first[0] in names), first[0])

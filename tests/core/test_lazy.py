@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,29 @@ def test_there_are_stars():
 def test_names_that_are_not_there_are_refused():
     with pytest.raises(AttributeError, match=r"module 'tracejit\.numpy' has no attribute 'matched'"):
         tracejit.numpy.matched  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "import tracejit.nn as part",
+        "from tracejit.core.op import Op as part",
+        "from tracejit.core import tensor as part",
+        "import tracejit.frontend.function.function as part",
+        "from tracejit import *; part = relu",
+        "import tracejit.compiler.pipeline as part",
+    ],
+)
+def test_a_part_that_is_imported_first_finds_the_whole(first):
+    """Tensors can be added, graphs print and ops are there, whichever module a program begins with."""
+    code = (
+        f"{first}\n"
+        "import sys, tracejit\n"
+        "assert not [f for f in sys.meta_path if type(f).__name__ == 'WholeFirst']\n"
+        "assert all(m.__spec__.loader and m.__spec__.origin for n, m in sys.modules.items() if n[:8] == 'tracejit')\n"
+        "name = getattr(part, '__name__', 'x')\n"
+        "assert sys.modules.get(name, part) is part\n"
+        "sys.stdout.write(str(tracejit.constant(1.0) + 1.0))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "2." in done.stdout, done.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from tracejit.compiler.codegen import llvm
 from tracejit.core.dim import Dim
-from tracejit.runtime import diskcache
+from tracejit.runtime import diskcache, packing
 from tracejit.runtime.compiled import CompiledObject
 from tracejit.runtime.signature import Signature
 
@@ -58,7 +58,7 @@ def test_damaged_payloads_raise(compiled: CompiledObject) -> None:
             CompiledObject.from_payload(payload[:cut])
     for damage in ({}, {"format": 2}, {"format": 1}, {"format": 1, "signature": {}}):
         with pytest.raises(ValueError):
-            CompiledObject.from_payload(diskcache.pack(b"", damage))
+            CompiledObject.from_payload(packing.pack(b"", damage))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tracejit.core.settings import settings
-from tracejit.runtime import diskcache
+from tracejit.runtime import diskcache, packing
 from tracejit.runtime.diskcache import DiskCache, UntrustedCache
 
 
@@ -94,11 +94,11 @@ def test_settings_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_payload() -> None:
     metadata = {"b": [1, None, "ä"], "a": {}}
-    assert diskcache.unpack(diskcache.pack(b"code", metadata)) == (b"code", metadata)
-    assert diskcache.pack(b"", {"a": 1, "b": 2}) == diskcache.pack(b"", {"b": 2, "a": 1})
+    assert packing.unpack(packing.pack(b"code", metadata)) == (b"code", metadata)
+    assert packing.pack(b"", {"a": 1, "b": 2}) == packing.pack(b"", {"b": 2, "a": 1})
     for damaged in (b"", b"1234567", b"\xff" * 20, (2).to_bytes(8, "little") + b"[]"):
         with pytest.raises(ValueError):
-            diskcache.unpack(damaged)
+            packing.unpack(damaged)
 
 
 WORKER = """

@@ -31,6 +31,8 @@ else:
     verification, writing = (Later(name, __package__) for name in (".verification", ".writing"))
 
 _MAX_ADMITTED = 1024
+#: What is surely no nest of arguments.
+_LEAVES = (np.ndarray, np.generic, int, float, complex)
 
 
 class Sample(NamedTuple):
@@ -143,7 +145,8 @@ class Artifact:
 
     def _arrays(self, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """The arrays in the arguments, with Python's numbers as what is wanted there."""
-        leaves = structure.flatten(args)[0]
+        flat = all(isinstance(x, _LEAVES) for x in args)
+        leaves = args if flat else structure.flatten(args)[0]
         if len(leaves) != len(self._inputs):
             raise TypeError(f"{self.signature} takes {len(self._inputs)} arrays, got {len(leaves)}")
         pairs = zip(leaves, self._inputs, strict=True)

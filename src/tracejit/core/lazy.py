@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -70,6 +71,54 @@ class Later:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self._name), name)
+
+
+class WholeFirst:
+    """A finder of modules that loads the whole of a package before any of its parts.
+
+    Parts rely on each other in ways that no import shows: an op that another module declares, operators of tensors.
+    Only some are of use alone, and a program that needs no more does not wait for the rest.
+
+    Parameters
+    ----------
+    package : str
+    alone : callable
+        Is this part, named without the package, of use alone?
+    load : callable
+        Loads the whole; calls `retire` first.
+    """
+
+    def __init__(self, package: str, alone: Callable[[str], bool], load: Callable[[], None]):
+        self._package, self._alone, self._load = f"{package}.", alone, load
+        sys.meta_path.insert(0, self)
+
+    def retire(self) -> None:
+        """From now on parts load as in any package."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """How to load a module; None leaves it to the usual finders."""
+        if not name.startswith(self._package) or self._alone(name.removeprefix(self._package)):
+            return None
+        self._load()
+        if name not in sys.modules:
+            return None
+        loader: Any = _Loaded(sys.modules[name])
+        return ModuleSpec(name, loader)
+
+
+class _Loaded:
+    """A loader of a module that is there already."""
+
+    def __init__(self, module: ModuleType):
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec
 
 
 def _resolved(name: str, package: str) -> str:

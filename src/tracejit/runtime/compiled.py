@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.core import dim
 from tracejit.core.dim import Size
-from tracejit.runtime import diskcache, objects
+from tracejit.runtime import objects, packing
 from tracejit.runtime.executable import Executable, Message
 from tracejit.runtime.signature import Signature
 
@@ -68,12 +68,12 @@ class CompiledObject:
             "functions": list(self.functions),
             "allocates": self.allocates,
         }
-        return diskcache.pack(self.image, metadata)
+        return packing.pack(self.image, metadata)
 
     @staticmethod
     def from_payload(payload: bytes) -> CompiledObject:
         """The inverse of `to_payload`; ValueError for anything else."""
-        image, data = diskcache.unpack(payload)
+        image, data = packing.unpack(payload)
         if data.get("format") != _FORMAT:
             raise ValueError(f"compiled object of format {data.get('format')}, this version reads {_FORMAT}")
         try:

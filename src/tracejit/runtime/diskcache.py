@@ -9,7 +9,6 @@ own and that nobody else may write to. Knows nothing of what is stored.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 import sys
@@ -19,7 +18,6 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from tracejit.core.errors import stack_level
 from tracejit.core.settings import current
@@ -276,23 +274,3 @@ def put(key: str, payload: bytes) -> bool:
     """Store `payload` under `key`; False when it could not be stored or the setting ``cache`` is off."""
     cache = _cache()
     return cache.put(key, payload) if cache else False
-
-
-# ---- payloads -------------------------------------------------------------------------------------------
-
-
-def pack(image: bytes, metadata: dict[str, Any]) -> bytes:
-    """A payload of object bytes and JSON data."""
-    text = json.dumps(metadata, sort_keys=True, separators=(",", ":")).encode()
-    return len(text).to_bytes(8, "little") + text + image
-
-
-def unpack(payload: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The inverse of `pack`; ValueError for anything else."""
-    end = 8 + int.from_bytes(payload[:8], "little")
-    if len(payload) < 8 or end > len(payload):
-        raise ValueError("damaged payload")
-    metadata = json.loads(payload[8:end])
-    if not isinstance(metadata, dict):
-        raise ValueError("damaged payload")
-    return payload[end:], metadata

@@ -12,7 +12,6 @@ import json
 import os
 import struct
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tracejit.core.errors import TracejitError
@@ -40,7 +39,8 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mappin
     file = bytearray(prefix + text)
     for blob in blobs.values():
         file += bytes(-len(file) % _ALIGN) + blob
-    Path(path).write_bytes(file)
+    with open(path, "wb") as out:
+        out.write(file)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -53,7 +53,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]
     OSError
         It cannot be read.
     """
-    data = Path(path).read_bytes()
+    with open(path, "rb") as file:
+        data = file.read()
     if len(data) < _PREFIX.size or not data.startswith(MAGIC):
         raise BadArtifact(f"{path} is not an artifact: it does not begin as one")
     _, version, _, length, digest = _PREFIX.unpack_from(data)

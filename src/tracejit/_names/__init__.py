@@ -1,0 +1,115 @@
+"""The public names that most programs want: all load at once when `tracejit` is asked for one. Nothing else."""
+
+from importlib import import_module as _import_module
+
+import numpy as _np
+
+from ..core import seams as _seams
+from ..core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
+from ..core.ir import text as _text  # graphs print themselves
+from ..core.op import Op, defop
+from ..core.settings import configure, settings
+from ..core.spec import TensorSpec, as_dtype
+from ..core.tensor import Tensor
+from ..frontend import config
+from ..frontend.config import set_default_dtype
+from ..frontend.control.reductions import (
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from ..frontend.conversion import asarray, constant, convert_to_tensor, saturate_cast
+from ..frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
+from ..frontend.creation import range_ as range
+from ..frontend.function.function import function
+from ..frontend.output import print_ as print
+from ..frontend.state import variable_parts as _variable_parts  # parts of Variables can be assigned
+from ..frontend.state.indexed_slices import IndexedSlices
+from ..frontend.state.variable import Variable
+from ..frontend.tape.gradient_tape import GradientTape, UnconnectedGradients
+from ..frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
+from ..frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+from ..frontend.transforms.vectorize import vectorized_map, vmap
+from ..ops.arrays.gather import scatter_add
+from ..ops.arrays.index import dynamic_slice, dynamic_update_slice
+from ..ops.arrays.shape import (
+    broadcast_to,
+    clip_by_value,
+    concat,
+    expand_dims,
+    identity,
+    reshape,
+    squeeze,
+    stack,
+    stop_gradient,
+    transpose,
+)
+from ..ops.arrays.shape import sizes_of as as_shape
+from ..ops.elementwise.arithmetic import (
+    abs,
+    add,
+    cast,
+    complex,
+    conj,
+    divide,
+    floor,
+    floordiv,
+    imag,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    negative,
+    real,
+    sign,
+    square,
+    subtract,
+)
+from ..ops.elementwise.compare import (
+    equal,
+    greater,
+    greater_equal,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+)
+from ..ops.elementwise.division import truncatediv, truncatemod
+from ..ops.elementwise.power import pow
+from ..ops.elementwise.transcendental import (
+    cos,
+    erf,
+    exp,
+    expm1,
+    log,
+    log1p,
+    relu,
+    sigmoid,
+    sin,
+    softplus,
+    sqrt,
+    tanh,
+)
+from ..ops.linalg import dot, matmul
+
+truediv = realdiv = divide
+newaxis = None
+
+float16 = half = _np.dtype("float16")
+float32, float64 = _np.dtype("float32"), _np.dtype("float64")
+double = float64
+complex64, complex128 = _np.dtype("complex64"), _np.dtype("complex128")
+int8, int16, int32, int64 = (_np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (_np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+bool = _np.dtype("bool")
+string = _np.dtype("object")  # text, kept as Python bytes; eager only
+
+_seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))
