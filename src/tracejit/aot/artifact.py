@@ -24,11 +24,13 @@ from ..runtime.lane.builtin import MAX_ENTRIES, Lane
 
 if TYPE_CHECKING:
     from ..frontend import structure
-    from . import verification, writing
+    from . import retargeting, verification, writing
     from .verification import Verification
 else:
     structure = Later("..frontend.structure", __package__)
-    verification, writing = (Later(name, __package__) for name in (".verification", ".writing"))
+    retargeting, verification, writing = (
+        Later(f".{name}", __package__) for name in ("retargeting", "verification", "writing")
+    )
 
 _MAX_ADMITTED = 1024
 #: What is surely no nest of arguments.
@@ -40,6 +42,13 @@ class Sample(NamedTuple):
 
     inputs: tuple[np.ndarray, ...]
     outputs: tuple[np.ndarray, ...]
+
+
+class KeptGraph(NamedTuple):
+    """The graph as text, and its constants by the names that they have there."""
+
+    text: str
+    constants: Mapping[str, np.ndarray]
 
 
 class Code(NamedTuple):
@@ -70,6 +79,8 @@ class Artifact:
         Arguments and results that :meth:`verify` compares with.
     lanes : mapping of str to bytes
         For architectures, the machine code that makes calls quick.
+    graph : KeptGraph, optional
+        What :meth:`retarget` compiles.
     """
 
     # A call finds what is stored here, without a method of Python in between: first `_called`, then the lane's builtin.
@@ -77,11 +88,16 @@ class Artifact:
     __call__: Callable[..., Any]
 
     def __init__(
-        self, codes: Sequence[Code], sample: Sample | None, lanes: Mapping[str, bytes] | None = None
+        self,
+        codes: Sequence[Code],
+        sample: Sample | None,
+        lanes: Mapping[str, bytes] | None = None,
+        graph: KeptGraph | None = None,
     ):
         self._codes = tuple(codes)
         self._sample = sample
         self._lanes = dict(lanes or {})
+        self._graph = graph
         self._admitted: set[tuple] = set()
         self._in_lane: set[tuple] = set()
         _, compiled, self._interface = codes[0]
@@ -277,15 +293,49 @@ class Artifact:
         blobs = {f"code {k}": code.compiled.to_payload() for k, code in enumerate(self._codes)}
         blobs |= {f"sample {k}": a.tobytes() for k, a in enumerate(arrays)}
         blobs |= {f"lane {arch}": code for arch, code in self._lanes.items()}
-        described = {
+        described: dict[str, Any] = {
             "codes": [
                 [[t.arch, t.name, t.features, t.model], interface.to_json()]
                 for t, _, interface in self._codes
             ],
-            "sample": [[a.dtype.name, list(a.shape)] for a in arrays],
+            "sample": [_described(a) for a in arrays],
             "lane": words.VERSION,
         }
+        if self._graph is not None:
+            constants = self._graph.constants
+            blobs |= {"graph": self._graph.text.encode()}
+            blobs |= {f"constant {key}": a.tobytes() for key, a in constants.items()}
+            described["graph"] = {key: _described(a) for key, a in constants.items()}
         container.write(path, described, blobs)
+
+    def retarget(self, *targets: str) -> Artifact:
+        """The same function for other processors, compiled from the graph that was kept; needs llvmlite.
+
+        Parameters
+        ----------
+        *targets : str
+            As :func:`export` takes them.
+
+        Raises
+        ------
+        ValueError
+            For other targets, and where no graph was kept.
+        BadArtifact
+            The graph in the file is damaged.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> art = tf.export(lambda x: x * x, ["f64"], name="square")
+        >>> art.retarget("host")(3.0)
+        (array(9.), array(6.))
+        """
+        if self._graph is None:
+            raise ValueError(
+                f"{self.name} was exported with keep_graph=False, so that there is nothing to compile"
+                f"{at(user_location())}"
+            )
+        return retargeting.retargeted(self._codes[0], self._graph, self._sample, targets)
 
     # ---- checking ---------------------------------------------------------------------------------------
 
@@ -306,3 +356,7 @@ class Artifact:
         return verification.verified(
             lambda inputs: self._executable(inputs), self._interface, self._sample, rtol
         )
+
+
+def _described(array: np.ndarray) -> list[Any]:
+    return [array.dtype.name, list(array.shape)]

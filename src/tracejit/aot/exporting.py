@@ -12,6 +12,8 @@ from ..compiler.exporting import NotExportable, exported
 from ..core.dim import RELATIONS, Assumptions, Dim, Size, evaluate, holds, nonnegative, substitute
 from ..core.errors import TracejitError, at, user_location
 from ..core.ir.graph import Graph
+from ..core.ir.text import constants as constants_of
+from ..core.ir.text import to_text
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, state
@@ -24,7 +26,7 @@ from ..frontend.state.variable import Variable
 from ..frontend.structure import Nest, flatten
 from ..frontend.transforms.grad import value_and_grad
 from ..runtime.exported.interface import Interface
-from .artifact import Artifact, Code, Sample
+from .artifact import Artifact, Code, KeptGraph, Sample
 from .specs import Declared, checked_name, declared, names_of, unique
 from .targets import machine_of
 
@@ -43,6 +45,7 @@ def export(
     targets: Sequence[str] = ("host",),
     constants: str = "embed",
     sample: Sequence[Any] | None = None,
+    keep_graph: bool = True,
 ) -> Artifact:
     """Compile a function and its gradient for programs without Python.
 
@@ -69,6 +72,8 @@ def export(
     sample : sequence, optional
         Arguments that :meth:`Artifact.verify` tries; by default the arrays among `specs`, else random numbers between
         0.5 and 1.5 and, for integers, 1.
+    keep_graph : bool
+        Keep what :meth:`Artifact.retarget` compiles; constants are then in a file twice.
 
     Returns
     -------
@@ -108,7 +113,8 @@ def export(
     codes = [Code(machine, *exported(graph, interface, machine)) for machine in machines]
     arrays = _sample_inputs(given, sample, checks)
     kept = None if arrays is None else _sampled(graph, [*arrays, *captured])
-    return Artifact(codes, kept, call_lane())
+    program = KeptGraph(to_text(graph), constants_of(graph)) if keep_graph else None
+    return Artifact(codes, kept, call_lane(), program)
 
 
 # ---- tracing --------------------------------------------------------------------------------------------

@@ -417,12 +417,15 @@ def broadcast_size(a: Size, b: Size) -> Size | None:
     return a if assume("==", b, 1) else None
 
 
+_LONGEST = 1 << 13  # characters, and terms, of a size in a file
 _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_][A-Za-z_0-9]*|[-+*(),])")
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Size:
     """The inverse of ``str``: read a size written by this module; ValueError for anything else."""
+    if len(text) > _LONGEST:
+        raise ValueError(f"a size is written in {len(text)} characters")
     tokens = _TOKEN.findall(text)
     stream = iter([*tokens, ""])
     try:
@@ -451,6 +454,12 @@ def _term(token: str, stream: Iterator[str]) -> tuple[Size, str]:
     value, token = _factor(token, stream)
     while token == "*":
         other, token = _factor(next(stream), stream)
+        if (
+            isinstance(value, Dim)
+            and isinstance(other, Dim)
+            and len(value.terms) * len(other.terms) > _LONGEST
+        ):
+            raise ValueError("a size has too many terms")
         value = value * other
     return value, token
 

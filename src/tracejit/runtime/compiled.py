@@ -50,7 +50,7 @@ class CompiledObject:
 
     def load(self, constants: Sequence[np.ndarray] = (), functions: Sequence[Any] = ()) -> Executable:
         """Load the code into this process; ObjectError when it is damaged or for another machine."""
-        address = objects.load(self.image).address(self.entry)
+        address = objects.load(self.image).function(self.entry)
         return Executable(
             address, self.signature, constants, functions, self.workspace, self.messages, self.polls
         )
@@ -81,12 +81,12 @@ class CompiledObject:
                 image,
                 Signature.from_json(data["signature"]),
                 data["workspace"] if isinstance(data["workspace"], int) else dim.parse(data["workspace"]),
-                tuple(m if isinstance(m, str) else (m[0], m[1]) for m in data["messages"]),
+                tuple(m if isinstance(m, str) else (str(m[0]), str(m[1])) for m in data["messages"]),
                 bool(data["polls"]),
                 str(data["entry"]),
                 tuple(data["constants"]),
                 tuple(data["functions"]),
                 bool(data["allocates"]),
             )
-        except (KeyError, TypeError, IndexError) as error:
+        except (LookupError, TypeError, AttributeError, ArithmeticError, SyntaxError) as error:
             raise ValueError(f"damaged description of a compiled object: {error!r}") from error

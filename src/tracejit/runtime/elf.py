@@ -25,6 +25,7 @@ SYMBOL = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QQq")
 SEGMENT = struct.Struct("<IIQQQQQQ")
 _MAX_SECTION = 1 << 30
+_MAX_NAME = 1 << 12
 
 
 class ObjectError(ValueError):
@@ -116,6 +117,8 @@ def parse(image: bytes) -> ElfObject:
     ):
         raise ObjectError("section table outside the object")
     headers = [SECTION_HEADER.unpack_from(image, table + i * entry_size) for i in range(count)]
+    if sum(size for _, kind, _, _, _, size, *_ in headers if kind != SHT_NOBITS) > len(image):
+        raise ObjectError("sections overlap")
     sections = [_section(image, i, header) for i, header in enumerate(headers)]
     if names >= count:
         raise ObjectError("no section names")
@@ -143,7 +146,7 @@ def _section(image: bytes, index: int, header: tuple[int, ...]) -> Section:
 
 
 def _text(table: bytes, offset: int) -> str:
-    end = table.find(b"\0", offset)
+    end = table.find(b"\0", offset, offset + _MAX_NAME)
     if offset > len(table) or end < 0:
         raise ObjectError("name outside its table")
     return table[offset:end].decode("utf-8", "replace")

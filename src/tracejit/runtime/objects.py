@@ -50,6 +50,7 @@ class LoadedObject:
 
     symbols: Mapping[str, int]
     bytes: int
+    executable: frozenset[str] = frozenset()
 
     def address(self, symbol: str) -> int:
         """Address of a global symbol; KeyError names what there is."""
@@ -57,6 +58,13 @@ class LoadedObject:
             return self.symbols[symbol]
         except KeyError:
             raise KeyError(f"no symbol {symbol!r}; the object has {sorted(self.symbols)}") from None
+
+    def function(self, symbol: str) -> int:
+        """Address of a global symbol that stands for code; KeyError where it does not."""
+        address = self.address(symbol)
+        if symbol not in self.executable:
+            raise KeyError(f"the symbol {symbol!r} is no function")
+        return address
 
 
 class _Arena:
@@ -120,7 +128,9 @@ def load(image: bytes) -> LoadedObject:
         for address, content in placed.contents:
             ctypes.memmove(address, bytes(content), len(content))
         _seal(code, code_bytes)
-    return LoadedObject(placed.globals(parsed), code_bytes + data_bytes)
+    inside = {s.index for s in parsed.loaded() if s.flags & elf.SHF_EXECINSTR}
+    functions = frozenset(s.name for s in parsed.symbols if s.is_global and s.section in inside)
+    return LoadedObject(placed.globals(parsed), code_bytes + data_bytes, functions)
 
 
 def code_and_data(parsed: ElfObject) -> Layout:

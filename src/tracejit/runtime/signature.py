@@ -6,6 +6,7 @@ bound atoms, which the callee determines while it runs. Knows nothing of machine
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from tracejit.core import dim
 from tracejit.core.dim import Dim, Size
 
+_MAX_RANK, _MAX_SIZE = 64, 1 << 62
 ArraySpec = tuple[np.dtype[Any], tuple[Size, ...]]
 
 
@@ -65,13 +67,15 @@ class Signature:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Signature:
-        """The signature that `to_json` wrote."""
+        """The signature that `to_json` wrote; ValueError, TypeError or LookupError for what makes no sense."""
+        inputs, outputs = ([_spec_from_json(spec) for spec in data[side]] for side in ("inputs", "outputs"))
+        atoms = [(str(name), _place(index, inputs), axis) for name, index, axis in data["atoms"]]
         return Signature(
-            tuple(_spec_from_json(spec) for spec in data["inputs"]),
-            tuple(_spec_from_json(spec) for spec in data["outputs"]),
-            tuple((name, index, axis) for name, index, axis in data["atoms"]),
-            tuple(data["bound"]),
-            frozenset(data["callee_allocated"]),
+            tuple(inputs),
+            tuple(outputs),
+            tuple((name, index, _place(axis, inputs[index][1])) for name, index, axis in atoms),
+            tuple(map(str, data["bound"])),
+            frozenset(_place(index, outputs) for index in data["callee_allocated"]),
         )
 
 
@@ -86,4 +90,22 @@ def _spec_to_json(spec: ArraySpec) -> list[Any]:
 
 def _spec_from_json(spec: list[Any]) -> ArraySpec:
     dtype, shape = spec
-    return np.dtype(dtype), tuple(size if isinstance(size, int) else dim.parse(size) for size in shape)
+    found = np.dtype(str(dtype))
+    if found.kind not in "biufc" or len(shape) > _MAX_RANK:
+        raise ValueError(f"no array of a compiled function: {spec}")
+    return found, tuple(_size_from_json(size) for size in shape)
+
+
+def _size_from_json(size: Any) -> Size:
+    if not isinstance(size, int):
+        return dim.parse(size)
+    if isinstance(size, bool) or not 0 <= size < _MAX_SIZE:
+        raise ValueError(f"{size} is no size")
+    return size
+
+
+def _place(index: Any, items: Sequence[Any]) -> int:
+    """An index of one of the items."""
+    if type(index) is not int or not 0 <= index < len(items):
+        raise ValueError(f"{index} is no place among {len(items)}")
+    return index

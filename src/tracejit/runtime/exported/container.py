@@ -43,8 +43,8 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mappin
         out.write(file)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The header and the blobs of a file.
+def read(path: str | os.PathLike[str], sha256: str | None = None) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header and the blobs of a file, whose SHA-256 must be as given, if it is given.
 
     Raises
     ------
@@ -55,23 +55,37 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]
     """
     with open(path, "rb") as file:
         data = file.read()
+    if sha256 is not None and (found := hashlib.sha256(data).hexdigest()) != sha256.lower():
+        raise BadArtifact(f"{path} is another file than what was asked for: its SHA-256 is {found}")
     if len(data) < _PREFIX.size or not data.startswith(MAGIC):
-        raise BadArtifact(f"{path} is not an artifact: it does not begin as one")
+        library = data.startswith((b"\x7fELF", b"!<arch>", b"\0asm"))
+        hint = ", but is a library: load what `Artifact.save` wrote" if library else ""
+        raise BadArtifact(f"{path} is not an artifact: it does not begin as one{hint}")
     _, version, _, length, digest = _PREFIX.unpack_from(data)
     if version != VERSION:
-        raise BadArtifact(f"{path} has format {version}, this version of tracejit reads {VERSION}")
+        newer = ": it was made by a newer one" if version > VERSION else ""
+        raise BadArtifact(f"{path} has format {version}, this version of tracejit reads {VERSION}{newer}")
     text = data[_PREFIX.size : _PREFIX.size + length]
     if len(text) < length:
         raise BadArtifact(f"{path} is cut off: its header has {length} bytes, {len(text)} are there")
     if hashlib.sha256(text).digest() != digest:
         raise BadArtifact(f"{path} is damaged: its header is not what was written")
     try:
-        header = json.loads(text)
+        header = json.loads(text, object_pairs_hook=_unique)
         places = {str(n): (int(o), int(size), str(d)) for n, (o, size, d) in header["blobs"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise BadArtifact(f"{path} is damaged: {error!r} in its header") from None
     body = memoryview(data)[_PREFIX.size + length :]
+    if sum(size for _, size, _ in places.values()) > len(body):
+        raise BadArtifact(f"{path} is cut off or damaged: its blobs are larger than the file")
     return header, {name: _blob(path, name, body, *place) for name, place in places.items()}
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def _blob(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.core import dim
-from tracejit.core.dim import Dim, Size
+from tracejit.core.dim import RELATIONS, Dim, Size
 from tracejit.runtime.signature import Signature
 
 _TYPES = {
@@ -66,15 +66,27 @@ class Interface:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Interface:
-        """The interface that `to_json` wrote."""
+        """The interface that `to_json` wrote; ValueError, TypeError or LookupError for what makes no sense."""
+        inputs, outputs = (tuple(map(_identifier, data[side])) for side in ("inputs", "outputs"))
+        pairs = tuple((int(y), int(x)) for y, x in data["gradients"])
+        relations = {str(r) for r, _, _ in data["checks"]} - RELATIONS.keys()
+        if relations or not all(0 <= y < len(outputs) and 0 <= x < len(inputs) for y, x in pairs):
+            raise ValueError(f"no relations of sizes: {relations}; no gradients: {pairs}")
         return Interface(
-            str(data["name"]),
-            tuple(map(str, data["inputs"])),
-            tuple(map(str, data["outputs"])),
-            tuple((int(y), int(x)) for y, x in data["gradients"]),
+            _identifier(data["name"]),
+            inputs,
+            outputs,
+            pairs,
             tuple((str(r), dim.parse(a), dim.parse(b)) for r, a, b in data["checks"]),
             dim.parse(data["work"]),
         )
+
+
+def _identifier(name: Any) -> str:
+    """A name that may stand in a program in any language."""
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise ValueError(f"{name!r} is no name")
+    return name
 
 
 def c_type(dtype: np.dtype) -> str:

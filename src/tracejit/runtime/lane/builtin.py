@@ -45,7 +45,7 @@ class _Words(np.ndarray):
 @lru_cache(maxsize=8)
 def _method(code: bytes) -> _MethodDef:
     """What all builtins with the same code share; it lives as long as the process, as loaded code does."""
-    found = _MethodDef(b"compiled", objects.load(code).address(words.ENTRY), _FASTCALL_WITH_KEYWORDS, None)
+    found = _MethodDef(b"compiled", objects.load(code).function(words.ENTRY), _FASTCALL_WITH_KEYWORDS, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))
     return found
 
