@@ -13,7 +13,7 @@ from ..core.spec import TensorSpec
 from ..core.tracing.admission import admitted
 from ..runtime.exported.container import BadArtifact
 from .artifact import Artifact, Code, KeptGraph, Sample
-from .exporting import _machine
+from .targets import machine_of
 
 
 def retargeted(first: Code, graph: KeptGraph, sample: Sample | None, targets: Sequence[str]) -> Artifact:
@@ -35,7 +35,7 @@ def retargeted(first: Code, graph: KeptGraph, sample: Sample | None, targets: Se
     ValueError
         There is no such target.
     """
-    machines = [_machine(t) for t in targets]
+    machines = [machine_of(t) for t in targets]
     if not machines:
         raise ValueError(f"retarget to at least one target{at(user_location())}")
     specs = [TensorSpec(shape, dtype) for dtype, shape in first.compiled.signature.inputs]
