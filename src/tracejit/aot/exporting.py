@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..compiler.cache import call_lane
 from ..compiler.exporting import NotExportable, exported
-from ..core.dim import RELATIONS, Assumptions, Dim, Size, evaluate, holds, nonnegative, substitute
-from ..core.errors import TracejitError, at, user_location
+from ..core.dim import RELATIONS, Dim, Size, evaluate, holds, nonnegative, substitute
+from ..core.errors import ShapeError, TracejitError, at, user_location
 from ..core.ir.graph import Graph
 from ..core.ir.text import constants as constants_of
 from ..core.ir.text import to_text
-from ..core.spec import TensorSpec
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor, state
-from ..core.tracing.trace import Trace, replay, resize_graph, trace
+from ..core.spec import TensorSpec, shape_text
+from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.trace import replay, resize_graph
 from ..frontend.function.function import Function, function
 from ..frontend.function.methods import BoundFunction
 from ..frontend.function.signature import TYPICAL
 from ..frontend.function.specialization import Specialization
-from ..frontend.state.variable import Variable
-from ..frontend.structure import Nest, flatten
-from ..frontend.transforms.grad import value_and_grad
+from ..frontend.structure import flatten
 from ..runtime.exported.interface import Interface
 from .artifact import Artifact, Code, KeptGraph, Sample
-from .specs import Declared, checked_name, declared, names_of, unique
+from .captured import captured_names
+from .choosing import Wanted, chosen_inputs
+from .outputs import Derived, Kind, Named, Roles, check, derived, kinds_of
+from .specs import Declared, checked_name, declared, names_of, sizes_in, unique
 from .targets import machine_of
 
-_OUTPUTS = ("value", "grad")
 #: What the size of a sample is where it may be any.
 _SAMPLE_SIZE = 6
 
@@ -41,7 +40,7 @@ def export(
     *,
     name: str,
     outputs: Sequence[str] = ("value", "grad"),
-    wrt: int | str | Sequence[int | str] | None = None,
+    wrt: Wanted | Sequence[Wanted] | None = None,
     targets: Sequence[str] = ("host",),
     constants: str = "embed",
     sample: Sequence[Any] | None = None,
@@ -58,10 +57,14 @@ def export(
         them; a Python number is part of the program. Sizes with the same name are equal, and become parameters.
     name : str
         Of the C function.
-    outputs : sequence of str
-        ``"value"``: what `f` returns. ``"grad"``: the gradients of that, which then is a scalar.
-    wrt : int, str or sequence of them, optional
-        The arguments, by position or name, to differentiate by; by default all that are floats.
+    outputs : str or sequence of str
+        ``"value"``: what `f` returns. Of a float scalar: ``"grad"``, its gradients; ``"hvp"``, the product of its
+        Hessian and directions, which are further parameters; ``"hessian"``. Of any floats: ``"jvp"``, their tangents
+        for tangents of the inputs; ``"vjp"``, cotangents of the inputs for theirs; ``"jacobian"``, an array of the
+        shape of the result and that of the input for each of both, by the mode that is cheaper.
+    wrt : int, str, Variable or sequence of them, optional
+        What to differentiate by: arguments by position or name; parts of them and Variables by the way there,
+        ``"params.layers.0"``, ``"dense.kernel"``, or Variables themselves. By default all floats in the arguments.
     targets : sequence of str
         The processors to make code for, the best first: ``"host"``, this one and those that can do as much, levels,
         such as ``"x86-64-v3"``, or other machines: ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``,
@@ -85,6 +88,8 @@ def export(
         The function needs Python, assigns Variables, or holds for some sizes only.
     ValueError
         For `outputs`, `wrt`, `targets`, `constants` or a `name` that there is not, and a `sample` of other arrays.
+    ShapeError, DtypeError
+        For derivatives that the function does not have, as it returns no float, or more than one.
 
     Examples
     --------
@@ -95,70 +100,48 @@ def export(
     >>> import numpy as np
     >>> art(np.array([1.0, 2.0]))
     (array(5.), array([2., 4.]))
+    >>> art = tf.export(lambda x: tf.reduce_sum(x * x * x), ["f64[n]"], name="cubes", outputs=["grad", "hvp"])
+    >>> print(art.signature)
+    cubes(x: float64[n], vx: float64[n]) -> (gx: float64[n], hx: float64[n])
     """
-    if not outputs or any(o not in _OUTPUTS for o in outputs) or len(set(outputs)) < len(outputs):
-        raise ValueError(f"outputs are of {_OUTPUTS}, got {tuple(outputs)}{at(user_location())}")
+    kinds = kinds_of(outputs)
     if constants not in ("embed", "argument"):
         raise ValueError(f"constants are 'embed' or 'argument', got {constants!r}{at(user_location())}")
-    parts = tuple(o for o in _OUTPUTS if o in outputs)
+    embedded = constants == "embed"
     machines, given = [machine_of(t) for t in targets], declared(f, specs)
-    chosen = _chosen(given, wrt) if "grad" in parts else []
-    traced = _traced(f, given, parts, chosen, checked_name(name))
+    traced = _traced(f, given, checked_name(name))
     graph, checks = _with_own_names(traced, given)
-    held = traced.captured_inputs
-    captured = [np.asarray(x.array) for x in held]
-    if constants == "embed" and held:
-        graph, held, captured = _embedded(graph, captured), [], []
-    interface = _interface(name, given, traced, held, parts, chosen, checks)
-    codes = [Code(machine, *exported(graph, interface, machine)) for machine in machines]
-    arrays = _sample_inputs(given, sample, checks)
-    kept = None if arrays is None else _sampled(graph, [*arrays, *captured])
-    program = KeptGraph(to_text(graph), constants_of(graph)) if keep_graph else None
-    return Artifact(codes, kept, call_lane(), program)
+    taken = set(given.taken)
+    names = [*given.parameters, *(unique(n, taken) for n in captured_names(f, traced.captured_inputs))]
+    chosen = _chosen(wrt, kinds, given, traced, names, embedded)
+    roles = _roles(graph, traced, names, chosen)
+    check(kinds, roles, name, sizes_in(given.shapes))
+    held = [np.asarray(x.array) for x in traced.captured_inputs]
+    program = derived(graph, kinds, chosen, roles, held if embedded else [], checks)
+    checks = _strongest([*checks, *(c for c in program.graph.guards if not _certain(*c))])
+    program.graph.guards = ()
+    if embedded:
+        names, taken, held = given.parameters, given.taken, []
+    interface = _interface(name, names, taken, program, chosen, checks)
+    codes = [Code(machine, *exported(program.graph, interface, machine)) for machine in machines]
+    arrays = _sample_inputs(given, sample, checks, held, program.further)
+    kept = None if arrays is None else _sampled(program.graph, arrays)
+    text = KeptGraph(to_text(program.graph), constants_of(program.graph)) if keep_graph else None
+    return Artifact(codes, kept, call_lane(), text)
 
 
 # ---- tracing --------------------------------------------------------------------------------------------
 
 
-def _chosen(given: Declared, wrt: int | str | Sequence[int | str] | None) -> list[int]:
-    """The positions of the arguments to differentiate by."""
-    if wrt is None:
-        found = [k for k, arg in enumerate(given.args) if _is_float(arg)]
-        if not found:
-            raise NotExportable(
-                f"no argument is a float to differentiate by: pass outputs=('value',){at(user_location())}"
-            )
-        return found
-    return [_position(w, given.arguments) for w in ([wrt] if isinstance(wrt, (int, str)) else wrt)]
-
-
-def _is_float(arg: Any) -> bool:
-    leaves, _ = flatten(arg)
-    return bool(leaves) and all(isinstance(x, TensorSpec) and x.differentiable for x in leaves)
-
-
-def _position(wanted: int | str, names: Sequence[str]) -> int:
-    if isinstance(wanted, str) and wanted in names:
-        return names.index(wanted)
-    if isinstance(wanted, int) and -len(names) <= wanted < len(names):
-        return wanted % len(names)
-    raise ValueError(f"wrt={wanted!r}, and the arguments are {', '.join(names)}{at(user_location())}")
-
-
-def _traced(
-    f: Callable[..., Any], given: Declared, parts: Sequence[str], chosen: Sequence[int], name: str
-) -> Specialization:
-    """The trace of the function that gives the parts, as a tuple."""
+def _traced(f: Callable[..., Any], given: Declared, name: str) -> Specialization:
+    """The trace of the function."""
     inner = f if isinstance(f, (Function, BoundFunction)) else function(f)
 
-    def both(*args: Any) -> tuple:
-        if "grad" not in parts:
-            return (inner(*args),)
-        value, gradients = value_and_grad(inner, list(chosen))(*args)
-        return (value, gradients) if "value" in parts else (gradients,)
+    def called(*args: Any) -> Any:
+        return inner(*args)
 
-    both.__name__ = name
-    traced = function(both, autograph=False).get_concrete_function(*given.args)
+    called.__name__ = name
+    traced = function(called, autograph=False).get_concrete_function(*given.args)
     if traced.graph.state or traced.generators:
         changed = [traced.captured_inputs[k - len(given.shapes)].name for k, _ in traced.graph.state]
         raise NotExportable(
@@ -166,6 +149,28 @@ def _traced(
             f"take the old one as an argument{at(user_location())}"
         )
     return traced
+
+
+def _chosen(
+    wrt: Any,
+    kinds: Sequence[Kind],
+    given: Declared,
+    traced: Specialization,
+    names: Sequence[str],
+    embedded: bool,
+) -> list[int]:
+    """The inputs to differentiate by; none where nothing is differentiated."""
+    if all(kind.name == "value" for kind in kinds):
+        return []
+    held = traced.captured_inputs
+    chosen = chosen_inputs(wrt, given, held, names, [v.spec for v in traced.graph.inputs])
+    lost = [names[k] for k in chosen if k >= len(names) - len(held)]
+    if lost and embedded:
+        raise ValueError(
+            f"wrt names {', '.join(lost)}, which becomes a part of the code: pass constants='argument'"
+            f"{at(user_location())}"
+        )
+    return chosen
 
 
 # ---- sizes ----------------------------------------------------------------------------------------------
@@ -217,71 +222,82 @@ def _strongest(checks: Sequence[tuple[str, Size, Size]]) -> list[tuple[str, Size
     return [*(("<=", n, p + n) for n, p in least), *(c for c in checks if c[0] in ("==", "!="))]
 
 
-def _embedded(graph: Graph, captured: Sequence[np.ndarray]) -> Graph:
-    """The graph with what it has captured as constants."""
-    specs = [v.spec for v in graph.inputs[: len(graph.inputs) - len(captured)]]
-    atoms = {
-        a.name: TYPICAL for s in specs for size in s.shape if isinstance(size, Dim) for a in size.atoms()
-    }
-
-    def body(*tensors: Tensor) -> Sequence[Tensor]:
-        tracer = state.interpreter
-        assert isinstance(tracer, Trace)
-        return replay(graph, [*tensors, *map(tracer.constant, captured)])
-
-    return trace(body, specs, graph.name, Assumptions(hints=atoms)).graph
-
-
 # ---- names and samples ----------------------------------------------------------------------------------
+
+
+def _roles(graph: Graph, traced: Specialization, names: Sequence[str], chosen: Sequence[int]) -> Roles:
+    """The arrays that outputs are about, by the names of parameters."""
+    results = names_of(traced.structure, "value")
+    values = [Named(n, v.spec) for n, v in zip(results, graph.outputs, strict=True)]
+    ys = [y for y in values if y.spec.differentiable]
+    return Roles(values, ys, [Named(names[k], graph.inputs[k].spec) for k in chosen])
 
 
 def _interface(
     name: str,
-    given: Declared,
-    traced: Specialization,
-    held: Sequence[Any],
-    parts: Sequence[str],
+    inputs: Sequence[str],
+    taken: set[str],
+    program: Derived,
     chosen: Sequence[int],
     checks: Sequence[tuple[str, Size, Size]],
 ) -> Interface:
     """The C function's parameters."""
-    inputs = [n for names in given.names for n in names]
-    wanted = [n for k in chosen for n in given.names[k]]
-    gradients = [unique(f"g{n}", given.taken) for n in wanted]
-    assert isinstance(traced.structure, Nest)
-    values = names_of(traced.structure.children[0], "value") if "value" in parts else []
-    values = [unique(n, given.taken) for n in values]
-    pairs = [(len(values) + k, inputs.index(n)) for k, n in enumerate(wanted)]
-    captured = [x.name.removesuffix(":0") if isinstance(x, Variable) else "constant" for x in held]
-    return Interface(
-        name,
-        (*inputs, *(unique(n, given.taken) for n in captured)),
-        (*values, *gradients),
-        tuple(pairs) if values else (),
-        tuple(checks),
+    further = [unique(x.name, taken) for x in program.further]
+    outputs = [unique(n, taken) for n in program.names]
+    pairs = (
+        [(program.gradients + k, x) for k, x in enumerate(chosen)] if program.gradients is not None else []
     )
+    return Interface(name, (*inputs, *further), tuple(outputs), tuple(pairs), tuple(checks))
 
 
 def _sample_inputs(
-    given: Declared, sample: Sequence[Any] | None, checks: Sequence[tuple[str, Size, Size]]
+    given: Declared,
+    sample: Sequence[Any] | None,
+    checks: Sequence[tuple[str, Size, Size]],
+    constants: Sequence[np.ndarray],
+    further: Sequence[Named],
 ) -> list[np.ndarray] | None:
     """Arguments to try; None where there are none for which the function holds."""
     dtypes = [s.dtype for s in flatten(given.args)[0] if isinstance(s, TensorSpec)]
+    sizes = {name: _SAMPLE_SIZE + k for k, name in enumerate(sizes_in(given.shapes))}
+    random = np.random.default_rng(0)
     if sample is not None:
         leaves = flatten(list(sample))[0]
         if len(leaves) != len(dtypes):
             raise ValueError(f"the sample has {len(leaves)} arrays for {len(dtypes)}{at(user_location())}")
-        return [np.asarray(x, dtype) for x, dtype in zip(leaves, dtypes, strict=True)]
-    names = dict.fromkeys(a.name for s in given.shapes for d in s if isinstance(d, Dim) for a in d.atoms())
-    sizes = {name: _SAMPLE_SIZE + k for k, name in enumerate(names)}
-    if not holds(checks, sizes):
+        found = [np.asarray(x, dtype) for x, dtype in zip(leaves, dtypes, strict=True)]
+        sizes = _sizes_of(given.shapes, found)
+    elif not holds(checks, sizes):
         return None
-    random, found = np.random.default_rng(0), []
-    for shape, dtype, array in zip(given.shapes, dtypes, given.arrays, strict=True):
-        known = tuple(evaluate(s, sizes) for s in shape)
-        made = random.uniform(0.5, 1.5, known) if dtype.kind in "fc" else np.ones(known)
-        found.append(np.asarray(made, dtype) if array is None else array)
+    else:
+        specs = zip(given.shapes, dtypes, given.arrays, strict=True)
+        found = [
+            _drawn(random, shape, dtype, sizes) if array is None else array for shape, dtype, array in specs
+        ]
+    drawn = [_drawn(random, x.spec.shape, x.spec.dtype, sizes) for x in further]
+    return [*found, *constants, *drawn]
+
+
+def _sizes_of(shapes: Sequence[Sequence[Size]], arrays: Sequence[np.ndarray]) -> dict[str, int]:
+    """The sizes that have names, in arrays of these shapes."""
+    found: dict[str, int] = {}
+    for shape, x in zip(shapes, arrays, strict=True):
+        pairs = zip(shape, x.shape, strict=False)
+        found.update({s.atom.name: size for s, size in pairs if isinstance(s, Dim) and s.atom})
+    for shape, x in zip(shapes, arrays, strict=True):
+        if x.shape != tuple(evaluate(s, found) for s in shape):
+            raise ShapeError(
+                f"the sample has the shape {shape_text(x.shape)} where {shape_text(shape)} is needed"
+                f"{at(user_location())}"
+            )
     return found
+
+
+def _drawn(
+    random: np.random.Generator, shape: Sequence[Size], dtype: np.dtype, sizes: Mapping[str, int]
+) -> np.ndarray:
+    known = tuple(evaluate(s, sizes) for s in shape)
+    return np.asarray(random.uniform(0.5, 1.5, known) if dtype.kind in "fc" else np.ones(known), dtype)
 
 
 def _sampled(graph: Graph, inputs: Sequence[np.ndarray]) -> Sample | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,11 @@ class Declared:
     arrays: list[np.ndarray | None]
     taken: set[str]
 
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of all arguments."""
+        return [name for names in self.names for name in names]
+
 
 def declared(f: Callable[..., Any], specs: Sequence[Any]) -> Declared:
     """Read the specs of the arguments of `f`."""
@@ -63,8 +69,8 @@ def declared(f: Callable[..., Any], specs: Sequence[Any]) -> Declared:
     read = [flatten(spec) for spec in specs]
     leaves = [[_read(leaf) for leaf in found] for found, _ in read]
     given = [leaf for found in leaves for leaf in found if isinstance(leaf, _Array)]
-    sizes = {a.name for array in given for s in array.shape if isinstance(s, Dim) for a in s.atoms()}
-    made = Declared(_arguments(f, len(specs)), [], [], [], [a.array for a in given], set(sizes))
+    sizes = set(sizes_in(array.shape for array in given))
+    made = Declared(_arguments(f, len(specs)), [], [], [], [a.array for a in given], sizes)
     made.shapes = [_named(a.shape, made.taken) for a in given]
     for name, found, (_, structure) in zip(made.arguments, leaves, read, strict=True):
         paths = zip(names_of(structure, name), found, strict=True)
@@ -141,6 +147,12 @@ def _size(text: str) -> Size | None:
     return Dim.of(text)
 
 
+def sizes_in(shapes: Iterable[Sequence[Size | None]]) -> Set[str]:
+    """The names of sizes in shapes, in the order of their first appearance."""
+    found = (a.name for shape in shapes for s in shape if isinstance(s, Dim) for a in s.atoms())
+    return dict.fromkeys(found).keys()
+
+
 # ---- names ----------------------------------------------------------------------------------------------
 
 
@@ -165,6 +177,12 @@ def unique(name: str, taken: set[str]) -> str:
         found += "_"
     taken.add(found)
     return found
+
+
+def similar(name: object, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known: the one that was probably meant."""
+    close = get_close_matches(str(name), list(known), 1)
+    return f": did you mean {close[0]!r}?" if close else ""
 
 
 def checked_name(name: str) -> str:
