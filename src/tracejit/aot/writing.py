@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 from ..core.errors import at, user_location
 from ..runtime.compiled import CompiledObject
+from ..runtime.exported.fortran import fortran
 from ..runtime.exported.header import header
 from ..runtime.exported.interface import Interface
+from ..runtime.exported.julia import julia
 from ..runtime.exported.python_module import python_module
+from ..runtime.exported.rust import rust
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.shared import shared_object
+from ..runtime.signature import Signature
 
 
 class FileKind(NamedTuple):
@@ -66,6 +70,10 @@ def _python(compiled: CompiledObject, interface: Interface) -> str:
     return python_module(interface, compiled.signature, f"lib{interface.name}.so")
 
 
+def _of_interface(text: Callable[[Interface, Signature], str]) -> Callable[[CompiledObject, Interface], str]:
+    return lambda compiled, interface: text(interface, compiled.signature)
+
+
 def _of_language(made: Language) -> FileKind:
     return FileKind(lambda compiled, interface, _: made.make(compiled, interface), made.machines)
 
@@ -74,6 +82,9 @@ _LINUX = ("x86_64", "aarch64")
 
 LANGUAGES: dict[str, Language] = {
     "python": Language(".py", _python, _LINUX),
+    "rust": Language(".rs", _of_interface(rust), _LINUX),
+    "fortran": Language(".f90", _of_interface(fortran), _LINUX),
+    "julia": Language(".jl", _of_interface(julia), _LINUX),
 }
 
 FILES: dict[str, FileKind] = {
