@@ -76,8 +76,8 @@ THIRD_PARTY = {
     layer: {"numpy"} if layer in ("core", "ops", "compiler", "runtime") else {"numpy"} | DRAWING
     for layer in LAYERS
 }
-THIRD_PARTY_OF_MODULE = {"tracejit.compiler.codegen.llvm": {"llvmlite"}}
-LAZY = {"llvmlite"} | DRAWING
+THIRD_PARTY_OF_MODULE = {"tracejit.compiler.codegen.llvm": {"llvmlite"}, "tracejit.aot.lowlevel": {"scipy"}}
+LAZY = {"llvmlite", "scipy"} | DRAWING
 LAZY_IF_WANTED = {"hashlib", "json"}  # of the standard library, and slow to load
 IMPORTERS = ("import_module", "__import__")
 

@@ -24,12 +24,13 @@ from ..runtime.lane.builtin import MAX_ENTRIES, Lane
 
 if TYPE_CHECKING:
     from ..frontend import structure
-    from . import retargeting, verification, writing
+    from . import lowlevel, retargeting, verification, writing
+    from .lowlevel import Loaded
     from .verification import Verification
 else:
     structure = Later("..frontend.structure", __package__)
-    retargeting, verification, writing = (
-        Later(f".{name}", __package__) for name in ("retargeting", "verification", "writing")
+    lowlevel, retargeting, verification, writing = (
+        Later(f".{name}", __package__) for name in ("lowlevel", "retargeting", "verification", "writing")
     )
 
 _MAX_ADMITTED = 1024
@@ -227,6 +228,49 @@ class Artifact:
 
     def __repr__(self) -> str:
         return f"<Artifact {self.signature} for {', '.join(self.targets)}>"
+
+    # ---- for compiled callers here ----------------------------------------------------------------------
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        code = self._code_here
+        return lowlevel.Loaded(code.compiled, code.interface)
+
+    @property
+    def address(self) -> int:
+        """The address of the C function in this process, of the type that :meth:`header` declares."""
+        return self._loaded.address
+
+    def c_function(self) -> Any:
+        """The C function as one of ctypes, which compiled functions of numba call, too.
+
+        Arrays are ``c_void_p``, such as ``x.ctypes.data``, and named sizes ``c_int64``; it returns the status.
+        """
+        return self._loaded.c_function()
+
+    def lowlevel_callable(self, caller: str = "quad") -> Any:
+        """The function as a ``scipy.LowLevelCallable``, which SciPy calls without Python.
+
+        Parameters
+        ----------
+        caller : {"quad", "nquad", "cython_optimize", "generic_filter", "generic_filter1d"}
+            Who calls. For ``"quad"`` the function takes float64 numbers, the variable of integration first, or one
+            float64 vector, as for ``"nquad"``; for ``"cython_optimize"`` one number; for the filters one vector.
+            It has one result, a number or, for ``"generic_filter1d"``, a vector.
+
+        Returns
+        -------
+        scipy.LowLevelCallable
+            A call that fails gives NaN; in filters, an error.
+
+        Raises
+        ------
+        ValueError
+            The function takes or returns something else.
+        ImportError
+            There is no SciPy.
+        """
+        return self._loaded.lowlevel_callable(caller)
 
     # ---- writing ----------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.cpu import CpuTarget
 from ..runtime.exported.interface import Interface
 from . import system_memory
+from .callbacks import callback_functions
 from .codegen import program
 from .codegen.writing import context
 from .codegen.writing.context import BUFFERS, CTX, DIMS
@@ -72,6 +73,7 @@ def module_text(
     functions.append(_error(module, made, interface))
     if isinstance(interface.work, Dim):
         functions.append(_workspace(module, made, interface))
+    functions += callback_functions(module, made, interface)
     return program.text(module, functions)
 
 

@@ -12,6 +12,7 @@ from ..core.ir import text
 from ..core.ir.graph import Graph, walk
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
+from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
 from . import pipeline, system_memory
@@ -80,7 +81,7 @@ def _linked(
         images += [library_kernel(name, target).image for name in made.functions]
     else:
         images = llvm.compile_units(units, target)
-    seen = interface.functions(made.allocates)
+    seen = [*interface.functions(made.allocates), *(symbol(interface, c) for c in callbacks(made.signature))]
     code = system_memory.code(interface.name, target.arch) if made.allocates else {}
     return merge(images, data, [interface.entry, *seen], code)
 
