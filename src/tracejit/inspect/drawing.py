@@ -105,11 +105,16 @@ def draw(graph: Graph, path: str | os.PathLike[str], names: Sequence[str] = ()) 
     folder, name = os.path.split(os.fspath(path))
     if not name.endswith((".svg", ".html")):
         raise ValueError(f"a drawing is written to a file ending in .svg or .html, not {name!r}")
-    given = [*names[: len(graph.inputs)], *(f"input {k}" for k in range(len(names), len(graph.inputs)))]
-    svg = to_svg(panel(graph, given, "", _results(graph, given)))
+    svg = to_svg(panel_of(graph, names))
     os.makedirs(folder or ".", exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(svg if name.endswith(".svg") else page(graph.name, svg))
+
+
+def panel_of(graph: Graph, names: Sequence[str]) -> Panel:
+    """The whole graph laid out; inputs that have no name are numbered."""
+    given = [*names[: len(graph.inputs)], *(f"input {k}" for k in range(len(names), len(graph.inputs)))]
+    return panel(graph, given, "", _results(graph, given))
 
 
 def _results(graph: Graph, names: Sequence[str]) -> list[str]:

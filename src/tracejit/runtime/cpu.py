@@ -7,16 +7,10 @@ the vector width, guards loading of stored code and goes into cache keys. Knows 
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-
-try:
-    from numpy._core._multiarray_umath import (
-        __cpu_features__ as _numpy_features,
-    )
-except ImportError:  # private to numpy, and a fallback only
-    _numpy_features = {}
 
 # LLVM's feature name -> the flag /proc/cpuinfo shows, for instructions a compiler may choose by itself.
 _X86_FLAGS = {
@@ -155,9 +149,16 @@ def _cpuinfo() -> dict[str, str]:
     return {name.strip(): value.strip() for name, value in pairs}
 
 
+def model_name() -> str:
+    """The processor as its maker calls it; empty where nothing tells."""
+    return _cpuinfo().get("model name", "")
+
+
 def _from_numpy(arch: str) -> CpuTarget:
     """A conservative level from what numpy found out for itself."""
     if arch == "aarch64":
         return baseline("aarch64")
-    levels = (level for feature, level in _NUMPY_LEVELS if _numpy_features.get(feature))
+    # private to numpy, and a fallback only; numpy is loaded wherever code is made or run
+    features = getattr(sys.modules.get("numpy._core._multiarray_umath"), "__cpu_features__", {})
+    levels = (level for feature, level in _NUMPY_LEVELS if features.get(feature))
     return baseline(next(levels, "x86-64"))

@@ -150,7 +150,12 @@ class DiskCache:
 
     def size(self) -> int:
         """Bytes the entries take."""
-        return sum(size for _, size, _ in self._entries())
+        return self.usage()[1]
+
+    def usage(self) -> tuple[int, int]:
+        """How many entries there are, and the bytes they take."""
+        sizes = [size for _, size, _ in self._entries()]
+        return len(sizes), sum(sizes)
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """(time of last use, size, path) of each entry; what dead writers left behind is removed."""
@@ -250,6 +255,11 @@ def directory() -> Path:
     return base.expanduser() / "tracejit"
 
 
+def folder() -> Path:
+    """The folder of entries in :func:`directory`; RuntimeError where there is no home directory."""
+    return directory() / "v1"
+
+
 @lru_cache(maxsize=8)
 def _at(root: Path) -> DiskCache:
     return DiskCache(root)
@@ -259,7 +269,7 @@ def _cache() -> DiskCache | None:
     if not current().cache:
         return None
     try:
-        return _at(directory() / "v1")
+        return _at(folder())
     except RuntimeError:  # no home directory
         return None
 
