@@ -17,6 +17,7 @@ NAMES = (
     "digits",
     "eager",
     "embedding",
+    "aot",
 )
 
 
