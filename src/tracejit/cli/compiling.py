@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..aot.artifact import Artifact
 from ..aot.exporting import export
+from ..aot.writing import FILES
 from .failures import WrongUsage
 from .main import Result
 from .output import steps, writable, write_all
@@ -24,9 +25,10 @@ def compile_(options: argparse.Namespace) -> Result:
     if any(Path(path).suffix != ".h" for path in headers):
         raise WrongUsage(f"--header takes a file that ends in .h, got {options.header}")
     places = writable([*options.output, *headers])
-    unknown = [place.name for place in places if place.suffix not in _SUFFIXES]
+    known = [*FILES, ".tja"]
+    unknown = [place.name for place in places if place.suffix not in known]
     if unknown:
-        raise WrongUsage(f"-o takes files that end in {', '.join(_SUFFIXES)}, got {', '.join(unknown)}")
+        raise WrongUsage(f"-o takes files that end in {', '.join(known)}, got {', '.join(unknown)}")
     start = time.perf_counter()
     with steps(3, "compile") as done:
         f = function_named(options.function)
@@ -53,9 +55,6 @@ def compile_(options: argparse.Namespace) -> Result:
     }
     lines = [f"{f['path']}  {f['bytes']:,} bytes" for f in files]
     return data, "\n".join([artifact.signature, f"for {', '.join(artifact.targets)}", *lines])
-
-
-_SUFFIXES = (".so", ".o", ".h", ".py", ".tja")
 
 
 def _write(artifact: Artifact, path: Path) -> None:
