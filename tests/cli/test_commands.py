@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,19 @@ def test_nests_and_numbers_in_specs(folder: Path) -> None:
     assert made.json["signature"] == "nested(p_b: float64[], p_w: float64[3]) -> (value: float64[])"
 
 
+def test_files_named_like_modules_that_are_loaded(folder: Path) -> None:
+    (folder / "json.py").write_text("from model import doubled\nMINE = True\n")
+    made = tracejit(folder, "compile", "json.py:doubled", "--spec", "f64", "-o", "doubled.tja", "--json")
+    assert made.json["name"] == "doubled"
+
+
+def test_the_installed_script_is_this_one() -> None:
+    project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())
+    module, _, name = project["project"]["scripts"]["tracejit"].partition(":")
+    assert (SOURCE / f"{module}.py").is_file() and f"def {name}(" in (SOURCE / f"{module}.py").read_text()
+    assert project["tool"]["setuptools"]["py-modules"] == [module]
+
+
 def test_as_a_module_of_python(folder: Path) -> None:
     command = [sys.executable, "-m", "tracejit"]
     made = tracejit(folder, "compile", "model:loss", "--spec", SPECS, "-o", "loss.o", command=command)
@@ -255,6 +269,7 @@ REFUSED = [
     (f"model:loss --spec {SPECS} -o nowhere/a.so", 1, "there is no folder nowhere"),
     (f"model:loss --spec {SPECS} -o .", 1, "it is a folder"),
     (f"model:loss --spec {SPECS} -o a.dll", 2, "a.dll"),
+    (f"model:loss --spec {SPECS} -o /dev/null", 1, "it is a device"),
     (f"model:loss --spec {SPECS} -o a.so -o ./a.so", 2, "written twice"),
     (f"model:loss --spec {SPECS} --header a.txt -o a.so", 2, "--header"),
     (f"model:loss --spec {SPECS} --grad --outputs value -o a.so", 2, "not allowed with"),

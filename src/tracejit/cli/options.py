@@ -131,7 +131,7 @@ def _compile(sub: Parser) -> None:
         "--wrt", type=_words, metavar="LIST", help="arguments to differentiate by; by default all floats"
     )
     sub.add_argument("--target", type=_words, action="extend", metavar="LIST",
-                     help="processors, the best first: host, x86-64-v3, …")  # fmt: skip
+                     help="processors, the best first: such as host or x86-64-v3")  # fmt: skip
     sub.add_argument("--constants", choices=("embed", "argument"), default="embed",
                      help="what becomes of Variables and arrays that the function reads")  # fmt: skip
 

@@ -26,6 +26,8 @@ def writable(paths: list[str]) -> list[Path]:
     for place in found:
         if place.is_dir() or not place.name:
             raise Failed(f"cannot write {place}: it is a folder")
+        if place.exists() and not place.is_file():
+            raise Failed(f"cannot write {place}: it is a device")
         if not place.parent.is_dir():
             raise Failed(f"cannot write {place}: there is no folder {place.parent}")
         if not os.access(place.parent, os.W_OK):

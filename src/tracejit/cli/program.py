@@ -40,11 +40,12 @@ def function_named(text: str) -> Callable[..., Any]:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise WrongUsage(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = path.stem if path.stem not in sys.modules else f"{path.stem} (the file)"  # json.py is no harm
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
