@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..aot.specs import parse
-from ..core.errors import AT, ShapeError
+from ..core.errors import AT, DtypeError, ShapeError
 from .failures import WrongUsage
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?
 _ARRAY = re.compile(r"[A-Za-z_]\w*\s*(?:\[[^][(){}]*\])?")
 _KEY = re.compile(r"\s*(?:([A-Za-z_]\w*)|'([^'\n]*)'|\"([^\"\n]*)\")\s*:")
 _WORDS = {"True": True, "False": False, "None": None}
-_DEEPEST = 50
+_DEEPEST, _LONGEST = 50, 400
 
 
 def parsed(text: str) -> list[Any]:
@@ -80,8 +80,10 @@ class _Reader:
             return found
         number = _NUMBER.match(self.text, self.place)
         if number is not None:
-            self.place = number.end()
             digits = number[0]
+            if len(digits) > _LONGEST:
+                raise self.wrong(f"numbers have at most {_LONGEST} digits")
+            self.place = number.end()
             return int(digits) if digits.lstrip("+-").isdigit() else float(digits)
         return self.array()
 
@@ -90,6 +92,8 @@ class _Reader:
         if first == "{":
             return dict(self.several("}", self.item))
         found = self.several(")" if first == "(" else "]", self.spec)
+        if first == "(" and len(found) == 1 and not self.text[: self.place - 1].rstrip().endswith(","):
+            return found[0]  # as in Python, the comma makes the tuple
         return tuple(found) if first == "(" else found
 
     def item(self) -> tuple[str, Any]:
@@ -112,6 +116,6 @@ class _Reader:
             raise self.wrong("this bracket is not closed")
         try:
             parse(found[0])
-        except ShapeError as error:
+        except (ShapeError, DtypeError) as error:
             raise self.wrong(str(error).partition(AT)[0], start) from None
         return found[0]
