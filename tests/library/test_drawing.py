@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -9,6 +12,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.inspect.dot import quoted as dot_quoted
+from tracejit.inspect.dot import write_dot
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -69,3 +74,20 @@ def test_text_is_escaped_and_pages_hold_everything(tmp_path: Path):
 def test_other_suffixes_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match=r"\.svg or \.html"):
         tj.draw(doubled.graph(tj.constant(1.0)), tmp_path / "f.png")
+
+
+def test_dot_text_names_what_it_joins(tmp_path: Path):
+    write_dot(doubled.gradient_graph(tj.constant(1.0)), tmp_path / "f.dot", ["a"])
+    text = (tmp_path / "f.dot").read_text(encoding="utf-8")
+    boxes = re.findall(r"^ *(\w+) \[label=", text, re.M)
+    ends = re.findall(r"^ *(\w+) -> (\w+)", text, re.M)
+    assert len(boxes) == len(set(boxes)) and {name for pair in ends for name in pair} <= set(boxes)
+    assert text.count("subgraph") == text.count("  }") >= 4
+    for shown in ('label="a', 'label="each iteration"', 'label="loop'):
+        assert shown in text
+    if shutil.which("dot"):
+        subprocess.run(["dot", "-Tsvg", "-o", tmp_path / "f.svg", tmp_path / "f.dot"], check=True)
+
+
+def test_dot_text_is_escaped():
+    assert dot_quoted('a "b" \\ c\nd') == r'"a \"b\" \\ c\nd"'

@@ -23,11 +23,11 @@ def _lines(drawn: Panel, prefix: str = "n") -> Iterator[str]:
     for k, box in enumerate(drawn.boxes):
         name = f"{prefix}{k}"
         fill, line = COLOURS[box.family]
-        label = _quoted("\n".join(filter(None, (box.head, box.detail))))
-        yield f'  {name} [label={label}, tooltip={_quoted(box.tip)}, fillcolor="{fill}", color="{line}"]'
+        label = quoted("\n".join(filter(None, (box.head, box.detail))))
+        yield f'  {name} [label={label}, tooltip={quoted(box.tip)}, fillcolor="{fill}", color="{line}"]'
         for place, inner in enumerate(box.panels):
             inside = f"{name}_{place}_"
-            yield f"  subgraph cluster_{inside} {{ label={_quoted(inner.title)}"
+            yield f"  subgraph cluster_{inside} {{ label={quoted(inner.title)}"
             yield from _lines(inner, inside)
             yield "  }"
             if inner.boxes:
@@ -36,6 +36,7 @@ def _lines(drawn: Panel, prefix: str = "n") -> Iterator[str]:
         yield f"  {prefix}{start} -> {prefix}{end}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Text as a string of the language."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
