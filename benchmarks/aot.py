@@ -76,10 +76,15 @@ def table(figures: dict[str, dict[str, float]]) -> str:
         "|---|---:|---:|---:|---:|---:|---|---|",
     ]
     for name, f in figures.items():
-        size = f"{f['bytes'] / 1024:,.1f} KB"
-        times = f"{f['seconds']:.2g} | {size} | {f['load']:,.3g} | {f['first']:,.3g} | {f['call']:,.3g}"
-        lines.append(f"| {name} | {times} | {PEERS[name].needs} | {PEERS[name].gradient} |")
+        shown = [digits(f[key]) for key in ("seconds", "load", "first", "call")]
+        figures_shown = " | ".join([shown[0], f"{digits(f['bytes'] / 1024)} KB", *shown[1:]])
+        lines.append(f"| {name} | {figures_shown} | {PEERS[name].needs} | {PEERS[name].gradient} |")
     return "\n".join(lines)
+
+
+def digits(x: float) -> str:
+    """Return a number with two digits, or all that stand before the point."""
+    return f"{x:,.0f}" if x >= 10 else f"{x:.2g}"
 
 
 def main() -> None:
