@@ -64,10 +64,10 @@ _HOMES = {
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-#: The modules that `load` needs; whoever only calls artifacts does not wait for the rest.
+#: The modules that `load` needs, and the command line to start: whoever wants no more does not wait for the rest.
 _ALONE = frozenset(
     "aot aot.artifact aot.loading aot.verification core core.dim core.errors core.failures core.lazy core.seams "
-    "core.settings".split()
+    "core.settings __main__ cli cli.failures cli.machine cli.main cli.options".split()
 )
 
 

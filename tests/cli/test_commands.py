@@ -19,7 +19,7 @@ import tracejit as tf
 from tracejit.cli.main import main
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-COMMAND = [sys.executable, str(SOURCE / "tracejit_command.py")]
+COMMAND = [sys.executable, "-m", "tracejit"]
 MODEL = """
 import tracejit as tj
 
@@ -135,24 +135,30 @@ def test_nests_and_numbers_in_specs(folder: Path) -> None:
     assert made.json["signature"] == "nested(p_b: float64[], p_w: float64[3]) -> (value: float64[])"
 
 
-def test_files_named_like_modules_that_are_loaded(folder: Path) -> None:
-    (folder / "json.py").write_text("from model import doubled\nMINE = True\n")
-    made = tracejit(folder, "compile", "json.py:doubled", "--spec", "f64", "-o", "doubled.tja", "--json")
-    assert made.json["name"] == "doubled"
-
-
-def test_the_installed_script_is_this_one() -> None:
+def script(folder: Path) -> list[str]:
+    """The command that is installed: a file of its own, somewhere else, that knows the function's place."""
     project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())
     module, _, name = project["project"]["scripts"]["tracejit"].partition(":")
-    assert (SOURCE / f"{module}.py").is_file() and f"def {name}(" in (SOURCE / f"{module}.py").read_text()
-    assert project["tool"]["setuptools"]["py-modules"] == [module]
+    path = folder / "bin" / "tracejit"
+    path.parent.mkdir()
+    path.write_text(f"import sys\nfrom {module} import {name}\nsys.exit({name}())\n")
+    return [sys.executable, str(path)]
 
 
-def test_as_a_module_of_python(folder: Path) -> None:
-    command = [sys.executable, "-m", "tracejit"]
+def test_as_the_installed_script(folder: Path) -> None:
+    command = script(folder)
     made = tracejit(folder, "compile", "model:loss", "--spec", SPECS, "-o", "loss.o", command=command)
     assert made.code == 0 and (folder / "loss.o").is_file()
     assert tracejit(folder, "--version", command=command).out == f"tracejit {tf.__version__}\n"
+    words = ("model:loss", "--spec", SPECS, "-o", "a.o", "--name", "1")
+    refused = tracejit(folder, "compile", *words, command=command)
+    assert refused.error.endswith("'1' is no name for a C function\n"), "the script is no line of the program"
+
+
+def test_files_named_like_modules_that_are_loaded(folder: Path) -> None:
+    (folder / "json.py").write_text("from model import doubled\n")
+    words = ("json.py:doubled", "--spec", "f64", "-o", "doubled.tja", "--json")
+    assert tracejit(folder, "compile", *words, command=script(folder)).json["name"] == "doubled"
 
 
 def test_a_damaged_artifact_is_not_verified(folder: Path) -> None:
@@ -228,11 +234,11 @@ def test_a_cache_of_others_is_left_alone(folder: Path) -> None:
 
 
 def test_starts_load_little() -> None:
-    """Neither NumPy nor the package's face, of which each takes longer than all the rest."""
+    """Neither NumPy nor tensors, of which each takes longer than all the rest."""
     code = (
-        f"import sys; sys.path.insert(0, {str(SOURCE)!r}); sys.argv = ['tracejit', *{{}}]; import atexit\n"
-        "atexit.register(lambda: print('numpy' in sys.modules, 'tracejit.core.tensor' in sys.modules))\n"
-        "import tracejit_command; tracejit_command.run()"
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r}); sys.argv = ['tracejit', *{{}}]\n"
+        "from tracejit.cli.main import main; main()\n"
+        "print('numpy' in sys.modules, 'tracejit.core.tensor' in sys.modules)"
     )
     for words in (["--help"], ["compile", "--help"], ["info"], ["cache", "info"], ["--version"]):
         done = subprocess.run(
@@ -350,7 +356,7 @@ def test_what_is_there_stays_when_writing_fails(folder: Path) -> None:
 
 
 def test_whoever_reads_may_stop(folder: Path) -> None:
-    words = f"{sys.executable} {COMMAND[1]} llvm model:loss --spec '{SPECS}' --grad 2>error | head -c 10"
+    words = f"{' '.join(COMMAND)} llvm model:loss --spec '{SPECS}' --grad 2>error | head -c 10"
     subprocess.run(["sh", "-c", words], cwd=folder, env=environment(), check=True, capture_output=True)
     assert (folder / "error").read_text() == "imported\n"
 

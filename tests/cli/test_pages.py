@@ -34,7 +34,7 @@ def sessions(page: str) -> list[tuple[str, str]]:
 def prints(command: str, promised: str, folder: Path) -> None:
     """Run a command by a shell; ``…`` in what is promised stands for anything."""
     environment = os.environ | {"PYTHONPATH": str(SOURCE), "TRACEJIT_CACHE_DIR": str(folder / "kept")}
-    ours = f"{sys.executable} {SOURCE / 'tracejit_command.py'} "
+    ours = f"{sys.executable} -m tracejit "
     words = ours + command.removeprefix("tracejit ") if command.startswith("tracejit ") else command
     done = subprocess.run(
         words,

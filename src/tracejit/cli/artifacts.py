@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..aot.artifact import load
+from ..aot.loading import load
 from ..runtime.exported import container
 from .main import Result
 from .output import described, steps

@@ -76,6 +76,4 @@ def _raised_at(error: BaseException) -> dict[str, Any]:
 def _is_launcher(file: str) -> bool:
     """Is it what started the command line, of which no user knows?"""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    return os.path.basename(file) == "tracejit_command.py" or (
-        main is not None and os.path.realpath(file) == os.path.realpath(main)
-    )
+    return main is not None and os.path.realpath(file) == os.path.realpath(main)

@@ -1,4 +1,4 @@
-"""``tracejit info`` and ``tracejit cache``: what is on this machine. Loads neither NumPy nor the package's face."""
+"""``tracejit info`` and ``tracejit cache``: what is on this machine. Loads neither NumPy nor most of the package."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.errors import PACKAGE
 from .failures import WrongUsage, described, worded
@@ -22,32 +22,24 @@ from .options import STAGES, parser
 Result = tuple[dict[str, Any], str]
 
 
-class _Home(NamedTuple):
-    """Where a command is done, and does that need the package's face?"""
-
-    module: str
-    needs_face: bool = True
-
-
+#: The module that does a command.
 _HOMES = {
-    "compile": _Home("compiling"),
-    "inspect": _Home("artifacts"),
-    "verify": _Home("artifacts"),
-    **dict.fromkeys(STAGES, _Home("stages")),
-    "cache": _Home("machine", needs_face=False),
-    "info": _Home("machine", needs_face=False),
+    "compile": "compiling",
+    "inspect": "artifacts",
+    "verify": "artifacts",
+    **dict.fromkeys(STAGES, "stages"),
+    "cache": "machine",
+    "info": "machine",
 }
 
 
-def main(arguments: Sequence[str] | None = None, face: Callable[[], object] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         By default those of the process.
-    face : callable, optional
-        Runs the package's face, before a command that needs it; by default it has run.
 
     Returns
     -------
@@ -57,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, face: Callable[[], object] | No
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json, with_traceback = "--json" in words, "--traceback" in words
     try:
-        code = _run(words, face, as_json)
+        code = _run(words, as_json)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read has read enough
@@ -76,15 +68,12 @@ def main(arguments: Sequence[str] | None = None, face: Callable[[], object] | No
         return 2 if isinstance(error, WrongUsage) else 1
 
 
-def _run(words: list[str], face: Callable[[], object] | None, as_json: bool) -> int:
+def _run(words: list[str], as_json: bool) -> int:
     try:
         options = parser(version).parse_args(words)
     except SystemExit as end:  # help was shown
         return int(end.code or 0)
-    home = _HOMES[options.command]
-    if home.needs_face and face is not None:
-        face()
-    command = importlib.import_module(f"{__package__}.{home.module}")
+    command = importlib.import_module(f"{__package__}.{_HOMES[options.command]}")
     data, text = _called(command, options)
     if as_json:
         _print_json(data)
