@@ -67,8 +67,10 @@ def described(path: Path, shown: Path | None = None) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def steps(count: int, what: str) -> Iterator[Callable[[], None]]:
-    """Show on stderr how many of some steps are done, once they have taken a second; yields what ends a step."""
+    """Show on a terminal how many of some steps are done, once they have taken a second; yields what ends a step."""
     done, over = [0], threading.Event()
+    if not sys.stderr.isatty():
+        over.set()
 
     def watch() -> None:
         if over.wait(_SHOWN_AFTER):
