@@ -67,7 +67,8 @@ _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()
 #: The modules that `load` needs, and the command line to start: whoever wants no more does not wait for the rest.
 _ALONE = frozenset(
     "aot aot.artifact aot.loading aot.verification core core.dim core.errors core.failures core.lazy core.seams "
-    "core.settings __main__ cli cli.failures cli.machine cli.main cli.options".split()
+    "core.settings __main__ cli cli.artifacts cli.failures cli.machine "
+    "cli.main cli.options cli.output inspect inspect.progress".split()
 )
 
 

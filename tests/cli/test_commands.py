@@ -247,6 +247,20 @@ def test_starts_load_little() -> None:
         assert done.stdout.splitlines()[-1] == "False False"
 
 
+def test_artifacts_are_read_and_verified_without_the_compiler(folder: Path) -> None:
+    tracejit(folder, "compile", "model:loss", "--spec", SPECS, "--grad", "-o", "loss.tja")
+    code = (
+        "import sys; from tracejit.cli.main import main\n"
+        "print(main([*sys.argv[1:]]), 'tracejit.core.tensor' in sys.modules, 'llvmlite' in sys.modules)"
+    )
+    for command in ("inspect", "verify"):
+        words = [sys.executable, "-c", code, command, "loss.tja"]
+        done = subprocess.run(
+            words, cwd=folder, env=environment(), capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == "0 False False"
+
+
 @pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_help_has_examples(folder: Path, name: str) -> None:
     shown = tracejit(folder, *filter(None, [name]), "--help")
