@@ -13,7 +13,7 @@ PY := $(VENV)/bin/python
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick fuzz lint types golden semantics bench docs clean
+.PHONY: help demo test quick fuzz damage lint types golden semantics bench docs clean
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -30,6 +30,9 @@ quick: $(VENV)/test.done ## run the tests that take no more than a few seconds e
 
 fuzz: $(VENV)/test.done ## run as many random programs as fit in a night: FUZZ_ARGS="--programs 20000 --seed 0 --jobs 2"
 	PYTHONPATH=src:tests $(PY) -m fuzz $(FUZZ_ARGS)
+
+damage: $(VENV)/test.done ## load 10,000 damaged artifacts: Python exceptions, never a crash
+	PYTHONPATH=src:tests $(PY) -m fuzz.artifacts --count 10000 --jobs 2
 
 lint: $(VENV)/test.done ## check style, imports and likely mistakes with ruff
 	$(PY) -m ruff check .
