@@ -179,8 +179,8 @@ def test_parts_of_arguments() -> None:
         names("pair.high")
     with pytest.raises(ValueError, match=r"wrt='params' names params_w again"):
         names(["params.w", "params"])
-    with pytest.raises(ValueError, match=r"arguments are params, x, pair, .*: did you mean 'pair_low'"):
-        names("pair_lo")
+    with pytest.raises(ValueError, match=r"arguments are params, x, pair, .*: did you mean 'pair.low'"):
+        names("pair.lo")
     with pytest.raises(ValueError, match="wrt is empty"):
         names([])
 

@@ -34,7 +34,7 @@ def captured_names(f: Callable[..., Any], held: Sequence[Variable | Tensor]) -> 
 
 def _own_name(x: Variable | Tensor) -> str:
     """The name that a Variable was given; empty where there is none."""
-    name = x.name.removesuffix(":0") if isinstance(x, Variable) else ""
+    name = x.name.removesuffix(":0").replace("/", ".") if isinstance(x, Variable) else ""
     return "" if name == "Variable" else name
 
 

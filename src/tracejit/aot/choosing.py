@@ -21,6 +21,7 @@ def chosen_inputs(
     given: Declared,
     held: Sequence[Any],
     names: Sequence[str],
+    paths: Sequence[str],
     specs: Sequence[TensorSpec],
 ) -> list[int]:
     """The positions of the inputs to differentiate by, in the order in which they are asked for.
@@ -34,8 +35,8 @@ def chosen_inputs(
     given : Declared
     held : sequence
         What the function reads besides its arguments.
-    names : sequence of str
-        The parameters of arguments; then of what it reads.
+    names, paths : sequence of str
+        The parameters of arguments, then of what it reads; the ways to these, such as ``dense.kernel``.
     specs : sequence of TensorSpec
         Of all these.
     """
@@ -50,7 +51,7 @@ def chosen_inputs(
         return found
     chosen: list[int] = []
     for w in [wrt] if isinstance(wrt, Wanted) else wrt:
-        meant = _meant(w, given.arguments, arguments, held, names)
+        meant = _meant(w, given.arguments, arguments, held, names, paths)
         floats = [k for k in meant if specs[k].differentiable]
         if not floats:
             what = ", ".join(f"{names[k]} is {specs[k]}" for k in meant) or f"{w!r} holds no array"
@@ -70,6 +71,7 @@ def _meant(
     positions: Sequence[range],
     held: Sequence[Any],
     names: Sequence[str],
+    paths: Sequence[str],
 ) -> Sequence[int]:
     if isinstance(wanted, Variable):
         first = len(names) - len(held)
@@ -80,16 +82,20 @@ def _meant(
     if isinstance(wanted, str):
         if wanted in arguments:
             return positions[arguments.index(wanted)]
-        spelled = re.sub(r"\W+", "_", wanted).strip("_")
-        exact = [k for k, name in enumerate(names) if name == spelled]
-        below = [k for k, name in enumerate(names) if name.startswith(f"{spelled}_")]
-        if exact or (below and spelled):
-            return exact or below
+        steps = _steps(wanted)
+        there = [k for k, path in enumerate(paths) if steps and _steps(path)[: len(steps)] == steps]
+        if wanted in names or there:
+            return there or [names.index(wanted)]
     elif -len(arguments) <= wanted < len(arguments):
         return positions[wanted]
-    others = [n for n in names if n not in arguments]
+    others = [path for path in paths if path not in arguments]
     rest = f", their parts and Variables {', '.join(others)}" if others else ""
     hint = similar(wanted, [*arguments, *others]) if isinstance(wanted, str) else ""
     raise ValueError(
         f"wrt={wanted!r}, and the arguments are {', '.join(arguments)}{rest}{hint}{at(user_location())}"
     )
+
+
+def _steps(path: str) -> list[str]:
+    """The steps of a way, however it is written: ``a.b.0``, ``a/b/0`` or ``a["b"][0]``."""
+    return re.findall(r"\w+", path)

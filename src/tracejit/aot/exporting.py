@@ -112,8 +112,9 @@ def export(
     traced = _traced(f, given, checked_name(name))
     graph, checks = _with_own_names(traced, given)
     taken = set(given.taken)
-    names = [*given.parameters, *(unique(n, taken) for n in captured_names(f, traced.captured_inputs))]
-    chosen = _chosen(wrt, kinds, given, traced, names, embedded)
+    read = captured_names(f, traced.captured_inputs)
+    names = [*given.parameters, *(unique(n, taken) for n in read)]
+    chosen = _chosen(wrt, kinds, given, traced, names, [*given.paths, *read], embedded)
     roles = _roles(graph, traced, names, chosen)
     check(kinds, roles, name, sizes_in(given.shapes))
     held = [np.asarray(x.array) for x in traced.captured_inputs]
@@ -157,14 +158,15 @@ def _chosen(
     given: Declared,
     traced: Specialization,
     names: Sequence[str],
+    paths: Sequence[str],
     embedded: bool,
 ) -> list[int]:
     """The inputs to differentiate by; none where nothing is differentiated."""
     if all(kind.name == "value" for kind in kinds):
         return []
     held = traced.captured_inputs
-    chosen = chosen_inputs(wrt, given, held, names, [v.spec for v in traced.graph.inputs])
-    lost = [names[k] for k in chosen if k >= len(names) - len(held)]
+    chosen = chosen_inputs(wrt, given, held, names, paths, [v.spec for v in traced.graph.inputs])
+    lost = [paths[k] for k in chosen if k >= len(names) - len(held)]
     if lost and embedded:
         raise ValueError(
             f"wrt names {', '.join(lost)}, which becomes a part of the code: pass constants='argument'"

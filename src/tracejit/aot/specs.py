@@ -41,6 +41,8 @@ class Declared:
         One nest per argument, with a TensorSpec for each array, in which sizes with a name are None.
     names : list of list of str
         For each argument the parameters that its arrays become.
+    paths : list of str
+        The way to each array from its argument, ``params.layers.0``.
     shapes : list of tuple
         Of all arrays, in order, with a name for each size that is not known.
     arrays : list of ndarray or None
@@ -52,6 +54,7 @@ class Declared:
     arguments: list[str]
     args: list[Any]
     names: list[list[str]]
+    paths: list[str]
     shapes: list[tuple[Size, ...]]
     arrays: list[np.ndarray | None]
     taken: set[str]
@@ -70,11 +73,13 @@ def declared(f: Callable[..., Any], specs: Sequence[Any]) -> Declared:
     leaves = [[_read(leaf) for leaf in found] for found, _ in read]
     given = [leaf for found in leaves for leaf in found if isinstance(leaf, _Array)]
     sizes = set(sizes_in(array.shape for array in given))
-    made = Declared(_arguments(f, len(specs)), [], [], [], [a.array for a in given], sizes)
+    made = Declared(_arguments(f, len(specs)), [], [], [], [], [a.array for a in given], sizes)
     made.shapes = [_named(a.shape, made.taken) for a in given]
     for name, found, (_, structure) in zip(made.arguments, leaves, read, strict=True):
-        paths = zip(names_of(structure, name), found, strict=True)
-        made.names.append([unique(path, made.taken) for path, leaf in paths if isinstance(leaf, _Array)])
+        places = [k for k, leaf in enumerate(found) if isinstance(leaf, _Array)]
+        names, paths = names_of(structure, name), names_of(structure, name, ".")
+        made.names.append([unique(names[k], made.taken) for k in places])
+        made.paths += [paths[k] for k in places]
         made.args.append(unflatten(structure, [x.spec if isinstance(x, _Array) else x for x in found]))
     return made
 
@@ -156,7 +161,7 @@ def sizes_in(shapes: Iterable[Sequence[Size | None]]) -> Set[str]:
 # ---- names ----------------------------------------------------------------------------------------------
 
 
-def names_of(structure: Structure, name: str) -> list[str]:
+def names_of(structure: Structure, name: str, between: str = "_") -> list[str]:
     """A name for each leaf of an argument or result: that of the nest, and the keys and positions that lead there."""
     if not isinstance(structure, Nest):
         return [name]
@@ -165,7 +170,7 @@ def names_of(structure: Structure, name: str) -> list[str]:
     else:
         keys = getattr(structure.kind, "_fields", range(len(structure.children)))
     pairs = zip(keys, structure.children, strict=True)
-    return [path for key, child in pairs for path in names_of(child, f"{name}_{key}")]
+    return [path for key, child in pairs for path in names_of(child, f"{name}{between}{key}", between)]
 
 
 def unique(name: str, taken: set[str]) -> str:
