@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from ..core.errors import at, user_location
-from ..runtime import objects
+from ..runtime import cpu, objects
 from ..runtime.compiled import CompiledObject
 from ..runtime.exported.callbacks import CALLBACKS, CALLERS, callbacks, symbol
 from ..runtime.exported.interface import Interface, signature_text
@@ -36,7 +36,7 @@ class Loaded:
         if caller not in CALLERS:
             known = ", ".join(map(repr, CALLERS))
             raise ValueError(f"callers are {known}, got {caller!r}{at(user_location())}")
-        there = callbacks(self._signature)
+        there = callbacks(self._signature, cpu.host().arch)
         wanted = [c for c in CALLBACKS if c.suffix in CALLERS[caller]]
         found = next((c for c in wanted if c in there), None)
         if found is None:

@@ -73,7 +73,7 @@ def module_text(
     functions.append(_error(module, made, interface))
     if isinstance(interface.work, Dim):
         functions.append(_workspace(module, made, interface))
-    functions += callback_functions(module, made, interface)
+    functions += callback_functions(module, made, interface, target.arch)
     return program.text(module, functions)
 
 

@@ -20,9 +20,9 @@ _MOST = 1 << 18
 _NAN = "double 0x7FF8000000000000"
 
 
-def callback_functions(module: Module, made: CompiledObject, interface: Interface) -> list[str]:
+def callback_functions(module: Module, made: CompiledObject, interface: Interface, arch: str) -> list[str]:
     """The text of each callback that there is for the signature."""
-    return [_text(module, made, interface, c) for c in callbacks(made.signature)]
+    return [_text(module, made, interface, c) for c in callbacks(made.signature, arch)]
 
 
 def _text(module: Module, made: CompiledObject, interface: Interface, callback: Callback) -> str:

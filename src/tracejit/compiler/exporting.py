@@ -81,9 +81,9 @@ def _linked(
         images += [library_kernel(name, target).image for name in made.functions]
     else:
         images = llvm.compile_units(units, target)
-    seen = [*interface.functions(made.allocates), *(symbol(interface, c) for c in callbacks(made.signature))]
+    called_back = [symbol(interface, c) for c in callbacks(made.signature, target.arch)]
     code = system_memory.code(interface.name, target.arch) if made.allocates else {}
-    return merge(images, data, [interface.entry, *seen], code)
+    return merge(images, data, [interface.entry, *interface.functions(made.allocates), *called_back], code)
 
 
 def _refuse_host_calls(graph: Graph) -> None:

@@ -87,6 +87,8 @@ CALLBACKS = (
         "one float64 vector, and returns one",
     ),
 )
+#: Where there is SciPy, in the same process.
+_MACHINES = ("x86_64", "aarch64", "riscv64")
 #: Who calls what: the names of SciPy's functions.
 CALLERS = {
     "quad": ("number", "numbers"),
@@ -97,9 +99,9 @@ CALLERS = {
 }
 
 
-def callbacks(signature: Signature) -> list[Callback]:
+def callbacks(signature: Signature, arch: str) -> list[Callback]:
     """Those that code for a function has, beside the function; none where it has several results."""
-    if len(signature.outputs) != 1 or signature.callee_allocated:
+    if len(signature.outputs) != 1 or signature.callee_allocated or arch not in _MACHINES:
         return []
     return [c for c in CALLBACKS if c.fits(signature.inputs, signature.outputs[0])]
 
