@@ -62,6 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--programs", type=int, default=0, help="how many programs with effects")
     parser.add_argument("--compositions", type=int, default=0, help="how many compositions of transforms")
+    parser.add_argument("--exports", type=int, default=0, help="how many exported functions")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--program", type=Path, help="check this file instead, as it was reported")
@@ -72,8 +73,9 @@ def main() -> int:
         print(found.kind, found.reason)
         return int(found.kind == "wrong")
     cache = os.environ["TRACEJIT_CACHE_DIR"] = tempfile.mkdtemp(prefix="tracejit-fuzz-")
-    tasks = _tasks(given.seed, {"effects": given.programs, "compositions": given.compositions})
-    total, summary, started = given.programs + given.compositions, Summary(), time.monotonic()
+    counts = {"effects": given.programs, "compositions": given.compositions, "exports": given.exports}
+    tasks, total = _tasks(given.seed, counts), sum(counts.values())
+    summary, started = Summary(), time.monotonic()
     try:
         for number, (key, found) in enumerate(outcomes(tasks, given.jobs), 1):
             summary.add(key, found)

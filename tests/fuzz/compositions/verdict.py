@@ -101,7 +101,7 @@ def _without_tapes(text: str) -> str:
     return _TAPED.sub(definition, text)
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def loaded(text: str) -> dict[str, Any]:
     """The names that a program defines, with its source where Python looks for it."""
     name = f"<composition {next(_files)}>.py"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
@@ -114,7 +114,7 @@ def _compared(made: Program, text: str, expected: _Expected) -> Outcome:
     refused = ""
     for mode in ("eager", "compiled"):
         try:
-            scope = _loaded(text)
+            scope = loaded(text)
             main = scope["main"] if mode == "eager" else tf.function(scope["main"])
             wrong = _difference(mode, np.asarray(main(scope["x"])), expected, 0)
             if not wrong and mode == "eager":

@@ -1,0 +1,23 @@
+"""Random programs give the same when they are exported, with any outputs, as the transforms do eagerly."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from . import exports
+
+
+def test_exported_programs_agree_with_eager_transforms() -> None:
+    outcomes = [exports.check(seed) for seed in range(24)]
+    wrong = [f"{o.program}\n{o.reason}" for o in outcomes if o.kind == "wrong"]
+    assert not wrong, "\n\n".join(wrong[:3])
+    assert Counter(o.kind for o in outcomes)["agree"] > 20
+
+
+@pytest.mark.slow
+def test_more_exported_programs_agree() -> None:
+    outcomes = [exports.check(seed) for seed in range(100, 200)]
+    wrong = [f"{o.program}\n{o.reason}" for o in outcomes if o.kind == "wrong"]
+    assert not wrong, "\n\n".join(wrong[:3])
