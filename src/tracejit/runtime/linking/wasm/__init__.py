@@ -1,0 +1,1 @@
+"""WebAssembly: objects are read and linked to modules that import nothing."""
