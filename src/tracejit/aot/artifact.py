@@ -285,7 +285,8 @@ class Artifact:
         Parameters
         ----------
         language : str
-            ``"python"``: a module that calls ``lib<name>.so`` beside it and needs NumPy only.
+            ``"python"``: a module that calls ``lib<name>.so`` beside it and needs NumPy only. ``"js"``: an ES module
+            that calls ``<name>.wasm`` beside it, in browsers and Node.
         target : str, optional
             One of :attr:`targets`, by default the first that fits.
 
@@ -305,7 +306,8 @@ class Artifact:
         ----------
         path : path
             ``.so``, a shared library, which programs that are linked with it look for by this name; ``.o``, an object;
-            ``.h``, the header; ``.py``, the :meth:`bindings` of that language.
+            ``.h``, the header; ``.wasm``, a WebAssembly module; ``.py`` and ``.mjs``, the :meth:`bindings` of that
+            language.
         target : str, optional
             One of :attr:`targets`, by default the first that fits.
 
@@ -324,7 +326,9 @@ class Artifact:
     def _code(self, target: str | None, machines: Sequence[str] = ()) -> Code:
         """The code for a target, or the first for one of the machines, if any are named."""
         for code in self._codes:
-            if code.text == target or (target is None and (not machines or code.target.arch in machines)):
+            if target in (code.text, code.target.name) or (
+                target is None and (not machines or code.target.arch in machines)
+            ):
                 return code
         wanted = repr(target) if target else " or ".join(machines)
         raise ValueError(

@@ -13,6 +13,7 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.exported.fortran import fortran
 from ..runtime.exported.header import header
 from ..runtime.exported.interface import Interface
+from ..runtime.exported.javascript import javascript
 from ..runtime.exported.julia import julia
 from ..runtime.exported.python_module import python_module
 from ..runtime.exported.rust import rust
@@ -74,23 +75,29 @@ def _of_interface(text: Callable[[Interface, Signature], str]) -> Callable[[Comp
     return lambda compiled, interface: text(interface, compiled.signature)
 
 
+def _module(compiled: CompiledObject, _: Interface, __: str) -> bytes:
+    return compiled.image
+
+
 def _of_language(made: Language) -> FileKind:
     return FileKind(lambda compiled, interface, _: made.make(compiled, interface), made.machines)
 
 
-_LINUX = ("x86_64", "aarch64")
+_LINUX, _WEB = ("x86_64", "aarch64"), ("wasm32",)
 
 LANGUAGES: dict[str, Language] = {
     "python": Language(".py", _python, _LINUX),
     "rust": Language(".rs", _of_interface(rust), _LINUX),
     "fortran": Language(".f90", _of_interface(fortran), _LINUX),
     "julia": Language(".jl", _of_interface(julia), _LINUX),
+    "js": Language(".mjs", _of_interface(javascript), _WEB),
 }
 
 FILES: dict[str, FileKind] = {
     ".so": FileKind(_shared, _LINUX),
     ".o": FileKind(_object, _LINUX),
     ".h": FileKind(_header),
+    ".wasm": FileKind(_module, _WEB),
     **{made.suffix: _of_language(made) for made in LANGUAGES.values()},
 }
 

@@ -16,7 +16,7 @@ from ..runtime import abi
 from ..runtime.compiled import CompiledObject
 from ..runtime.cpu import CpuTarget
 from ..runtime.exported.interface import Interface
-from . import system_memory
+from . import system_memory, wasm_library
 from .callbacks import callback_functions
 from .codegen import program
 from .codegen.writing import context
@@ -65,11 +65,13 @@ def module_text(
         module.globals[f'@"{name}" = external hidden constant [{size} x i8], align 64'] = None
     module.globals.update(dict.fromkeys(f'declare hidden void @"{name}"()' for name in kernels))
     narrow = target.pointer_bytes < 8
-    if made.allocates:
+    if target.arch == "wasm32":
+        module.functions[wasm_library.functions(interface.name)] = None
+    elif made.allocates:
         module.functions[_allocator(interface.name, target.arch)] = None
         if narrow:
             module.functions[system_memory.narrowed(interface.name)] = None
-    functions = [_linked(made, interface, list(constants), kernels), _called(module, made, interface, narrow)]
+    functions = [_linked(made, interface, list(constants), kernels), _called(module, made, interface, target)]
     functions.append(_error(module, made, interface))
     if isinstance(interface.work, Dim):
         functions.append(_workspace(module, made, interface))
@@ -123,7 +125,7 @@ def _finished(module: Module, k: KernelWriter, head: str, result: Value) -> str:
     return function(head, k.w, result.typed)
 
 
-def _called(module: Module, made: CompiledObject, interface: Interface, narrow: bool) -> str:
+def _called(module: Module, made: CompiledObject, interface: Interface, target: CpuTarget) -> str:
     """What the C caller calls."""
     k, sizes = _with_sizes(module, made)
     w, work = k.w, Value("%work", "ptr")
@@ -145,7 +147,7 @@ def _called(module: Module, made: CompiledObject, interface: Interface, narrow: 
             w.stmt(f"ret i32 {abi.status_of(len(made.messages) + number)}")
     fields["workspace_bytes"] = k.size(made.workspace)
     if made.allocates:
-        fields |= _memory(w, interface.name, narrow)
+        fields |= _memory(w, interface.name, target)
     for name, value in fields.items():
         w.store(value, w.step(ctx, abi.offset(name)))
     spelled = ", ".join(p.typed for p in (*tables, ctx))
@@ -201,13 +203,16 @@ def _string(symbol: str, text: str) -> str:
 _ROLES = {"map": ("alloc", "alloc_large"), "unmap": ("free", "free_large")}
 
 
-def _memory(w: Writer, name: str, narrow: bool) -> dict[str, Value]:
+def _memory(w: Writer, name: str, target: CpuTarget) -> dict[str, Value]:
     """The fields of ctx for memory: two functions that the caller may set, else the system's."""
     fields: dict[str, Value] = {}
     for role, names in _ROLES.items():
-        given = w.load("ptr", _symbol(f"{name}.{role}.given"))
-        called = _symbol(f"{name}.map.narrow") if narrow and role == "map" else given
-        chosen = w.select(w.compare("eq", given, NULL), _symbol(f"{name}.{role}"), called)
+        chosen = _symbol(f"{name}.{role}")
+        if target.arch != "wasm32":  # whose callers have no functions to give
+            given = w.load("ptr", _symbol(f"{name}.{role}.given"))
+            narrow = target.pointer_bytes < 8 and role == "map"
+            called = _symbol(f"{name}.map.narrow") if narrow else given
+            chosen = w.select(w.compare("eq", given, NULL), chosen, called)
         fields |= dict.fromkeys(names, chosen)
     return fields
 

@@ -15,6 +15,7 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
+from ..runtime.linking.wasm.module import link
 from . import pipeline, system_memory
 from .c_functions import module_text, work_bytes
 from .cache import kernel_source, library_kernel
@@ -71,7 +72,7 @@ def _linked(
     data: Mapping[str, bytes],
     target: cpu.CpuTarget,
 ) -> bytes:
-    """The program, its C functions, its kernels and its constants as one object."""
+    """The program, its C functions, its kernels and its constants as one object, or a WebAssembly module."""
     kernels = [kernel_source(name, target) for name in made.functions]
     sizes = {name: len(blob) for name, blob in data.items()}
     glue = module_text(made, interface, sizes, [entry for entry, _ in kernels], target)
@@ -81,6 +82,8 @@ def _linked(
         images += [library_kernel(name, target).image for name in made.functions]
     else:
         images = llvm.compile_units(units, target)
+    if target.arch == "wasm32":
+        return link(images, data, [*interface.functions(allocates=False), f"{interface.name}_reserve"])
     called_back = [symbol(interface, c) for c in callbacks(made.signature, target.arch)]
     code = system_memory.code(interface.name, target.arch) if made.allocates else {}
     return merge(images, data, [interface.entry, *interface.functions(made.allocates), *called_back], code)
@@ -96,7 +99,7 @@ def _refuse_host_calls(graph: Graph) -> None:
 
 
 #: Types that an architecture has no instructions for.
-_NO_CODE = {arch: frozenset({"float16"}) for arch in ("riscv64", "wasm32")}
+_NO_CODE = {"riscv64": frozenset({"float16"})}
 
 
 def _refuse_types(graph: Graph, target: cpu.CpuTarget) -> None:

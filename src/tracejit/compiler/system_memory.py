@@ -1,4 +1,4 @@
-"""Where exported functions get memory when the caller gives none: from Linux, from WebAssembly's memory, or nowhere.
+"""Where exported functions get memory when the caller gives none: from Linux, or nowhere.
 
 No library is called. What LLVM has no words for, the system call, is machine code written by hand, so that nothing
 has to read assembly.
@@ -31,63 +31,6 @@ none:
 }}}}
 """
 
-#: The end of WebAssembly's memory, one piece behind the other; when the last one is given back, all begins anew.
-_PAGES = f"""declare i32 @llvm.wasm.memory.grow.i32(i32, i32)
-@"{{name}}.start" = internal global i32 0, align 4
-@"{{name}}.top" = internal global i32 0, align 4
-@"{{name}}.end" = internal global i32 0, align 4
-@"{{name}}.live" = internal global i32 0, align 4
-{_MAP}  %huge = icmp ugt i64 %bytes, 2147483647
-  br i1 %huge, label %none, label %fits
-fits:
-  %size = trunc i64 %bytes to i32
-  %top = load i32, ptr @"{{name}}.top", align 4
-  %end = load i32, ptr @"{{name}}.end", align 4
-  %room = sub i32 %end, %top
-  %enough = icmp uge i32 %room, %size
-  br i1 %enough, label %take, label %grow
-grow:
-  %rounded = add i32 %size, 65535
-  %pages = lshr i32 %rounded, 16
-  %old = call i32 @llvm.wasm.memory.grow.i32(i32 0, i32 %pages)
-  %failed = icmp eq i32 %old, -1
-  br i1 %failed, label %none, label %grown
-grown:
-  %base = shl i32 %old, 16
-  %more = shl i32 %pages, 16
-  %new.end = add i32 %base, %more
-  store i32 %new.end, ptr @"{{name}}.end", align 4
-  %adjoins = icmp eq i32 %base, %end
-  br i1 %adjoins, label %take, label %apart
-apart:
-  store i32 %base, ptr @"{{name}}.start", align 4
-  br label %take
-take:
-  %first = phi i32 [ %top, %fits ], [ %top, %grown ], [ %base, %apart ]
-  %next = add i32 %first, %size
-  store i32 %next, ptr @"{{name}}.top", align 4
-  %live = load i32, ptr @"{{name}}.live", align 4
-  %one.more = add i32 %live, 1
-  store i32 %one.more, ptr @"{{name}}.live", align 4
-  %memory = inttoptr i32 %first to ptr
-  ret ptr %memory
-none:
-  ret ptr null
-}}}}
-{_UNMAP}  %live = load i32, ptr @"{{name}}.live", align 4
-  %left = sub i32 %live, 1
-  store i32 %left, ptr @"{{name}}.live", align 4
-  %last = icmp eq i32 %left, 0
-  br i1 %last, label %anew, label %done
-anew:
-  %start = load i32, ptr @"{{name}}.start", align 4
-  store i32 %start, ptr @"{{name}}.top", align 4
-  br label %done
-done:
-  ret void
-}}}}
-"""
-
 #: A machine without a system has memory from its caller only.
 _NONE = f"""{_MAP}  ret ptr null
 }}}}
@@ -114,7 +57,6 @@ _SYSTEMS = {
     "x86_64": _LINUX.replace("{map_number}", "9").replace("{unmap_number}", "11"),
     "aarch64": _LINUX.replace("{map_number}", "222").replace("{unmap_number}", "215"),
     "riscv64": _LINUX.replace("{map_number}", "222").replace("{unmap_number}", "215"),
-    "wasm32": _PAGES,
     "thumbv7em": _NONE,
 }
 
