@@ -25,7 +25,7 @@ MAGIC = {"wasm32": b"\0asm", "thumbv7em": b"\x7fELF\1"}
 @pytest.mark.parametrize("name", cpu.LEVELS)
 def test_every_target_is_one_llvm_knows(name: str):
     target = cpu.baseline(name)
-    images = llvm.compile_units([Unit(TEXT), Unit(TEXT.replace("@f", "@g"), opt=2)], target)
+    images = llvm.compile_units([(Unit(TEXT), target), (Unit(TEXT.replace("@f", "@g"), opt=2), target)])
     assert [image[:5].startswith(MAGIC.get(target.arch, b"\x7fELF\2")) for image in images] == [True, True]
     assert images[0] != images[1]
 
@@ -43,21 +43,21 @@ def test_every_target_is_one_llvm_knows(name: str):
 )
 def test_what_cannot_be_is_an_error_here(text: str, says: str):
     with pytest.raises(llvm.CodegenError, match=f"(?s)no code for riscv64: .*({says})"):
-        llvm.compile_units([Unit(text)], cpu.baseline("riscv64"))
-    assert llvm.compile_units([Unit(TEXT)], cpu.baseline("riscv64"))
+        llvm.compile_units([(Unit(text), cpu.baseline("riscv64"))])
+    assert llvm.compile_units([(Unit(TEXT), cpu.baseline("riscv64"))])
 
 
 def test_a_process_that_dies_without_a_word_is_told_of(monkeypatch: pytest.MonkeyPatch):
     dead = subprocess.CompletedProcess([], -11, b"", b"")
     monkeypatch.setattr(subprocess, "run", lambda *args, **options: dead)
     with pytest.raises(llvm.CodegenError, match=r"no code for riscv64: .* ended by SIGSEGV"):
-        llvm.compile_units([Unit(TEXT)], cpu.baseline("riscv64"))
+        llvm.compile_units([(Unit(TEXT), cpu.baseline("riscv64"))])
 
 
 def test_without_a_python_to_start_it_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(llvm.CodegenError, match="Python"):
-        llvm.compile_units([Unit(TEXT)], cpu.baseline("riscv64"))
+        llvm.compile_units([(Unit(TEXT), cpu.baseline("riscv64"))])
 
 
 def test_this_process_never_knows_other_machines():
@@ -65,7 +65,7 @@ def test_this_process_never_knows_other_machines():
 from tracejit.compiler.codegen import llvm
 from tracejit.compiler.codegen.machines import Unit
 from tracejit.runtime import cpu
-llvm.compile_units([Unit({TEXT!r})], cpu.baseline("riscv64"))
+llvm.compile_units([(Unit({TEXT!r}), cpu.baseline("riscv64"))])
 import llvmlite.binding as binding
 binding.initialize_native_target()
 try:

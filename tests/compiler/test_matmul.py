@@ -30,7 +30,7 @@ def gemm(dtype: str, register_bytes: int = 64, fma: bool = True) -> Product:
     """``gemm(a, b, out, accumulate)`` by compiled code, on operands as they lie in memory."""
     fma = fma and "fma" in cpu.host().enabled | ({"fma"} if cpu.host().arch != "x86_64" else set())
     image = compile_text(kernel_text(dtype, register_bytes=register_bytes, fma=fma), opt=1)
-    address = objects.load(image).address(symbol(dtype))
+    address = objects.load(image).address(symbol(dtype, register_bytes))
     i, p = ctypes.c_int64, ctypes.c_void_p
     entry = ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p)(address)
 

@@ -28,7 +28,7 @@ from .captured import captured_names
 from .choosing import Wanted, chosen_inputs
 from .outputs import Derived, Kind, Named, Roles, check, derived, kinds_of
 from .specs import Declared, checked_name, declared, names_of, sizes_in, unique
-from .targets import machine_of
+from .targets import DEFAULT, machines_of
 
 #: What the size of a sample is where it may be any.
 _SAMPLE_SIZE = 6
@@ -41,7 +41,7 @@ def export(
     name: str,
     outputs: Sequence[str] = ("value", "grad"),
     wrt: Wanted | Sequence[Wanted] | None = None,
-    targets: Sequence[str] = ("host",),
+    targets: Sequence[str] = DEFAULT,
     constants: str = "embed",
     sample: Sequence[Any] | None = None,
     keep_graph: bool = True,
@@ -66,9 +66,10 @@ def export(
         What to differentiate by: arguments by position or name; parts of them and Variables by the way there,
         ``"params.layers.0"``, ``"dense.kernel"``, or Variables themselves. By default all floats in the arguments.
     targets : sequence of str
-        The processors to make code for, the best first: ``"host"``, this one and those that can do as much, levels,
-        such as ``"x86-64-v3"``, or other machines: ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``,
-        ``"thumbv7em"``.
+        The processors to make code for, the best first. ``"x86-64"``: every processor since about 2009, with code for
+        the levels v2, v3 and v4, of which each runs the best it can; the default where this is one. ``"host"``: this
+        processor, and those that can do as much. Single levels: ``"x86-64-v3"`` for example. Other machines:
+        ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``, ``"thumbv7em"``.
     constants : {"embed", "argument"}
         What becomes of Variables and arrays that `f` reads: a part of the code with their present values, or
         further parameters.
@@ -108,7 +109,7 @@ def export(
     if constants not in ("embed", "argument"):
         raise ValueError(f"constants are 'embed' or 'argument', got {constants!r}{at(user_location())}")
     embedded = constants == "embed"
-    machines, given = [machine_of(t) for t in targets], declared(f, specs)
+    machines, given = [machines_of(t) for t in targets], declared(f, specs)
     traced = _traced(f, given, checked_name(name))
     graph, checks = _with_own_names(traced, given)
     taken = set(given.taken)
@@ -124,7 +125,7 @@ def export(
     if embedded:
         names, taken, held = given.parameters, given.taken, []
     interface = _interface(name, names, taken, program, chosen, checks)
-    codes = [Code(machine, *exported(program.graph, interface, machine)) for machine in machines]
+    codes = [Code(target, *exported(program.graph, interface, levels)) for target, levels in machines]
     arrays = _sample_inputs(given, sample, checks, held, program.further)
     kept = None if arrays is None else _sampled(program.graph, arrays)
     text = KeptGraph(to_text(program.graph), constants_of(program.graph)) if keep_graph else None

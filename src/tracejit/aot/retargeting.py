@@ -13,7 +13,7 @@ from ..core.spec import TensorSpec
 from ..core.tracing.admission import admitted
 from ..runtime.exported.container import BadArtifact
 from .artifact import Artifact, Code, KeptGraph, Sample
-from .targets import machine_of
+from .targets import machines_of
 
 
 def retargeted(first: Code, graph: KeptGraph, sample: Sample | None, targets: Sequence[str]) -> Artifact:
@@ -35,7 +35,7 @@ def retargeted(first: Code, graph: KeptGraph, sample: Sample | None, targets: Se
     ValueError
         There is no such target.
     """
-    machines = [machine_of(t) for t in targets]
+    machines = [machines_of(t) for t in targets]
     if not machines:
         raise ValueError(f"retarget to at least one target{at(user_location())}")
     specs = [TensorSpec(shape, dtype) for dtype, shape in first.compiled.signature.inputs]
@@ -47,5 +47,5 @@ def retargeted(first: Code, graph: KeptGraph, sample: Sample | None, targets: Se
     if found != list(first.compiled.signature.outputs):
         raise BadArtifact(f"the graph of {first.interface.name} gives {found}: it is another function's")
     interface = replace(first.interface, work=0)
-    codes = [Code(machine, *exported(program, interface, machine)) for machine in machines]
+    codes = [Code(target, *exported(program, interface, levels)) for target, levels in machines]
     return Artifact(codes, sample, call_lane(), graph)

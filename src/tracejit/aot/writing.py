@@ -83,7 +83,7 @@ def _of_language(made: Language) -> FileKind:
     return FileKind(lambda compiled, interface, _: made.make(compiled, interface), made.machines)
 
 
-_LINUX, _WEB = ("x86_64", "aarch64"), ("wasm32",)
+_LINUX, _WEB = ("x86_64", "aarch64", "riscv64"), ("wasm32",)
 
 LANGUAGES: dict[str, Language] = {
     "python": Language(".py", _python, _LINUX),

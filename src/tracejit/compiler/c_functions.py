@@ -10,13 +10,15 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ..core.dim import Dim, Size
 from ..runtime import abi
 from ..runtime.compiled import CompiledObject
 from ..runtime.cpu import CpuTarget
+from ..runtime.executable import Message
 from ..runtime.exported.interface import Interface
-from . import system_memory, wasm_library
+from . import dispatch, system_memory, wasm_library
 from .callbacks import callback_functions
 from .codegen import program
 from .codegen.writing import context
@@ -31,6 +33,23 @@ _RELATIONS = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
 _WORDS = ctypes.sizeof(abi.Context) // 8
 
 
+class Program(NamedTuple):
+    """The code of an entry for one processor.
+
+    Attributes
+    ----------
+    symbol : str
+        The entry that looks for its constants and kernels in ctx.
+    kernels : tuple of str
+        Symbols of the library kernels that it calls.
+    target : CpuTarget
+    """
+
+    symbol: str
+    kernels: tuple[str, ...]
+    target: CpuTarget
+
+
 def work_bytes(workspace: Size) -> Size:
     """Bytes of memory that the caller of a C function provides: any, of which an aligned part is used."""
     if isinstance(workspace, int) and workspace <= STACK:
@@ -38,32 +57,36 @@ def work_bytes(workspace: Size) -> Size:
     return workspace + (abi.WORKSPACE_ALIGN - 1)
 
 
+def messages(made: CompiledObject, interface: Interface, lowest: CpuTarget) -> tuple[Message, ...]:
+    """What statuses of the C function stand for: the entry's own, sizes that it is not for, and lesser processors."""
+    rules = (f"the sizes must be such that {a} {relation} {b}" for relation, a, b in interface.checks)
+    return (*made.messages, *rules, *(dispatch.refusals(lowest) if lowest.arch == "x86_64" else ()))
+
+
 def module_text(
     made: CompiledObject,
     interface: Interface,
     constants: Mapping[str, int],
-    kernels: Sequence[str],
-    target: CpuTarget,
+    programs: Sequence[Program],
 ) -> str:
     """The module of an entry's C functions.
 
     Parameters
     ----------
     made : CompiledObject
-        The entry and how it is called.
+        How the entry is called.
     interface : Interface
     constants : mapping of str to int
         Symbols, and bytes, of the constants that it reads.
-    kernels : sequence of str
-        Symbols of the library kernels that it calls.
-    target : CpuTarget
-        Says how memory is asked for.
+    programs : sequence of Program
+        The code for each processor, the best first.
     """
-    module = Module(Target())
-    module.globals[f"declare hidden {context.entry_head(made.entry)}"] = None
+    module, target = Module(Target()), programs[-1].target
+    for program_ in programs:
+        module.globals[f"declare hidden {context.entry_head(program_.symbol)}"] = None
+        module.globals.update(dict.fromkeys(f'declare hidden void @"{k}"()' for k in program_.kernels))
     for name, size in constants.items():
         module.globals[f'@"{name}" = external hidden constant [{size} x i8], align 64'] = None
-    module.globals.update(dict.fromkeys(f'declare hidden void @"{name}"()' for name in kernels))
     narrow = target.pointer_bytes < 8
     if target.arch == "wasm32":
         module.functions[wasm_library.functions(interface.name)] = None
@@ -71,8 +94,11 @@ def module_text(
         module.functions[_allocator(interface.name, target.arch)] = None
         if narrow:
             module.functions[system_memory.narrowed(interface.name)] = None
-    functions = [_linked(made, interface, list(constants), kernels), _called(module, made, interface, target)]
-    functions.append(_error(module, made, interface))
+    functions = [
+        *_entries(made, interface, list(constants), programs),
+        _called(module, made, interface, target),
+    ]
+    functions.append(_error(module, interface, messages(made, interface, target)))
     if isinstance(interface.work, Dim):
         functions.append(_workspace(module, made, interface))
     functions += callback_functions(module, made, interface, target.arch)
@@ -92,17 +118,27 @@ def _filled(w: Writer, kind: str, values: Sequence[Value]) -> Value:
     return table
 
 
-def _linked(
-    made: CompiledObject, interface: Interface, constants: Sequence[str], kernels: Sequence[str]
-) -> str:
-    """The entry with what it looks for in ctx."""
+def _entries(
+    made: CompiledObject, interface: Interface, constants: Sequence[str], programs: Sequence[Program]
+) -> list[str]:
+    """The entry, which finds out what processor this is where there are several, with that of each."""
+    if programs[-1].target.arch != "x86_64":
+        return [_linked(interface.entry, programs[0], constants)]
+    variants = [dispatch.Variant(f"{interface.entry}.{p.target.name}", p.target) for p in programs]
+    entries = [_linked(v.symbol, p, constants) for v, p in zip(variants, programs, strict=True)]
+    first = len(made.messages) + len(interface.checks)
+    return [*entries, dispatch.entry(interface.name, interface.entry, variants, first)]
+
+
+def _linked(symbol: str, program_: Program, constants: Sequence[str]) -> str:
+    """The entry of a program with what it looks for in ctx."""
     w = Writer()
-    for name, symbols in (("constants", constants), ("functions", kernels)):
+    for name, symbols in (("constants", constants), ("functions", program_.kernels)):
         if symbols:
             table = _filled(w, "ptr", [_symbol(s) for s in symbols])
             w.store(table, w.step(CTX, abi.offset(name)))
-    status = w.call("i32", 1, _symbol(made.entry).text, BUFFERS, DIMS, CTX)
-    return function(f"hidden {context.entry_head(interface.entry)} #1", w, status.typed)
+    status = w.call("i32", 1, _symbol(program_.symbol).text, BUFFERS, DIMS, CTX)
+    return function(f"hidden {context.entry_head(symbol)} #1", w, status.typed)
 
 
 # ---- the C function -------------------------------------------------------------------------------------
@@ -172,16 +208,14 @@ def _workspace(module: Module, made: CompiledObject, interface: Interface) -> st
     return _finished(module, k, _head("i64", f"{interface.name}_workspace", sizes), size)
 
 
-def _error(module: Module, made: CompiledObject, interface: Interface) -> str:
+def _error(module: Module, interface: Interface, messages: Sequence[Message]) -> str:
     """The text of a status."""
     name, w = interface.name, Writer()
     texts = {abi.STATUS_OK: "success", abi.STATUS_OUT_OF_MEMORY: "out of memory"}
-    for place, message in enumerate(made.messages):
+    for place, message in enumerate(messages):
         kind, text = ("RuntimeError", message) if isinstance(message, str) else message
         if kind != "loop":
             texts[abi.status_of(place)] = re.sub(r"\{\d\}", "?", text)
-    for number, (relation, a, b) in enumerate(interface.checks):
-        texts[abi.status_of(len(made.messages) + number)] = f"the sizes must be such that {a} {relation} {b}"
     strings = {f"case{n}": text for n, text in enumerate(texts.values())} | {"other": "unknown status"}
     cases = " ".join(f"i32 {status}, label %case{n}" for n, status in enumerate(texts))
     w.stmt(f"switch i32 %status, label %other [ {cases} ]")

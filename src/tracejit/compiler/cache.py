@@ -188,4 +188,4 @@ def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
     dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], Target.of(target.features)
     source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
-    return matmul.symbol(dtype), Unit(source, ready=True)
+    return matmul.symbol(dtype, machine.register_bytes), Unit(source, ready=True)

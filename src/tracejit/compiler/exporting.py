@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.wasm.module import link
-from . import pipeline, system_memory
-from .c_functions import module_text, work_bytes
+from . import dispatch, pipeline, system_memory
+from .c_functions import Program, messages, module_text, work_bytes
 from .cache import kernel_source, library_kernel
 from .codegen import llvm
+from .codegen.footprint import larger
 from .codegen.machines import Unit
 
 
@@ -27,7 +29,9 @@ class NotExportable(TracejitError, ValueError):
     """A function that cannot leave this process, and why."""
 
 
-def exported(graph: Graph, interface: Interface, target: cpu.CpuTarget) -> tuple[CompiledObject, Interface]:
+def exported(
+    graph: Graph, interface: Interface, targets: Sequence[cpu.CpuTarget]
+) -> tuple[CompiledObject, Interface]:
     """Compile a graph for another process.
 
     Parameters
@@ -36,8 +40,8 @@ def exported(graph: Graph, interface: Interface, target: cpu.CpuTarget) -> tuple
         Without captured tensors and Variables.
     interface : Interface
         The names; the result has the bytes of work, too.
-    target : CpuTarget
-        Of this machine's architecture or another.
+    targets : sequence of CpuTarget
+        Processors of one architecture, this machine's or another, the best first: the code finds out which it runs on.
 
     Raises
     ------
@@ -46,47 +50,57 @@ def exported(graph: Graph, interface: Interface, target: cpu.CpuTarget) -> tuple
         for one of its types.
     """
     _refuse_host_calls(graph)
-    _refuse_types(graph, target)
-    graph.name = f"{interface.name}.program"
-    made, unit = pipeline.source(graph, target)
+    _refuse_types(graph, targets[-1])
+    sources = [pipeline.source(graph, t, f"{interface.name}.program.{t.name}") for t in targets]
+    made = sources[-1][0]
     late = [interface.outputs[k] for k in sorted(made.signature.callee_allocated)]
     if late:
         raise NotExportable(
             f"the size of {', '.join(late)} is known only when {interface.name} has run, so that no caller could "
             "have memory for it: return a part of a size that is known"
         )
-    interface = replace(interface, work=work_bytes(made.workspace))
+    workspace = reduce(larger, (one.workspace for one, _ in sources))
+    made = replace(made, workspace=workspace, entry=interface.entry, functions=())
+    interface = replace(interface, work=work_bytes(workspace))
     table = text.constants(graph)
     data = {
         f"{interface.name}.constant{k}": np.ascontiguousarray(table[key]).tobytes()
         for k, key in enumerate(made.constants)
     }
-    image = _linked(made, unit, interface, data, target)
-    return replace(made, image=image, entry=interface.entry, constants=(), functions=()), interface
+    image = _linked(made, interface, sources, data, targets)
+    return replace(
+        made, image=image, constants=(), messages=messages(made, interface, targets[-1])
+    ), interface
 
 
 def _linked(
     made: CompiledObject,
-    unit: Unit,
     interface: Interface,
+    sources: Sequence[tuple[CompiledObject, Unit]],
     data: Mapping[str, bytes],
-    target: cpu.CpuTarget,
+    targets: Sequence[cpu.CpuTarget],
 ) -> bytes:
-    """The program, its C functions, its kernels and its constants as one object, or a WebAssembly module."""
-    kernels = [kernel_source(name, target) for name in made.functions]
-    sizes = {name: len(blob) for name, blob in data.items()}
-    glue = module_text(made, interface, sizes, [entry for entry, _ in kernels], target)
-    units = [unit, Unit(glue), *(kernel for _, kernel in kernels)]
-    if target.arch == cpu.host().arch:
-        images = llvm.compile_units(units[:2], target)
-        images += [library_kernel(name, target).image for name in made.functions]
-    else:
-        images = llvm.compile_units(units, target)
-    if target.arch == "wasm32":
-        return link(images, data, [*interface.functions(allocates=False), f"{interface.name}_reserve"])
-    called_back = [symbol(interface, c) for c in callbacks(made.signature, target.arch)]
-    code = system_memory.code(interface.name, target.arch) if made.allocates else {}
-    return merge(images, data, [interface.entry, *interface.functions(made.allocates), *called_back], code)
+    """The programs, their C functions, their kernels and their constants as one object, or a WebAssembly module."""
+    arch, name = targets[-1].arch, interface.name
+    programs, work, kernels = [], [], []
+    for (one, unit), target in zip(sources, targets, strict=True):
+        found = [kernel_source(kernel, target) for kernel in one.functions]
+        programs.append(Program(one.entry, tuple(entry for entry, _ in found), target))
+        work.append((unit, target))
+        if arch == cpu.host().arch:
+            kernels += [library_kernel(kernel, target).image for kernel in one.functions]
+        else:
+            work += [(kernel, target) for _, kernel in found]
+    glue = module_text(made, interface, {key: len(blob) for key, blob in data.items()}, programs)
+    work.append((Unit(glue), cpu.baseline("x86-64") if arch == "x86_64" else targets[-1]))
+    images = [*llvm.compile_units(work), *kernels]
+    if arch == "wasm32":
+        return link(images, data, [*interface.functions(allocates=False), f"{name}_reserve"])
+    seen = [symbol(interface, c) for c in callbacks(made.signature, arch)] + interface.functions(
+        made.allocates
+    )
+    code = dispatch.code(name, arch) | (system_memory.code(name, arch) if made.allocates else {})
+    return merge(images, data, [interface.entry, *seen], code)
 
 
 def _refuse_host_calls(graph: Graph) -> None:

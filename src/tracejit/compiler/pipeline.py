@@ -116,9 +116,12 @@ def build(graph: Graph, target: cpu.CpuTarget | None = None) -> CompiledObject:
     return replace(made, image=image)
 
 
-def source(graph: Graph, target: cpu.CpuTarget | None = None) -> tuple[CompiledObject, Unit]:
-    """All but LLVM's part: the object without its code, and what LLVM is to make that of."""
+def source(
+    graph: Graph, target: cpu.CpuTarget | None = None, name: str | None = None
+) -> tuple[CompiledObject, Unit]:
+    """All but LLVM's part: the object without its code, and what LLVM is to make that of; `name` is the entry's."""
     program, constants = _lowered(graph)
+    program.name = name or program.name
     start = time.perf_counter()
     emitted = emit(program, machine() if target is None else Target.of(target.features))
     report.done(report.PASSES, "emit", start)

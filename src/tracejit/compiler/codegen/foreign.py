@@ -37,15 +37,10 @@ class Failed(Exception):
     """The other process ended without an object, and why."""
 
 
-def compiled(units: Sequence[Unit], machine: Machine) -> list[bytes]:
-    """Compile modules for a machine of any architecture, each to an object; Failed with LLVM's last words."""
-    request = {
-        "path": sys.path,
-        "folder": str(Path(__file__).parent),
-        "machine": machine,
-        "units": units,
-    }
-    name = machine.triple.split("-")[0]
+def compiled(work: Sequence[tuple[Unit, Machine]]) -> list[bytes]:
+    """Compile modules for machines of any architecture, each to an object; Failed with LLVM's last words."""
+    request = {"path": sys.path, "folder": str(Path(__file__).parent), "work": work}
+    name = work[0][1].triple.split("-")[0]
     if not sys.executable:
         raise Failed(
             f"code for {name} is made by another Python process, and this program does not say where Python is"

@@ -14,7 +14,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -53,59 +53,63 @@ def compile_text(
     CodegenError
         The text does not parse or verify (the message shows the line), or needs symbols it does not define.
     """
-    [image] = compile_units([Unit(text, opt, ready)], cpu)
+    [image] = compile_units([(Unit(text, opt, ready), cpu)])
     missing = [name for name in _undefined(image) if name not in expected]
     if missing:
         raise CodegenError(f"generated code calls symbols it does not define: {', '.join(missing)}")
     return image
 
 
-def compile_units(units: Sequence[Unit], cpu: Target | None = None) -> list[bytes]:
-    """Compile modules for one machine, each to an object, whatever symbols it refers to.
+def compile_units(work: Sequence[tuple[Unit, Target | None]]) -> list[bytes]:
+    """Compile modules, each to an object, whatever symbols it refers to.
 
-    For another architecture than this process's, a process of its own does so: LLVM ends its process where it has no
+    For other architectures than this process's, one process of its own does so: LLVM ends its process where it has no
     code for what a module asks for.
 
     Parameters
     ----------
-    units : sequence of Unit
-    cpu : Target, optional
-        Default: this machine.
+    work : sequence of (Unit, Target or None)
+        Each with what it is for; None is this machine.
 
     Raises
     ------
     CodegenError
         A text does not parse or verify, or LLVM can make no code of it; the message has its last words.
     """
-    for unit in units:
+    own, found = own_architecture(), []
+    for unit, _ in work:
         _checked_level(unit.opt)
-    if cpu is not None and cpu.arch != own_architecture():
-        machine = machine_of(cpu)
-        try:
-            return foreign.compiled(units, machine)
-        except foreign.Failed as error:
-            raise CodegenError(str(error)) from None
-    return [_apart(*unit, cpu, lambda module, machine: bytes(machine.emit_object(module))) for unit in units]
+    away = [(unit, machine_of(cpu)) for unit, cpu in work if cpu is not None and cpu.arch != own]
+    try:
+        made = iter(foreign.compiled(away) if away else ())
+    except foreign.Failed as error:
+        raise CodegenError(str(error)) from None
+    for unit, cpu in work:
+        here = cpu is None or cpu.arch == own
+        found.append(_apart(*unit, cpu, _object) if here else next(made))
+    return found
 
 
-def compile_here(units: Sequence[Unit], machine: Machine) -> list[bytes]:
-    """Compile modules for a machine of any architecture, in a process that may end by it."""
-    llvm = _binding()
+def _object(module: Any, machine: Any) -> bytes:
+    return bytes(machine.emit_object(module))
+
+
+def compile_here(work: Sequence[tuple[Unit, Machine]]) -> list[bytes]:
+    """Compile modules for machines of any architecture, in a process that may end by it."""
+    llvm, found = _binding(), []
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-
-    def image(unit: Unit) -> bytes:
+    for unit, machine in work:
         made = _made_machine(machine, unit.opt)
-        return bytes(_of_module(unit, made, lambda module: made.emit_object(module)))
-
-    return [image(unit) for unit in units]
+        found.append(_of_module(unit, made, partial(_object, machine=made)))
+    return found
 
 
 def answer(request: dict[str, Any]) -> None:
     """What the process that ``foreign`` starts does."""
-    units = [Unit(*unit) for unit in request["units"]]
+    work = [(Unit(*unit), Machine(*machine)) for unit, machine in request["work"]]
     try:
-        images = compile_here(units, Machine(*request["machine"]))
+        images = compile_here(work)
     except CodegenError as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(foreign.spelled(images))

@@ -21,9 +21,9 @@ from .vectors import declarations
 __all__ = ["kernel_text", "symbol", "workspace_bytes"]
 
 
-def symbol(dtype: str) -> str:
-    """Name of the function that `kernel_text` defines: ``tj_gemm_f32`` or ``tj_gemm_f64``."""
-    return f"tj_gemm_f{8 * geometry(dtype, 64, True).size}"
+def symbol(dtype: str, register_bytes: int = 64) -> str:
+    """Name of the function that `kernel_text` defines, which says for how wide registers: ``tj_gemm_f64_x512``."""
+    return f"tj_gemm_f{8 * geometry(dtype, 64, True).size}_x{8 * register_bytes}"
 
 
 def workspace_bytes(dtype: str) -> int:
@@ -49,7 +49,7 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
     str
         A module without undefined symbols defining ::
 
-            void tj_gemm_f64(i64 m, i64 n, i64 k, ptr a, i64 a_row, i64 a_col, ptr b, i64 b_row, i64 b_col,
+            void tj_gemm_f64_x512(i64 m, i64 n, i64 k, ptr a, i64 a_row, i64 a_col, ptr b, i64 b_row, i64 b_col,
                              ptr c, i64 c_row, i64 accumulate, ptr work)
 
         which computes ``C = A @ B``, or ``C += A @ B`` if `accumulate` is not 0, for C of m rows and n
@@ -70,7 +70,7 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
             block_functions(g),
             narrow_functions(g),
             vector_product_functions(g),
-            entry_function(g, symbol(dtype)),
+            entry_function(g, symbol(dtype, register_bytes)),
             'attributes #0 = { "no-builtins" }\n',
             loop_metadata(),
         ]
