@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import gc
 import random
 import sys
+import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable
@@ -20,7 +22,7 @@ import pytest
 import tracejit as tf
 from tracejit.aot import Artifact
 from tracejit.runtime.lane import builtin, probe
-from tracejit.runtime.lane.words import Api
+from tracejit.runtime.lane.words import Api, Entry
 
 pytestmark = pytest.mark.skipif(
     probe.api() is None, reason="an interpreter or a NumPy that the lane does not know"
@@ -186,7 +188,7 @@ def test_failures_are_those_of_python() -> None:
     art = tf.export(pick, ["f64[n]", "i64[2]"], name="pick")
     x, right, wrong = np.arange(4.0), np.array([1, 1]), np.array([0, 4])
     art(x, right)
-    assert in_lane(art) == (not art._executable.polls)
+    assert in_lane(art)
     before = sys.getrefcount(x)
     for _ in range(50):
         with pytest.raises(IndexError, match="index is out of range"):
@@ -273,14 +275,37 @@ def test_layouts_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not probe._is_known()
 
 
-def test_what_polls_stays_in_python() -> None:
-    """Ctrl-C ends a loop whose end nobody knows: Python looks for it."""
-
-    def halves(x):
-        while x > 1.0:
-            x = x / 2.0
+@pytest.fixture(scope="module")
+def counting() -> Artifact:
+    def count(start, stop):
+        x = start
+        while x < stop:
+            x = x + 1.0
         return x
 
-    art = tf.export(halves, ["f64"], name="halves")
-    art(8.0)
-    assert art._executable.polls and not in_lane(art) and art(8.0)[0] == 1.0
+    return tf.export(count, ["f64", "f64"], name="count", outputs=["value"])
+
+
+def test_loops_that_take_long_go_to_python(counting: Artifact, tmp_path: Path) -> None:
+    """Machine code that runs for long asks whether to go on, and only Python has an answer."""
+    counting.save(tmp_path / "count.tja")
+    art = tf.load(tmp_path / "count.tja")
+    assert art(0.0, 3.0) == 3.0 and art._executable.polls and in_lane(art)
+    entry = art._lane._table.kept[-1]
+    assert art(0.0, 5.0) == 5.0 and not entry[Entry.LONG]
+    assert art(0.0, 1e8) == 1e8 and entry[Entry.LONG]
+    assert art(0.0, 7.0) == 7.0
+
+
+def test_a_loop_in_the_lane_is_interrupted(counting: Artifact, tmp_path: Path) -> None:
+    counting.save(tmp_path / "count.tja")
+    art = tf.load(tmp_path / "count.tja")
+    art(0.0, 3.0)
+    assert in_lane(art)
+    for _ in range(2):
+        timer = threading.Timer(0.2, _thread.interrupt_main)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            art(0.0, np.inf)
+        timer.join()
+    assert art(0.0, 2.0) == 2.0

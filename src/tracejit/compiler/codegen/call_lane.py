@@ -30,12 +30,14 @@ _RUN = Signature("run", "ptr %api, ptr %kernel, i64 %releases, ptr %buffers, ptr
 _LANE = Signature(
     words.ENTRY, "ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr", linkage="", attributes="nounwind #0"
 )
+_STOP = Signature(words.STOP, "ptr %ctx", "i32", linkage="", attributes="nounwind #0")
 _CONTEXT_WORDS = ctypes.sizeof(abi.Context) // 8
 
 
 def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
     functions = [_fits(), _read(), _find(), _given(), _apart(), _made(), _drop(), _run(), _lane()]
+    functions.append(_Writer(_STOP).text("i32 1"))
     return "".join([*functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
 
 
@@ -256,6 +258,7 @@ def _lane() -> str:
     w.go(w.negated(w.invoke(_READ, api, table, args, buffers, numbers)), "slow")
     entry = w.invoke(_FIND, table, args)
     w.go(w.compare("eq", entry, NULL), "slow")
+    w.go(w.compare("ne", w.word(entry, Entry.LONG), 0), "slow")
     own = w.compare("eq", out, NULL)
     with w.when(own, unless=True):
         w.go(w.negated(w.invoke(_GIVEN, api, table, entry, out, buffers, results)), "slow")
@@ -280,8 +283,10 @@ def _lane() -> str:
     status = w.invoke(_RUN, api, kernel, releases, buffers, sizes, ctx)
     with w.when(large):
         w.through(api, Api.FREE, "void", memory[0])
-    with w.going(w.compare("ne", status, integer(0, "i32")), "slow"):
+    with w.going(w.compare("ne", status, integer(abi.STATUS_OK, "i32")), "slow"):
         w.invoke(_DROP, api, results, made)
+        with w.when(w.compare("eq", status, integer(abi.STATUS_INTERRUPTED, "i32"))):
+            w.store(integer(1), w.step(entry, 8 * Entry.LONG))
     _give(w, api, results, out, count)
     w.label("slow")
     slow = w.word(table, Table.SLOW, "ptr")

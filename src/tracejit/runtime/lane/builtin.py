@@ -43,11 +43,12 @@ class _Words(np.ndarray):
 
 
 @lru_cache(maxsize=8)
-def _method(code: bytes) -> _MethodDef:
-    """What all builtins with the same code share; it lives as long as the process, as loaded code does."""
-    found = _MethodDef(b"compiled", objects.load(code).function(words.ENTRY), _FASTCALL_WITH_KEYWORDS, None)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))
-    return found
+def _loaded(code: bytes) -> tuple[_MethodDef, int]:
+    """What all builtins with the same code share, and what answers polls; they live as long as the process."""
+    loaded = objects.load(code)
+    found = _MethodDef(b"compiled", loaded.function(words.ENTRY), _FASTCALL_WITH_KEYWORDS, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))  # builtins may outlive the cache
+    return found, loaded.function(words.STOP)
 
 
 class Lane:
@@ -58,7 +59,7 @@ class Lane:
     code : bytes
         The object with the lane's code, of this `words.VERSION`.
     executable : Executable
-        The function. Its outputs' shapes are known before a call, and it does not poll.
+        The function; its outputs' shapes are known before a call.
     slow : callable
         Takes the same arguments; called for all that the tables do not admit, and to raise what a call that failed
         should raise.
@@ -71,7 +72,9 @@ class Lane:
         assert api is not None
         self._executable, self._weight = executable, weight
         self._entries = 0
+        method, stop = _loaded(code)
         context = executable.new_context()
+        context.poll = stop if executable.polls else None
         inputs, outputs = (_specs(specs) for specs in (signature.inputs, signature.outputs))
         self._table = table = np.zeros(len(Table), np.uint64).view(_Words)
         table.kept = [executable, slow, context, inputs, outputs, signature]
@@ -88,15 +91,14 @@ class Lane:
             table[place] = value
         new = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        self.builtin: Callable[..., Any] = new(ctypes.addressof(_method(code)), table, None)
+        self.builtin: Callable[..., Any] = new(ctypes.addressof(method), table, None)
 
     @staticmethod
     def serves(executable: Executable) -> bool:
         """Can the function take a lane at all, in this process?"""
         signature = executable.signature
         return (
-            not executable.polls
-            and not signature.callee_allocated
+            not signature.callee_allocated
             and not signature.bound
             and 0 < len(signature.outputs) <= words.MAX_ARRAYS
             and len(signature.inputs) <= words.MAX_ARRAYS

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-VERSION = 1
+VERSION = 2
 
 #: The external function: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)``.
 ENTRY = "tracejit_lane"
+#: What answers the polls of an entry: it ends the call, which then is Python's to make again.
+STOP = "tracejit_lane_stop"
 
 #: Inputs, and outputs, that the code has room for; and sizes.
 MAX_ARRAYS = MAX_SIZES = 32
@@ -82,3 +84,4 @@ class Entry(IntEnum):
     INPUT_SHAPES = 5  # the sizes of all inputs, one behind the other
     OUTPUT_SHAPES = 6
     BYTES = 7  # of each input and output
+    LONG = 8  # a call took so long that it polled: they are Python's now
