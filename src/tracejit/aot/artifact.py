@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..runtime.exported import container
 from ..runtime.exported.container import BadArtifact
 from ..runtime.exported.interface import Interface, array_text, signature_text
 from ..runtime.lane import words
-from ..runtime.lane.builtin import MAX_ENTRIES, Lane
+from ..runtime.lane.builtin import Lane
 
 if TYPE_CHECKING:
     from ..frontend import structure
@@ -65,6 +66,16 @@ class Code(NamedTuple):
         return f"{self.target.arch}/{self.target.name}"
 
 
+class _CallSignature:
+    """What ``inspect.signature`` says of an artifact; the class has its own."""
+
+    def __get__(self, art: Artifact | None, owner: type | None = None) -> Signature | None:
+        if art is None:
+            return None
+        given = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in art._interface.inputs]
+        return Signature([*given, Parameter("out", Parameter.KEYWORD_ONLY, default=None)])
+
+
 class Artifact:
     """An exported function: made by :func:`export`, or read by :func:`load`.
 
@@ -87,6 +98,7 @@ class Artifact:
     # A call finds what is stored here, without a method of Python in between: first `_called`, then the lane's builtin.
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
+    __signature__ = _CallSignature()
 
     def __init__(
         self,
@@ -100,7 +112,7 @@ class Artifact:
         self._lanes = dict(lanes or {})
         self._graph = graph
         self._admitted: set[tuple] = set()
-        self._in_lane: set[tuple] = set()
+        self._offered: set[tuple] = set()
         _, compiled, self._interface = codes[0]
         self._inputs = compiled.signature.inputs
         self._dtypes = [dtype for dtype, _ in self._inputs]
@@ -117,6 +129,10 @@ class Artifact:
             if code.target.runs_on(machine):
                 return code
         target = self._codes[-1].target
+        if machine.arch not in {code.target.arch for code in self._codes}:
+            raise BadArtifact(
+                f"{self.name} has code for {self.targets}, and none for this processor, {machine.arch}"
+            )
         lacking = ", ".join(sorted(target.enabled - machine.enabled))
         raise BadArtifact(
             f"{self.name} has code for {self.targets}, and this processor is {machine.arch} without {lacking}: export "
@@ -153,10 +169,9 @@ class Artifact:
                 self._admitted.clear()
             self._admitted.add(shapes)
         outputs = self._executable(args, None if out is None else self._places(args, out))
-        if shapes not in self._in_lane and len(self._in_lane) < MAX_ENTRIES:
-            self._in_lane.add(shapes)
-            if self._lane is not None:
-                self._lane.admit(shapes)
+        if shapes not in self._offered and len(self._offered) < _MAX_ADMITTED:
+            self._offered.add(shapes)
+            if self._lane is not None and self._lane.admit(shapes):
                 self.__call__ = self._lane.builtin
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 

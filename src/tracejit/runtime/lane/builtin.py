@@ -22,7 +22,8 @@ from tracejit.runtime.pool import SMALLEST
 
 #: Combinations of shapes; those that come later go the Python way.
 MAX_ENTRIES = 16
-#: A call that touches no more bytes keeps other threads from running: it is over before they would notice.
+#: A call without loops of its own that touches no more bytes keeps other threads from running: it is over before they
+#: would notice.
 SHORT = 1 << 16
 _FASTCALL_WITH_KEYWORDS = 0x82
 _float64 = np.dtype(np.float64)
@@ -107,16 +108,20 @@ class Lane:
             and probe.api() is not None
         )
 
-    def admit(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        """From now on inputs of these shapes, for which the function has been called, take the lane."""
+    def admit(self, shapes: Sequence[tuple[int, ...]]) -> bool:
+        """From now on inputs of these shapes, for which the function has been called, take the lane; False: not these.
+
+        There is room for `MAX_ENTRIES`, and large results take memory that Python keeps.
+        """
+        if self._entries >= MAX_ENTRIES:
+            return False
         signature = self._executable.signature
         sizes = tuple(shapes[index][axis] for _, index, axis in signature.atoms)
         results, workspace = self._executable.plan(sizes)
         itemsizes = [dtype.itemsize for dtype, _ in (*signature.inputs, *signature.outputs)]
         every = [prod(s) * itemsize for s, itemsize in zip((*shapes, *results), itemsizes, strict=True)]
-        large = max(every[len(shapes) :], default=0) >= SMALLEST
-        if self._entries >= MAX_ENTRIES or large:  # memory for large arrays is Python's to keep
-            return
+        if max(every[len(shapes) :], default=0) >= SMALLEST:
+            return False
         self._entries += 1
         parts = [
             np.array([size for shape in part for size in shape], np.int64)
@@ -125,7 +130,7 @@ class Lane:
         entry = np.zeros(len(Entry), np.int64)
         for place, value in {
             Entry.NEXT: int(self._table[Table.ENTRIES]),
-            Entry.RELEASES: sum(every) + workspace + self._weight > SHORT,
+            Entry.RELEASES: self._executable.polls or sum(every) + workspace + self._weight > SHORT,
             Entry.WORKSPACE: -(-workspace // 64) * 64,
             Entry.N_SIZES: len(sizes),
             **{Entry(Entry.SIZES + k): part.ctypes.data for k, part in enumerate(parts)},
@@ -133,6 +138,7 @@ class Lane:
             entry[place] = value
         self._table.kept += [parts, entry]
         self._table[Table.ENTRIES] = entry.ctypes.data  # last, when all is there
+        return True
 
 
 def _specs(specs: Sequence[tuple[np.dtype[Any], tuple[Any, ...]]]) -> np.ndarray:
