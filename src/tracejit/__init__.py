@@ -66,9 +66,9 @@ _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()
 
 #: The modules that `load` needs, and the command line to start: whoever wants no more does not wait for the rest.
 _ALONE = frozenset(
-    "aot aot.artifact aot.loading aot.verification core core.dim core.errors core.failures core.lazy core.seams "
-    "core.settings __main__ cli cli.artifacts cli.failures cli.machine "
-    "cli.main cli.options cli.output inspect inspect.progress".split()
+    "__main__ aot aot.artifact aot.loading aot.verification aot.writing cli cli.artifacts cli.failures cli.machine "
+    "cli.main cli.options cli.output core core.dim core.errors core.failures core.lazy core.seams core.settings "
+    "inspect inspect.progress".split()
 )
 
 
