@@ -21,6 +21,9 @@ from benchmarks.aot_peers import PEERS
 
 ROUNDS = 7
 TOLERANCE = 1e-12
+PATIENCE = 5.0
+"""Seconds up to which an artifact is made twice."""
+
 ALONE = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -50,6 +53,8 @@ def measured(folder: str, rounds: int) -> tuple[dict[str, dict[str, float]], dic
         if (spec := importlib.util.find_spec(peer.package)) is None or spec.origin is None:
             continue
         made = asked("make", name, folder)
+        if not isinstance(made, str) and made["seconds"] < PATIENCE:
+            made = asked("make", name, folder)  # the first may have had to write bytecode
         if isinstance(made, str):
             failed[name] = made
         else:
