@@ -101,12 +101,12 @@ async function bytes(source) {
 }
 
 function run(memory, given) {
-  const sizes = given.length === INPUTS.length + 1 ? given.pop() : {};
-  if (given.length !== INPUTS.length) {
+  const sizes = given[INPUTS.length] ?? null;
+  if (given.length - INPUTS.length > 1 || given.length < INPUTS.length || typeof sizes !== "object") {
     throw new TypeError(`${NAME} takes ${INPUTS.map((p) => p.name).join(", ")}, got ${given.length} arguments`);
   }
-  const inputs = given.map((x, k) => flat(x, INPUTS[k]));
-  const arrays = memory.arrays(checked(sizes, inputs));
+  const inputs = INPUTS.map((parameter, k) => flat(given[k], parameter));
+  const arrays = (!sizes && memory.again(inputs)) || memory.arrays(checked(sizes, inputs), !sizes);
   inputs.forEach((x, k) => arrays.fill(k, x));
   arrays.run();
   return arrays.results();
@@ -114,7 +114,7 @@ function run(memory, given) {
 
 /** An argument as the array that the function takes. */
 function flat(x, { name, type }) {
-  if (ArrayBuffer.isView(x) && x[Symbol.toStringTag] === type.name) return x;
+  if (x instanceof type || x?.[Symbol.toStringTag] === type.name) return x; // also from another window
   const number = type.name.startsWith("Big") ? BigInt : Number;
   if (["number", "bigint", "boolean"].includes(typeof x)) return type.of(number(x));
   if (Array.isArray(x)) return type.from(x.flat(Infinity), number);
@@ -149,12 +149,21 @@ class Memory {
     this.held = null;
   }
 
-  arrays(sizes) {
+  arrays(sizes, told = false) {
     if (!this.held || SIZES.some((size) => this.held.sizes[size] !== sizes[size])) {
       this.held = new Arrays(this, sizes);
     }
+    this.held.told = told;
     this.held.look();
     return this.held;
+  }
+
+  /** The arrays of the last call, when lengths told its sizes and are the same now; else null. */
+  again(inputs) {
+    const { held } = this;
+    if (!held?.told || inputs.some((x, k) => x.length !== held.parameters[k].length)) return null;
+    held.look();
+    return held;
   }
 }
 
@@ -174,6 +183,8 @@ class Arrays {
       const length = shape(sizes).reduce((a, b) => a * Math.max(b, 0), 1);
       return { type, length, bytes: Math.ceil((length * type.BYTES_PER_ELEMENT) / 64) * 64 };
     });
+    this.scalar = OUTPUTS.map(({ shape }) => shape(sizes).length === 0);
+    this.call = memory.wasm[NAME];
     this.reserve();
   }
 
@@ -214,7 +225,7 @@ class Arrays {
   run() {
     const { wasm, held } = this.memory;
     if (held !== this) throw new Error(`${NAME} was called with other sizes: take its arrays again`);
-    const status = wasm[NAME](...this.arguments);
+    const status = this.call(...this.arguments);
     this.look();
     if (status) throw new Error(`${NAME}: ${text(wasm, wasm[`${NAME}_error`](status) >>> 0)}`);
   }
@@ -222,9 +233,9 @@ class Arrays {
   /** @returns {Results} */
   results() {
     const found = {};
-    OUTPUTS.forEach(({ name, shape }, k) => {
+    OUTPUTS.forEach(({ name }, k) => {
       const view = this.views[INPUTS.length + k];
-      found[name] = shape(this.sizes).length ? view.slice() : view[0];
+      found[name] = this.scalar[k] ? view[0] : view.slice();
     });
     return found;
   }
