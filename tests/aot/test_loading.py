@@ -72,7 +72,7 @@ def test_a_kept_graph_is_compiled_for_other_processors(saved: Path, tmp_path: Pa
     assert art.retarget(level).targets == (f"{cpu.host().arch}/{level}",)
     again = art.retarget(level)
     again.save(tmp_path / "again.tja")
-    assert tf.load(tmp_path / "again.tja").retarget("host").targets == art.targets
+    assert tf.load(tmp_path / "again.tja").retarget("host").targets == (f"{cpu.host().arch}/host",)
     with pytest.raises(ValueError, match="a target is"):
         art.retarget("z80")
     with pytest.raises(ValueError, match="at least one target"):

@@ -68,7 +68,7 @@ WEIGHTS = np.array([1.5, -2.0, 0.25, 7.0])
 
 
 def objects(*texts: str) -> list[bytes]:
-    return llvm.compile_units([llvm.Unit(text) for text in texts], cpu.baseline("wasm32"))
+    return llvm.compile_units([(llvm.Unit(text), cpu.baseline("wasm32")) for text in texts])
 
 
 @pytest.fixture(scope="module")
