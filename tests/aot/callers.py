@@ -39,6 +39,7 @@ class Machine(NamedTuple):
 
 
 AARCH64 = Machine("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+ARM = Machine("arm-linux-gnueabihf-gcc", ("qemu-arm", "-L", "/usr/arm-linux-gnueabihf"))
 RISCV64 = Machine("riscv64-linux-gnu-gcc", ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"))
 
 

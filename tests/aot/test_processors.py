@@ -84,7 +84,7 @@ def written(cases: list[Case], folder: Path, kind: str = ".so", target: str | No
     return found
 
 
-@pytest.mark.parametrize("kind", [".so", ".o"])
+@pytest.mark.parametrize("kind", [".so", ".o", ".a"])
 @pytest.mark.parametrize("model", ["", "Nehalem", "Haswell", "max"])
 def test_the_same_on_every_processor(model: str, kind: str, cases: list[Case], tmp_path: Path):
     machine = emulated(model) if model else HERE

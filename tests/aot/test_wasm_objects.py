@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tracejit.compiler.codegen import llvm
+from tracejit.compiler.codegen.machines import Unit
 from tracejit.runtime import cpu
 from tracejit.runtime.elf import ObjectError
 from tracejit.runtime.linking.wasm import encoding
@@ -68,7 +69,7 @@ WEIGHTS = np.array([1.5, -2.0, 0.25, 7.0])
 
 
 def objects(*texts: str) -> list[bytes]:
-    return llvm.compile_units([(llvm.Unit(text), cpu.baseline("wasm32")) for text in texts])
+    return llvm.compile_units([(Unit(text), cpu.baseline("wasm32")) for text in texts])
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from runtime.test_objects import FLAGS, TABLES, call
 from tracejit.compiler.codegen import llvm
 from tracejit.runtime import cpu, elf, objects
 from tracejit.runtime.elf import ObjectError
+from tracejit.runtime.linking.archive import archive
 from tracejit.runtime.linking.relocatable import merge
 from tracejit.runtime.linking.shared import shared_object
 
@@ -142,3 +143,20 @@ def test_damaged_objects_raise(joined: bytes) -> None:
             shared_object(merge([bytes(image)], {}, ["total"]), "libtest.so")
         except ObjectError:
             pass
+
+
+@pytest.mark.skipif(shutil.which("cc") is None or shutil.which("ar") is None, reason="no binutils")
+@pytest.mark.parametrize("member", ["test.o", "a_name_that_is_too_long_for_its_field.o", "fifteen_chars.o"])
+def test_a_static_library_is_one(member: str, joined: bytes, tmp_path: Path) -> None:
+    (tmp_path / "libtest.a").write_bytes(archive(member, joined, ["total"]))
+    listed = subprocess.run(
+        ["ar", "t", "libtest.a"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert listed.stdout == f"{member}\n"
+    taken = subprocess.run(["ar", "p", "libtest.a"], cwd=tmp_path, capture_output=True, check=True)
+    assert taken.stdout == joined
+    source = '#include <stdio.h>\ndouble total(long);\nint main(void) { printf("%g", total(1)); return 0; }\n'
+    (tmp_path / "main.c").write_text(source)
+    command = ["cc", "-o", "main", "main.c", "-L.", "-l:libtest.a", "-Wl,--fatal-warnings"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert subprocess.run([str(tmp_path / "main")], capture_output=True, text=True, check=True).stdout == "20"

@@ -17,6 +17,7 @@ from ..runtime.exported.javascript import javascript
 from ..runtime.exported.julia import julia
 from ..runtime.exported.python_module import python_module
 from ..runtime.exported.rust import rust
+from ..runtime.linking.archive import archive
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.shared import shared_object
 from ..runtime.signature import Signature
@@ -56,7 +57,14 @@ class Language(NamedTuple):
 
 
 def _object(compiled: CompiledObject, interface: Interface, _: str) -> bytes:
+    if compiled.image[4] == 1:  # addresses of 4 bytes: LLVM has linked it
+        return compiled.image
     return merge([compiled.image], {}, interface.functions(compiled.allocates))
+
+
+def _archive(compiled: CompiledObject, interface: Interface, name: str) -> bytes:
+    image = _object(compiled, interface, name)
+    return archive(f"{interface.name}.o", image, interface.functions(compiled.allocates))
 
 
 def _shared(compiled: CompiledObject, interface: Interface, name: str) -> bytes:
@@ -84,6 +92,7 @@ def _of_language(made: Language) -> FileKind:
 
 
 _LINUX, _WEB = ("x86_64", "aarch64", "riscv64"), ("wasm32",)
+_NATIVE = (*_LINUX, "thumbv7em")
 
 LANGUAGES: dict[str, Language] = {
     "python": Language(".py", _python, _LINUX),
@@ -95,7 +104,8 @@ LANGUAGES: dict[str, Language] = {
 
 FILES: dict[str, FileKind] = {
     ".so": FileKind(_shared, _LINUX),
-    ".o": FileKind(_object, _LINUX),
+    ".o": FileKind(_object, _NATIVE),
+    ".a": FileKind(_archive, _NATIVE),
     ".h": FileKind(_header),
     ".wasm": FileKind(_module, _WEB),
     **{made.suffix: _of_language(made) for made in LANGUAGES.values()},

@@ -105,6 +105,12 @@ def module_text(
     return program.text(module, functions)
 
 
+def defined(name: str, content: bytes) -> str:
+    """A module that defines a constant: for small ones, since it passes the compiler."""
+    spelled = "".join(f"\\{byte:02X}" for byte in content)
+    return f'@"{name}" = hidden constant [{len(content)} x i8] c"{spelled}", align 64\n'
+
+
 def _symbol(name: str) -> Value:
     return Value(f'@"{name}"', "ptr")
 

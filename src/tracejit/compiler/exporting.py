@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -17,8 +18,8 @@ from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.wasm.module import link
-from . import dispatch, pipeline, system_memory
-from .c_functions import Program, messages, module_text, work_bytes
+from . import dispatch, pipeline, system_memory, thumb_library
+from .c_functions import Program, defined, messages, module_text, work_bytes
 from .cache import kernel_source, library_kernel
 from .codegen import llvm
 from .codegen.footprint import larger
@@ -93,6 +94,9 @@ def _linked(
             work += [(kernel, target) for _, kernel in found]
     glue = module_text(made, interface, {key: len(blob) for key, blob in data.items()}, programs)
     work.append((Unit(glue), cpu.baseline("x86-64") if arch == "x86_64" else targets[-1]))
+    if arch == "thumbv7em":
+        work += [(Unit(defined(key, blob), ready=True), targets[-1]) for key, blob in data.items()]
+        return _for_firmware(work, interface.functions(made.allocates))
     images = [*llvm.compile_units(work), *kernels]
     if arch == "wasm32":
         return link(images, data, [*interface.functions(allocates=False), f"{name}_reserve"])
@@ -101,6 +105,20 @@ def _linked(
     )
     code = dispatch.code(name, arch) | (system_memory.code(name, arch) if made.allocates else {})
     return merge(images, data, [interface.entry, *seen], code)
+
+
+def _for_firmware(work: Sequence[tuple[Unit, cpu.CpuTarget]], exported: Sequence[str]) -> bytes:
+    """One object without undefined symbols for a processor that has no system."""
+    try:
+        return llvm.compile_linked(work, exported, thumb_library.routines())
+    except llvm.CodegenError as error:
+        name = work[0][1].name
+        if name.endswith("+fp64") or not re.search(r"__aeabi_\w*d|\bfma\b", str(error)):
+            raise
+        raise NotExportable(
+            f"{name} has no arithmetic in float64, which this function needs (sin, cos, tan and powers of float32 do, "
+            f"too): export it for '{name}+fp64'"
+        ) from None
 
 
 def _refuse_host_calls(graph: Graph) -> None:

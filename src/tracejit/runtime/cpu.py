@@ -46,7 +46,8 @@ LEVELS: Mapping[str, tuple[str, frozenset[str]]] = {
     "riscv64": ("riscv64", frozenset({"m", "a", "f", "d", "c"})),
     "wasm32": ("wasm32", frozenset()),
     "wasm32+simd128": ("wasm32", frozenset({"simd128"})),
-    "thumbv7em": ("thumbv7em", frozenset({"fp64"})),
+    "thumbv7em": ("thumbv7em", frozenset({"vfp4d16sp"})),
+    "thumbv7em+fp64": ("thumbv7em", frozenset({"vfp4d16sp", "fp-armv8d16sp", "fp-armv8d16", "fp64"})),
 }
 """Names of targets: an architecture, and what it has to have."""
 #: Architectures whose addresses have 4 bytes.
@@ -93,7 +94,7 @@ class CpuTarget:
     @property
     def has_fma(self) -> bool:
         """Is a fused multiply-add one instruction?"""
-        return self.arch in ("aarch64", "riscv64", "thumbv7em") or "fma" in self.enabled
+        return self.arch in ("aarch64", "riscv64") or "fma" in self.enabled or "fp64" in self.enabled
 
     @property
     def pointer_bytes(self) -> int:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .machines import Machine, Unit
 
@@ -37,9 +38,12 @@ class Failed(Exception):
     """The other process ended without an object, and why."""
 
 
-def compiled(work: Sequence[tuple[Unit, Machine]]) -> list[bytes]:
-    """Compile modules for machines of any architecture, each to an object; Failed with LLVM's last words."""
-    request = {"path": sys.path, "folder": str(Path(__file__).parent), "work": work}
+def compiled(work: Sequence[tuple[Unit, Machine]], **linked: Any) -> list[bytes]:
+    """Compile modules for machines of any architecture, each to an object; Failed with LLVM's last words.
+
+    With ``exported`` and ``library``, they are for one machine, and become one object.
+    """
+    request = {"path": sys.path, "folder": str(Path(__file__).parent), "work": work, "linked": linked or None}
     name = work[0][1].triple.split("-")[0]
     if not sys.executable:
         raise Failed(

@@ -13,7 +13,7 @@ import re
 import struct
 import sys
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -105,11 +105,70 @@ def compile_here(work: Sequence[tuple[Unit, Machine]]) -> list[bytes]:
     return found
 
 
+def compile_linked(
+    work: Sequence[tuple[Unit, Target]], exported: Collection[str], library: Mapping[str, str]
+) -> bytes:
+    """Compile modules for one machine of another architecture to one object, in a process of its own.
+
+    Parameters
+    ----------
+    work : sequence of (Unit, Target)
+    exported : collection of str
+        The symbols that others see.
+    library : mapping of str to str
+        Modules to take from, by the symbol that each defines, where the object would refer to that.
+
+    Raises
+    ------
+    CodegenError
+        As of `compile_units`, and with the names of symbols that nothing defines.
+    """
+    try:
+        [image] = foreign.compiled(
+            [(unit, machine_of(cpu)) for unit, cpu in work], exported=list(exported), library=dict(library)
+        )
+    except foreign.Failed as error:
+        raise CodegenError(str(error)) from None
+    return image
+
+
+def _linked_here(
+    work: Sequence[tuple[Unit, Machine]], exported: Collection[str], library: Mapping[str, str]
+) -> bytes:
+    llvm = _binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = _made_machine(work[0][1], max(unit.opt for unit, _ in work))
+    context, taken = llvm.create_context(), set(exported)
+    whole = _parsed(llvm, "", context, machine)
+    parts = [unit for unit, _ in work]
+    while parts:
+        for part in parts:
+            module = _parsed(llvm, part.text, context, machine)
+            if not part.ready:
+                _run_passes(llvm, module, machine, part.opt)
+            whole.link_in(module)
+        for value in (*whole.functions, *whole.global_variables):
+            if not value.is_declaration and value.name not in exported:
+                value.linkage = "internal"
+        image = bytes(machine.emit_object(whole.clone()))
+        missing = [name for name in _undefined(image) if name not in taken]
+        unknown = [name for name in _undefined(image) if name not in library]
+        if unknown or not missing:
+            break
+        taken.update(missing)
+        parts = [Unit(library[name], ready=True) for name in missing]
+    if _undefined(image):
+        raise CodegenError(f"it would need {', '.join(_undefined(image))} from a library")
+    return image
+
+
 def answer(request: dict[str, Any]) -> None:
     """What the process that ``foreign`` starts does."""
     work = [(Unit(*unit), Machine(*machine)) for unit, machine in request["work"]]
+    linked = request["linked"]
     try:
-        images = compile_here(work)
+        images = compile_here(work) if linked is None else [_linked_here(work, **linked)]
     except CodegenError as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(foreign.spelled(images))
@@ -363,14 +422,18 @@ _PIPELINES: dict[int, Callable[[Any, Any, Any], None]] = {0: _fast, 1: _usual, 2
 
 
 def _undefined(image: bytes) -> list[str]:
-    """Names an ELF64 object expects from elsewhere."""
-    table, count = struct.unpack_from("<Q", image, 40)[0], struct.unpack_from("<H", image, 60)[0]
-    sections = [struct.unpack_from("<IIQQQQIIQQ", image, table + 64 * i) for i in range(count)]
+    """Names an ELF object expects from elsewhere."""
+    wide = image[4] == 2  # addresses of 8 bytes
+    (table,) = struct.unpack_from("<Q", image, 40) if wide else struct.unpack_from("<I", image, 32)
+    (count,) = struct.unpack_from("<H", image, 60 if wide else 48)
+    header, symbol = ("<IIQQQQIIQQ", "<IBBHQQ") if wide else ("<10I", "<IIIBBH")
+    sections = [struct.unpack_from(header, image, table + struct.calcsize(header) * i) for i in range(count)]
     names = []
     for _, kind, _, _, offset, size, link, *_ in sections:
         if kind != 2:  # SHT_SYMTAB
             continue
-        for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", image[offset : offset + size]):
+        for entry in struct.iter_unpack(symbol, image[offset : offset + size]):
+            name, section = entry[0], entry[3 if wide else 5]
             if section == 0 and name:
                 start = sections[link][4] + name
                 names.append(image[start : image.index(b"\0", start)].decode())

@@ -86,7 +86,7 @@ _ARCHITECTURES = {
     "wasm32": _Architecture(
         "wasm32-unknown-unknown", "mvp", ("mutable-globals", "nontrapping-fptoint", "sign-ext"), "", "static"
     ),
-    "thumbv7em": _Architecture("thumbv7em-unknown-none-eabihf", "cortex-m7", ("thumb-mode", "fp64")),
+    "thumbv7em": _Architecture("thumbv7em-unknown-none-eabihf", "cortex-m4", ("thumb-mode",)),
 }
 _X86_NAMES = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
