@@ -14,6 +14,7 @@ from ..core.ir import text
 from ..core.ir.graph import Graph, walk
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
+from ..runtime.elf import ObjectError
 from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
@@ -47,8 +48,8 @@ def exported(
     Raises
     ------
     NotExportable
-        It needs Python while it runs, the size of a result is known only when it has run, or the target has no code
-        for one of its types.
+        It needs Python while it runs, the size of a result is known only when it has run, or another machine has no
+        code for something in it.
     """
     _refuse_host_calls(graph)
     _refuse_types(graph, targets[-1])
@@ -68,7 +69,12 @@ def exported(
         f"{interface.name}.constant{k}": np.ascontiguousarray(table[key]).tobytes()
         for k, key in enumerate(made.constants)
     }
-    image = _linked(made, interface, sources, data, targets)
+    try:
+        image = _linked(made, interface, sources, data, targets)
+    except (llvm.CodegenError, ObjectError) as error:
+        if targets[-1].arch == cpu.host().arch:
+            raise
+        raise NotExportable(f"{interface.name} cannot be made for {targets[-1].name}: {error}") from None
     return replace(
         made, image=image, constants=(), messages=messages(made, interface, targets[-1])
     ), interface
