@@ -52,8 +52,10 @@ def test_names_that_are_not_there_are_refused():
     "first",
     [
         "import tracejit.nn as part",
-        "from tracejit.core.op import Op as part",
-        "from tracejit.core import tensor as part",
+        "from tracejit.core.op import OPS; assert len(OPS) > 100; part = OPS['negative'].infer",
+        "from tracejit.core import op as part; import tracejit; assert part.Op is tracejit.Op",
+        "from tracejit.core import tensor as part; import tracejit; assert part.Tensor is tracejit.Tensor",
+        "import tracejit; from tracejit.core.op import Op as part; assert part is tracejit.Op",
         "import tracejit.frontend.function.function as part",
         "from tracejit import *; part = relu",
         "import tracejit.compiler.pipeline as part",
@@ -68,6 +70,8 @@ def test_a_part_that_is_imported_first_finds_the_whole(first):
         "assert all(m.__spec__.loader and m.__spec__.origin for n, m in sys.modules.items() if n[:8] == 'tracejit')\n"
         "name = getattr(part, '__name__', 'x')\n"
         "assert sys.modules.get(name, part) is part\n"
+        "assert tracejit.nn.relu is tracejit.relu and tracejit.function is sys.modules["
+        "'tracejit.frontend.function.function'].function\n"
         "sys.stdout.write(str(tracejit.constant(1.0) + 1.0))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -109,10 +109,14 @@ class WholeFirst:
 
 
 class _Loaded:
-    """A loader of a module that is there already."""
+    """A loader of a module that came to be while a finder was asked for it.
+
+    Import would run such a module once more, by the spec that it has; without one it takes what the finder gives.
+    """
 
     def __init__(self, module: ModuleType):
         self.module, self.spec = module, module.__spec__
+        module.__spec__ = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return self.module
