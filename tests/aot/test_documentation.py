@@ -38,3 +38,16 @@ def test_what_pages_show(
     header = (tmp_path / f"{name}.h").read_text()
     declaration = next(line for line in header.splitlines() if line.startswith(f"int32_t {name}("))
     assert declaration in text
+
+
+def test_every_line_of_the_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All Python of the page, as one program, prints what stands behind its prints."""
+    pytest.importorskip("scipy")
+    text = (ROOT / "docs/aot.md").read_text(encoding="utf-8")
+    program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)).replace('"x86-64-v3"', '"host"')
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "docs/aot.md", "exec"), {"tj": tf})
+    shown = [line.partition("  # ")[2] for line in program.splitlines() if line.startswith("print(")]
+    assert capsys.readouterr().out.splitlines() == [line.strip() for line in shown]
