@@ -160,3 +160,63 @@ def test_a_static_library_is_one(member: str, joined: bytes, tmp_path: Path) -> 
     command = ["cc", "-o", "main", "main.c", "-L.", "-l:libtest.a", "-Wl,--fatal-warnings"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert subprocess.run([str(tmp_path / "main")], capture_output=True, text=True, check=True).stdout == "20"
+
+
+# ---- debug sections -------------------------------------------------------------------------------------
+
+
+def with_lines(name: str, line: int, calls: str = "") -> str:
+    """A function of a file of its own, ``<name>.py``, whose one line is known."""
+    callee = f"declare hidden double @{calls}(double)" if calls else ""
+    value = f"call double @{calls}(double %x)" if calls else "fadd double %x, 1.0"
+    return f"""{callee}
+define double @{name}(double %x) {FLAGS} !dbg !4 {{
+  %y = {value}, !dbg !5
+  %z = fmul double %y, 2.0, !dbg !5
+  ret double %z, !dbg !5
+}}
+!llvm.module.flags = !{{!0, !1}}
+!llvm.dbg.cu = !{{!2}}
+!0 = !{{i32 7, !"Dwarf Version", i32 4}}
+!1 = !{{i32 2, !"Debug Info Version", i32 3}}
+!2 = distinct !DICompileUnit(language: DW_LANG_C99, file: !3, isOptimized: true, runtimeVersion: 0,
+  emissionKind: FullDebug)
+!3 = !DIFile(filename: "{name}.py", directory: "/user")
+!4 = distinct !DISubprogram(name: "{name}", scope: !3, file: !3, line: 1, type: !6, spFlags: DISPFlagDefinition,
+  unit: !2)
+!5 = !DILocation(line: {line}, scope: !4)
+!6 = !DISubroutineType(types: !{{}})
+"""
+
+
+@pytest.fixture(scope="module")
+def lined() -> bytes:
+    caller = llvm.compile_text(with_lines("outer", 7, "inner"), expected=("inner",))
+    return merge([caller, llvm.compile_text(with_lines("inner", 5))], {}, ["outer"])
+
+
+def test_sections_of_one_name_become_one(lined: bytes) -> None:
+    names = [s.name for s in elf.parse(lined).sections]
+    assert {".text", ".debug_info", ".debug_line", ".debug_str", ".debug_frame"} <= set(names)
+    assert len(set(names)) == len(names)
+
+
+def test_code_with_debug_sections_loads_and_opens(lined: bytes, tmp_path: Path) -> None:
+    for found in (objects.load(lined).address("outer"), opened(lined, tmp_path).outer):
+        f = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(
+            found if isinstance(found, int) else ctypes.cast(found, ctypes.c_void_p).value
+        )
+        assert f(1.0) == 8.0
+
+
+@pytest.mark.skipif(shutil.which("addr2line") is None, reason="no binutils")
+def test_addresses_of_joined_code_have_their_lines(lined: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "lib.so"
+    path.write_bytes(shared_object(lined, "lib.so"))
+    listed = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout
+    places = {name: address for address, _, name in (line.split() for line in listed.splitlines())}
+    for name, line in (("outer", 7), ("inner", 5)):
+        last = hex(int(places[name], 16) + 6)
+        command = ["addr2line", "-fe", str(path), last]
+        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        assert found == [name, f"/user/{name}.py:{line}"]

@@ -7,7 +7,7 @@ and never reads outside. Knows the file format only: not where code goes, nor wh
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -125,7 +125,7 @@ def parse(image: bytes) -> ElfObject:
     for section, header in zip(sections, headers, strict=True):
         section.name = _text(sections[names].data, header[0])
     result = ElfObject(MACHINES[machine], sections, list(_symbols(sections)))
-    result.relocations.extend(_relocations(result))
+    result.relocations.extend(relocations_of(result, [s.index for s in sections if s.allocated]))
     return result
 
 
@@ -175,13 +175,14 @@ def _symbol(sections: list[Section], symbol: Symbol) -> Symbol:
     return symbol
 
 
-def _relocations(image: ElfObject) -> Iterator[Relocation]:
+def relocations_of(image: ElfObject, wanted: Container[int]) -> Iterator[Relocation]:
+    """What is to be patched in the sections with these indices."""
     for table in image.sections:
         if table.kind not in (SHT_RELA, SHT_REL):
             continue
         if table.info >= len(image.sections):
             raise ObjectError("relocations for no section")
-        if not image.sections[table.info].allocated:
+        if table.info not in wanted:
             continue
         if table.kind == SHT_REL or table.size % RELA.size:
             raise ObjectError("damaged relocation table")

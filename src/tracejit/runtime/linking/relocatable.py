@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tracejit.runtime import elf
-from tracejit.runtime.elf import ElfObject, ObjectError, Symbol
+from tracejit.runtime.elf import ElfObject, ObjectError, Section, Symbol
+from tracejit.runtime.linking import debug_sections
+from tracejit.runtime.linking.layout import round_up
 from tracejit.runtime.linking.tables import Header, Names, add_section, finish
 
 _KEPT_FLAGS = elf.SHF_WRITE | elf.SHF_ALLOC | elf.SHF_EXECINSTR
@@ -87,6 +89,7 @@ class _Merge:
         self.file = bytearray(elf.HEADER.size)
         self.headers = [Header("", 0, align=0)]
         self.sections: dict[Place, int] = {}
+        self.shifts: dict[Place, int] = {}
         self.defined = self._definitions()
 
     def _definitions(self) -> dict[str, Place]:
@@ -105,17 +108,35 @@ class _Merge:
         return found
 
     def write(self) -> bytes:
-        for p, part in enumerate(self.parts):
-            for s in part.loaded():
-                header = Header(s.name, s.kind, s.flags & _KEPT_FLAGS, size=s.size, align=s.align)
-                self.sections[p, s.index] = add_section(self.file, self.headers, header, s.data)
+        for sections in self._alike().values():
+            self._join(sections)
         for i, blob in enumerate(self.data.values()):
             header = Header(blob.section, elf.SHT_PROGBITS, blob.flags, align=blob.align)
             self.sections[-1, i] = add_section(self.file, self.headers, header, blob.content)
         add_section(self.file, self.headers, Header(".note.GNU-stack", elf.SHT_PROGBITS), b"")
-        places = self._write_symbols()
-        self._write_relocations(places)
+        self._write_relocations(self._write_symbols())
         return finish(self.file, self.headers, elf.ET_REL, self.parts[0].machine, segments=0)
+
+    def _alike(self) -> dict[tuple, list[tuple[Place, Section]]]:
+        """The sections that become one: of one name and kind. Some readers of files expect one ``.text``."""
+        found: dict[tuple, list[tuple[Place, Section]]] = {}
+        for p, part in enumerate(self.parts):
+            for s in (*part.loaded(), *debug_sections.of(part)):
+                found.setdefault((s.name, s.kind, s.flags & _KEPT_FLAGS), []).append(((p, s.index), s))
+        return found
+
+    def _join(self, sections: Sequence[tuple[Place, Section]]) -> None:
+        """Write sections that are alike, one behind the other."""
+        content, size, first = bytearray(), 0, sections[0][1]
+        for place, s in sections:
+            self.shifts[place] = start = round_up(size, s.align)
+            size = start + s.size
+            if s.kind != elf.SHT_NOBITS:
+                content += bytes(start - len(content)) + s.data
+        align = max(s.align for _, s in sections)
+        header = Header(first.name, first.kind, first.flags & _KEPT_FLAGS, size=size, align=align)
+        number = add_section(self.file, self.headers, header, content)
+        self.sections.update(dict.fromkeys([place for place, _ in sections], number))
 
     def _entries(self) -> dict[Place, _Entry]:
         """The symbols of the result: first the local ones, as the format wants it."""
@@ -128,7 +149,8 @@ class _Merge:
                 section = s.section if s.section == elf.SHN_ABS else self.sections.get((p, s.section), 0)
                 if section and s.kind != elf.STT_FILE:
                     seen = s.is_global and s.name in self.exported
-                    found[p, i] = _Entry(s.name, s.kind, section, s.value, s.size, seen)
+                    value = s.value + self.shifts.get((p, s.section), 0)
+                    found[p, i] = _Entry(s.name, s.kind, section, value, s.size, seen)
         return dict(sorted(found.items(), key=lambda item: item[1].is_global))
 
     def _write_symbols(self) -> dict[Place, int]:
@@ -154,11 +176,13 @@ class _Merge:
         symbols = len(self.headers) - 2
         tables: dict[int, bytearray] = {}
         for p, part in enumerate(self.parts):
-            for r in part.relocations:
+            debug = elf.relocations_of(part, [s.index for s in debug_sections.of(part)])
+            for r in (*part.relocations, *debug):
                 target = self.sections.get((p, r.section))
                 if target is not None:
                     number = self._number(places, p, r.symbol, part.symbols[r.symbol])
-                    entry = elf.RELA.pack(r.offset, number << 32 | r.kind, r.addend)
+                    offset = r.offset + self.shifts.get((p, r.section), 0)
+                    entry = elf.RELA.pack(offset, number << 32 | r.kind, r.addend)
                     tables.setdefault(target, bytearray()).extend(entry)
         for target, table in tables.items():
             name = f".rela{self.headers[target].name}"

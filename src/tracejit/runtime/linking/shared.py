@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from tracejit.runtime import elf, relocations
 from tracejit.runtime.elf import ElfObject, ObjectError, Section
+from tracejit.runtime.linking import debug_sections
 from tracejit.runtime.linking.layout import Layout, Placed, round_up
-from tracejit.runtime.linking.tables import Header, Names, finish
+from tracejit.runtime.linking.tables import Header, Names, add_section, finish
 
 _PAGES = {"x86_64": 0x1000, "aarch64": 0x10000, "riscv64": 0x1000}  # the largest a system may have
 _RELATIVE = {"x86_64": 8, "aarch64": 1027, "riscv64": 3}
@@ -120,6 +121,7 @@ class _Library:
             start = self.offset_of(address)
             file[start : start + len(content)] = content
         file[elf.HEADER.size : elf.HEADER.size + _SEGMENTS * elf.SEGMENT.size] = self.segment_table(dynamic)
+        self.add_debug_sections(file, placed)
         return finish(file, self.headers, elf.ET_DYN, self.parsed.machine, _SEGMENTS)
 
     # ---- laying out -------------------------------------------------------------------------------------
@@ -165,6 +167,18 @@ class _Library:
             if start <= address <= start + size:
                 return offset + address - start
         raise ObjectError(f"the address {address:#x} is not in the file")
+
+    def add_debug_sections(self, file: bytearray, placed: Placed) -> None:
+        """What debuggers and profilers read; nothing where the object has no debug information."""
+        found = debug_sections.relocated(self.parsed, placed.addresses)
+        for s, content in found:
+            add_section(file, self.headers, Header(s.name, s.kind, align=s.align), content)
+        if found:
+            names = Names()
+            table, local = debug_sections.symbol_table(self.parsed, placed.addresses, self.numbers, names)
+            strings = add_section(file, self.headers, Header(".strtab", elf.SHT_STRTAB), names.data)
+            symbols = Header(".symtab", elf.SHT_SYMTAB, 0, 0, 0, 0, strings, local, 8, elf.SYMBOL.size)
+            add_section(file, self.headers, symbols, table)
 
     # ---- contents ---------------------------------------------------------------------------------------
 
