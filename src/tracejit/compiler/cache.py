@@ -100,7 +100,7 @@ def cache_key(graph: Graph) -> str:
         cpu.host().key,
         llvm.version(),
         str(settings.current().shaping),
-        ";".join(_lines(graph)),
+        ";".join(_places(graph) if settings.current().debug_info else _lines(graph)),
         str(_foreign_ops(graph)),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -115,6 +115,15 @@ def _foreign_ops(graph: Graph) -> list[int]:
 def _lines(graph: Graph) -> list[str]:
     """The user's lines that may stand in messages of the object."""
     return [str(n.location) for _, n in walk_graph(graph) if n.op.names_line and n.location is not None]
+
+
+def _places(graph: Graph) -> list[str]:
+    """The user's lines, and those that they were called from, that stand in debug information."""
+    stacks = [n.location.stack if n.location is not None else [] for _, n in walk_graph(graph)]
+    return [
+        " ".join(f"{p.file}:{p.line}:{p.function.co_qualname}:{p.function.co_firstlineno}" for p in stack)
+        for stack in stacks
+    ]
 
 
 def names_other_lines(made: CompiledObject, graph: Graph) -> set[str]:

@@ -7,7 +7,7 @@ with ``with``, ``math.writer`` numbers of one type. Knows neither loop programs 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from itertools import chain
@@ -158,10 +158,13 @@ class Writer:
         The label of the block being written.
     level : int
         That of values that are bound to their place: how many scopes there are.
+    new_lines : callable
+        What makes its lists of lines.
     """
 
-    def __init__(self) -> None:
-        self.lines: list[str | list[str]] = []
+    def __init__(self, new_lines: Callable[[], list] = list) -> None:
+        self.new_lines = new_lines
+        self.lines: list[str | list[str]] = new_lines()
         self.declares: dict[str, str] = {}
         self.block = "entry"
         self.count = self.level = 0
@@ -194,7 +197,7 @@ class Writer:
 
     def reserve(self) -> list[str]:
         """A place here for lines to come, such as the phis of a loop."""
-        place: list[str] = []
+        place: list[str] = self.new_lines()
         self.lines.append(place)
         return place
 

@@ -76,7 +76,7 @@ def lower_graph(graph: Graph) -> Program:
 def _lowered(graph: Graph) -> tuple[Program, dict[str, np.ndarray]]:
     graph = optimized(graph)
     start = time.perf_counter()
-    program, constants = lower(graph, settings.current().contract)
+    program, constants = lower(graph, settings.current().contract, settings.current().debug_info)
     _note("lower", start, program)
     for name, run in PROGRAM_PASSES:
         start = time.perf_counter()

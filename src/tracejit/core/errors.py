@@ -7,8 +7,9 @@ import linecache
 import os
 import sys
 import threading
+from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
@@ -16,6 +17,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 E = TypeVar("E", bound=Exception)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TracejitError(Exception):
@@ -74,8 +76,12 @@ class SymbolicValue(Untraceable, TypeError):
     """A concrete value was asked of a tensor that has none while tracing."""
 
 
-class Location(tuple[CodeType, int]):
-    """A place in the user's program, a code object and an offset; file and line are worked out when somebody asks."""
+class Location(tuple[Any, ...]):
+    """A place in the user's program, a code object and an offset; file and line are worked out when somebody asks.
+
+    What debug information needs follows: the place that it was called from (None for the traced function's own, False
+    for one that is not in it at all), and the code of its function where that is a part which conversion cut out.
+    """
 
     __slots__ = ()
 
@@ -86,6 +92,31 @@ class Location(tuple[CodeType, int]):
     @property
     def lasti(self) -> int:
         return self[1]
+
+    @property
+    def caller(self) -> Location | None:
+        """Where this was called from, None where that is not known, or where the traced function begins."""
+        return self[2] or None if len(self) > 2 else None
+
+    @property
+    def is_outside(self) -> bool:
+        """Is it the caller of what was traced, and known for want of any other place?"""
+        return len(self) > 2 and self[2] is False
+
+    @property
+    def stack(self) -> list[Location]:
+        """The place, where it was called from, and so on."""
+        found: list[Location] = []
+        place: Location | None = self
+        while place is not None:
+            found.append(place)
+            place = place.caller
+        return found
+
+    @property
+    def function(self) -> CodeType:
+        """The code of the user's function that it is in."""
+        return self[3] if len(self) > 3 else self.code
 
     @property
     def file(self) -> str:
@@ -132,6 +163,40 @@ def user_location(depth: int = 2) -> Location | None:
             return Location((code, frame.f_lasti))
         frame = frame.f_back
     return None
+
+
+#: What the names of functions begin with that conversion makes of a loop or a branch.
+GENERATED = "_ag_"
+_entries: list[CodeType] = []
+
+
+def enters_trace(f: F) -> F:
+    """Mark the function that calls what is traced: the outermost one on the stack is where a traced program begins."""
+    _entries.append(f.__code__)
+    return f
+
+
+def user_stack(depth: int = 2) -> Location | None:
+    """As `user_location`, with the places that this was called from, up to the beginning of the traced function."""
+    found: list[tuple[CodeType, int, CodeType]] = []
+    known: int | None = None
+    part = False  # is the frame before this one a part of this one's function?
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        code = frame.f_code
+        if code in _entries:
+            known = len(found)
+        elif not is_internal(code):
+            if part:
+                found[-1] = (*found[-1][:2], code)
+            else:
+                found.append((code, frame.f_lasti, code))
+            part = code.co_name.startswith(GENERATED)
+        frame = frame.f_back
+    place: Location | None = None
+    for code, lasti, function in reversed(found[:known]):
+        place = Location((code, lasti, place, function))
+    return place or (Location((*found[0][:2], False, found[0][2])) if found else None)
 
 
 def own_location() -> Location | None:

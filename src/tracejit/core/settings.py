@@ -42,6 +42,9 @@ class Settings:
         What compilation prints to standard error, each level a thing more: 1 what is compiled, and its time; 2 each
         pass's time; 3 each rewrite with its rule, the rule's line and yours; 4 the program after each pass; 5 the LLVM
         text; 6 the assembly. 0 is quiet.
+    debug_info : bool
+        Let compiled code know your lines and the functions they are in, and load it from a file in the cache's folder,
+        so that gdb, perf and valgrind show them.
     """
 
     contract: bool = True
@@ -53,11 +56,12 @@ class Settings:
     fast: bool = True
     cache: bool = True
     debug: int = 0
+    debug_info: bool = False
 
     @property
-    def shaping(self) -> tuple[bool, bool]:
+    def shaping(self) -> tuple[bool, bool, bool]:
         """The settings that compiled code depends on."""
-        return self.contract, self.fastmath
+        return self.contract, self.fastmath, self.debug_info
 
 
 _CHOICES = {"dtype_promotion": ("numpy", "strict"), "default_dtype": ("float32", "float64")}

@@ -100,12 +100,12 @@ class DiskCache:
         path = self.path(key)
         if not self.is_safe() or not _is_safe_folder(path.parent):
             return None
-        image = _own_bytes(path)
+        image = own_bytes(path)
         if image is None:
             return None
         payload = _unwrap(image)
         if payload is None:
-            _remove(path)
+            remove(path)
             return None
         _touch(path)
         return payload
@@ -121,7 +121,7 @@ class DiskCache:
                 folder.mkdir(mode=0o700, exist_ok=True)
             if not self.is_safe() or not _is_safe_folder(path.parent):
                 return False
-            _replace(path, header + payload)
+            replace(path, header + payload)
         except OSError:
             return False
         self._puts += 1
@@ -138,7 +138,7 @@ class DiskCache:
             for _, size, path in entries:
                 if total <= self.limit * _TRIM_TO:
                     break
-                _remove(path)
+                remove(path)
                 total -= size
                 removed += 1
         return removed
@@ -146,7 +146,7 @@ class DiskCache:
     def clear(self) -> None:
         """Remove every entry."""
         for _, _, path in self._entries():
-            _remove(path)
+            remove(path)
 
     def size(self) -> int:
         """Bytes the entries take."""
@@ -168,7 +168,7 @@ class DiskCache:
             if path.suffix == _SUFFIX:
                 yield status.st_mtime, status.st_size, path
             elif path.name.startswith(_ASIDE) and time.time() - status.st_mtime > _STALE_SECONDS:
-                _remove(path)
+                remove(path)
 
 
 def _is_safe_link(path: Path) -> bool:
@@ -176,7 +176,7 @@ def _is_safe_link(path: Path) -> bool:
     return not hasattr(os, "geteuid") or os.lstat(path).st_uid in (0, os.geteuid())
 
 
-def _own_bytes(path: Path) -> bytes | None:
+def own_bytes(path: Path) -> bytes | None:
     """The bytes of a file that is the user's own; None where there is none, and it is removed if it is another's."""
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -186,12 +186,12 @@ def _own_bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError:
-        _remove(path)  # a link
+        remove(path)  # a link
         return None
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or not _is_safe(status):
-            _remove(path)
+            remove(path)
             return None
         with open(handle, "rb", closefd=False) as file:
             return file.read()
@@ -211,7 +211,7 @@ def _unwrap(image: bytes) -> bytes | None:
     return payload
 
 
-def _replace(path: Path, image: bytes) -> None:
+def replace(path: Path, image: bytes) -> None:
     """Write aside, in the same directory so that the rename is atomic, under a name no other host makes."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_ASIDE)
     try:
@@ -219,11 +219,12 @@ def _replace(path: Path, image: bytes) -> None:
             file.write(image)
         os.replace(temporary, path)
     except BaseException:
-        _remove(Path(temporary))
+        remove(Path(temporary))
         raise
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a file, if the disk lets us."""
     try:
         path.unlink()
     except OSError:
@@ -236,6 +237,15 @@ def _touch(path: Path) -> None:
             os.utime(path)
     except OSError:
         pass
+
+
+def own_folder(path: Path) -> Path:
+    """The folder, made where it is not there; OSError unless it is this user's and nobody else may write to it."""
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not _is_safe_folder(path):
+        raise PermissionError(f"the folder {path} must belong to you, and nobody else may write there")
+    return path
 
 
 # ---- the cache of this process --------------------------------------------------------------------------

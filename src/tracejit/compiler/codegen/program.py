@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.dim import Size
+from ...core.lazy import Later
 from ...runtime import abi
 from ..loopir import ir
 from ..loopir.passes.schedule import Target, schedule
@@ -22,6 +23,12 @@ from .nests import nest, reduce
 from .routine import KernelFunction, runs
 from .writing import buffers, scalars
 from .writing.kernel import KernelWriter, Module
+from .writing.places import Places
+
+if TYPE_CHECKING:
+    from . import debug_info
+else:
+    debug_info = Later(".debug_info", __package__)
 
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
@@ -57,7 +64,7 @@ def emit(program: ir.Program, target: Target | None = None) -> Emitted:
     """
     target = target or Target()
     schedule(program, target)
-    module = Module(target, program.contract)
+    module = Module(target, program.contract, places=Places() if program.located else None)
     groups = runs(program.body)
     prints = [Footprint(group) for group in groups]
     entry = Entry(program, module, WRITERS, prints)
@@ -67,6 +74,8 @@ def emit(program: ir.Program, target: Target | None = None) -> Emitted:
         KernelFunction(entry, number, group, print_).write(kernels)
     functions = [f"define internal {shape} {name}{rest}" for (shape, rest), name in kernels.items()]
     functions.append(entry.close())
+    if module.places is not None:
+        functions = debug_info.described(functions, program.name, module.places)
     module.declares.update(dict.fromkeys(sorted(entry.k.w.declares.values())))
     scratch: Size = 0
     for print_ in prints:
@@ -78,6 +87,11 @@ def aligned(size: Size) -> Size:
     """At least `size`, and its end rounded up to the alignment of the workspace."""
     align = abi.WORKSPACE_ALIGN
     return -(-size // align) * align if isinstance(size, int) else size + align
+
+
+def frames() -> str:
+    """What a module without places needs for debuggers to find the way from its functions to their callers."""
+    return debug_info.frames()
 
 
 def text(module: Module, functions: list[str]) -> str:

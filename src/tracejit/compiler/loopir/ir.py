@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.dim import Dim, Size
 from .operands import Acc, Axis, Buffer, BufferAlias, Index, Name, Names, Operand, dims, renamed, scalars
-from .statement import Access, OfElement, OfViews, Statement
+from .statement import Access, OfElement, OfViews, Statement, all_renamed
 
 
 @dataclass
@@ -141,10 +141,6 @@ class Combine(Statement):
 # ---- structure ------------------------------------------------------------------------------------------
 
 
-def _in(block: list[Statement], names: Names) -> list[Statement]:
-    return [s.renamed(names) for s in block]
-
-
 @dataclass
 class Nest(Statement):
     """Loops over all `axes`, outermost first, around `body`.
@@ -176,7 +172,9 @@ class Nest(Statement):
     def renamed(self, names: Names) -> Nest:
         axes = [Axis(renamed(a.name, names), a.size, a.kind) for a in self.axes]
         accs = [Acc(renamed(a.name, names), a.dtype, a.init) for a in self.accs]
-        return Nest(axes, _in(self.body, names), accs, _in(self.tail, names), location=self.location)
+        return Nest(
+            axes, all_renamed(self.body, names), accs, all_renamed(self.tail, names), location=self.location
+        )
 
 
 @dataclass
@@ -228,7 +226,11 @@ class While(Access):
 
     def renamed(self, names: Names) -> While:
         count, test, index = (renamed(x, names) for x in (self.count, self.test, self.index))
-        body, cond, trips = _in(self.body, names), _in(self.cond, names), renamed(self.trips, names)
+        body, cond, trips = (
+            all_renamed(self.body, names),
+            all_renamed(self.cond, names),
+            renamed(self.trips, names),
+        )
         return replace(self, index=index, count=count, test=test, body=body, cond=cond, trips=trips)
 
 
@@ -249,7 +251,7 @@ class If(Statement):
         return (self.then, self.orelse)
 
     def renamed(self, names: Names) -> If:
-        return If(renamed(self.test, names), _in(self.then, names), _in(self.orelse, names))
+        return If(renamed(self.test, names), all_renamed(self.then, names), all_renamed(self.orelse, names))
 
 
 @dataclass
@@ -358,7 +360,7 @@ class Program:
     `atoms` are read from the entry's dims array; `bound` are atoms that While statements bind, written back
     behind them. `output_shapes` are the outputs' shapes over both. `messages` are texts, alone or behind the
     name of a builtin exception. `moves` are temps to become parts of other buffers, once nests are fused. Axes,
-    scalars and buffers are named uniquely over the whole program.
+    scalars and buffers are named uniquely over the whole program. `located`: statements have a `source`.
     """
 
     name: str
@@ -371,6 +373,7 @@ class Program:
     contract: bool = True
     output_shapes: tuple[tuple[Size, ...], ...] = ()
     moves: list[BufferAlias] = field(default_factory=list)
+    located: bool = False
 
 
 def walk(statements: list[Statement]) -> Iterator[Statement]:

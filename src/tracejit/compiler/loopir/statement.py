@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from ...core.dim import Dim, Size
 from .operands import Buffer, Index, Name, Names, View, dims
@@ -28,8 +28,11 @@ class Statement:
         The size atom that is known behind it.
     fills : sequence of Buffer
         Buffers that temps inside of it will become parts of.
+    source : Location or None
+        The place in the user's program that it stands for, where debug information is wanted.
     """
 
+    source: Any = None
     has_blocks = False
     only_writes = False
     ordered = False
@@ -79,6 +82,19 @@ class Statement:
     def renamed(self, names: Names) -> Self:
         """The same under other names, in what it defines too, and in its blocks."""
         return self
+
+
+def renamed(s: Statement, names: Names) -> Statement:
+    """A statement under other names, which stands for the same place in the user's program."""
+    made = s.renamed(names)
+    if s.source is not None:
+        made.source = s.source
+    return made
+
+
+def all_renamed(block: Sequence[Statement], names: Names) -> list[Statement]:
+    """Statements under other names."""
+    return [renamed(s, names) for s in block]
 
 
 class Access(Statement):

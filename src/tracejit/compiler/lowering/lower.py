@@ -13,6 +13,7 @@ from ...core.ir.graph import Graph
 from ..loopir.ir import Program
 from .builder import Builder, real_dtype
 from .control import lower_call, lower_cond, lower_custom, lower_loop
+from .located import LocatedLowering
 from .nodes import Env, Lowering, Structures, lower_matmul
 from .views import View
 
@@ -25,14 +26,18 @@ STRUCTURES: Structures = {
 }
 
 
-def lower(graph: Graph, contract: bool = True) -> tuple[Program, dict[str, np.ndarray]]:
+def lower(
+    graph: Graph, contract: bool = True, located: bool = False
+) -> tuple[Program, dict[str, np.ndarray]]:
     """The program of a graph and the constant arrays it refers to, by content hash in the order of their slots.
+
+    `located`: its statements say which places in the user's program they stand for.
 
     Buffers of kind input and output have the slots of the graph's inputs and outputs; outputs whose size is
     known only when the program has run are allocated by it.
     """
     b = Builder()
-    lowering = Lowering(b, set(entry_atoms(graph)), STRUCTURES)
+    lowering = (LocatedLowering if located else Lowering)(b, set(entry_atoms(graph)), STRUCTURES)
     env: Env = {}
     for slot, value in enumerate(graph.inputs):
         spec = value.spec
@@ -54,6 +59,7 @@ def lower(graph: Graph, contract: bool = True) -> tuple[Program, dict[str, np.nd
         contract=contract,
         output_shapes=shapes,
         moves=lowering.moves,
+        located=located,
     )
     return program, b.constants
 

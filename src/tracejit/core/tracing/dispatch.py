@@ -28,6 +28,7 @@ from ..errors import (
     at,
     is_explained,
     user_location,
+    user_stack,
 )
 from ..op import Op
 from ..protocols import Guard, Interpreter, Recorder
@@ -40,7 +41,8 @@ class Mode:
 
     `origin` is the line of the op in whose place others are being written, for those that nobody else has a line for.
     `guards` are recorders that answer for whole derivatives, and stay while something is traced. `slow` is false only
-    when `apply` may take the fast lane. `busy` is also true while anything records. A new thread starts with nothing.
+    when `apply` may take the fast lane. `busy` is also true while anything records. `locate` finds the user's line,
+    with its callers if debug information is wanted. A new thread starts with nothing.
     """
 
     __slots__ = (
@@ -52,6 +54,7 @@ class Mode:
         "ignoring_fp_errors",
         "slow",
         "busy",
+        "locate",
     )
 
     def __init__(self) -> None:
@@ -67,6 +70,7 @@ class Mode:
         now = settings.current()
         self.slow = bool(self.interpreter is not None or now.check or not now.fast)
         self.busy = bool(self.slow or self.recorders)
+        self.locate: Callable[[], Location | None] = user_stack if now.debug_info else user_location
 
 
 def _of_mode(name: str) -> Any:
@@ -144,7 +148,7 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
 
 
 def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
-    location = mode.location or mode.origin or user_location()
+    location = mode.location or mode.origin or mode.locate()
     if mode.recorders and op.with_residuals is not None:
         attrs = op.with_residuals(inputs, attrs)
     interpreter = mode.interpreter

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..depth import too_deep
 from ..dim import Assumptions, Dim, Size, assuming, substitute
-from ..errors import DtypeError, Location, Untraceable, at, user_location
+from ..errors import DtypeError, Location, Untraceable, at, enters_trace, user_location
 from ..ir.graph import Constant, Graph, Node, Value, mentions
 from ..op import Op, defop, ops
 from ..spec import TensorSpec
@@ -223,6 +223,7 @@ def trace(
         raise too_deep(error) from None
 
 
+@enters_trace
 def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) -> Traced:
     graph = tracer.graph
     with interpreting(tracer):

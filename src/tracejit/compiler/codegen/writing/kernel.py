@@ -20,6 +20,7 @@ from ...loopir.passes.schedule import Target
 from ...loopir.statement import Statement
 from .. import math
 from . import arithmetic
+from .places import Cursor, Places
 from .scopes import HoistingWriter
 
 
@@ -37,6 +38,8 @@ class Module:
         Texts that must stand beside the kernels, each once, in order of first use.
     calls : list of str
         Library kernels, in the order of ctx.functions.
+    places : Places or None
+        The places in the user's program that instructions stand for, where debug information is wanted.
     """
 
     target: Target
@@ -45,6 +48,7 @@ class Module:
     globals: dict[str, None] = field(default_factory=dict)
     functions: dict[str, None] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    places: Places | None = None
 
     def include(self, made: math.MathFunction) -> None:
         if made.text in self.functions:
@@ -91,6 +95,8 @@ class KernelWriter:
         The lanes statements are written for.
     dropped : set
         Axes merged into their neighbour: their terms in an index count there.
+    cursor : Cursor or None
+        The place in the user's program that what is written next stands for.
     still : int
         The outermost scope loads may move to; `stored` are the buffers whose loads stay in place.
     """
@@ -98,7 +104,8 @@ class KernelWriter:
     def __init__(self, module: Module, writers: Mapping[type, Callable[[KernelWriter, Any], None]]):
         self.module, self.writers = module, writers
         self.target, self.flags = module.target, "contract " if module.contract else ""
-        self.w = HoistingWriter()
+        self.cursor = None if module.places is None else Cursor(module.places)
+        self.w = HoistingWriter() if self.cursor is None else HoistingWriter(self.cursor.lines)
         self.env: dict[Name, Value] = {}
         self.atoms: dict[str, Value] = {}
         self.pointers: dict[Buffer, Value] = {}
@@ -117,8 +124,13 @@ class KernelWriter:
 
     def statements(self, block: list[Statement]) -> None:
         writers = self.writers
-        for statement in block:
-            writers[type(statement)](self, statement)
+        if self.cursor is None:
+            for statement in block:
+                writers[type(statement)](self, statement)
+        else:
+            for statement in block:
+                with self.cursor.at(statement.source):
+                    writers[type(statement)](self, statement)
 
     # -- operands --
 

@@ -7,6 +7,8 @@ hoisted, and equal expressions shared, by construction. Knows LLVM's syntax and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir_text import Value, Writer, integer, phi
 
 
@@ -15,8 +17,8 @@ class Scope:
 
     __slots__ = ("head", "memo", "certain")
 
-    def __init__(self, certain: bool = True):
-        self.head: list[str] = []
+    def __init__(self, head: list[str], certain: bool = True):
+        self.head = head
         self.memo: dict[str, Value] = {}
         self.certain = certain
 
@@ -63,8 +65,8 @@ class HoistingWriter(Writer):
         No instruction moves out of the scope of this number.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, new_lines: Callable[[], list] = list) -> None:
+        super().__init__(new_lines)
         self.scopes: list[Scope] = []
         self.floor = 0
         self.entry = self.reserve()
@@ -77,7 +79,7 @@ class HoistingWriter(Writer):
         return self.level - 1
 
     def enter(self, certain: bool = True) -> Scope:
-        scope = Scope(certain)
+        scope = Scope(self.new_lines(), certain)
         self.lines.append(scope.head)
         self.scopes.append(scope)
         self.level += 1

@@ -17,7 +17,7 @@ from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain
 from ..ir import Load, Nest, Program, Store
 from ..operands import Axis, Buffer, Index, IndexKey
-from ..statement import Statement
+from ..statement import Statement, all_renamed
 
 MAX_STATEMENTS = 512
 WINDOW = 48  # how many groups back a nest looks for one to join
@@ -149,12 +149,12 @@ class Group:
         mine, other = self.statement, later.statement
         axes = mine.axes if part == "body" else [a for a in mine.axes if a.kind == "parallel"]
         rename = {b.name: a.name for a, b in zip(axes, other.axes, strict=True)}
-        (mine.body if part == "body" else mine.tail).extend([s.renamed(rename) for s in other.body])
+        (mine.body if part == "body" else mine.tail).extend(all_renamed(other.body, rename))
         if other.accs:
             for a, b in zip(mine.axes, other.axes, strict=True):
                 a.kind = b.kind
             mine.accs.extend(other.accs)
-            mine.tail.extend([s.renamed(rename) for s in other.tail])
+            mine.tail.extend(all_renamed(other.tail, rename))
         self.count += later.count
         for table, more in ((self.loaded, later.loaded), (self.stored, later.stored)):
             for source in ("body", "tail"):

@@ -18,7 +18,7 @@ from ..effects import effects, is_plain, sequences
 from ..ir import Compute, Load, Nest, Program, Store, walk
 from ..operands import Buffer, Const, Index
 from ..scalar_ops import CHEAP
-from ..statement import Statement
+from ..statement import Statement, all_renamed
 from .dce import drop_dead
 from .value_numbering import ValueTable
 
@@ -286,7 +286,7 @@ def _with_recipe(
 def _shifted(recipe: Recipe, shifts: dict[str, Any], names: Iterator[str]) -> tuple[list[Statement], Any]:
     """The recipe's statements for an element at other indices, under other names; and what they give."""
     new = {s.out: next(names) for s in recipe.body}
-    copies = [s.renamed(new) for s in recipe.body]
+    copies = all_renamed(recipe.body, new)
     for s in copies:
         if isinstance(s, Load):
             s.index = _shifted_index(s.index, shifts)

@@ -18,7 +18,7 @@ from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain
 from ..ir import Compute, Load, Nest, Program, Store, walk
 from ..operands import Axis, Buffer, Index
-from ..statement import Statement
+from ..statement import Statement, all_renamed
 
 WINDOW = 8
 SMALLEST_ROW = 8
@@ -115,6 +115,7 @@ class Rows:
         row = self.nests[0].axes[0]
         body = [_inner(n, row.name) for n in self.nests]
         result = Nest([row], list(body), location=self.nests[0].location)
+        result.source = self.nests[0].source
         for b in {x for x in self.effects.writes if isinstance(x, Buffer) and x.kind == "temp"}:
             _shrink(b, result, places)
         return result
@@ -143,7 +144,7 @@ def _inner(nest: Nest, row: str) -> Nest:
     """The nest without its row axis, which is now called `row`."""
     own = {nest.axes.pop(0).name: row}
     if row not in own:
-        nest.body, nest.tail = ([s.renamed(own) for s in part] for part in (nest.body, nest.tail))
+        nest.body, nest.tail = (all_renamed(part, own) for part in (nest.body, nest.tail))
     return nest
 
 

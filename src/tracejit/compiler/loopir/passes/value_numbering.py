@@ -12,7 +12,7 @@ from typing import Any
 from ..effects import is_plain
 from ..ir import Compute, Load, Nest, Program, Size_, Store, walk
 from ..operands import Buffer, IndexKey, Name, Operand
-from ..statement import Statement
+from ..statement import Statement, renamed
 
 
 def number_values(program: Program) -> Program:
@@ -54,7 +54,7 @@ class ValueTable:
     def add(self, s: Statement) -> None:
         """Append a statement, unless its value is known."""
         if self.names:
-            s = s.renamed(self.names)
+            s = renamed(s, self.names)
         known: Any = None
         match s:
             case Load(out, buffer, index, None):
