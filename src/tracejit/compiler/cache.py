@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from ..core.errors import AT
 from ..core.ir import text
 from ..core.ir.graph import Graph
 from ..core.ir.graph import walk as walk_graph
+from ..core.lazy import Later
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
@@ -34,6 +36,11 @@ from .codegen import call_lane as lane
 from .codegen import llvm, matmul
 from .codegen.machines import Unit
 from .loopir.passes.schedule import Target
+
+if TYPE_CHECKING:
+    from ..runtime.linking import debug_library
+else:
+    debug_library = Later("..runtime.linking.debug_library", __package__)
 
 FORMAT = "1"
 MAX_OBJECTS = 4096
@@ -48,8 +55,13 @@ def compile_graph(graph: Graph) -> Executable:
     if executable is None:
         with _lock:
             made = compiled(graph)
-            executable = graph.derived[key] = made.load(*_links(graph, made))
+            executable = graph.derived[key] = made.load(*_links(graph, made), _opened(made))
     return executable
+
+
+def _opened(made: CompiledObject) -> int | None:
+    """Where code with debug information is: loaded in a way that debuggers see."""
+    return debug_library.load(made.image, made.entry) if settings.current().debug_info else None
 
 
 def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list]:
@@ -156,7 +168,8 @@ def code_digest() -> str:
 @lru_cache(maxsize=8)
 def function_address(name: str) -> int:
     """A library kernel, compiled once per machine."""
-    return library_kernel(name, cpu.host()).load().address
+    made = library_kernel(name, cpu.host())
+    return made.load(address=_opened(made)).address
 
 
 def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:

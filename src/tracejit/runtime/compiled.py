@@ -48,9 +48,18 @@ class CompiledObject:
     functions: tuple[str, ...] = ()
     allocates: bool = False
 
-    def load(self, constants: Sequence[np.ndarray] = (), functions: Sequence[Any] = ()) -> Executable:
-        """Load the code into this process; ObjectError when it is damaged or for another machine."""
-        address = objects.load(self.image).function(self.entry)
+    def load(
+        self,
+        constants: Sequence[np.ndarray] = (),
+        functions: Sequence[Any] = (),
+        address: int | None = None,
+    ) -> Executable:
+        """Load the code into this process, unless its entry is at `address`.
+
+        ObjectError when it is damaged or for another machine.
+        """
+        if address is None:
+            address = objects.load(self.image).function(self.entry)
         return Executable(
             address, self.signature, constants, functions, self.workspace, self.messages, self.polls
         )
