@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiler.cache import call_lane
 from ..compiler.exporting import NotExportable, exported
+from ..core import settings
 from ..core.dim import RELATIONS, Dim, Size, evaluate, holds, nonnegative, substitute
 from ..core.errors import ShapeError, TracejitError, at, user_location
 from ..core.ir.graph import Graph
@@ -45,6 +46,7 @@ def export(
     constants: str = "embed",
     sample: Sequence[Any] | None = None,
     keep_graph: bool = True,
+    debug: bool = False,
 ) -> Artifact:
     """Compile a function and its gradient for programs without Python.
 
@@ -78,6 +80,9 @@ def export(
         0.5 and 1.5 and, for integers, 1.
     keep_graph : bool
         Keep what :meth:`Artifact.retarget` compiles; constants are then in a file twice.
+    debug : bool
+        Let the code know the lines of `f` and of what it calls, and the functions they are in: debuggers and profilers
+        show them. What it computes is the same, and as quick; the files are larger. On Linux alone.
 
     Returns
     -------
@@ -110,22 +115,23 @@ def export(
         raise ValueError(f"constants are 'embed' or 'argument', got {constants!r}{at(user_location())}")
     embedded = constants == "embed"
     machines, given = [machines_of(t) for t in targets], declared(f, specs)
-    traced = _traced(f, given, checked_name(name))
-    graph, checks = _with_own_names(traced, given)
-    taken = set(given.taken)
-    read = captured_names(f, traced.captured_inputs)
-    names = [*given.parameters, *(unique(n, taken) for n in read)]
-    chosen = _chosen(wrt, kinds, given, traced, names, [*given.paths, *read], embedded)
-    roles = _roles(graph, traced, names, chosen)
-    check(kinds, roles, name, sizes_in(given.shapes))
-    held = [np.asarray(x.array) for x in traced.captured_inputs]
-    program = derived(graph, kinds, chosen, roles, held if embedded else [], checks)
-    checks = _strongest([*checks, *(c for c in program.graph.guards if not _certain(*c))])
-    program.graph.guards = ()
-    if embedded:
-        names, taken, held = given.parameters, given.taken, []
-    interface = _interface(name, names, taken, program, chosen, checks)
-    codes = [Code(target, *exported(program.graph, interface, levels)) for target, levels in machines]
+    with settings.settings(debug_info=debug):
+        traced = _traced(f, given, checked_name(name))
+        graph, checks = _with_own_names(traced, given)
+        taken = set(given.taken)
+        read = captured_names(f, traced.captured_inputs)
+        names = [*given.parameters, *(unique(n, taken) for n in read)]
+        chosen = _chosen(wrt, kinds, given, traced, names, [*given.paths, *read], embedded)
+        roles = _roles(graph, traced, names, chosen)
+        check(kinds, roles, name, sizes_in(given.shapes))
+        held = [np.asarray(x.array) for x in traced.captured_inputs]
+        program = derived(graph, kinds, chosen, roles, held if embedded else [], checks)
+        checks = _strongest([*checks, *(c for c in program.graph.guards if not _certain(*c))])
+        program.graph.guards = ()
+        if embedded:
+            names, taken, held = given.parameters, given.taken, []
+        interface = _interface(name, names, taken, program, chosen, checks)
+        codes = [Code(target, *exported(program.graph, interface, levels)) for target, levels in machines]
     arrays = _sample_inputs(given, sample, checks, held, program.further)
     kept = None if arrays is None else _sampled(program.graph, arrays)
     text = KeptGraph(to_text(program.graph), constants_of(program.graph)) if keep_graph else None

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core.dim import Dim, Size
+from ..core.settings import current
 from ..runtime import abi
 from ..runtime.compiled import CompiledObject
 from ..runtime.cpu import CpuTarget
@@ -102,6 +103,8 @@ def module_text(
     if isinstance(interface.work, Dim):
         functions.append(_workspace(module, made, interface))
     functions += callback_functions(module, made, interface, target.arch)
+    if current().debug_info:
+        functions.append(program.frames())
     return program.text(module, functions)
 
 

@@ -9,6 +9,7 @@ from functools import reduce
 
 import numpy as np
 
+from ..core import settings
 from ..core.errors import TracejitError, at
 from ..core.ir import text
 from ..core.ir.graph import Graph, walk
@@ -53,6 +54,18 @@ def exported(
     """
     _refuse_host_calls(graph)
     _refuse_types(graph, targets[-1])
+    wanted = settings.current().debug_info and targets[-1].arch in _WITH_LINES
+    with settings.settings(debug_info=wanted):
+        return _compiled(graph, interface, targets)
+
+
+#: Architectures whose files have a place for debug information.
+_WITH_LINES = frozenset({"x86_64", "aarch64", "riscv64"})
+
+
+def _compiled(
+    graph: Graph, interface: Interface, targets: Sequence[cpu.CpuTarget]
+) -> tuple[CompiledObject, Interface]:
     sources = [pipeline.source(graph, t, f"{interface.name}.program.{t.name}") for t in targets]
     made = sources[-1][0]
     late = [interface.outputs[k] for k in sorted(made.signature.callee_allocated)]
