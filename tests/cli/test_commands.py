@@ -128,6 +128,14 @@ def test_compile_says_in_json_what_it_wrote(folder: Path) -> None:
     assert made.json["signature"] == "slope(x: float64[2], w: float64[2]) -> (gx: float64[2])"
 
 
+def test_compile_keeps_lines_for_debuggers(folder: Path) -> None:
+    words = ("compile", "model.py:net", "--spec", "f64[2]", "--target", "host", "-o")
+    tracejit(folder, *words, "plain.so")
+    tracejit(folder, *words, "lines.so", "--debug")
+    assert b".debug_line" in (folder / "lines.so").read_bytes()
+    assert b".debug_line" not in (folder / "plain.so").read_bytes()
+
+
 def test_nests_and_numbers_in_specs(folder: Path) -> None:
     made = tracejit(
         folder, "compile", "model:nested", "--spec", "{w: f64[3], 'b': f64}, 2", "-o", "n.h", "--json"

@@ -41,6 +41,7 @@ def compile_(options: argparse.Namespace) -> Result:
                 outputs=options.outputs or (("value", "grad") if options.grad else ("value",)),
                 wrt=options.wrt,
                 constants=options.constants,
+                debug=options.debug,
                 **({"targets": options.target} if options.target else {}),
             )
         done()

@@ -134,6 +134,9 @@ def _compile(sub: Parser) -> None:
                      help="processors, the best first: such as host or x86-64-v3")  # fmt: skip
     sub.add_argument("--constants", choices=("embed", "argument"), default="embed",
                      help="what becomes of Variables and arrays that the function reads")  # fmt: skip
+    sub.add_argument(
+        "--debug", action="store_true", help="lines of the Python files for gdb, valgrind and perf"
+    )
 
 
 def _stage(sub: Parser, drawn: bool) -> None:
