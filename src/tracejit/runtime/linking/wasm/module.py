@@ -16,8 +16,8 @@ from tracejit.runtime.linking.wasm.encoding import sized, unsigned, vector
 from tracejit.runtime.linking.wasm.object_file import Chunk, Relocation, Signature, Symbol, WasmObject
 
 HEAP_BASE = "__heap_base"
-#: Bytes for the stack, of which a function of this package has 16 KB of scratch memory and arrays of few elements.
-STACK = 1 << 17
+#: Bytes for the stack, of which a function has 16 KB of scratch memory, and long programs thousands of small arrays.
+STACK = 1 << 20
 _PAGE, _ALIGN, _MOST = 1 << 16, 64, 1 << 32
 _FUNCTION, _MEMORY, _GLOBAL = 0, 2, 3  # what is exported
 _I32, _CONST, _END = b"\x7f", b"\x41", b"\x0b"
