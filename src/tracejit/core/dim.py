@@ -1,8 +1,9 @@
 """Dim: a size that is not known until the function is called, as an integer polynomial over atoms.
 
 An atom is an axis of an input, the trip count of a loop, or an opaque expression (an inexact division, a
-maximum) that keeps its recipe. Polynomials are canonical, so ``==`` is structural. What cannot be decided
-structurally is assumed by recording a guard, which the dispatcher checks at entry; a miss traces anew.
+maximum) that keeps its recipe. Polynomials are canonical, so ``==`` is structural in the compiler. What cannot be
+decided structurally is assumed by recording a guard, which the dispatcher checks at entry; a miss traces anew. So is
+what traced programs compare: their branches on sizes are those of the call.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import lru_cache
 from math import prod
 from typing import Union
 
+from .asking import asked_by_program
 from .errors import Untraceable, at, take, user_location
 
 Size = Union[int, "Dim"]
@@ -80,7 +82,12 @@ class Dim:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dim) and self.terms == other.terms
+        """By structure; but what a traced program asks is answered for its call, and becomes a guard."""
+        if isinstance(other, Dim) and self.terms == other.terms:
+            return True
+        if _assumptions.get() is None or not isinstance(other, (int, Dim)) or not asked_by_program():
+            return False
+        return assume("==", self, other)
 
     def __add__(self, other: Size) -> Size:
         return _collect([*self.terms, *_terms(other)])

@@ -13,6 +13,9 @@ from .flow.branches import truth
 from .values.kinds import traced
 from .values.stacked import Stacked
 
+#: Sizes that are compared here are compared by the program.
+COMPARES_FOR_PROGRAMS = True
+
 
 def contains(x: Any, items: Any) -> Any:
     """``x in items``; a scalar bool tensor where the answer is known only at run time."""

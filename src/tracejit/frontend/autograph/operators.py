@@ -73,6 +73,9 @@ __all__ = [
 _VALUE = "_ag_value"
 Body = Callable[..., Any]  # a nested function of the converted code, or of ours
 
+#: Sizes that are compared here are compared by the program.
+COMPARES_FOR_PROGRAMS = True
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
