@@ -188,3 +188,21 @@ def test_lower_writes_a_nest_for_each_node(golden: Callable[..., None]):
     program, constants_ = lower(graph)
     assert not constants_
     golden(f"{to_text(graph)}\n\n---- lower ----\n\n{program_text(program)}")
+
+
+def test_what_follows_a_loop_that_is_anothers_equal_knows_its_trips():
+    """Hessian, tangent and function share values: the loop of one is that of the others, its trips have one name."""
+
+    def f(x):
+        body = lambda k, z: (k + 1.0, z * 1.7 + 0.1 * tf.reduce_mean(tf.cos(z)))
+        k, z = tf.while_loop(lambda k, z: tf.reduce_sum(z * z) + k < 9.0, body, (tf.zeros([], x.dtype), x))
+        return tf.reduce_sum(z * k)
+
+    def together(x, t):
+        return tf.jvp(f, (x,), (t,)), tf.hessian(f)(x), f(x)
+
+    x, t = tf.constant([0.3, 0.2], tf.float64), tf.constant([1.0, -2.0], tf.float64)
+    art = tf.export(f, ["f64[2]"], name="f", outputs=["jvp", "hessian", "value"], targets=["host"])
+    (value, tangent), hessian, _ = together(x, t)
+    for y, expected in zip(art(x.numpy(), t.numpy()), (value, tangent, hessian), strict=True):
+        np.testing.assert_allclose(y, np.asarray(expected), rtol=1e-11)

@@ -37,3 +37,19 @@ def test_eagerly_as_compiled_and_called_as_inside(f):
             found.append([np.asarray(g) for g in tf.function(lambda x: derivatives(f, x * 1.0))(x)])
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_a_tensor_array_gives_is_a_tensor_of_its_own(dynamic, compiled):
+    def f(x):
+        array = tf.TensorArray(tf.float32, size=0 if dynamic else 2, dynamic_size=dynamic)
+        array = array.write(0, x)
+        array = array.write(array.size() if dynamic else 1, 2.0 * x)
+        y = array.read(0)
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            z = x * y
+        return tape.gradient(z, y)
+
+    assert float((tf.function(f) if compiled else f)(tf.constant(3.0))) == 3.0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...core import settings
+from ...core.dim import Dim, Size
 from ...core.ir.graph import Constant, Graph, Node, Value, binding_rows, note_node_sizes, note_sizes
 from ...core.op import Op, ops
 from ...core.spec import TensorSpec
@@ -20,7 +21,7 @@ from ...core.tracing.dispatch import in_place_of, state
 from ...core.tracing.forms import CallForm, CustomForm
 from ...core.tracing.loop_form import LoopForm
 from ...core.tracing.prune import prune
-from ...core.tracing.trace import trace
+from ...core.tracing.trace import resize, resized, trace
 from ...ops.lowering import Expand
 from ..report import REWRITES, fired, wants
 from .rules import Pattern, Rule, by_root
@@ -41,6 +42,8 @@ class Rewriter:
 
     Attributes
     ----------
+    sizes : dict
+        Names of trips that are those of an equal loop, to these.
     visits, rewrites : int
         Nodes looked at and rules applied: tests assert that both grow linearly.
     """
@@ -53,6 +56,7 @@ class Rewriter:
         self.env: dict[Value, Value] = {}
         self.made: dict[Value, Node] = {}
         self.known: dict[tuple, tuple[Value, ...]] = {}
+        self.sizes: dict[str, Size] = {}
         self.location: Any = None
         self.visits = self.rewrites = 0
         self.tells = wants(REWRITES)
@@ -79,11 +83,14 @@ class Rewriter:
             self.copy(inner, env)
             return [env[v] for v in inner.outputs]
         attrs: Mapping[str, Any] = node.attrs
+        specs = tuple([v.spec for v in node.outputs])
+        if self.sizes:
+            attrs = {k: resize(v, self.sizes) for k, v in attrs.items()}
+            specs = tuple([resized(spec, self.sizes) for spec in specs])
         if node.op.runs_graphs:
             attrs = {k: simplify(v, self.final) if isinstance(v, Graph) else v for k, v in attrs.items()}
             if LoopForm.of(node) is not None:
                 attrs, inputs = self.hoist(LoopForm(inputs, attrs))
-        specs = tuple([v.spec for v in node.outputs])
         return self.emit(node.op, inputs, attrs, specs)
 
     def inlined(self, node: Node) -> Graph | None:
@@ -103,6 +110,8 @@ class Rewriter:
         key = call_key(op, inputs, attrs)
         if key in self.known:
             self.report(Rewriter.emit, "common subexpression", op)
+            if op.binds is not None:
+                self.rename(specs, self.known[key])
             return self.known[key]
         outputs = self.folded(op, inputs, attrs, specs) or self.rewritten(op, inputs, attrs, specs)
         if outputs is None:
@@ -113,6 +122,13 @@ class Rewriter:
         if not {"effect", "no_cse"} & op.traits:
             self.known[key] = tuple(outputs)
         return outputs
+
+    def rename(self, specs: Sequence[TensorSpec], outputs: Sequence[Value]) -> None:
+        """What has followed a loop that is another's equal knows its trips by that one's name from now on."""
+        for spec, v in zip(specs, outputs, strict=True):
+            for old, new in zip(spec.shape, v.spec.shape, strict=True):
+                if isinstance(old, Dim) and old.atom is not None and old != new:
+                    self.sizes[old.atom.name] = new
 
     def report(self, rule: Callable[..., Any], name: str, op: Op) -> None:
         """Say that something became of an op, if anybody listens."""

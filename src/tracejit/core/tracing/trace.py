@@ -309,15 +309,16 @@ def resize_graph(graph: Graph, sizes: Mapping[str, Size]) -> Graph:
     if not mentions(graph, sizes):
         return graph
     copy = Graph(graph.name, state=graph.state, guards=graph.guards, finished=graph.finished)
-    env = {v: copy.add_input(_resized(v.spec, sizes)) for v in graph.inputs}
+    env = {v: copy.add_input(resized(v.spec, sizes)) for v in graph.inputs}
     for node in graph.nodes:
         attrs = {k: resize(v, sizes) for k, v in node.attrs.items()}
-        specs = tuple(_resized(v.spec, sizes) for v in node.outputs)
+        specs = tuple(resized(v.spec, sizes) for v in node.outputs)
         outputs = copy.add(node.op, tuple(env[v] for v in node.inputs), attrs, specs, node.location)
         env.update(zip(node.outputs, outputs, strict=True))
     copy.outputs = [env[v] for v in graph.outputs]
     return copy
 
 
-def _resized(spec: TensorSpec, sizes: Mapping[str, Size]) -> TensorSpec:
+def resized(spec: TensorSpec, sizes: Mapping[str, Size]) -> TensorSpec:
+    """A spec with its symbolic sizes replaced."""
     return TensorSpec([substitute(s, sizes) for s in spec.shape], spec.dtype) if spec.symbolic else spec

@@ -166,14 +166,14 @@ class TensorArray:
         return self
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The element under the number `index`; IndexError where there is none."""
+        """The element under the number `index`, a tensor of its own; IndexError where there is none."""
         place = _place(index)
         if isinstance(self.state, list) and isinstance(place, int):
             if not 0 <= place < len(self.state):
                 raise IndexError(
                     f"element {place} of a TensorArray of {len(self.state)}: the first is 0{at(user_location())}"
                 )
-            return self._items()[place]
+            return ops.identity(self._items()[place])
         return get(self.stack(), place)
 
     def _element(self, value: Any) -> Tensor:
