@@ -17,8 +17,9 @@ MOST = 3
 FURTHER = {
     "add": ("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
     "min": ("compiler/lowering/nodes.py",),
-    "max": ("compiler/lowering/nodes.py", "core/dim.py"),  # so is this, and a recipe of sizes
-    "floordiv": ("core/dim.py",),
+    # so is this, and a recipe of sizes, which every language writes its own way
+    "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),
+    "floordiv": ("core/dim.py", "runtime/exported/rust.py", "runtime/exported/julia.py"),
     # forms of statements, which have a dtype or a test
     "cast": ("compiler/lowering/builder.py", "compiler/lowering/nodes.py"),
     "select": (

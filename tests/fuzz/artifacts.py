@@ -14,6 +14,7 @@ import collections
 import copy
 import hashlib
 import json
+import os
 import random
 import signal
 import struct
@@ -364,6 +365,7 @@ def many(count: int, seed: int, jobs: int) -> tuple[collections.Counter[tuple[st
     wrong: list[str] = []
     waiting = [range(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
     running: list[tuple[range, subprocess.Popen[str], tempfile.TemporaryDirectory[str]]] = []
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     while waiting or running:
         while waiting and len(running) < jobs:
             numbers, folder = waiting.pop(0), tempfile.TemporaryDirectory()
@@ -379,7 +381,7 @@ def many(count: int, seed: int, jobs: int) -> tuple[collections.Counter[tuple[st
             command += ["--seed", str(seed), "--folder", folder.name]
             with open(Path(folder.name, "said"), "w") as said:
                 running.append(
-                    (numbers, subprocess.Popen(command, stdout=said, stderr=said, text=True), folder)
+                    (numbers, subprocess.Popen(command, stdout=said, stderr=said, text=True, env=env), folder)
                 )
         done = next((r for r in running if r[1].poll() is not None), None)
         if done is None:

@@ -77,7 +77,7 @@ def _compared(
     further, right = _expected(f, arrays, chosen, kinds)
     moved = [_expected(f, [a * (1.0 + s) for a in arrays], chosen, kinds)[1] for s in (1e-14, -2e-14)]
     spread = [max(_apart(m[k], y) for m in moved) for k, y in enumerate(right)]
-    if any(s > 1e-9 * (1.0 + np.max(np.abs(y), initial=0.0)) for s, y in zip(spread, right, strict=True)):
+    if any(s > 1e-9 * (1.0 + _size(y)) for s, y in zip(spread, right, strict=True)):
         return Outcome("agree", "near a jump")
     art = tf.export(f, specs, name="f", outputs=kinds, wrt=chosen)
     found = art(*arrays, *further)
@@ -85,7 +85,7 @@ def _compared(
     if len(found) != len(right):
         return Outcome("wrong", f"{len(found)} results for {len(right)}: {art.signature}", text)
     for k, (y, z) in enumerate(zip(found, right, strict=True)):
-        allowed = 1e-9 * (1.0 + np.max(np.abs(z), initial=0.0)) + 100.0 * spread[k]
+        allowed = 1e-9 * (1.0 + _size(z)) + 100.0 * spread[k]
         if y.shape != z.shape or not _apart(y, z) <= allowed:
             return Outcome(
                 "wrong", f"result {k} of {art.signature}:\n{y.tolist()}\neagerly: {z.tolist()}", text
@@ -109,6 +109,11 @@ def _apart(y: np.ndarray, z: np.ndarray) -> float:
     if not np.array_equal(y[~finite], z[~finite], equal_nan=True):
         return np.inf
     return float(np.max(np.abs(y[finite] - z[finite]), initial=0.0))
+
+
+def _size(y: np.ndarray) -> float:
+    """The largest finite number."""
+    return float(np.max(np.abs(y[np.isfinite(y)]), initial=0.0))
 
 
 def _verdict(problem: Exception, text: str) -> Outcome:

@@ -202,13 +202,10 @@ def test_what_is_nested_too_deeply(depth: int, folder: Path):
     refused(folder, "nested too deeply")
 
 
-def test_sizes_and_regions_nested_too_deeply(folder: Path):
-    refused(
-        with_graph(
-            folder, first_node(f"%900: int64[] = size_value() size=<{'max(1, ' * 5000}n{')' * 5000}>")
-        ),
-        "deep",
-    )
+@pytest.mark.parametrize(("depth", "reason"), [(1000, "deep"), (5000, "characters")])
+def test_sizes_nested_too_deeply(depth: int, reason: str, folder: Path):
+    line = f"%900: int64[] = size_value() size=<{'max(1, ' * depth}n{')' * depth}>"
+    refused(with_graph(folder, first_node(line)), reason)
 
 
 def test_a_size_that_is_called_otherwise_is_one_when_it_runs(tmp_path: Path):

@@ -20,17 +20,17 @@ from ..ir_text import NULL, TRUE, Value, integer
 from .matmul.counted_loops import Operand, Signature, Writer, loop_metadata
 
 _FITS = Signature("fits", "ptr %x, ptr %spec, ptr %kind, i32 %flags", "i1")
-_READ = Signature("read", "ptr %api, ptr %table, ptr %args, ptr %buffers, ptr %numbers", "i1")
+_READ = Signature("read", "ptr %api, ptr %table, ptr %args, ptr %arrays, ptr %numbers", "i1")
 _FIND = Signature("find", "ptr %table, ptr %args", "ptr")
-_GIVEN = Signature("given", "ptr %api, ptr %table, ptr %found, ptr %out, ptr %buffers, ptr %results", "i1")
-_APART = Signature("apart", "ptr %buffers, ptr %bytes, i64 %before, ptr %data", "i1")
-_MADE = Signature("made", "ptr %api, ptr %table, ptr %found, ptr %buffers, ptr %results", "i1")
+_GIVEN = Signature("given", "ptr %api, ptr %table, ptr %found, ptr %out, ptr %arrays, ptr %results", "i1")
+_APART = Signature("apart", "ptr %arrays, ptr %bytes, i64 %before, ptr %data", "i1")
+_MADE = Signature("made", "ptr %api, ptr %table, ptr %found, ptr %arrays, ptr %results", "i1")
 _DROP = Signature("drop", "ptr %api, ptr %results, i64 %count")
-_RUN = Signature("run", "ptr %api, ptr %kernel, i64 %releases, ptr %buffers, ptr %sizes, ptr %ctx", "i32")
+_RUN = Signature("run", "ptr %api, ptr %kernel, i64 %releases, ptr %arrays, ptr %sizes, ptr %context", "i32")
 _LANE = Signature(
     words.ENTRY, "ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr", linkage="", attributes="nounwind #0"
 )
-_STOP = Signature(words.STOP, "ptr %ctx", "i32", linkage="", attributes="nounwind #0")
+_STOP = Signature(words.STOP, "ptr %context", "i32", linkage="", attributes="nounwind #0")
 _CONTEXT_WORDS = ctypes.sizeof(abi.Context) // 8
 
 
@@ -102,14 +102,14 @@ def _fits() -> str:
 
 
 def _read() -> str:
-    """Are all arguments as they should be? Their data go into the buffers."""
+    """Are all arguments as they should be? Their data go into the arrays."""
     w = _Writer(_READ)
-    api, table, args, buffers, numbers = w.args("api table args buffers numbers")
+    api, table, args, arrays, numbers = w.args("api table args arrays numbers")
     array, flags = w.word(api, Api.NDARRAY, "ptr"), integer(words.READABLE, "i32")
     number, exact = w.word(api, Api.FLOAT64, "ptr"), w.word(api, Api.FLOAT, "ptr")
     with w.loop(w.word(table, Table.N_INPUTS)) as loop:
         x, spec = w.at(args, loop.index), w.spec(table, Table.INPUTS, loop.index)
-        place = w.step(buffers, loop.index, "ptr")
+        place = w.step(arrays, loop.index, "ptr")
         done = w.fresh("next")
         kind = w.field(x, words.OB_TYPE)
         is_number = w.either(w.compare("eq", kind, exact), w.compare("eq", kind, number))
@@ -156,7 +156,7 @@ def _find() -> str:
 def _given() -> str:
     """Are the arrays for the results as they should be? They, borrowed, and their data go into the tables."""
     w = _Writer(_GIVEN)
-    api, table, entry, out, buffers, results = w.args("api table found out buffers results")
+    api, table, entry, out, arrays, results = w.args("api table found out arrays results")
     count, before = w.word(table, Table.N_OUTPUTS), w.word(table, Table.N_INPUTS)
     several = w.compare("eq", w.field(out, words.OB_TYPE), w.word(api, Api.TUPLE, "ptr"))
     with w.when(several):
@@ -178,8 +178,8 @@ def _given() -> str:
             have = w.at(w.field(x, words.ARRAY_DIMS), axes.index, "i64")
             w.no(w.compare("ne", have, w.at(loop.carried[0], axes.index, "i64")))
         data, place = w.field(x, words.ARRAY_DATA), w.add(before, loop.index)
-        w.no(w.negated(w.invoke(_APART, buffers, w.word(entry, Entry.BYTES, "ptr"), place, data)))
-        w.store(data, w.step(buffers, place, "ptr"))
+        w.no(w.negated(w.invoke(_APART, arrays, w.word(entry, Entry.BYTES, "ptr"), place, data)))
+        w.store(data, w.step(arrays, place, "ptr"))
         loop.following.append(w.step(loop.carried[0], rank, "i64"))
     return w.text("i1 true")
 
@@ -187,10 +187,10 @@ def _given() -> str:
 def _apart() -> str:
     """Does memory, of as many bytes as belong to its place, overlap that of no buffer before?"""
     w = _Writer(_APART)
-    buffers, sizes, before, data = w.args("buffers bytes before data")
+    arrays, sizes, before, data = w.args("arrays bytes before data")
     end = w.step(data, w.at(sizes, before, "i64"))
     with w.loop(before) as loop:
-        other = w.at(buffers, loop.index)
+        other = w.at(arrays, loop.index)
         other_end = w.step(other, w.at(sizes, loop.index, "i64"))
         w.no(w.both(w.compare("ult", data, other_end), w.compare("ult", other, end)))
     return w.text("i1 true")
@@ -199,7 +199,7 @@ def _apart() -> str:
 def _made() -> str:
     """Make arrays for the results; false, and an exception set, when there is no memory."""
     w = _Writer(_MADE)
-    api, table, entry, buffers, results = w.args("api table found buffers results")
+    api, table, entry, arrays, results = w.args("api table found arrays results")
     before, sizes = w.word(table, Table.N_INPUTS), w.word(entry, Entry.OUTPUT_SHAPES, "ptr")
     array = w.word(api, Api.NDARRAY, "ptr")
     with w.loop(w.word(table, Table.N_OUTPUTS), 1, sizes) as loop:
@@ -212,7 +212,7 @@ def _made() -> str:
         with w.returning(w.compare("eq", x, NULL), "i1 false"):
             w.invoke(_DROP, api, results, loop.index)
         w.store(x, w.step(results, loop.index, "ptr"))
-        w.store(w.field(x, words.ARRAY_DATA), w.step(buffers, w.add(before, loop.index), "ptr"))
+        w.store(w.field(x, words.ARRAY_DATA), w.step(arrays, w.add(before, loop.index), "ptr"))
         loop.following.append(w.step(shape, rank, "i64"))
     return w.text("i1 true")
 
@@ -228,8 +228,8 @@ def _drop() -> str:
 def _run() -> str:
     """The status of the entry, while which other threads may run if it takes long."""
     w = _Writer(_RUN)
-    api, kernel, releases, buffers, sizes, ctx = w.args("api kernel releases buffers sizes ctx")
-    call = f"call i32 {kernel}({', '.join(p.typed for p in (buffers, sizes, ctx))})"
+    api, kernel, releases, arrays, sizes, context = w.args("api kernel releases arrays sizes context")
+    call = f"call i32 {kernel}({', '.join(p.typed for p in (arrays, sizes, context))})"
     with w.leaving(w.compare("eq", releases, 0)):
         w.stmt(f"ret {w.effect('i32', 1, call).typed}")
     thread = w.through(api, Api.SAVE_THREAD, "ptr")
@@ -243,8 +243,8 @@ def _lane() -> str:
     w = _Writer(_LANE)
     self, args, nargs, names = w.args("self args nargs names")
     most = words.MAX_ARRAYS
-    buffers, numbers, results = w.room("ptr", 2 * most), w.room("double", most), w.room("ptr", most)
-    sizes, ctx = w.room("i64", words.MAX_SIZES), w.room("i64", _CONTEXT_WORDS)
+    arrays, numbers, results = w.room("ptr", 2 * most), w.room("double", most), w.room("ptr", most)
+    sizes, context = w.room("i64", words.MAX_SIZES), w.room("i64", _CONTEXT_WORDS)
     stack = w.room("i8", words.STACK_WORK, abi.WORKSPACE_ALIGN)
     table = w.field(self, words.ARRAY_DATA)
     api, count = w.word(table, Table.API, "ptr"), w.word(table, Table.N_OUTPUTS)
@@ -255,21 +255,21 @@ def _lane() -> str:
         w.go(w.compare("ne", name, w.word(api, Api.OUT, "ptr")), "slow")
         given.append(w.at(args, nargs))
     out = given[0]
-    w.go(w.negated(w.invoke(_READ, api, table, args, buffers, numbers)), "slow")
+    w.go(w.negated(w.invoke(_READ, api, table, args, arrays, numbers)), "slow")
     entry = w.invoke(_FIND, table, args)
     w.go(w.compare("eq", entry, NULL), "slow")
     w.go(w.compare("ne", w.word(entry, Entry.LONG), 0), "slow")
     own = w.compare("eq", out, NULL)
     with w.when(own, unless=True):
-        w.go(w.negated(w.invoke(_GIVEN, api, table, entry, out, buffers, results)), "slow")
+        w.go(w.negated(w.invoke(_GIVEN, api, table, entry, out, arrays, results)), "slow")
     with (
         w.when(own),
-        w.returning(w.negated(w.invoke(_MADE, api, table, entry, buffers, results)), "ptr null"),
+        w.returning(w.negated(w.invoke(_MADE, api, table, entry, arrays, results)), "ptr null"),
     ):
         pass
     made = w.select(own, count, 0)
     _copy(w, w.word(entry, Entry.SIZES, "ptr"), sizes, w.word(entry, Entry.N_SIZES))
-    _copy(w, w.word(table, Table.CONTEXT, "ptr"), ctx, _CONTEXT_WORDS)
+    _copy(w, w.word(table, Table.CONTEXT, "ptr"), context, _CONTEXT_WORDS)
     work = w.word(entry, Entry.WORKSPACE)
     large = w.compare("sgt", work, words.STACK_WORK)
     with w.replacing(large, [stack]) as memory:
@@ -277,10 +277,10 @@ def _lane() -> str:
         with w.going(w.compare("eq", block, NULL), "slow"):
             w.invoke(_DROP, api, results, made)
         memory.append(block)
-    w.store(memory[0], w.step(ctx, abi.offset("workspace")))
-    w.store(work, w.step(ctx, abi.offset("workspace_bytes")))
+    w.store(memory[0], w.step(context, abi.offset("workspace")))
+    w.store(work, w.step(context, abi.offset("workspace_bytes")))
     kernel, releases = w.word(table, Table.KERNEL, "ptr"), w.word(entry, Entry.RELEASES)
-    status = w.invoke(_RUN, api, kernel, releases, buffers, sizes, ctx)
+    status = w.invoke(_RUN, api, kernel, releases, arrays, sizes, context)
     with w.when(large):
         w.through(api, Api.FREE, "void", memory[0])
     with w.going(w.compare("ne", status, integer(abi.STATUS_OK, "i32")), "slow"):

@@ -7,7 +7,7 @@ from types import CodeType
 
 from ...core.errors import Location
 from ...core.ir.graph import Node
-from ...ops.lowering import Structure
+from ...core.tracing.forms import CallForm, CustomForm
 from ..loopir.ir import walk
 from .liveness import Liveness
 from .nodes import Lowering
@@ -29,7 +29,7 @@ class LocatedLowering(Lowering):
         block, start = b.block, len(b.block)
         opened = self.open.nest.body if self.open is not None else []
         before = len(opened)
-        if isinstance(node.op.lower, Structure) and node.op.lower.name in ("call", "custom"):
+        if CallForm.of(node) is not None or CustomForm.of(node) is not None:
             self.caller = place
         try:
             found = super().node(node, views, life, position)
