@@ -18,7 +18,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.aot import Artifact, BadArtifact, NotExportable, NotVerified, writing
-from tracejit.runtime import cpu
+from tracejit.runtime import cpu, elf
 from tracejit.runtime.exported import container
 
 VECTOR = np.linspace(-1.0, 1.5, 7)
@@ -554,3 +554,16 @@ def test_a_new_process_needs_no_compiler(rosen: Artifact, tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "100.0 [0.0, -400.0, 200.0]\n"
+
+
+@pytest.mark.skipif(cpu.host().arch != "x86_64", reason="x86-64 only")
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "x86-64"])
+def test_half_precision_where_the_processor_has_none(target: str) -> None:
+    """Level 2 converts by functions of the object's own."""
+    x = np.array([1.5, 2.0, -3.0, np.inf, 6e-8, np.nan, 65504.0, 0.1, -0.0], np.float16)
+    f = lambda x: tf.cast(tf.cast(x, tf.float32) * 1.1, tf.float16) + x * x
+    if not cpu.baseline("x86-64-v3" if target == "x86-64" else target).runs_on(cpu.host()):
+        pytest.skip("this processor does not run it")
+    art = tf.export(f, ["f16[n]"], name="halves", outputs="value", targets=[target])
+    np.testing.assert_array_equal(art(x), np.asarray(f(tf.constant(x))))
+    assert not elf.parse(art._codes[0].compiled.image).undefined()

@@ -20,7 +20,7 @@ from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.wasm.module import link
-from . import dispatch, pipeline, system_memory, thumb_library
+from . import dispatch, half_floats, pipeline, system_memory, thumb_library
 from .c_functions import Program, defined, messages, module_text, work_bytes
 from .cache import kernel_source, library_kernel
 from .codegen import llvm
@@ -107,6 +107,8 @@ def _linked(
         found = [kernel_source(kernel, target) for kernel in one.functions]
         programs.append(Program(one.entry, tuple(entry for entry, _ in found), target))
         work.append((unit, target))
+        if arch == "x86_64" and "f16c" not in target.enabled and "half" in unit.text:
+            work.append((Unit(half_floats.conversions("half") + "attributes #1 = { nounwind }\n"), target))
         if arch == cpu.host().arch:
             kernels += [library_kernel(kernel, target).image for kernel in one.functions]
         else:
