@@ -55,5 +55,6 @@ class _Lines(list):
         self.cursor = cursor
 
     def append(self, line: str | list[str]) -> None:
-        is_instruction = isinstance(line, str) and line.startswith("  ")
-        super().append(line + self.cursor.note if is_instruction else line)  # type: ignore[operator]
+        if isinstance(line, str) and line.startswith("  "):  # an instruction
+            line += self.cursor.note
+        super().append(line)
