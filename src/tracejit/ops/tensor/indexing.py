@@ -17,8 +17,9 @@ from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.spec import dtype_name, shape_text
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.dispatch import as_tensor, state
 from ..arrays.index import stacked_positions
+from . import direct
 
 INT64 = np.dtype(np.int64)
 
@@ -231,6 +232,10 @@ def _clip(bound: Any, size: Size, low: Size, high: Size) -> Size:
 
 def get(x: Any, index: Any) -> Any:
     """``x[index]``."""
+    if x.__class__ is Tensor:
+        part = direct.read(state.mode, x, index)
+        if part is not None:
+            return part
     x = as_tensor(x)
     if index.__class__ is int and x.shape and not _is_late(index, x.shape[0]):
         row = _position(index, x.shape[0], x.shape)
