@@ -117,3 +117,66 @@ def test_a_tape_sees_what_is_read():
         tape.watch(x)
         y = x[1] * x[np.array([0, 1])][1] * tf.reduce_sum(x[1:])
     np.testing.assert_allclose(tape.gradient(y, x), [0.0, 24.0, 4.0])
+
+
+EINSUMS = [
+    "ij,jk->ik",
+    "ij,kj->ik",
+    "ij,ij->",
+    "ii->i",
+    "ij->ji",
+    "ij->ij",
+    "ij",
+    "bij,bjk->bik",
+    "...i,...i->...",
+]
+EINSUMS += ["ij,jk,kl->il", "ab,b", "ij,jk->ki", "bij,kj->bik", "ij,jk->ij", "i->", "ij,->ij", "ij,jk"]
+
+
+@pytest.mark.parametrize("equation", EINSUMS)
+def test_einsum(equation):
+    rng = np.random.default_rng(len(equation))
+    terms = equation.split("->")[0].split(",")
+    for _ in range(12):
+        sizes = {c: 3 if c in "ij" and rng.random() < 0.7 else int(rng.integers(0, 4)) for c in "abijkl"}
+        shapes = [
+            tuple(sizes[c] if rng.random() > 0.02 else 2 for c in t.replace("...", "ab")) for t in terms
+        ]
+        dtype = DTYPES[rng.integers(len(DTYPES))]
+        operands = [tf.constant(rng.normal(size=s).astype(dtype)) for s in shapes]
+        if rng.random() < 0.2:
+            operands = [operands[0]] * len(operands)
+        if rng.random() < 0.3:
+            operands = [np.asarray(t) for t in operands]
+        for _ in range(2):
+            same(lambda operands=operands: tf.einsum(equation, *operands))
+
+
+def test_a_plan_made_for_one_tensor_twice_is_right_for_two():
+    a, b = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[5.0, 6.0], [7.0, 8.0]])
+    for x, y in ((a, a), (a, b), (b, a), (b, b)):
+        np.testing.assert_array_equal(tf.einsum("ij,jk->ki", x, y), (np.asarray(x) @ np.asarray(y)).T)
+
+
+def test_einsum_and_roll_on_a_tape():
+    x, y = tf.constant(np.arange(6.0).reshape(2, 3)), tf.constant(np.arange(12.0).reshape(3, 4))
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            z = tf.reduce_sum(tf.roll(tf.einsum("ij,jk->ik", x, y), 1, 1)[0] ** 2)
+        gx, gy = tape.gradient(z, [x, y])
+        row = 2 * (np.asarray(x) @ np.asarray(y))[0]
+        np.testing.assert_allclose(gx, [np.asarray(y) @ row, [0.0] * 3])
+        np.testing.assert_allclose(gy, np.outer(np.asarray(x)[0], row))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_roll(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        shape = tuple(int(d) for d in rng.integers(0, 4, size=rng.integers(0, 4)))
+        x = tf.constant(random_array(rng, shape, DTYPES[rng.integers(len(DTYPES))]))
+        shift, axis = int(rng.integers(-5, 6)), int(rng.integers(-3, 3))
+        for _ in range(2):
+            same(lambda x=x, shift=shift, axis=axis: tf.roll(x, shift, axis))
+        same(lambda x=x, shift=shift: tf.roll(x, [shift, 1], [0, 0]))

@@ -13,6 +13,7 @@ from ..core.op import ops
 from ..core.spec import as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.recipes import by_recipe
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, known
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
@@ -330,6 +331,13 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     tf.Tensor([4 1 2 3], shape=(4,), dtype=int32)
     """
     x = as_tensor(input)
+    if shift.__class__ is int and axis.__class__ is int:
+        return by_recipe(_rolled, (x,), shift, axis)
+    return _rolled((x,), shift, axis)
+
+
+def _rolled(tensors: Sequence[Tensor], shift: Any, axis: Any) -> Tensor:
+    (x,) = tensors
     axes = [axis] if isinstance(axis, (int, np.integer)) else [int(a) for a in axis]
     moves = [shift] if len(axes) == 1 and not isinstance(shift, (list, tuple)) else list(shift)
     if len(axes) != len(moves):

@@ -16,6 +16,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..core.tracing.recipes import by_recipe
 from ..frontend.control.reductions import reduce_max, reduce_min, reduce_sum
 from ..ops import linalg
 from ..ops.arrays.reduce import one_axis
@@ -261,7 +262,12 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     >>> print(tf.einsum("bi,bi->b", x, y))
     tf.Tensor([11.], shape=(1,), dtype=float32)
     """
-    tensors = list(matched(inputs, {})[0]) if len(inputs) > 1 else [as_tensor(x) for x in inputs]
+    tensors = matched(inputs, {})[0] if len(inputs) > 1 else [as_tensor(x) for x in inputs]
+    return by_recipe(_einsum, tensors, equation)
+
+
+def _einsum(tensors: Sequence[Tensor], equation: str) -> Tensor:
+    """The operands contracted one by one, from the left."""
     terms, result = _letters(equation, tensors)
     sizes = _sizes(equation, terms, tensors)
     operands = [_without_single(*_once(term, x), sizes) for term, x in zip(terms, tensors, strict=True)]
