@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 
 import numpy as np
@@ -19,8 +20,8 @@ def outcome(f, fast):
             results = f()
         except Exception as error:
             return type(error), re.sub(r"np\.\w+\(([^()]*)\)", r"\1", str(error))
-    results = results if isinstance(results, (list, tuple)) else [results]
-    return [(r.dtype, r.shape, np.asarray(r).tobytes(), np.asarray(r).flags.writeable) for r in results]
+    arrays = [np.asarray(r) for r in (results if isinstance(results, (list, tuple)) else [results])]
+    return type(results), [(a.dtype, a.shape, a.tobytes(), a.flags.writeable) for a in arrays]
 
 
 def same(f):
@@ -117,6 +118,68 @@ def test_a_tape_sees_what_is_read():
         tape.watch(x)
         y = x[1] * x[np.array([0, 1])][1] * tf.reduce_sum(x[1:])
     np.testing.assert_allclose(tape.gradient(y, x), [0.0, 24.0, 4.0])
+
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod]
+OPERATORS += [
+    operator.pow,
+    operator.lt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+    operator.and_,
+    operator.matmul,
+]
+NUMBERS = [
+    0,
+    1,
+    2,
+    -3,
+    300,
+    2**40,
+    0.0,
+    -0.0,
+    2.0,
+    -1.5,
+    1e300,
+    float("nan"),
+    float("inf"),
+    True,
+    1j,
+    None,
+    "a",
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_operators(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(120):
+        shape = tuple(int(d) for d in rng.integers(0, 3, size=rng.integers(0, 3)))
+        dtype = DTYPES[rng.integers(len(DTYPES))]
+        x = tf.constant(random_array(rng, shape, dtype))
+        kind = rng.integers(5)
+        if kind < 2:
+            other = NUMBERS[rng.integers(len(NUMBERS))]
+        else:
+            shape = shape if rng.random() < 0.6 else tuple(int(d) for d in rng.integers(0, 3, size=2))
+            dtype = dtype if rng.random() < 0.6 else DTYPES[rng.integers(len(DTYPES))]
+            other = random_array(rng, shape, dtype)
+            other = (other, tf.constant(other), tf.Variable(other))[kind - 2]
+        for op in OPERATORS:
+            for a, b in ((x, other), (other, x)):
+                for _ in range(2):
+                    same(lambda a=a, b=b, op=op: op(a, b))
+
+
+def test_a_number_that_was_met_while_tracing_is_no_tensor_of_the_trace():
+    x = tf.constant([1.0, 2.0])
+    assert (x * 1.5 is not None) and (x * 1.5 is not None)
+    f = tf.function(lambda y: (x * 1.5) * y * 1.5)
+    np.testing.assert_array_equal(f(x), np.array([2.25, 9.0], "f4"))
+    with tf.settings(check=True):
+        np.testing.assert_array_equal(x * 1.5, np.array([1.5, 3.0], "f4"))
 
 
 EINSUMS = [

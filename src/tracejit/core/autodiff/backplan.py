@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GradientError, TracejitError, take
+from ..op import ops
 from ..spec import TensorSpec
 from ..tensor import Tensor
 from ..tracing.dispatch import Record, state
@@ -29,8 +30,10 @@ LARGEST_BYTES, ALL_BYTES = 1 << 18, 1 << 23
 LONGEST = 512
 #: Times a tape is met before it gets a plan.
 PATIENCE = 2
-#: Plans kept.
+#: Plans kept, and kinds of ones.
 KEPT = 256
+#: Bytes of ones that are kept.
+LARGEST_ONES = 4096
 
 _met: dict[Hashable, int] = {}
 _plans: dict[Hashable, Backward | None] = {}
@@ -43,7 +46,7 @@ def planned_backprop(
 ) -> list[Tensor | None]:
     """What ``backprop(records, seeds, sources, consume)`` returns."""
     cotangents = planned(records, seeds, sources)
-    return backprop(records, seeds, sources, consume) if cotangents is None else cotangents
+    return unshared(backprop(records, seeds, sources, consume)) if cotangents is None else cotangents
 
 
 def planned(
@@ -127,7 +130,7 @@ def _structure(
         n = place(serial)
         if n is None or g.__class__ is not Tensor:
             return None, slots
-        add((n, g is _ones.get(g.dtype)))
+        add((n, _is_ones(g)))
     add(tuple([place(s, -1) for s in sources]))
     try:
         structure = tuple(key)
@@ -137,18 +140,35 @@ def _structure(
     return structure, slots
 
 
-#: The scalar one by dtype, as it seeds the gradient of a scalar; a plan need not multiply by it.
-_ones: dict[np.dtype, Tensor] = {}
+#: Ones by shape and number of the dtype, as they seed gradients; a plan need not multiply by them.
+_ones: dict[tuple, Tensor] = {}
 
 
-def one(dtype: np.dtype) -> Tensor:
-    """The scalar 1, always the same tensor; for use outside of traces."""
-    unit = _ones.get(dtype)
+def ones(x: Tensor) -> Tensor:
+    """Ones like `x`: the cotangent that a gradient starts from. Small ones are the same tensor each time."""
+    mode = state.mode
+    if mode.interpreter is not None or (mode.busy and x.shape):
+        return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
+    key = (x.shape, x.dtype.num)
+    unit = _ones.get(key)
     if unit is None:
-        array = np.ones((), dtype)
+        if x.nbytes > LARGEST_ONES:
+            return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
+        if len(_ones) >= KEPT:
+            _ones.clear()
+        array = np.ones(x.shape, x.dtype)
         array.flags.writeable = False
-        unit = _ones[dtype] = Tensor(array)
+        unit = _ones[key] = Tensor(array)
     return unit
+
+
+def _is_ones(g: Tensor) -> bool:
+    return _ones.get((g.shape, g.dtype.num)) is g
+
+
+def unshared(cotangents: list[Any]) -> list[Any]:
+    """The cotangents as tensors of their own, where one is a seed that others have too."""
+    return [Tensor(g._payload) if g.__class__ is Tensor and _is_ones(g) else g for g in cotangents]
 
 
 def _plan(
@@ -193,5 +213,5 @@ def _plan(
         "effect" in n.op.traits for n in graph.nodes
     ):  # a check: nothing reads it, and it must not be lost
         return None
-    units = {s: g for s, g in seeds.items() if g is _ones.get(g.dtype)}
+    units = {s: g for s, g in seeds.items() if _is_ones(g)}
     return straight_line(graph, records, slots, seeds, sources, connected, units)

@@ -1,7 +1,7 @@
 """Straight-line backwards: the backward of one kind of tape as a Python function of kernel calls, one after another.
 
 The function first verifies that a tape is of its kind: the same ops with the same attributes, who feeds whom, shapes
-and dtypes of what comes from outside. Knows no op by name but `multiply`, of which a factor that is the number one is
+and dtypes of what comes from outside. Knows no op by name but `multiply`, of which a factor that is ones is
 left out, and nothing of which tapes are worth a function.
 """
 
@@ -55,7 +55,7 @@ def straight_line(
     connected : sequence of bool
         Per source whether the graph has an output for it.
     units : mapping
-        Those seeds that are the number one and stay so, by serial number.
+        Those seeds that are ones, always the same tensor, by serial number.
     """
     code = _Code()
     code.verify_records(records, {t.serial: i for i, t in enumerate(slots)})
@@ -68,7 +68,7 @@ class _Code:
     """The lines of a function, and what they name.
 
     Names: ``r`` a record, ``t`` a tensor of a record, ``g`` a seed, ``v`` an array, ``p`` an op, ``s`` a shape, ``d`` a
-    dtype, ``a`` attributes, ``k`` a kernel, ``c`` a literal, ``u`` a seed that is one.
+    dtype, ``a`` attributes, ``k`` a kernel, ``c`` a literal, ``u`` a seed that is ones.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ def _needed(
 
 
 def _without_units(graph: Graph, units: set[Value]) -> dict[Value, Value]:
-    """Products with a seed that is one, and the other factor, which they equal."""
+    """Products with a seed that is ones, and the other factor, which they equal."""
     same: dict[Value, Value] = {}
     for node in graph.nodes:
         if node.op is ops.multiply:

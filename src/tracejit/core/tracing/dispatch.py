@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import seams, settings
-from ..arrays import default_dtype, is_weak, python_kind, to_array
+from ..arrays import to_array
 from ..depth import too_deep
 from ..dim import UnknownSize
 from ..errors import (
@@ -33,7 +33,7 @@ from ..errors import (
 from ..op import Op
 from ..protocols import Guard, Interpreter, Recorder
 from ..protocols import Record as Record
-from ..tensor import Tensor, no_value
+from ..tensor import Tensor, next_serial, no_value
 
 
 class Mode:
@@ -109,6 +109,8 @@ state = State()
 seams.settings_changed.on(lambda: state.mode.update())
 
 
+_new_tensor = Tensor.__new__
+
 #: The attributes of an op that has none; nobody writes to it.
 NO_ATTRS: dict[str, Any] = {}
 
@@ -118,6 +120,11 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
     mode = state.mode
     if mode.slow or op.slow:
         return _apply(mode, op, inputs, attrs)
+    return apply_fast(mode, op, inputs, attrs)
+
+
+def apply_fast(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
+    """The fast lane of `apply`, for who has seen that neither the mode nor the op is slow."""
     try:
         if inputs and inputs[0].dtype.num not in op.accepted_dtypes:
             accept_dtype(op, inputs, attrs)
@@ -131,18 +138,23 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
             out = mode.ignoring_fp_errors.run(op.kernel, inputs[0]._payload, out=...)
     except Exception as error:
         raise explain(op, inputs, attrs, error, mode.location or user_location()) from error
-    if out.__class__ is np.ndarray:
-        outputs: tuple[Tensor, ...] = (Tensor(out),)
-    elif out.__class__ is tuple:
+    if out.__class__ is tuple:
         outputs = wrap(out)
     else:
-        outputs = (Tensor(np.asarray(out)),)
-    recorders = mode.recorders
-    if recorders:
+        array = out if out.__class__ is np.ndarray else np.asarray(out)
+        result = _new_tensor(Tensor)  # what Tensor(array) does, without the calls
+        result._payload = array
+        result._spec = None
+        result.dtype = array.dtype
+        result.serial = next_serial()
+        if not mode.recorders and not op.multiple:
+            return result
+        outputs = (result,)
+    if mode.recorders:
         record = Record(
             op, inputs, attrs, outputs, mode.location or user_location(3)
         )  # our caller is internal too
-        for recorder in recorders:
+        for recorder in mode.recorders:
             recorder.record(record)
     return outputs if op.multiple else outputs[0]
 
@@ -320,6 +332,10 @@ def stop_recording(recorder: Recorder) -> None:
         raise
 
 
+#: Python numbers that were made tensors, see `promotion`.
+scalars: dict[tuple, Tensor] = {}
+
+
 def notify(kind: str, tensor: Tensor, owner: int = 0) -> None:
     """Let recorders and guards know of something that is no op call.
 
@@ -327,7 +343,7 @@ def notify(kind: str, tensor: Tensor, owner: int = 0) -> None:
     """
     mode = state.mode
     if kind == "value":
-        _scalars.clear()  # a number that comes back is a new tensor: recorders tell by age what may depend on it
+        scalars.clear()  # a number that comes back is a new tensor: recorders tell by age what may depend on it
     for recorder in dict.fromkeys((*mode.recorders, *mode.guards)):
         if hasattr(recorder, "on_event"):
             recorder.on_event(kind, tensor, owner)
@@ -363,85 +379,6 @@ def holds_tensors(x: Any) -> bool:
     if x.__class__ in (list, tuple):
         return any(map(holds_tensors, x))
     return x.__class__ is Tensor or hasattr(x, "__tensor__")
-
-
-#: Python number to the kinds of dtype it takes over from a tensor it meets.
-_TAKES_DTYPE = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
-
-_scalars: dict[tuple, Tensor] = {}
-
-
-def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
-    """A Python number as a tensor of `dtype`; eager ones are remembered, there are few different ones."""
-    if state.interpreter is not None:
-        return as_tensor(x, dtype)
-    key = (x.__class__, x, dtype) if x else (repr(x), dtype)  # 0.0 and -0.0 are equal
-    scalar = _scalars.get(key)
-    if scalar is None:
-        if len(_scalars) >= 1024:
-            _scalars.clear()
-        scalar = _scalars[key] = as_tensor(x, dtype)
-    return scalar
-
-
-def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
-    """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
-    if len(inputs) == 2:
-        inputs = a, b = [
-            x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else _read(x) for x in inputs
-        ]
-        if a.__class__ is Tensor:
-            if b.__class__ is Tensor and b.dtype is a.dtype:
-                return a, b
-            if b.__class__ in _TAKES_DTYPE and a.dtype.kind in _TAKES_DTYPE[b.__class__]:
-                return a, weak_scalar(b, a.dtype)
-        elif (
-            b.__class__ is Tensor
-            and a.__class__ in _TAKES_DTYPE
-            and b.dtype.kind in _TAKES_DTYPE[a.__class__]
-        ):
-            return weak_scalar(a, b.dtype), b
-    weak = [is_weak(x) if x.__class__ is not Tensor else False for x in inputs]
-    strong = [as_tensor(x) for x, w in zip(inputs, weak, strict=True) if not w]
-    if not strong:
-        whole = [default_dtype(x) or np.dtype(bool) for x in inputs]
-        dtype = np.result_type(*whole)
-        if dtype.kind == "f":  # int32 with float32 of two literals: the float's own width
-            dtype = max((d for d in whole if d.kind == "f"), key=lambda d: d.itemsize)
-        return tuple(_weak_tensor(x, dtype) for x in inputs)
-    dtypes = [t.dtype for t in strong]
-    if any(d.kind == "O" for d in dtypes):
-        raise DtypeError(
-            "arithmetic takes numbers and bools, not strings; see tracejit.strings for what strings can do"
-            f"{at(user_location())}"
-        )
-    dtype = np.result_type(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
-    if any(d != dtype for d in dtypes) and settings.current().dtype_promotion == "strict":
-        numbers = {kind.__name__ for kind in map(python_kind, inputs) if kind is not None}
-        names = (*(d.name for d in dict.fromkeys(dtypes)), *(f"a Python {n}" for n in sorted(numbers)))
-        raise DtypeError(
-            f"mixed dtypes {' and '.join(names)}: write tracejit.cast(x, tracejit.{dtype.name}) on the narrower one, "
-            f"or set dtype_promotion to 'numpy'{at(user_location())}"
-        )
-    take = iter(strong)
-    same = [_weak_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
-    return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
-
-
-def _read(x: Any) -> Any:
-    """The tensor of a Variable; anything else, and what stands for a Python number, as it is."""
-    read = getattr(x, "__tensor__", None)
-    return x if read is None or hasattr(x, "weak_kind") else read()
-
-
-def _weak_tensor(x: Any, dtype: np.dtype) -> Tensor:
-    """A Python number, a list of them, or what stands for one in a trace, as a tensor of `dtype`."""
-    return x.as_dtype(dtype) if hasattr(x, "weak_kind") else as_tensor(x, dtype)
-
-
-def _weak_example(x: Any) -> Any:
-    kind = python_kind(x)
-    return kind(0) if kind is not None else 0
 
 
 def _understood(op: Op, inputs: tuple, attrs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.autodiff.backplan import one, planned
+from ...core.autodiff.backplan import ones, planned, unshared
 from ...core.autodiff.backprop import NOBODY, backprop
 from ...core.autodiff.scattered import add_cotangents, dense
 from ...core.dim import same
@@ -111,7 +111,7 @@ class GradientTape(Tape):
         """
         zero = unconnected_gradients is not _NONE and _wants_zeros(unconnected_gradients)
         records = self._begin()
-        if state.interpreter is not None:
+        if state.mode.interpreter is not None:
             check_sources(flatten(sources)[0], flatten(target)[0], records)
         seeds = self._seeds(target, output_gradients)
         if sources.__class__ is Variable or sources.__class__ is Tensor:  # what most calls come to
@@ -150,13 +150,13 @@ class GradientTape(Tape):
         cotangents = planned(records, seeds, sources)
         if self.persistent:
             if cotangents is None:
-                cotangents = backprop(records, seeds, sources, scattered=True)
+                cotangents = unshared(backprop(records, seeds, sources, scattered=True))
             if any(looks_spoiled(g) for g in cotangents):
                 self._weights = weights
             return cotangents
         steps = [step_of(r) for r in records] if cotangents is None and self.large else None
         if cotangents is None:
-            cotangents = backprop(records, seeds, sources, consume=self.large, scattered=True)
+            cotangents = unshared(backprop(records, seeds, sources, consume=self.large, scattered=True))
         for g in cotangents:
             if g is None or looks_spoiled(g):
                 self._keep(cotangents, records, steps, weights)
@@ -354,7 +354,7 @@ class GradientTape(Tape):
         else:
             with pausing():
                 seed = (self._weights or {}).get(y.serial)
-                seeds = {y.serial: _ones(y) if seed is None else seed}
+                seeds = {y.serial: ones(y) if seed is None else seed}
                 vanished = vanishing.vanishing(records, seeds, y, x.serial)
         if vanished is not None:
             return explaining.Explanation(*vanished)
@@ -389,7 +389,7 @@ class GradientTape(Tape):
     def _seeds(self, target: Any, output_gradients: Any) -> dict[int, Any]:
         if target.__class__ is Tensor and output_gradients is None:  # what most calls come to
             connects = target.serial in self.tracked and target.dtype.kind in "fc"
-            return {target.serial: _ones(target)} if connects else {}
+            return {target.serial: ones(target)} if connects else {}
         leaves, structure = flatten(target)
         weights = leaves_like(structure, output_gradients)
         seeds: dict[int, Any] = {}
@@ -399,7 +399,7 @@ class GradientTape(Tape):
                 continue
             if key.serial not in self.tracked and not isinstance(leaf, Variable):
                 continue
-            g = _ones(key) if weight is None else _weight(weight, key)
+            g = ones(key) if weight is None else _weight(weight, key)
             seeds[key.serial] = g if key.serial not in seeds else add_cotangents(seeds[key.serial], g)
         return seeds
 
@@ -422,7 +422,7 @@ def looks_spoiled(g: Any) -> bool:
     if array.__class__ is not np.ndarray or not array.size:
         return False
     first = array.item(0)
-    return first != first or (first == 0 and not array.any())
+    return first != first or (first == 0 and not np.count_nonzero(array))
 
 
 def _wants_zeros(unconnected_gradients: Any) -> bool:
@@ -452,12 +452,6 @@ def _key(leaf: Any) -> Tensor | None:
             f"for those of all, and choose{at(user_location())}"
         )
     return leaf.key() if isinstance(leaf, Variable) else None
-
-
-def _ones(x: Tensor) -> Tensor:
-    if x.shape or state.interpreter is not None:
-        return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
-    return one(x.dtype)
 
 
 def _weight(weight: Any, target: Tensor) -> Tensor:

@@ -27,6 +27,7 @@ class GradientWarning(UserWarning):
 
 _ACTIVE = "Tape is still recording, this can happen if you try to re-enter an already-active tape."
 _INACTIVE = "Tape is not recording."
+_NOBODY: tuple = ()
 
 
 class Tape(Recording):
@@ -116,9 +117,14 @@ class Tape(Recording):
         propagate : bool
             Let the tapes around this one watch them too, as higher derivatives need.
         """
+        mode = state.mode
+        if tensor.__class__ is Tensor and not mode.slow and mode.recorders in (_NOBODY, (self,)):
+            if tensor.dtype.kind in "fc":  # what most calls come to
+                self.tracked.add(tensor.serial)
+                return
         tapes = [self]
-        if propagate and self in state.recorders:
-            around = state.recorders[: state.recorders.index(self)]
+        if propagate and self in mode.recorders:
+            around = mode.recorders[: mode.recorders.index(self)]
             tapes += [t for t in around if isinstance(t, Tape)]
         for leaf in flatten(tensor)[0]:
             if not isinstance(leaf, (Tensor, Variable)):

@@ -11,13 +11,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.autodiff.backplan import one, planned_backprop
+from ...core.autodiff.backplan import ones, planned_backprop
 from ...core.autodiff.pushforward import pushforward
 from ...core.depth import too_deep
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, state
+from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.guards import guarding
 from ..recording.guard import Guard
 from ..recording.recorder import Recording
@@ -158,12 +158,6 @@ def _zeros(x: Tensor) -> Tensor:
     return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
 
 
-def _ones(x: Tensor) -> Tensor:
-    if x.shape or state.interpreter is not None:
-        return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
-    return one(x.dtype)
-
-
 def _pulled(
     recorder: Recording,
     targets: Sequence[Tensor],
@@ -175,7 +169,7 @@ def _pulled(
     seeds: dict[int, Any] = {}
     for y, weight in zip(targets, weights, strict=True):
         if y.serial in recorder.tracked and y.spec.differentiable:
-            g = _ones(y) if weight is None else weight
+            g = ones(y) if weight is None else weight
             seeds[y.serial] = g if y.serial not in seeds else ops.add(seeds[y.serial], g)
     return planned_backprop(recorder.records, seeds, [s.serial for s in sources], consume=consume)
 

@@ -14,7 +14,8 @@ from ...core.op import defop, numeric, ops, ordered, sample
 from ...core.op import real as floats
 from ...core.spec import TensorSpec, as_dtype, broadcast_shapes
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, promote
+from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.promotion import promote
 from ..lowering import Compose, Scalar
 from ..symbolic_values import each_size, same_sizes
 

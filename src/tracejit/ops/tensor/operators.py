@@ -16,7 +16,8 @@ from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import Op, ops
 from ...core.seams import give_methods
 from ...core.tensor import Tensor, no_value
-from ...core.tracing.dispatch import NO_ATTRS, apply, as_tensor, notify, state
+from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, notify, state
+from ...core.tracing.promotion import known_scalar
 from ...core.tracing.transaction import warn
 from .. import linalg
 from ..arrays import reduce
@@ -38,20 +39,37 @@ def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., A
     def reflected(self: Any, other: Any) -> Any:
         return op(other, self)
 
+    if op is arithmetic.divide:
+        return _of_one_dtype(op, "fc", forward), _of_one_dtype(op, "fc", reflected, turned=True)
     if isinstance(op, Op) and op.canonicalize is arithmetic.matched:
-        return _of_one_dtype(op), reflected
+        return _of_one_dtype(op, "biufc", forward), _of_one_dtype(op, "biufc", reflected, turned=True)
     return forward, reflected
 
 
-def _of_one_dtype(op: Op) -> Callable[..., Any]:
-    """The operator of an op that brings its tensors to one dtype: nothing to prepare where they have one."""
+def _of_one_dtype(
+    op: Op, kinds: str, otherwise: Callable[..., Any], turned: bool = False
+) -> Callable[..., Any]:
+    """The operator of an op that brings its tensors to one dtype: nothing to prepare where they have one of `kinds`.
 
-    def forward(self: Any, other: Any) -> Any:
-        if other.__class__ is Tensor and other.dtype is self.dtype and self.__class__ is Tensor:
-            return apply(op, (self, other), NO_ATTRS)
-        return op(self, other)
+    All else is left to `otherwise`; `turned` says that the other operand comes first.
+    """
 
-    return forward
+    def operator(self: Any, other: Any) -> Any:
+        mode = state.mode
+        if mode.slow or self.__class__ is not Tensor or self.dtype.kind not in kinds:
+            return otherwise(self, other)
+        kind = other.__class__
+        if kind is Tensor and other.dtype is self.dtype:
+            operand = other
+        elif kind is float or kind is int:
+            operand = known_scalar((kind, other, self.dtype.num))
+            if operand is None:
+                return otherwise(self, other)
+        else:
+            return otherwise(self, other)
+        return apply_fast(mode, op, (operand, self) if turned else (self, operand), NO_ATTRS)
+
+    return operator
 
 
 def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., Any]:
@@ -82,11 +100,9 @@ def _compared_text(self: Any, other: Any, otherwise: bool) -> Any:
 
 def _pow(self: Any, other: Any) -> Any:
     if other.__class__ in _NUMBERS and other == 2:
-        return (
-            apply(arithmetic.square, (self,), NO_ATTRS)
-            if self.__class__ is Tensor
-            else arithmetic.square(self)
-        )
+        if self.__class__ is not Tensor:
+            return arithmetic.square(self)
+        return apply(arithmetic.square, (self,), NO_ATTRS)
     return power.pow(self, other)
 
 

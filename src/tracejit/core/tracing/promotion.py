@@ -1,0 +1,94 @@
+"""Promotion: the one dtype that tensors, arrays and Python numbers meet in, which take over that of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import settings
+from ..arrays import default_dtype, is_weak, python_kind
+from ..errors import DtypeError, at, user_location
+from ..tensor import Tensor
+from .dispatch import as_tensor, scalars, state
+
+#: Python number to the kinds of dtype it takes over from a tensor it meets.
+_TAKES_DTYPE = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
+
+
+def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
+    """A Python number as a tensor of `dtype`; eager ones are remembered, there are few different ones."""
+    if state.interpreter is not None:
+        return as_tensor(x, dtype)
+    key = (x.__class__, x, dtype.num) if x else (repr(x), dtype.num)  # 0.0 and -0.0 are equal
+    scalar = scalars.get(key)
+    if scalar is None:
+        if len(scalars) >= 1024:
+            scalars.clear()
+        scalar = scalars[key] = as_tensor(x, dtype)
+    return scalar
+
+
+#: ``(class, number other than zero, number of the dtype)`` to what `weak_scalar` remembers, or None.
+known_scalar = scalars.get
+
+
+def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
+    """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
+    if len(inputs) == 2:
+        inputs = a, b = [
+            x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else _read(x) for x in inputs
+        ]
+        if a.__class__ is Tensor:
+            if b.__class__ is Tensor and b.dtype is a.dtype:
+                return a, b
+            if b.__class__ in _TAKES_DTYPE and a.dtype.kind in _TAKES_DTYPE[b.__class__]:
+                return a, weak_scalar(b, a.dtype)
+        elif (
+            b.__class__ is Tensor
+            and a.__class__ in _TAKES_DTYPE
+            and b.dtype.kind in _TAKES_DTYPE[a.__class__]
+        ):
+            return weak_scalar(a, b.dtype), b
+    weak = [is_weak(x) if x.__class__ is not Tensor else False for x in inputs]
+    strong = [as_tensor(x) for x, w in zip(inputs, weak, strict=True) if not w]
+    if not strong:
+        whole = [default_dtype(x) or np.dtype(bool) for x in inputs]
+        dtype = np.result_type(*whole)
+        if dtype.kind == "f":  # int32 with float32 of two literals: the float's own width
+            dtype = max((d for d in whole if d.kind == "f"), key=lambda d: d.itemsize)
+        return tuple(_weak_tensor(x, dtype) for x in inputs)
+    dtypes = [t.dtype for t in strong]
+    if any(d.kind == "O" for d in dtypes):
+        raise DtypeError(
+            "arithmetic takes numbers and bools, not strings; see tracejit.strings for what strings can do"
+            f"{at(user_location())}"
+        )
+    dtype = np.result_type(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
+    if any(d != dtype for d in dtypes) and settings.current().dtype_promotion == "strict":
+        numbers = {kind.__name__ for kind in map(python_kind, inputs) if kind is not None}
+        names = (*(d.name for d in dict.fromkeys(dtypes)), *(f"a Python {n}" for n in sorted(numbers)))
+        raise DtypeError(
+            f"mixed dtypes {' and '.join(names)}: write tracejit.cast(x, tracejit.{dtype.name}) on the narrower one, "
+            f"or set dtype_promotion to 'numpy'{at(user_location())}"
+        )
+    take = iter(strong)
+    same = [_weak_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
+    return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
+
+
+def _read(x: Any) -> Any:
+    """The tensor of a Variable; anything else, and what stands for a Python number, as it is."""
+    read = getattr(x, "__tensor__", None)
+    return x if read is None or hasattr(x, "weak_kind") else read()
+
+
+def _weak_tensor(x: Any, dtype: np.dtype) -> Tensor:
+    """A Python number, a list of them, or what stands for one in a trace, as a tensor of `dtype`."""
+    return x.as_dtype(dtype) if hasattr(x, "weak_kind") else as_tensor(x, dtype)
+
+
+def _weak_example(x: Any) -> Any:
+    kind = python_kind(x)
+    return kind(0) if kind is not None else 0
