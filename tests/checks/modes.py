@@ -35,6 +35,8 @@ ROUNDED = frozenset(
 SUMS = frozenset({"reduce_sum", "cumsum", "matmul", "place", "scatter_add", "window_add", "slice_add"})
 #: Ops that LAPACK does in another order than machine code.
 FACTORED = frozenset({"solve", "det", "slogdet", "cholesky"})
+#: Ops of which the kernel does what else many ops do.
+OF_PARTS = frozenset({f"{kind}_cross_entropy{s}" for kind in ("sparse", "dense") for s in ("", "_slope")})
 #: Units in the last place that a sum may be off, of the sum of the magnitudes of its terms.
 SUM_ULPS = 8
 
@@ -80,6 +82,8 @@ class Moved(Perturb):
         return super().seen(op, inputs, outputs)
 
     def run(self, op, inputs, attrs, location):  # type: ignore[no-untyped-def]
+        if op.name in OF_PARTS:  # as sensitive as its parts are, each of which moves
+            return (op.lower.rule(*inputs, **attrs),)
         outputs = super().run(op, inputs, attrs, location)
         if op.name not in SUMS or outputs[0].dtype.kind not in "fc":
             return outputs

@@ -15,6 +15,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..ops.arrays.reduce import size_tensor
+from ..ops.cross_entropy import in_one
 from ..ops.elementwise.arithmetic import matched
 from .activations import log_softmax
 
@@ -50,6 +51,8 @@ def softmax_cross_entropy_with_logits(
     tf.Tensor([1000.], shape=(1,), dtype=float32)
     """
     labels, logits = matched((labels, logits), {})[0]
+    if axis in (-1, len(logits.shape) - 1) and in_one(logits, labels):
+        return ops.dense_cross_entropy(logits, labels)
     return ops.negative(ops.reduce_sum(labels * log_softmax(logits, axis), axis=axis))
 
 
@@ -79,6 +82,9 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     >>> print(tf.nn.sparse_softmax_cross_entropy_with_logits([1], [[1000.0, 0.0]]))
     tf.Tensor([1000.], shape=(1,), dtype=float32)
     """
+    labels, logits = as_tensor(labels), as_tensor(logits)
+    if labels.dtype.kind in "iu" and in_one(logits, labels):
+        return ops.sparse_cross_entropy(logits, labels)
     return ops.negative(picked(log_softmax(logits), labels))
 
 
