@@ -25,7 +25,7 @@ import pytest
 import tracejit as tf
 from tracejit.aot import Artifact
 from tracejit.runtime.lane import builtin, probe
-from tracejit.runtime.lane.words import Api, Entry
+from tracejit.runtime.lane.words import Api, Entry, Output
 
 pytestmark = pytest.mark.skipif(
     probe.api() is None, reason="an interpreter or a NumPy that the lane does not know"
@@ -204,15 +204,17 @@ def test_failures_are_those_of_python() -> None:
 def test_no_memory_for_a_result(fresh: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     x, w = np.ones(3), np.ones(3)
     fresh(x, w)
-    lane = fresh._lane
-    results = lane._table.kept[-2][2]  # the output shapes of the first entry: (), (3,), (3,)
+    entry = fresh._lane._entries.table.kept[-1]
+    third = int(entry[Entry.OUTPUTS]) + 8 * (2 * len(Output) + Output.SHAPE)
+    size = ctypes.c_int64.from_address(ctypes.c_int64.from_address(third).value)
     before = sys.getrefcount(x.dtype)
-    results[1] = 1 << 45  # of the third: the first two are given back
+    assert size.value == 3
+    size.value = 1 << 45  # the first two are given back
     for _ in range(100):
         with pytest.raises(MemoryError):
             fresh(x, w)
     assert abs(sys.getrefcount(x.dtype) - before) < 10  # of hundreds
-    results[1] = 3
+    size.value = 3
     assert outcome(fresh, x, w) == outcome(fresh._called, x, w)
     table = (ctypes.c_uint64 * len(Api))(*probe.api())
     table[Api.NEW_ARRAY] = ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
@@ -256,7 +258,7 @@ def test_many_shapes_and_none(fresh: Artifact) -> None:
     for n in [*range(1, 40), *range(1, 40)]:
         x = np.linspace(0.0, 1.0, n)
         assert outcome(fresh, x, x) == outcome(fresh._called, x, x)
-    assert fresh._lane._entries == builtin.MAX_ENTRIES
+    assert fresh._lane._entries.count == builtin.MAX_ENTRIES
     art = tf.export(lambda x: x + 1.0, ["f64[n,2]"], name="plus", outputs=["value"])
     for _ in range(2):
         assert art(np.empty((0, 2))).shape == (0, 2)
@@ -266,7 +268,7 @@ def test_large_results_are_left_to_python(fresh: Artifact) -> None:
     for n in range(20):
         x = np.ones((1 << 14) + n)
         assert fresh(x, x)[1].shape == x.shape
-    assert fresh._lane._entries == 0 and not in_lane(fresh)
+    assert fresh._lane._entries.count == 0 and not in_lane(fresh)
     fresh(np.ones(3), np.ones(3))
     assert in_lane(fresh)  # they have taken nobody's room
 
@@ -303,7 +305,7 @@ def test_loops_that_take_long_go_to_python(counting: Artifact, tmp_path: Path) -
     counting.save(tmp_path / "count.tja")
     art = tf.load(tmp_path / "count.tja")
     assert art(0.0, 3.0) == 3.0 and art._executable.polls and in_lane(art)
-    entry = art._lane._table.kept[-1]
+    entry = art._lane._entries.table.kept[-1]
     assert art(0.0, 5.0) == 5.0 and not entry[Entry.LONG]
     assert art(0.0, 1e8) == 1e8 and entry[Entry.LONG]
     assert art(0.0, 7.0) == 7.0

@@ -32,8 +32,8 @@ from ..runtime.executable import Executable
 from ..runtime.lane import words
 from ..runtime.signature import Signature
 from . import hostcalls, pipeline, report
-from .codegen import call_lane as lane
 from .codegen import llvm, matmul
+from .codegen.lane import call_lane as lane
 from .codegen.machines import Unit
 from .loopir.passes.schedule import Target
 
@@ -174,7 +174,7 @@ def function_address(name: str) -> int:
 
 def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
     """The code of a library kernel for a machine, from disk or made now."""
-    return _kept(name, target, lambda: _kernel(name, target))
+    return _kept(name, target, lambda machine: _kernel(name, machine))
 
 
 def _kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
@@ -186,24 +186,40 @@ def _kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
 def call_lane() -> dict[str, bytes]:
     """The code of the call lane, by architecture: it runs on every processor like this one."""
     arch = cpu.host().arch
-    target = cpu.baseline({"x86_64": "x86-64"}.get(arch, arch))
-
-    def made() -> CompiledObject:
-        image = llvm.compile_text(lane.module_text(), opt=2, cpu=target)
-        return CompiledObject(image, Signature((), ()), entry=words.ENTRY)
-
-    return {arch: _kept("call lane", target, made).image}
+    return {arch: _kept(*_lane_of(arch), _make_lane).image}
 
 
-def _kept(name: str, target: cpu.CpuTarget, make: Callable[[], CompiledObject]) -> CompiledObject:
+def call_lane_on_disk() -> bytes | None:
+    """The code of the call lane for this machine, if it has been made before."""
+    made = _from_disk(diskcache.get(_key(*_lane_of(cpu.host().arch))))
+    return None if made is None else made.image
+
+
+def _lane_of(arch: str) -> tuple[str, cpu.CpuTarget]:
+    """The name of the call lane, and the processors it is made for."""
+    return "call lane", cpu.baseline({"x86_64": "x86-64"}.get(arch, arch))
+
+
+def _make_lane(target: cpu.CpuTarget) -> CompiledObject:
+    image = llvm.compile_text(lane.module_text(), opt=2, cpu=target)
+    return CompiledObject(image, Signature((), ()), entry=words.ENTRY)
+
+
+def _kept(
+    name: str, target: cpu.CpuTarget, make: Callable[[cpu.CpuTarget], CompiledObject]
+) -> CompiledObject:
     """Code that belongs to no graph, from disk or made now."""
-    parts = (FORMAT, code_digest(), name, target.key, llvm.version())
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    key = _key(name, target)
     made = _from_disk(diskcache.get(key))
     if made is None:
-        made = make()
+        made = make(target)
         diskcache.put(key, made.to_payload())
     return made
+
+
+def _key(name: str, target: cpu.CpuTarget) -> str:
+    parts = (FORMAT, code_digest(), name, target.key, llvm.version())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, Unit]:

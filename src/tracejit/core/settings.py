@@ -95,12 +95,18 @@ def _from_environment() -> Settings:
 
 
 _process = _from_environment()
-_block: ContextVar[Settings | None] = ContextVar("tracejit_settings", default=None)
+#: Those of the innermost block here, if there is one.
+in_block: ContextVar[Settings | None] = ContextVar("tracejit_settings", default=None)
 
 
 def current() -> Settings:
     """The settings in force here: those of the innermost block, else the process's."""
-    return _block.get() or _process
+    return in_block.get() or _process
+
+
+def of_process() -> Settings:
+    """The settings in force outside of blocks."""
+    return _process
 
 
 def configure(**changes: Any) -> None:
@@ -120,10 +126,10 @@ def settings(**changes: Any) -> Iterator[Settings]:
     ...     s.contract
     False
     """
-    token = _block.set(replace(current(), **{k: _checked(k, v) for k, v in changes.items()}))
+    token = in_block.set(replace(current(), **{k: _checked(k, v) for k, v in changes.items()}))
     settings_changed()
     try:
         yield current()
     finally:
-        _block.reset(token)
+        in_block.reset(token)
         settings_changed()

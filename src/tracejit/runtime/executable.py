@@ -136,6 +136,16 @@ class Executable:
         self._last: _Frame | None = None
 
     @property
+    def calls_python(self) -> bool:
+        """Does the code call functions of Python?"""
+        return not all(isinstance(f, int) for f in self._kept[1])
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the constants that the code reads."""
+        return sum(c.nbytes for c in self._kept[0])
+
+    @property
     def allocations(self) -> int:
         """How many times the callee allocated memory in the last call."""
         return self._last.context.allocations if self._last is not None else 0

@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from ...core import settings
 from ...core.autodiff.backprop import gradient_graph
 from ...core.depth import too_deep
 from ...core.dim import Assumptions
-from ...core.errors import Untraceable, at, user_location
+from ...core.errors import Untraceable
 from ...core.ir.graph import Graph
-from ...core.op import ops
+from ...core.lazy import Later
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
@@ -38,10 +38,9 @@ from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
 from .any_rank import AnyRank
 from .methods import BoundFunction, Method
-from .parameters import NUMBERS, PLAIN, Parameters
+from .parameters import NUMBERS, PLAIN, Parameters, compilable
 from .retracing import Retracing
 from .signature import (
-    ArgumentError,
     Call,
     Weak,
     checked_signature,
@@ -51,9 +50,17 @@ from .signature import (
     relaxed,
     sizes_at_entry,
 )
-from .specialization import Specialization, converted
+from .specialization import Specialization, apart, converted
+
+if TYPE_CHECKING:
+    from ...runtime.lane import called
+    from . import lanes
+else:
+    called, lanes = Later("...runtime.lane.called", __package__), Later(".lanes", __package__)
 
 _MAX_REMEMBERED = 4096
+#: Calls that go the Python way before one is offered to machine code.
+_SOON = 2
 
 
 def function(
@@ -119,44 +126,17 @@ def function(
     return Function(f, input_signature, reduce_retracing, autograph, memory)
 
 
-def apart(leaves: list[Any], since: int = 0) -> list[Any]:
-    """The leaves, with another tensor of the same value in place of one that was there before.
-
-    As in the compiled form, where each argument is an input, and each result an output of its own: a tape that watches
-    one does not watch the other. Results are none of the tensors that were there when the call began, at the serial
-    number `since`.
-    """
-    seen: set[int] = set()
-    distinct = []
-    for x in leaves:
-        if x.__class__ is Tensor:
-            x = ops.identity(x) if x.serial in seen or x.serial < since else x
-            seen.add(x.serial)
-        distinct.append(x)
-    return distinct
-
-
-def _compilable(f: Any) -> Callable[..., Any]:
-    """`f`, if its calls return tensors; TypeError for what cannot be compiled, before anything is called."""
-    what = ""
-    if not callable(f):
-        what = f"{f!r} is not callable: write @tracejit.function above a def, or tracejit.function(f)"
-    elif isinstance(f, type):
-        what = f"{f.__name__} is a class: decorate its methods, such as __call__, instead"
-    elif inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
-        what = f"{f.__qualname__} is asynchronous: make it a plain function, and call that from the async one"
-    elif inspect.isgeneratorfunction(f):
-        what = f"{f.__qualname__} is a generator: return a list of what it yields"
-    if what:
-        raise ArgumentError(f"cannot compile this: {what}{at(user_location())}")
-    return f
-
-
 class Function:
     """A compiled function; made by :func:`function`.
 
     Copies are the function itself, as for every Python function: traces and compiled code are kept once.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Function:
+        """An object with room for the address of the code that calls it, where calls can be made so."""
+        kind: Any = cls
+        made: Function = object.__new__(called.with_room(kind))
+        return made
 
     def __init__(
         self,
@@ -166,7 +146,7 @@ class Function:
         autograph: bool = True,
         memory: int | str | None = None,
     ):
-        self.python_function = _compilable(f)
+        self.python_function = compilable(f)
         self.memory = None if memory is None else policy(memory)
         self.autograph = autograph
         self.input_signature = None if input_signature is None else checked_signature(input_signature)
@@ -186,6 +166,8 @@ class Function:
         self._retracing = Retracing()
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[weakref.ref, Function]] = {}
+        self._lane: Any = None
+        self._calls_to_wait = _SOON
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.busy or settings.current() is not self._settings:
@@ -215,7 +197,11 @@ class Function:
         specialization = self._remembered.get(tuple(key))
         if specialization is None:
             return self._call(args, kwargs, tuple(key))
-        return specialization.run(arrays)
+        result = specialization.run(arrays)
+        self._calls_to_wait -= 1
+        if self._calls_to_wait <= 0:
+            self._offer(args, kwargs, specialization)
+        return result
 
     def _call(self, args: tuple, kwargs: dict[str, Any], key: tuple | None = None) -> Any:
         """Any call: work out the signature, trace if it is new, run."""
@@ -237,7 +223,20 @@ class Function:
         ] == given  # nothing converted, filled in or moved
         if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
             self._remember(key, specialization)
-        return specialization.run(call.ndarrays())
+        result = specialization.run(call.ndarrays())
+        self._calls_to_wait -= 1
+        if self._calls_to_wait <= 0:
+            self._offer(args, kwargs, specialization)
+        return result
+
+    def _offer(self, args: tuple, kwargs: dict[str, Any], made: Specialization) -> None:
+        """Let machine code make calls like the one just made, if it can."""
+        with self._lock:
+            if self._calls_to_wait > 0:
+                return
+            if self._lane is None:
+                self._lane = lanes.Lane(self, self._parameters, Function.__call__)
+            self._calls_to_wait = self._lane.offer(self, args, kwargs, made)
 
     def _remember(self, key: tuple | None, specialization: Specialization) -> None:
         now = settings.current()

@@ -19,6 +19,22 @@ PLAIN = frozenset((int, bool, str, type(None)))
 NUMBERS = PLAIN | {float}
 
 
+def compilable(f: Any) -> Callable[..., Any]:
+    """`f`, if its calls return tensors; TypeError for what cannot be compiled, before anything is called."""
+    what = ""
+    if not callable(f):
+        what = f"{f!r} is not callable: write @tracejit.function above a def, or tracejit.function(f)"
+    elif isinstance(f, type):
+        what = f"{f.__name__} is a class: decorate its methods, such as __call__, instead"
+    elif inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
+        what = f"{f.__qualname__} is asynchronous: make it a plain function, and call that from the async one"
+    elif inspect.isgeneratorfunction(f):
+        what = f"{f.__qualname__} is a generator: return a list of what it yields"
+    if what:
+        raise ArgumentError(f"cannot compile this: {what}{at(user_location())}")
+    return f
+
+
 class Parameters:
     """The parameters of a function that is compiled.
 

@@ -60,6 +60,23 @@ def _instead(y: Any) -> str:
     return ": call the function, and return its result" if callable(y) else ": return its tensors"
 
 
+def apart(leaves: list[Any], since: int = 0) -> list[Any]:
+    """The leaves, with another tensor of the same value in place of one that was there before.
+
+    As in the compiled form, where each argument is an input, and each result an output of its own: a tape that watches
+    one does not watch the other. Results are none of the tensors that were there when the call began, at the serial
+    number `since`.
+    """
+    seen: set[int] = set()
+    distinct = []
+    for x in leaves:
+        if x.__class__ is Tensor:
+            x = ops.identity(x) if x.serial in seen or x.serial < since else x
+            seen.add(x.serial)
+        distinct.append(x)
+    return distinct
+
+
 class Specialization:
     """A traced function for one signature, which TensorFlow calls a concrete function.
 
@@ -190,11 +207,37 @@ class Specialization:
         commit_all([variables[v - self._first] for v, _ in graph.state], [outputs[y] for _, y in graph.state])
         return unflatten(self.structure, [Tensor(y) for y in outputs[: self._results]])
 
+    # ---- for calls by machine code ----------------------------------------------------------------------
+
+    def ready(self) -> Any:
+        """The compiled code under the settings now, if what a call does is to run it and to assign Variables."""
+        if self._once or self._in_rows is not None or self._settings is not settings.current():
+            return None
+        return self._executable
+
+    @property
+    def captured_arrays(self) -> list[np.ndarray]:
+        """The arrays that it has from outside, which follow its arguments."""
+        return self._captured_arrays
+
+    @property
+    def variable_references(self) -> list[weakref.ref]:
+        """Its Variables, whose values follow those."""
+        return self._variables
+
+    @property
+    def results_and_updates(self) -> tuple[int, list[tuple[int, int]]]:
+        """How many outputs are results, and for Variables, by position, the outputs that are their new values."""
+        return self._results, self._updates
+
+    def held_arrays(self) -> list[np.ndarray]:
+        """The inputs that are no arguments."""
+        return [*self._captured_arrays, *(v._value.array for v in self.variables())]
+
     def memory_report(self, arrays: Sequence[np.ndarray]) -> list[LoopMemory]:
         """What the gradients of its loops keep for these array arguments."""
         sizes = sizes_at_entry(self.atoms, [a.shape for a in arrays])
-        held = [v._value.array for v in self.variables()]
-        return report(self.graph, [*arrays, *self._captured_arrays, *held], sizes)
+        return report(self.graph, [*arrays, *self.held_arrays()], sizes)
 
     def apply(self, tensors: list[Tensor]) -> Any:
         """Run as one `call` that recorders hear: tapes then differentiate the whole graph."""

@@ -15,8 +15,8 @@ from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.forms import RecomputedForm
 from ...core.tracing.trace import trace
 from ..autograph.operators import eager_callee
-from ..function.function import Function, apart
-from ..function.specialization import converted
+from ..function.function import Function
+from ..function.specialization import apart, converted
 from ..state.variable import tracer
 from ..structure import Structure, flatten, unflatten
 

@@ -31,7 +31,16 @@ _FUNCTIONS = {
     Api.NEW_TUPLE: "PyTuple_New", Api.SET_ITEM: "PyTuple_SetItem", Api.GET_ITEM: "PyTuple_GetItem",
     Api.LENGTH: "PyTuple_Size", Api.AS_DOUBLE: "PyFloat_AsDouble", Api.INCREF: "Py_IncRef",
     Api.DECREF: "Py_DecRef", Api.SAVE_THREAD: "PyEval_SaveThread", Api.RESTORE_THREAD: "PyEval_RestoreThread",
-    Api.CALL: "PyObject_Vectorcall",
+    Api.CALL: "PyObject_Vectorcall", Api.NEW_LIST: "PyList_New", Api.SET_LIST_ITEM: "PyList_SetItem",
+    Api.GET_LIST_ITEM: "PyList_GetItem", Api.LIST_LENGTH: "PyList_Size", Api.NEW_DICT: "PyDict_New",
+    Api.SET_DICT_ITEM: "PyDict_SetItem", Api.GET_DICT_ITEM: "PyDict_GetItemWithError",
+    Api.NEXT_OF_DICT: "PyDict_Next", Api.DICT_LENGTH: "PyDict_Size", Api.AS_LONG: "PyLong_AsLongAndOverflow",
+    Api.NEW_OBJECT: "PyType_GenericAlloc", Api.NEXT: "PyIter_Next", Api.THREAD: "PyThreadState_GetDict",
+    Api.GET_CONTEXT: "PyContextVar_Get", Api.NO_MEMORY: "PyErr_NoMemory",
+}  # fmt: skip
+_OBJECTS = {
+    Api.NDARRAY: np.ndarray, Api.TUPLE: tuple, Api.LIST: list, Api.DICT: dict, Api.FLOAT: float, Api.INT: int,
+    Api.FLOAT64: np.float64, Api.NONE: None, Api.FALSE: False, Api.TRUE: True,
 }  # fmt: skip
 
 
@@ -42,7 +51,10 @@ def api() -> ctypes.Array[Any] | None:
         table = _table() if _is_known() else None
     except (AttributeError, ValueError, TypeError, ImportError):
         return None
-    return table if table is not None and all(map(_is_laid_out, _samples())) else None
+    if table is None or not all(map(_is_laid_out, _samples())):
+        return None
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))  # objects that are called may outlive this module
+    return table
 
 
 def _is_known() -> bool:
@@ -60,15 +72,14 @@ def _table() -> ctypes.Array[Any] | None:
     """The table; None where NumPy's own is not what is expected."""
     table = (ctypes.c_uint64 * len(Api))()
     for place, name in _FUNCTIONS.items():
-        table[place] = _address(getattr(ctypes.pythonapi, name))
+        table[place] = address(getattr(ctypes.pythonapi, name))
     functions = _numpy_functions()
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(functions[_ABI_VERSION])()
     if version not in _ABI or functions[_NDARRAY] != id(np.ndarray) or not _makes(functions[_NEW_FROM_DESCR]):
         return None
     table[Api.NEW_ARRAY] = functions[_NEW_FROM_DESCR]
-    objects = {Api.NDARRAY: np.ndarray, Api.TUPLE: tuple, Api.FLOAT: float, Api.FLOAT64: np.float64}
-    for place, kind in objects.items():
-        table[place] = id(kind)
+    for place, x in _OBJECTS.items():
+        table[place] = id(x)
     table[Api.OUT] = id(_OUT)
     table[Api.ALLOC], table[Api.FREE] = abi.ALLOC_ADDRESS, abi.FREE_ADDRESS
     return table
@@ -78,14 +89,15 @@ def _table() -> ctypes.Array[Any] | None:
 _OUT = sys.intern("out")
 
 
-def _address(function: Any) -> int:
+def address(function: Any) -> int:
+    """Where a function of Python is."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _numpy_functions() -> ctypes.Array[Any]:
     """The first part of NumPy's table of functions."""
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        _address(ctypes.pythonapi.PyCapsule_GetPointer)
+        address(ctypes.pythonapi.PyCapsule_GetPointer)
     )
     return (ctypes.c_size_t * (_NEW_FROM_DESCR + 1)).from_address(get(_ARRAY_API, None))
 

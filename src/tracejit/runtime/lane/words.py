@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-VERSION = 2
+VERSION = 3
 
-#: The external function: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)``.
+#: How the code is called by a builtin: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject
+#: *kwnames)``, where `self` is an array that holds a `Table`.
 ENTRY = "tracejit_lane"
+#: How it is called by an object with room for it: the same, but `self` is called and `nargs` has Python's flag.
+CALL = "tracejit_call"
 #: What answers the polls of an entry: it ends the call, which then is Python's to make again.
 STOP = "tracejit_lane_stop"
 
-#: Inputs, and outputs, that the code has room for; and sizes.
-MAX_ARRAYS = MAX_SIZES = 32
+#: Inputs, and outputs, that the code has room for; nests among arguments, and among results; sizes.
+MAX_ARRAYS, MAX_NESTS, MAX_SIZES = 128, 64, 32
 #: Bytes of workspace that the code has on its stack; more it asks `Api.ALLOC` for.
 STACK_WORK = 1 << 14
 
@@ -24,12 +27,19 @@ STACK_WORK = 1 << 14
 OB_TYPE = 8
 HEAD = 16  # bytes of an object before its own fields
 ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DTYPE, ARRAY_FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48
+REFERENT = HEAD  # of a weak reference
 READABLE = 0x101  # NumPy's flags: C-contiguous and aligned
 WRITABLE = 0x501  # and writable
 
+#: Objects that are called by `CALL`: bytes they take, where the address of the code is, and that of the `Table`.
+CALLED_BYTES, CALLED_CODE, CALLED_TABLE = 64, 48, 56
+
 
 class Api(IntEnum):
-    """What is the same for all functions of a process: objects and functions of Python and NumPy."""
+    """What is the same for all functions of a process: objects and functions of Python and NumPy, and where slots are.
+
+    Those from `TENSOR` on are for functions that take and give Tensors.
+    """
 
     NDARRAY = 0
     TUPLE = 1
@@ -49,39 +59,141 @@ class Api(IntEnum):
     CALL = 15
     ALLOC = 16
     FREE = 17
+    LIST = 18
+    DICT = 19
+    INT = 20
+    NONE = 21
+    NEW_LIST = 22
+    SET_LIST_ITEM = 23
+    GET_LIST_ITEM = 24
+    LIST_LENGTH = 25
+    NEW_DICT = 26
+    SET_DICT_ITEM = 27
+    GET_DICT_ITEM = 28
+    NEXT_OF_DICT = 29
+    DICT_LENGTH = 30
+    AS_LONG = 31
+    NEW_OBJECT = 32
+    NEXT = 33
+    THREAD = 34  # gives the dict of the running thread
+    GET_CONTEXT = 35
+    NO_MEMORY = 36
+    FALSE = 37
+    TRUE = 38
+
+    TENSOR = 39
+    SERIALS = 40  # the iterator that numbers Tensors
+    PAYLOAD = 41  # offsets of slots
+    SPEC = 42
+    DTYPE = 43
+    SERIAL = 44
+    MODE = 45  # the key as which the dict of a thread has its mode
+    BUSY = 46  # the offset of the slot of a mode
+    BLOCK = 47  # the context variable of settings of a block
+    SETTINGS = 48  # those of the process
+    VALUE = 49  # the offset of the slot of a Variable
+    ACQUIRE = 50  # of the lock that is held while Variables change
+    RELEASE = 51
 
 
 class Table(IntEnum):
-    """What belongs to one function; `self` of its builtin is an array of these words."""
+    """What belongs to one function."""
 
     API = 0
     SLOW = 1  # the Python callable for all that is not found here, and for errors
-    KERNEL = 2  # the entry
-    CONTEXT = 3  # its ctx struct, of which every call has a copy
-    N_INPUTS = 4
-    N_OUTPUTS = 5
-    INPUTS = 6  # three words of `Spec` each
-    OUTPUTS = 7
-    ENTRIES = 8  # the first `Entry`, or 0
-
-
-class Spec(IntEnum):
-    """What every array in a place has in common."""
-
-    DTYPE = 0
-    RANK = 1
-    NUMBER = 2  # a Python float will do, too
+    ENTRIES = 2  # the first `Entry`, or 0
 
 
 class Entry(IntEnum):
-    """One combination of shapes, which has been checked."""
+    """One kind of call, which has been checked."""
 
     NEXT = 0  # the next entry, or 0
-    RELEASES = 1  # the call may take long: other threads may run meanwhile
-    WORKSPACE = 2
-    N_SIZES = 3
-    SIZES = 4
-    INPUT_SHAPES = 5  # the sizes of all inputs, one behind the other
-    OUTPUT_SHAPES = 6
-    BYTES = 7  # of each input and output
-    LONG = 8  # a call took so long that it polled: they are Python's now
+    SETTINGS = 1  # under which it was made, for objects that are called
+    N_ARGS = 2  # by position
+    N_NAMES = 3
+    NAMES = 4  # interned, in the order of the call
+    N_STEPS = 5
+    STEPS = 6  # where the inputs come from: a `Step` each
+    N_INPUTS = 7
+    KERNEL = 8  # the compiled function's entry
+    CONTEXT = 9  # its ctx struct, of which every call has a copy
+    RELEASES = 10  # the call may take long: other threads may run meanwhile
+    LONG = 11  # a call took so long that it polled: they are Python's now
+    WORKSPACE = 12
+    N_SIZES = 13
+    SIZES = 14
+    BYTES = 15  # of each input and output
+    N_OUTPUTS = 16
+    OUTPUTS = 17  # an `Output` each
+    TENSORS = 18  # the outputs are made Tensors
+    N_NESTS = 19
+    NESTS = 20  # what is made of the outputs: a `Nest` each
+    RESULT = 21  # which of the outputs and nests is the result
+    N_UPDATES = 22
+    UPDATES = 23  # an `Update` each
+
+
+class Step(IntEnum):
+    """One object that is looked at: where it is, and what it must be."""
+
+    SOURCE = 0
+    PARENT = 1  # the place of the nest it is in, or where a Variable's value is kept
+    KEY = 2  # position, or key, or a weak reference to a Variable, or the object
+    KIND = 3
+    PLACE = 4  # among the inputs, or of a nest
+    VALUE = 5  # a number's bits, a nest's length, an object, or an array's dtype
+    RANK = 6
+    SHAPE = 7
+    ACCEPTS = 8
+
+
+class Source(IntEnum):
+    """Where an object is."""
+
+    ARGUMENT = 0
+    TUPLE = 1
+    LIST = 2
+    DICT = 3
+    VARIABLE = 4
+    OBJECT = 5
+
+
+class Kind(IntEnum):
+    """What an object must be."""
+
+    ARRAY = 0
+    TUPLE = 1
+    LIST = 2
+    DICT = 3
+    SAME = 4
+    FLOAT = 5
+    INT = 6
+    REFERENT = 7
+
+
+#: What else than an array will do in its place: a Python float, NumPy's, a Tensor.
+A_FLOAT, A_FLOAT64, A_TENSOR = 1, 2, 4
+
+
+class Output(IntEnum):
+    """An array that is made for a result."""
+
+    DTYPE = 0
+    RANK = 1
+    SHAPE = 2
+
+
+class Nest(IntEnum):
+    """A tuple, list or dict of results; their places are words, with the key before each in a dict."""
+
+    KIND = 0  # a `Kind`; SAME is None
+    COUNT = 1
+    ITEMS = 2
+
+
+class Update(IntEnum):
+    """A Variable that is given a new value, unless it has another than the call began with."""
+
+    VARIABLE = 0  # a weak reference
+    KEPT = 1  # where the value is that the call began with
+    OUTPUT = 2

@@ -1,0 +1,283 @@
+"""Lanes: calls of compiled functions that were made before are made by machine code from then on.
+
+A call that went the Python way is written down as tables: where its arrays were among the arguments, what else there
+was, what the result is made of, which Variables it reads and assigns. From the next one on the code compares and calls,
+in a tenth of the time; whatever differs goes the Python way again. Python decides everything that this does not.
+"""
+
+from __future__ import annotations
+
+import struct
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core import settings
+from ...core.lazy import Later
+from ...core.tensor import Tensor
+from ...runtime.lane import called, entries, words
+from ...runtime.lane.words import Kind, Nest, Source, Step, Update
+from ..state.variable import Variable, changing
+from ..structure import Leaf, Structure, flatten, in_order
+from .parameters import Parameters
+from .signature import Call
+from .specialization import Specialization
+
+if TYPE_CHECKING:
+    from ...compiler import cache
+else:
+    cache = Later("...compiler.cache", __package__)
+
+#: Calls that go the Python way before the next one is looked at: after one that took the lane, and after one that could
+#: not; and those that are worth compiling the lane's code, which is done once per machine.
+_SOON, _LATER, _MANY, _NEVER = 2, 64, 1000, 1 << 62
+
+_ARRAYS = (np.ndarray, np.generic, Tensor)
+_NESTS: dict[Any, Kind] = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}
+_INSIDE: dict[Any, Source] = {tuple: Source.TUPLE, list: Source.LIST, dict: Source.DICT}
+_SAME = (bool, str, bytes, type(None), type(Ellipsis), type, np.dtype)
+
+
+class Unknown(Exception):
+    """A call that tables do not describe."""
+
+
+class Lane:
+    """The calls of one function that machine code makes.
+
+    Parameters
+    ----------
+    function : Function
+        It is not kept.
+    parameters : Parameters
+        Its own.
+    slow : callable
+        Its ``__call__``, a plain function.
+    """
+
+    def __init__(self, function: Any, parameters: Parameters, slow: Any):
+        api = called.api(Variable, changing)
+        able = api is not None and called.has_room(function) and parameters.plain_defaults
+        self._entries = entries.Entries(api, slow) if able and api is not None else None
+        self._parameters = parameters
+        self._settings: Any = None
+        self._known: set[Any] = set()
+        self._patience, self._waited = _LATER, False
+
+    def offer(self, function: Any, args: tuple, kwargs: dict[str, Any], made: Specialization) -> int:
+        """Let machine code make calls like this one, which has just been made; how many to wait before the next."""
+        if self._entries is None:
+            return _NEVER
+        machine = _code(self._waited)
+        if machine is None:
+            self._waited = True
+            return _MANY
+        call = self._parameters.described(args, kwargs)
+        if self._admits(self._entries, machine, call, args, kwargs, made):
+            called.call_by(function, machine.call, self._entries.address)
+            return _SOON
+        self._patience = min(4 * self._patience, _NEVER)
+        return self._patience
+
+    def _admits(
+        self,
+        table: entries.Entries,
+        machine: entries.Code,
+        call: Call,
+        args: tuple,
+        kwargs: dict[str, Any],
+        made: Specialization,
+    ) -> bool:
+        called.know_thread()
+        executable = made.ready()
+        own = settings.in_block.get() is None  # the settings of a block are another object each time
+        if not own or executable is None or not entries.serves(executable) or executable.calls_python:
+            return False
+        if self._settings is not settings.of_process():
+            self._settings = settings.of_process()
+            self._known.clear()
+            table.forget()
+        try:
+            reader = _Arguments(call, args, kwargs)
+            if reader.key in self._known:
+                return True
+            taken = _taken(reader, made)
+        except Unknown:
+            return False
+        taken.arguments, taken.names, taken.settings = len(args), tuple(kwargs), self._settings
+        shapes = [x.shape for x in (*call.ndarrays(), *made.held_arrays())]
+        if not table.add(executable, machine.stop, taken, shapes, executable.constant_bytes):
+            return False
+        self._known.add(reader.key)
+        return True
+
+
+_loaded: entries.Code | None = None
+
+
+def _code(make: bool) -> entries.Code | None:
+    """The lane's code; unless it is to be made, None where it has not been made on this machine yet."""
+    global _loaded
+    if _loaded is None:
+        image = cache.call_lane_on_disk()
+        if image is None and make:
+            (image,) = cache.call_lane().values()
+        if image is not None:
+            _loaded = entries.Code(image)
+    return _loaded
+
+
+class _Arguments:
+    """The arguments of one call, as steps."""
+
+    def __init__(self, call: Call, args: tuple, kwargs: dict[str, Any]):
+        self.steps: list[entries.Row] = []
+        self.nests = 0
+        self.kept: list[Any] = []
+        self.values: list[Any] = []
+        self._places = _places(call, args, kwargs)
+        for k, x in enumerate((*args, *kwargs.values())):
+            self._look(x, {Step.SOURCE: Source.ARGUMENT, Step.KEY: k})
+        self._names = tuple(kwargs)
+        self._specs = tuple(call.specs)
+        if self.nests > words.MAX_NESTS:
+            raise Unknown
+
+    @property
+    def key(self) -> Any:
+        """Equal for calls that the same tables describe."""
+        return self._names, self._specs, tuple(self.values)
+
+    def _look(self, x: Any, where: entries.Row) -> None:
+        kind = x.__class__
+        if kind in _NESTS:
+            self._nest(x, kind, where)
+        elif isinstance(x, _ARRAYS):
+            accepts = words.A_TENSOR | words.A_FLOAT64 * (x.shape == () and x.dtype == np.float64)
+            place = self._places(x)
+            self.values.append(place)
+            self.steps.append(where | {Step.PLACE: place, Step.ACCEPTS: accepts})
+        else:
+            self.steps.append(where | self._value(x, kind))
+
+    def _nest(self, x: Any, kind: Any, where: entries.Row) -> None:
+        place, self.nests = self.nests, self.nests + 1
+        self.values.append((kind, len(x)))
+        self.steps.append(where | {Step.KIND: _NESTS[kind], Step.PLACE: place, Step.VALUE: len(x)})
+        for key, item in x.items() if kind is dict else enumerate(x):
+            if kind is dict:
+                self.kept.append(key)
+                self.values.append(id(key))
+                key = id(key)
+            self._look(item, {Step.SOURCE: _INSIDE[kind], Step.PARENT: place, Step.KEY: key})
+
+    def _value(self, x: Any, kind: Any) -> entries.Row:
+        """What is no array is part of the program."""
+        if kind is float:
+            bits = struct.unpack("<q", struct.pack("<d", x))[0]
+            self.values.append((kind, bits))
+            return {Step.KIND: Kind.FLOAT, Step.VALUE: bits}
+        if kind is int and -(1 << 63) <= x < 1 << 63:
+            self.values.append((kind, x))
+            return {Step.KIND: Kind.INT, Step.VALUE: x}
+        if kind in _SAME:
+            self.kept.append(x)
+            self.values.append((kind, id(x)))
+            return {Step.KIND: Kind.SAME, Step.VALUE: id(x)}
+        if kind.__eq__ is not object.__eq__ and not isinstance(x, Variable):
+            raise Unknown
+        try:
+            ref = weakref.ref(x)
+        except TypeError:
+            raise Unknown from None
+        self.kept.append(ref)
+        self.values.append(ref)
+        return {Step.KIND: Kind.REFERENT, Step.VALUE: id(ref)}
+
+
+def _places(call: Call, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Which input each array of a call is, asked for in the order of the call."""
+    wanted = [id(call.leaves[i]) for i, _ in call.arrays]
+    given = [id(x) for x in flatten((args, kwargs))[0] if isinstance(x, _ARRAYS)]
+    if sorted(wanted) != sorted(given):  # something was converted or filled in
+        raise Unknown
+    if len(set(wanted)) == len(wanted):
+        at = {x: place for place, x in enumerate(wanted)}
+        return lambda x: at[id(x)]
+    if (
+        kwargs or wanted != given or _has_dict(args)
+    ):  # one array twice: only its position tells which is which
+        raise Unknown
+    positions = iter(range(len(wanted)))
+    return lambda x: next(positions)
+
+
+def _has_dict(x: Any) -> bool:
+    return isinstance(x, dict) or (isinstance(x, (tuple, list)) and any(map(_has_dict, x)))
+
+
+def _taken(reader: _Arguments, made: Specialization) -> entries.Taken:
+    """All that the tables say of a call but its settings and how its arguments are passed."""
+    taken = entries.Taken(list(reader.steps), 0, tensors=True)
+    captured, variables = made.captured_arrays, made.variable_references
+    first = len(made.input_specs)
+    for k, array in enumerate(captured):
+        if array.__class__ is not np.ndarray or array.flags.num & words.READABLE != words.READABLE:
+            raise Unknown
+        taken.steps.append({Step.SOURCE: Source.OBJECT, Step.KEY: id(array), Step.PLACE: first + k})
+    for k, ref in enumerate(variables):
+        if not isinstance(ref(), Variable):
+            raise Unknown
+        taken.steps.append({
+            Step.SOURCE: Source.VARIABLE, Step.PARENT: reader.nests + k, Step.KEY: id(ref),
+            Step.PLACE: first + len(captured) + k, Step.ACCEPTS: words.A_TENSOR,
+        })  # fmt: skip
+    outputs, updates = made.results_and_updates
+    if sorted(output for _, output in updates) != list(range(outputs, outputs + len(updates))):
+        raise Unknown
+    taken.updates = [
+        {Update.VARIABLE: id(variables[v]), Update.KEPT: reader.nests + v, Update.OUTPUT: output}
+        for v, output in updates
+    ]
+    builder = _Results(outputs + len(updates))
+    taken.result = builder.place(made.structure)
+    taken.nests = builder.nests
+    taken.kept = [reader.kept, captured, variables, builder.kept]
+    return taken
+
+
+class _Results:
+    """What is made of the outputs, as nests."""
+
+    def __init__(self, outputs: int):
+        self.outputs = outputs
+        self.nests: list[entries.Row] = []
+        self.kept: list[Any] = []
+        self._leaves = 0
+
+    def place(self, structure: Structure) -> int:
+        """Where what has this structure is, among the outputs and the nests."""
+        if isinstance(structure, Leaf):
+            self._leaves += 1
+            return self._leaves - 1
+        kind, keys, children = structure
+        if kind is type(None):
+            return self._add(Kind.SAME, 0, [])
+        if kind not in _NESTS:
+            raise Unknown
+        places = [self.place(child) for child in children]
+        if kind is dict:
+            by_key = dict(zip(in_order(keys), places, strict=True))
+            self.kept.append(keys)
+            places = [word for key in keys for word in (id(key), by_key[key])]
+        return self._add(_NESTS[kind], len(children), places)
+
+    def _add(self, kind: Kind, count: int, items: Sequence[int]) -> int:
+        if len(self.nests) >= words.MAX_NESTS:
+            raise Unknown
+        array = np.array(items, np.int64)
+        self.kept.append(array)
+        self.nests.append({Nest.KIND: kind, Nest.COUNT: count, Nest.ITEMS: array.ctypes.data})
+        return self.outputs + len(self.nests) - 1

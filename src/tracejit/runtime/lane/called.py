@@ -1,0 +1,157 @@
+"""Called: objects of a Python class with room for the address of code, as which Python then calls them.
+
+While there is none Python calls the class's ``__call__``, which means the same. Which thread is free for such calls,
+and where Tensors and Variables keep what they hold, the code finds through the table of `words.Api`.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import sys
+import threading
+import weakref
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from tracejit.core import settings
+from tracejit.core.seams import settings_changed
+from tracejit.core.tensor import Tensor, next_serial
+from tracejit.core.tracing.dispatch import Mode, state
+from tracejit.runtime.lane import probe, words
+from tracejit.runtime.lane.words import Api
+
+_DEFAULT, _HAS_VECTORCALL = 1 << 18, 1 << 11  # flags of types
+_MEMBERS = 72  # the number of the slot with members
+_SIZE, _READ_ONLY = 19, 1  # kind and flags of a member
+#: As which the dict of a thread has its mode, for the code.
+_MODE = sys.intern("tracejit.mode")
+
+
+class _Member(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]  # fmt: skip
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = [("slot", ctypes.c_int), ("value", ctypes.c_void_p)]
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def with_room(kind: Any) -> Any:
+    """A class like `kind`, and its subclass, whose objects have room; `kind` itself where there is no lane."""
+    if probe.api() is None or hasattr(sys, "gettotalrefcount") or kind.__basicsize__ > words.CALLED_CODE:
+        return kind
+    members = (_Member * 2)(_Member(b"__vectorcalloffset__", _SIZE, words.CALLED_CODE, _READ_ONLY, None))
+    slots = (_Slot * 2)(_Slot(_MEMBERS, ctypes.addressof(members)))
+    name = f"{kind.__module__}.{kind.__qualname__}".encode()
+    spec = _Spec(name, words.CALLED_BYTES, 0, _DEFAULT | _HAS_VECTORCALL, slots)
+    make = ctypes.pythonapi.PyType_FromSpecWithBases
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object]
+    made: type = make(ctypes.addressof(spec), (kind,))
+    made.__doc__ = kind.__doc__
+    for kept in (members, slots, spec, made):  # objects may outlive this module
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return made
+
+
+def has_room(x: Any) -> bool:
+    """Is it an object that can be called by code?"""
+    return type(x).__basicsize__ == words.CALLED_BYTES and type(x) is with_room(type(x).__base__)
+
+
+def call_by(x: Any, code: int, table: int) -> None:
+    """From now on calls of an object that has room are calls of the code, which reads the table."""
+    for offset, word in ((words.CALLED_TABLE, table), (words.CALLED_CODE, code)):
+        ctypes.c_uint64.from_address(id(x) + offset).value = word
+
+
+@lru_cache(maxsize=1)
+def api(variable: type, lock: Any) -> ctypes.Array[Any] | None:
+    """The table of `words.Api` with all that calls with Tensors need; None where anything is not as expected.
+
+    Parameters
+    ----------
+    variable : type
+        The class of Variables.
+    lock : RLock
+        Held while they change.
+    """
+    table = probe.api()
+    if table is None or threading.local is not _thread._local or not _refers():
+        return None
+    tensor = _offsets(Tensor, ("_payload", "_spec", "dtype", "serial"))
+    (busy,), (value,) = _offsets(Mode, ("busy",)), _offsets(variable, ("_value",))
+    serials = getattr(next_serial, "__self__", None)
+    if 0 in (*tensor, busy, value) or serials is None:
+        return None
+    kept = [Tensor, serials, _MODE, settings.in_block, lock.acquire, lock.release]
+    places = [Api.TENSOR, Api.SERIALS, Api.MODE, Api.BLOCK, Api.ACQUIRE, Api.RELEASE]
+    for x in kept:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    for place, word in (
+        *zip(places, map(id, kept), strict=True),
+        *zip((Api.PAYLOAD, Api.SPEC, Api.DTYPE, Api.SERIAL), tensor, strict=True),
+        (Api.BUSY, busy),
+        (Api.VALUE, value),
+    ):
+        table[place] = word
+    settings_changed.on(_take_note)
+    _take_note()
+    return table
+
+
+def _take_note() -> None:
+    """Let the code know the process's settings."""
+    table = probe.api()
+    if table is not None:
+        table[Api.SETTINGS] = id(settings.of_process())
+
+
+def _offsets(kind: Any, names: Iterable[str]) -> list[int]:
+    """Where objects keep what is in their slots, looked for in one of them; 0 for what is not found."""
+    x = kind.__new__(kind)
+    found = []
+    for name in names:
+        marker = object()
+        getattr(kind, name).__set__(x, marker)
+        places = range(words.HEAD, kind.__basicsize__, 8)
+        found.append(next((k for k in places if _word(x, k) == id(marker)), 0))
+    return found
+
+
+def _word(x: Any, offset: int) -> int:
+    return ctypes.c_size_t.from_address(id(x) + offset).value
+
+
+class _Something:
+    """What a weak reference can refer to."""
+
+
+def _refers() -> bool:
+    """Is the object of a weak reference where it should be, and None when it is gone?"""
+    x = _Something()
+    ref = weakref.ref(x)
+    there = _word(ref, words.REFERENT) == id(x)
+    del x
+    return there and _word(ref, words.REFERENT) == id(None)
+
+
+_thread_dict = ctypes.PYFUNCTYPE(ctypes.c_void_p)(probe.address(ctypes.pythonapi.PyThreadState_GetDict))
+
+
+def know_thread() -> None:
+    """Let the code find the mode of the running thread."""
+    found = _thread_dict()
+    if found:
+        ctypes.cast(found, ctypes.py_object).value[_MODE] = state.mode
