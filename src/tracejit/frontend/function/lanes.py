@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from ...core.tensor import Tensor
 from ...runtime.lane import called, entries, words
 from ...runtime.lane.words import Kind, Nest, Source, Step, Update
 from ..state.variable import Variable, changing
-from ..structure import Leaf, Structure, flatten, in_order
+from ..structure import Leaf, Structure, in_order
 from .parameters import Parameters
-from .signature import Call
+from .signature import Call, Weak
 from .specialization import Specialization
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _SOON, _LATER, _MANY, _NEVER = 2, 64, 1000, 1 << 62
 _ARRAYS = (np.ndarray, np.generic, Tensor)
 _NESTS: dict[Any, Kind] = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}
 _INSIDE: dict[Any, Source] = {tuple: Source.TUPLE, list: Source.LIST, dict: Source.DICT}
-_SAME = (bool, str, bytes, type(None), type(Ellipsis), type, np.dtype)
+_SAME = (bool, str, bytes, type(None), type(Ellipsis), type)
 
 
 class Unknown(Exception):
@@ -104,7 +104,7 @@ class Lane:
             if reader.key in self._known:
                 return True
             taken = _taken(reader, made)
-        except Unknown:
+        except (Unknown, RecursionError):
             return False
         taken.arguments, taken.names, taken.settings = len(args), tuple(kwargs), self._settings
         shapes = [x.shape for x in (*call.ndarrays(), *made.held_arrays())]
@@ -139,7 +139,7 @@ class _Arguments:
         self.values: list[Any] = []
         self._places = _places(call, args, kwargs)
         for k, x in enumerate((*args, *kwargs.values())):
-            self._look(x, {Step.SOURCE: Source.ARGUMENT, Step.KEY: k})
+            self._look(x, {Step.SOURCE: Source.ARGUMENT, Step.KEY: k}, (k,))
         self._names = tuple(kwargs)
         self._specs = tuple(call.specs)
         if self.nests > words.MAX_NESTS:
@@ -150,28 +150,29 @@ class _Arguments:
         """Equal for calls that the same tables describe."""
         return self._names, self._specs, tuple(self.values)
 
-    def _look(self, x: Any, where: entries.Row) -> None:
+    def _look(self, x: Any, where: entries.Row, path: tuple) -> None:
         kind = x.__class__
         if kind in _NESTS:
-            self._nest(x, kind, where)
+            self._nest(x, kind, where, path)
         elif isinstance(x, _ARRAYS):
             accepts = words.A_TENSOR | words.A_FLOAT64 * (x.shape == () and x.dtype == np.float64)
-            place = self._places(x)
+            place = self._places[path]
             self.values.append(place)
             self.steps.append(where | {Step.PLACE: place, Step.ACCEPTS: accepts})
         else:
             self.steps.append(where | self._value(x, kind))
 
-    def _nest(self, x: Any, kind: Any, where: entries.Row) -> None:
+    def _nest(self, x: Any, kind: Any, where: entries.Row, path: tuple) -> None:
         place, self.nests = self.nests, self.nests + 1
         self.values.append((kind, len(x)))
         self.steps.append(where | {Step.KIND: _NESTS[kind], Step.PLACE: place, Step.VALUE: len(x)})
         for key, item in x.items() if kind is dict else enumerate(x):
+            word = key
             if kind is dict:
                 self.kept.append(key)
                 self.values.append(id(key))
-                key = id(key)
-            self._look(item, {Step.SOURCE: _INSIDE[kind], Step.PARENT: place, Step.KEY: key})
+                word = id(key)
+            self._look(item, {Step.SOURCE: _INSIDE[kind], Step.PARENT: place, Step.KEY: word}, (*path, key))
 
     def _value(self, x: Any, kind: Any) -> entries.Row:
         """What is no array is part of the program."""
@@ -182,7 +183,7 @@ class _Arguments:
         if kind is int and -(1 << 63) <= x < 1 << 63:
             self.values.append((kind, x))
             return {Step.KIND: Kind.INT, Step.VALUE: x}
-        if kind in _SAME:
+        if kind in _SAME or isinstance(x, np.dtype):
             self.kept.append(x)
             self.values.append((kind, id(x)))
             return {Step.KIND: Kind.SAME, Step.VALUE: id(x)}
@@ -193,29 +194,35 @@ class _Arguments:
         except TypeError:
             raise Unknown from None
         self.kept.append(ref)
-        self.values.append(ref)
+        self.values.append(Weak(x))
         return {Step.KIND: Kind.REFERENT, Step.VALUE: id(ref)}
 
 
-def _places(call: Call, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Which input each array of a call is, asked for in the order of the call."""
-    wanted = [id(call.leaves[i]) for i, _ in call.arrays]
-    given = [id(x) for x in flatten((args, kwargs))[0] if isinstance(x, _ARRAYS)]
-    if sorted(wanted) != sorted(given):  # something was converted or filled in
-        raise Unknown
-    if len(set(wanted)) == len(wanted):
-        at = {x: place for place, x in enumerate(wanted)}
-        return lambda x: at[id(x)]
-    if (
-        kwargs or wanted != given or _has_dict(args)
-    ):  # one array twice: only its position tells which is which
-        raise Unknown
-    positions = iter(range(len(wanted)))
-    return lambda x: next(positions)
+def _places(call: Call, args: tuple, kwargs: dict[str, Any]) -> dict[tuple, int]:
+    """Which input the array at each place among the arguments is; places are paths of positions and keys."""
+    found = [
+        (path, id(x))
+        for k, arg in enumerate((*args, *kwargs.values()))
+        for path, x in _leaves(arg, (k,))
+        if isinstance(x, _ARRAYS)
+    ]
+    wanted, given = [id(call.leaves[i]) for i, _ in call.arrays], [x for _, x in found]
+    if wanted == given and not kwargs:
+        return {path: place for place, (path, _) in enumerate(found)}
+    inputs = {x: place for place, x in enumerate(wanted)}
+    if len(inputs) < len(wanted) or sorted(wanted) != sorted(given):
+        raise Unknown  # something was converted or filled in, or there are several ways to sort them
+    return {path: inputs[x] for path, x in found}
 
 
-def _has_dict(x: Any) -> bool:
-    return isinstance(x, dict) or (isinstance(x, (tuple, list)) and any(map(_has_dict, x)))
+def _leaves(x: Any, path: tuple) -> Iterator[tuple[tuple, Any]]:
+    """The leaves of a nest, in the order of `flatten`, by their places."""
+    kind = x.__class__
+    if kind not in _NESTS:
+        yield path, x
+        return
+    for key in in_order(x) if kind is dict else range(len(x)):
+        yield from _leaves(x[key], (*path, key))
 
 
 def _taken(reader: _Arguments, made: Specialization) -> entries.Taken:
