@@ -204,8 +204,8 @@ def test_failures_are_those_of_python() -> None:
 def test_no_memory_for_a_result(fresh: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     x, w = np.ones(3), np.ones(3)
     fresh(x, w)
-    entry = fresh._lane._entries.table.kept[-1]
-    third = int(entry[Entry.OUTPUTS]) + 8 * (2 * len(Output) + Output.SHAPE)
+    entry = fresh._lane._entries.table.kept[-1][0]
+    third = int(entry[Entry.OUTPUTS]) + 8 * (2 * Output.WORDS + Output.SHAPE)
     size = ctypes.c_int64.from_address(ctypes.c_int64.from_address(third).value)
     before = sys.getrefcount(x.dtype)
     assert size.value == 3
@@ -216,7 +216,7 @@ def test_no_memory_for_a_result(fresh: Artifact, monkeypatch: pytest.MonkeyPatch
     assert abs(sys.getrefcount(x.dtype) - before) < 10  # of hundreds
     size.value = 3
     assert outcome(fresh, x, w) == outcome(fresh._called, x, w)
-    table = (ctypes.c_uint64 * len(Api))(*probe.api())
+    table = (ctypes.c_uint64 * Api.WORDS)(*probe.api())
     table[Api.NEW_ARRAY] = ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
     monkeypatch.setattr(probe, "api", lambda: table)
     broken = builtin.Lane(fresh._lanes[fresh._code_here.target.arch], fresh._executable, fresh._called)
@@ -305,7 +305,7 @@ def test_loops_that_take_long_go_to_python(counting: Artifact, tmp_path: Path) -
     counting.save(tmp_path / "count.tja")
     art = tf.load(tmp_path / "count.tja")
     assert art(0.0, 3.0) == 3.0 and art._executable.polls and in_lane(art)
-    entry = art._lane._entries.table.kept[-1]
+    entry = art._lane._entries.table.kept[-1][0]
     assert art(0.0, 5.0) == 5.0 and not entry[Entry.LONG]
     assert art(0.0, 1e8) == 1e8 and entry[Entry.LONG]
     assert art(0.0, 7.0) == 7.0

@@ -557,8 +557,8 @@ def test_large_arguments_may_be_dropped_while_the_call_runs() -> None:
 
 def test_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     f = ready(tf.function(lambda x: (x * 2, [x + 1])), x4)
-    outputs = int(f._lane._entries.table.kept[-1][words.Entry.OUTPUTS])
-    second = outputs + 8 * (len(words.Output) + words.Output.SHAPE)
+    outputs = int(f._lane._entries.table.kept[-1][0][words.Entry.OUTPUTS])
+    second = outputs + 8 * (words.Output.WORDS + words.Output.SHAPE)
     size = ctypes.c_int64.from_address(ctypes.c_int64.from_address(second).value)
     before = sys.getrefcount(x4.dtype)
     size.value = 1 << 45

@@ -33,14 +33,15 @@ from ..runtime.lane import words
 from ..runtime.signature import Signature
 from . import hostcalls, pipeline, report
 from .codegen import llvm, matmul
-from .codegen.lane import call_lane as lane
 from .codegen.machines import Unit
 from .loopir.passes.schedule import Target
 
 if TYPE_CHECKING:
     from ..runtime.linking import debug_library
+    from .codegen.lane import call_lane as lane
 else:
     debug_library = Later("..runtime.linking.debug_library", __package__)
+    lane = Later(".codegen.lane.call_lane", __package__)
 
 FORMAT = "1"
 MAX_OBJECTS = 4096

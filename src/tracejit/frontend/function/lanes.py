@@ -35,8 +35,8 @@ else:
 _SOON, _LATER, _MANY, _NEVER = 2, 64, 1000, 1 << 62
 
 _ARRAYS = (np.ndarray, np.generic, Tensor)
-_NESTS: dict[Any, Kind] = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}
-_INSIDE: dict[Any, Source] = {tuple: Source.TUPLE, list: Source.LIST, dict: Source.DICT}
+_NESTS: dict[Any, int] = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}
+_INSIDE: dict[Any, int] = {tuple: Source.TUPLE, list: Source.LIST, dict: Source.DICT}
 _SAME = (bool, str, bytes, type(None), type(Ellipsis), type)
 
 
@@ -281,7 +281,7 @@ class _Results:
             places = [word for key in keys for word in (id(key), by_key[key])]
         return self._add(_NESTS[kind], len(children), places)
 
-    def _add(self, kind: Kind, count: int, items: Sequence[int]) -> int:
+    def _add(self, kind: int, count: int, items: Sequence[int]) -> int:
         if len(self.nests) >= words.MAX_NESTS:
             raise Unknown
         array = np.array(items, np.int64)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
 from math import prod
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 from tracejit.runtime import objects
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.lane import words
-from tracejit.runtime.lane.words import Entry, Kind, Output, Source, Step, Table
+from tracejit.runtime.lane.words import Entry, Kind, Nest, Output, Source, Step, Table, Update
 from tracejit.runtime.pool import SMALLEST
 
 #: Kinds of calls of one function; those that come later go the Python way.
@@ -26,7 +24,8 @@ MAX_ENTRIES = 16
 #: would notice.
 SHORT = 1 << 16
 
-Row = dict[IntEnum, int]
+#: Words of a table, by their places.
+Row = dict[int, int]
 
 
 class Words(np.ndarray):
@@ -35,7 +34,6 @@ class Words(np.ndarray):
     kept: list[Any]
 
 
-@dataclass
 class Taken:
     """What a call of one kind looks like, and what is made of its outputs.
 
@@ -59,15 +57,14 @@ class Taken:
         What the rows point to.
     """
 
-    steps: list[Row]
-    arguments: int
-    names: tuple[str, ...] = ()
-    nests: list[Row] = field(default_factory=list)
-    result: int = 0
-    updates: list[Row] = field(default_factory=list)
-    settings: Any = None
-    tensors: bool = False
-    kept: list[Any] = field(default_factory=list)
+    def __init__(self, steps: list[Row], arguments: int, tensors: bool = False):
+        self.steps, self.arguments, self.tensors = steps, arguments, tensors
+        self.names: tuple[str, ...] = ()
+        self.nests: list[Row] = []
+        self.result = 0
+        self.updates: list[Row] = []
+        self.settings: Any = None
+        self.kept: list[Any] = []
 
 
 def serves(executable: Executable) -> bool:
@@ -97,7 +94,7 @@ class Entries:
     """
 
     def __init__(self, api: ctypes.Array[Any], slow: Any):
-        self.table = np.zeros(len(Table), np.uint64).view(Words)
+        self.table = np.zeros(Table.WORDS, np.uint64).view(Words)
         self.table.kept = [api, slow]
         self.table[Table.API], self.table[Table.SLOW] = ctypes.addressof(api), id(slow)
         self.count = 0
@@ -141,78 +138,70 @@ class Entries:
             return False
         context = executable.new_context()
         context.poll = stop if executable.polls else None
-        made = _Made(Entry)
-        for name, values in (("NAMES", map(id, taken.names)), ("SIZES", sizes), ("BYTES", every)):
-            made.point(Entry[name], np.array([*values], np.int64))
-        outputs = [made.array_row(Output, *spec) for spec in _zipped(signature.outputs, results)]
-        steps = [_completed(made, row, signature.inputs, shapes) for row in taken.steps]
-        for place, rows, kind in (
-            (Entry.OUTPUTS, outputs, Output), (Entry.STEPS, steps, Step), (Entry.NESTS, taken.nests, words.Nest),
-            (Entry.UPDATES, taken.updates, words.Update),
-        ):  # fmt: skip
-            made.point(place, _rows(rows, kind))
-        made.put({
-            Entry.NEXT: int(self.table[Table.ENTRIES]), Entry.SETTINGS: id(taken.settings) if taken.settings else 0,
-            Entry.N_ARGS: taken.arguments, Entry.N_NAMES: len(taken.names), Entry.N_STEPS: len(steps),
-            Entry.N_INPUTS: len(shapes), Entry.KERNEL: executable.address,
-            Entry.CONTEXT: ctypes.addressof(context),
+        made = _Written(taken, signature.inputs, shapes, zip(signature.outputs, results, strict=True))
+        made.rows({Entry.NAMES: map(id, taken.names), Entry.SIZES: sizes, Entry.BYTES: every})
+        made.row.update({
+            Entry.NEXT: int(self.table[Table.ENTRIES]), Entry.KERNEL: executable.address,
+            Entry.CONTEXT: ctypes.addressof(context), Entry.WORKSPACE: -(-workspace // 64) * 64,
             Entry.RELEASES: executable.polls or sum(every) + workspace + weight > SHORT,
-            Entry.WORKSPACE: -(-workspace // 64) * 64, Entry.N_SIZES: len(sizes), Entry.N_OUTPUTS: len(results),
-            Entry.TENSORS: taken.tensors, Entry.N_NESTS: len(taken.nests), Entry.RESULT: taken.result,
-            Entry.N_UPDATES: len(taken.updates),
+            Entry.N_INPUTS: len(shapes), Entry.N_OUTPUTS: len(results), Entry.N_SIZES: len(sizes),
         })  # fmt: skip
-        self.table.kept += [executable, context, taken, made.kept, made.row]
+        entry = _table([made.row], Entry.WORDS)
+        self.table.kept += [executable, context, taken, made.kept, entry]
         self.count += 1
-        self.table[Table.ENTRIES] = made.row.ctypes.data  # last, when all is there
+        self.table[Table.ENTRIES] = entry.ctypes.data  # last, when all is there
         return True
 
 
-class _Made:
-    """One entry being written, and what its words point to."""
+class _Written:
+    """The words of an entry that say what a call looks like, and the tables that they point to."""
 
-    def __init__(self, kind: type[IntEnum]):
-        self.row = np.zeros(len(kind), np.int64)
+    def __init__(self, taken: Taken, inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]], outputs: Any):
         self.kept: list[Any] = []
+        self.row: Row = {
+            Entry.SETTINGS: 0 if taken.settings is None else id(taken.settings), Entry.N_ARGS: taken.arguments,
+            Entry.N_NAMES: len(taken.names), Entry.N_STEPS: len(taken.steps), Entry.TENSORS: taken.tensors,
+            Entry.N_NESTS: len(taken.nests), Entry.RESULT: taken.result, Entry.N_UPDATES: len(taken.updates),
+        }  # fmt: skip
+        steps = [self._completed(step, inputs, shapes) for step in taken.steps]
+        made = [
+            self._array(dtype, shape, (Output.DTYPE, Output.RANK, Output.SHAPE))
+            for (dtype, _), shape in outputs
+        ]
+        for place, rows, count in (
+            (Entry.STEPS, steps, Step.WORDS), (Entry.OUTPUTS, made, Output.WORDS),
+            (Entry.NESTS, taken.nests, Nest.WORDS), (Entry.UPDATES, taken.updates, Update.WORDS),
+        ):  # fmt: skip
+            self.row[place] = self._address(_table(rows, count))
 
-    def put(self, values: Row) -> None:
-        for place, value in values.items():
-            self.row[place] = value
+    def rows(self, columns: dict[int, Iterable[int]]) -> None:
+        """Let words point to what they name."""
+        for place, values in columns.items():
+            self.row[place] = self._address(np.array([*values], np.int64))
 
-    def point(self, place: IntEnum, array: np.ndarray) -> None:
-        """Let a word point to an array."""
-        self.row[place] = self.address(array)
-
-    def address(self, array: np.ndarray) -> int:
+    def _address(self, array: np.ndarray) -> int:
         self.kept.append(array)
         return array.ctypes.data
 
-    def array_row(self, kind: type[Any], dtype: np.dtype[Any], shape: Iterable[int]) -> Row:
-        """The words about an array, which tables of several kinds name alike."""
-        sizes = np.array([*shape], np.int64)
-        value = kind.VALUE if kind is Step else kind.DTYPE
+    def _completed(self, step: Row, inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Row:
+        """A step, with dtype and sizes if it is an array's."""
+        if step.get(Step.KIND, Kind.ARRAY) != Kind.ARRAY:
+            return step
+        place = step[Step.PLACE]
+        return step | self._array(inputs[place][0], shapes[place], (Step.VALUE, Step.RANK, Step.SHAPE))
+
+    def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...], places: tuple[int, int, int]) -> Row:
         self.kept.append(dtype)
-        return {value: id(dtype), kind.RANK: len(sizes), kind.SHAPE: self.address(sizes)}
+        sizes = self._address(np.array(shape, np.int64))
+        return dict(zip(places, (id(dtype), len(shape), sizes), strict=True))
 
 
-def _completed(
-    made: _Made, row: Row, inputs: Sequence[tuple[np.dtype[Any], Any]], shapes: Sequence[tuple[int, ...]]
-) -> Row:
-    """A step, with dtype and sizes if it is an array's."""
-    if row.get(Step.KIND, Kind.ARRAY) != Kind.ARRAY:
-        return row
-    place = row[Step.PLACE]
-    return row | made.array_row(Step, inputs[place][0], shapes[place])
-
-
-def _zipped(specs: Sequence[tuple[np.dtype[Any], Any]], shapes: Sequence[tuple[int, ...]]) -> Any:
-    return ((dtype, shape) for (dtype, _), shape in zip(specs, shapes, strict=True))
-
-
-def _rows(rows: Sequence[Row], kind: type[IntEnum]) -> np.ndarray:
-    found = np.zeros((max(len(rows), 1), len(kind)), np.int64)
-    for made, row in zip(found, rows, strict=False):
+def _table(rows: Sequence[Row], count: int) -> np.ndarray:
+    """Rows of so many words."""
+    found = np.zeros((max(len(rows), 1), count), np.int64)
+    for words_, row in zip(found, rows, strict=False):
         for place, value in row.items():
-            made[place] = value
+            words_[place] = value
     return found
 
 

@@ -70,7 +70,7 @@ def _is_known() -> bool:
 
 def _table() -> ctypes.Array[Any] | None:
     """The table; None where NumPy's own is not what is expected."""
-    table = (ctypes.c_uint64 * len(Api))()
+    table = (ctypes.c_uint64 * Api.WORDS)()
     for place, name in _FUNCTIONS.items():
         table[place] = address(getattr(ctypes.pythonapi, name))
     functions = _numpy_functions()

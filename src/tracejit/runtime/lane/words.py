@@ -6,8 +6,6 @@ alone. A change of anything here changes `VERSION`: code and tables may come fro
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 VERSION = 3
 
 #: How the code is called by a builtin: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject
@@ -35,7 +33,7 @@ WRITABLE = 0x501  # and writable
 CALLED_BYTES, CALLED_CODE, CALLED_TABLE = 64, 48, 56
 
 
-class Api(IntEnum):
+class Api:
     """What is the same for all functions of a process: objects and functions of Python and NumPy, and where slots are.
 
     Those from `TENSOR` on are for functions that take and give Tensors.
@@ -95,16 +93,20 @@ class Api(IntEnum):
     ACQUIRE = 50  # of the lock that is held while Variables change
     RELEASE = 51
 
+    WORDS = 52
 
-class Table(IntEnum):
+
+class Table:
     """What belongs to one function."""
 
     API = 0
     SLOW = 1  # the Python callable for all that is not found here, and for errors
     ENTRIES = 2  # the first `Entry`, or 0
 
+    WORDS = 3
 
-class Entry(IntEnum):
+
+class Entry:
     """One kind of call, which has been checked."""
 
     NEXT = 0  # the next entry, or 0
@@ -132,8 +134,10 @@ class Entry(IntEnum):
     N_UPDATES = 22
     UPDATES = 23  # an `Update` each
 
+    WORDS = 24
 
-class Step(IntEnum):
+
+class Step:
     """One object that is looked at: where it is, and what it must be."""
 
     SOURCE = 0
@@ -146,8 +150,10 @@ class Step(IntEnum):
     SHAPE = 7
     ACCEPTS = 8
 
+    WORDS = 9
 
-class Source(IntEnum):
+
+class Source:
     """Where an object is."""
 
     ARGUMENT = 0
@@ -158,7 +164,7 @@ class Source(IntEnum):
     OBJECT = 5
 
 
-class Kind(IntEnum):
+class Kind:
     """What an object must be."""
 
     ARRAY = 0
@@ -175,25 +181,31 @@ class Kind(IntEnum):
 A_FLOAT, A_FLOAT64, A_TENSOR = 1, 2, 4
 
 
-class Output(IntEnum):
+class Output:
     """An array that is made for a result."""
 
     DTYPE = 0
     RANK = 1
     SHAPE = 2
 
+    WORDS = 3
 
-class Nest(IntEnum):
+
+class Nest:
     """A tuple, list or dict of results; their places are words, with the key before each in a dict."""
 
     KIND = 0  # a `Kind`; SAME is None
     COUNT = 1
     ITEMS = 2
 
+    WORDS = 3
 
-class Update(IntEnum):
+
+class Update:
     """A Variable that is given a new value, unless it has another than the call began with."""
 
     VARIABLE = 0  # a weak reference
     KEPT = 1  # where the value is that the call began with
     OUTPUT = 2
+
+    WORDS = 3

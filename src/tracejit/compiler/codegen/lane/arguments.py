@@ -167,7 +167,7 @@ def _takes() -> str:
     steps = w.word(entry, Entry.STEPS, "ptr")
     with w.loop(w.word(entry, Entry.N_STEPS)) as loop:
         done = w.fresh("next")
-        step = w.row(steps, loop.index, Step)
+        step = w.row(steps, loop.index, Step.WORDS)
         within = w.compare("ne", w.word(step, Step.SOURCE), Source.ARGUMENT)
         with w.replacing(w.negated(within), [NULL]) as given:
             given.append(w.at(args, w.word(step, Step.KEY)))

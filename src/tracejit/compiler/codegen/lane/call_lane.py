@@ -145,7 +145,7 @@ def _hold() -> str:
         with w.when(w.is_null(x), unless=True):
             w.through(api, Api.INCREF, "void", x)
     with w.loop(w.word(entry, Entry.N_UPDATES)) as loop:
-        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update)
+        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update.WORDS)
         w.through(api, Api.INCREF, "void", w.at(nests, w.word(update, Update.KEPT)))
     return w.text()
 
@@ -157,7 +157,7 @@ def _let_go() -> str:
     with w.when(w.compare("ne", w.word(entry, Entry.RELEASES), 0)):
         w.invoke(results.DROP, api, objects, w.word(entry, Entry.N_INPUTS))
     with w.loop(w.word(entry, Entry.N_UPDATES)) as loop:
-        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update)
+        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update.WORDS)
         w.through(api, Api.DECREF, "void", w.at(nests, w.word(update, Update.KEPT)))
     return w.text()
 

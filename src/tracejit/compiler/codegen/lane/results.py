@@ -53,7 +53,7 @@ def _given() -> str:
         w.no(w.compare("ne", count, 1))
     flags = integer(words.WRITABLE, "i32")
     with w.loop(count) as loop:
-        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output)
+        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output.WORDS)
         with w.replacing(several, [out]) as items:
             items.append(w.through(api, Api.GET_ITEM, "ptr", out, loop.index))
         x = items[0]
@@ -84,7 +84,7 @@ def _made() -> str:
     buffers, results = w.part(frame, "buffers"), w.part(frame, "results")
     before, array = w.word(entry, Entry.N_INPUTS), w.word(api, Api.NDARRAY, "ptr")
     with w.loop(w.word(entry, Entry.N_OUTPUTS)) as loop:
-        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output)
+        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output.WORDS)
         dtype, shape = w.word(output, Output.DTYPE, "ptr"), w.word(output, Output.SHAPE, "ptr")
         rank, none = w.convert("trunc", w.word(output, Output.RANK), "i32"), integer(0, "i32")
         w.through(api, Api.INCREF, "void", dtype)  # the array's own
@@ -165,7 +165,7 @@ def _finished() -> str:
         w.no(w.negated(w.invoke(_TENSORS, api, count, results)), "ptr null")
     nests = w.word(entry, Entry.NESTS, "ptr")
     with w.loop(w.word(entry, Entry.N_NESTS)) as loop:
-        made = w.invoke(_NEST, api, w.row(nests, loop.index, Nest), results)
+        made = w.invoke(_NEST, api, w.row(nests, loop.index, Nest.WORDS), results)
         with w.returning(w.is_null(made), "ptr null"):
             w.invoke(DROP, api, w.step(results, count, "i64"), loop.index)
         w.put(made, results, w.add(count, loop.index))
@@ -187,7 +187,7 @@ def _unchanged() -> str:
     api, entry, frame = w.args("api of frame")
     nests = w.part(frame, "nests")
     with w.loop(w.word(entry, Entry.N_UPDATES)) as loop:
-        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update)
+        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update.WORDS)
         variable, slot = _slot_of(w, api, update)
         w.no(w.compare("eq", variable, w.word(api, Api.NONE, "ptr")))
         w.no(w.compare("ne", w.load("ptr", slot), w.at(nests, w.word(update, Update.KEPT))))
@@ -206,7 +206,7 @@ def _committed() -> str:
     w.no(w.compare("ne", got, w.word(api, Api.TRUE, "ptr")), "i32 0")
     unchanged = w.invoke(_UNCHANGED, api, entry, frame)
     with w.when(unchanged), w.loop(w.word(entry, Entry.N_UPDATES)) as loop:
-        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update)
+        update = w.row(w.word(entry, Entry.UPDATES, "ptr"), loop.index, Update.WORDS)
         _, slot = _slot_of(w, api, update)
         place = w.step(results, w.word(update, Update.OUTPUT), "i64")
         before, after = w.load("ptr", slot), w.load("ptr", place)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import IntEnum
 
 from ....runtime import abi
 from ....runtime.lane import words
-from ....runtime.lane.words import Api
 from ...ir_text import NULL, TRUE, Value
 from ..matmul.counted_loops import Operand, Signature
 from ..matmul.counted_loops import Writer as CountingWriter
@@ -51,7 +49,7 @@ def internal(name: str, parameters: str, result: str = "void", inline: bool = Fa
 class Writer(CountingWriter):
     """One function."""
 
-    def word(self, table: Value, place: IntEnum, kind: str = "i64") -> Value:
+    def word(self, table: Value, place: int, kind: str = "i64") -> Value:
         return self.load(kind, self.step(table, 8 * place))
 
     def at(self, table: Value, index: Operand, kind: str = "ptr") -> Value:
@@ -60,9 +58,9 @@ class Writer(CountingWriter):
     def put(self, x: Value, table: Value, index: Operand) -> None:
         self.store(x, self.step(table, index, "i64"))
 
-    def row(self, rows: Value, index: Value, words_: type[IntEnum]) -> Value:
-        """One of several tables, side by side."""
-        return self.step(rows, self.multiply(index, 8 * len(words_)))
+    def row(self, rows: Value, index: Value, count: int) -> Value:
+        """One of several tables of so many words, side by side."""
+        return self.step(rows, self.multiply(index, 8 * count))
 
     def part(self, frame: Value, name: str) -> Value:
         """A part of the memory of this call."""
@@ -71,11 +69,11 @@ class Writer(CountingWriter):
     def field(self, x: Value, offset: Operand, kind: str = "ptr") -> Value:
         return self.load(kind, self.step(x, offset), 4 if kind == "i32" else 8)
 
-    def slot(self, api: Value, x: Value, place: Api) -> Value:
+    def slot(self, api: Value, x: Value, place: int) -> Value:
         """The address of a slot of an object, which is where the table says."""
         return self.step(x, self.word(api, place))
 
-    def through(self, api: Value, place: Api, kind: str, *operands: Value) -> Value:
+    def through(self, api: Value, place: int, kind: str, *operands: Value) -> Value:
         """Call a function of Python or NumPy."""
         function = self.word(api, place, "ptr")
         spelled = f"call {kind} {function}({', '.join(o.typed for o in operands)})"
