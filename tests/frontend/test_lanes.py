@@ -17,7 +17,7 @@ import threading
 import tracemalloc
 import weakref
 from collections import OrderedDict, namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ import pytest
 import tracejit as tf
 from tracejit.compiler import cache
 from tracejit.core.settings import configure, settings
-from tracejit.frontend.function import lanes
+from tracejit.frontend.function import function, lanes
 from tracejit.frontend.function.function import Function
 from tracejit.frontend.state.variable import changing
 from tracejit.runtime.lane import called, entries, probe, words
@@ -46,9 +46,12 @@ Pair = namedtuple("Pair", "a b")
 
 
 @pytest.fixture(autouse=True, scope="module")
-def made() -> None:
-    """The lane's code, which otherwise is made when it is worth it."""
+def made() -> Iterator[None]:
+    """The lane's code, and lanes, which otherwise are made when they are worth it."""
     cache.call_lane()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(function, "_SOON", 2)
+        yield
 
 
 def in_python(f: Any, *args: Any, **kwargs: Any) -> Any:
@@ -71,6 +74,7 @@ def took_the_lane(f: Any, *args: Any, **kwargs: Any) -> bool:
 
 def ready(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The function, once calls like this take the lane."""
+    f._calls_to_wait = 2
     for _ in range(3):
         f(*args, **kwargs)
     assert took_the_lane(f, *args, **kwargs)
@@ -679,7 +683,7 @@ cache.call_lane()
 x = np.arange(4.0)
 v = tf.Variable(x)
 f = tf.function(lambda x: {"y": x * 2 + v})
-for _ in range(4): f(x)
+for _ in range(9): f(x)
 class Late:
     def __del__(self):
         f and f(x)

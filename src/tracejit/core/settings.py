@@ -35,7 +35,8 @@ class Settings:
         Verify graphs after every pass and shapes after every eager op; warn of a loop, by its line, that has run
         for ten seconds when nothing tells when it ends.
     fast : bool
-        Use the fast lane of the eager door (identical results; off in one test run).
+        Use the fast lane of the eager door, and machine code that calls compiled functions (identical results; off in
+        one test run).
     cache : bool
         Keep compiled objects on disk.
     debug : int

@@ -59,8 +59,8 @@ else:
     called, lanes = Later("...runtime.lane.called", __package__), Later(".lanes", __package__)
 
 _MAX_REMEMBERED = 4096
-#: Calls that go the Python way before one is offered to machine code.
-_SOON = 2
+#: Calls that go the Python way before one is offered to machine code: what that takes is worth some calls.
+_SOON = 8
 
 
 def function(
