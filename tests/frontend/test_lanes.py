@@ -128,6 +128,12 @@ x4 = np.arange(4.0)
         (lambda x: -x, (np.array(2.0),), {}),
         (lambda x: -x, (np.float64(2.0),), {}),
         (lambda: tf.constant([1.0, 2.0]), (), {}),
+        (lambda x: (x + 1, tf.reduce_sum(x)), (np.zeros(1 << 14),), {}),  # memory of the pool
+        (
+            lambda x: tf.tanh(tf.tanh(x @ x) @ x) @ x,
+            (np.ones((400, 400)) * 0.01,),
+            {},
+        ),  # and a large workspace
         (lambda x: None, (x4,), {}),
         (lambda x: (), (x4,), {}),
     ],
@@ -145,7 +151,6 @@ def test_what_takes_the_lane(f: Callable[..., Any], args: tuple, kwargs: dict[st
         (lambda d: d["a"], (OrderedDict(a=x4),)),
         (lambda x: x * 2, (np.float32(1.0),)),
         (lambda x: tf.print("seen", x, output_stream=sys.stderr) or x, (x4,)),
-        (lambda x: x + 1, (np.zeros(1 << 14),)),  # memory that is used again is Python's
         (lambda x, scale=x4: x * scale, (x4,)),
     ],
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,7 +17,7 @@ from tracejit.runtime import objects
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.lane import words
 from tracejit.runtime.lane.words import Entry, Kind, Nest, Output, Source, Step, Table, Update
-from tracejit.runtime.pool import SMALLEST
+from tracejit.runtime.pool import POOL, SMALLEST
 
 #: Kinds of calls of one function; those that come later go the Python way.
 MAX_ENTRIES = 16
@@ -113,7 +114,7 @@ class Entries:
     ) -> bool:
         """From now on calls like this take the lane; False: not these.
 
-        There is room for `MAX_ENTRIES`, and large results take memory that Python keeps.
+        There is room for `MAX_ENTRIES`; large results that are no Tensors are Python's.
 
         Parameters
         ----------
@@ -134,16 +135,18 @@ class Entries:
         results, workspace = executable.plan(sizes)
         itemsizes = [dtype.itemsize for dtype, _ in (*signature.inputs, *signature.outputs)]
         every = [prod(s) * itemsize for s, itemsize in zip((*shapes, *results), itemsizes, strict=True)]
-        if max(every[len(shapes) :], default=0) >= SMALLEST:
+        large = [size >= SMALLEST for size in every[len(shapes) :]]
+        if any(large) and not taken.tensors:
             return False
         context = executable.new_context()
         context.poll = stop if executable.polls else None
-        made = _Written(taken, signature.inputs, shapes, zip(signature.outputs, results, strict=True))
+        outputs = zip(signature.outputs, results, large, strict=True)
+        made = _Written(taken, signature.inputs, shapes, outputs)
         made.rows({Entry.NAMES: map(id, taken.names), Entry.SIZES: sizes, Entry.BYTES: every})
         made.row.update({
             Entry.NEXT: int(self.table[Table.ENTRIES]), Entry.KERNEL: executable.address,
             Entry.CONTEXT: ctypes.addressof(context), Entry.WORKSPACE: -(-workspace // 64) * 64,
-            Entry.RELEASES: executable.polls or sum(every) + workspace + weight > SHORT,
+            Entry.RELEASES: executable.polls or any(large) or sum(every) + workspace + weight > SHORT,
             Entry.N_INPUTS: len(shapes), Entry.N_OUTPUTS: len(results), Entry.N_SIZES: len(sizes),
         })  # fmt: skip
         entry = _table([made.row], Entry.WORDS)
@@ -164,10 +167,7 @@ class _Written:
             Entry.N_NESTS: len(taken.nests), Entry.RESULT: taken.result, Entry.N_UPDATES: len(taken.updates),
         }  # fmt: skip
         steps = [self._completed(step, inputs, shapes) for step in taken.steps]
-        made = [
-            self._array(dtype, shape, (Output.DTYPE, Output.RANK, Output.SHAPE))
-            for (dtype, _), shape in outputs
-        ]
+        made = [self._output(dtype, shape, large) for (dtype, _), shape, large in outputs]
         for place, rows, count in (
             (Entry.STEPS, steps, Step.WORDS), (Entry.OUTPUTS, made, Output.WORDS),
             (Entry.NESTS, taken.nests, Nest.WORDS), (Entry.UPDATES, taken.updates, Update.WORDS),
@@ -189,6 +189,15 @@ class _Written:
             return step
         place = step[Step.PLACE]
         return step | self._array(inputs[place][0], shapes[place], (Step.VALUE, Step.RANK, Step.SHAPE))
+
+    def _output(self, dtype: np.dtype[Any], shape: tuple[int, ...], large: bool) -> Row:
+        """An output, of which a large one is made by the pool, in Python."""
+        row = self._array(dtype, shape, (Output.DTYPE, Output.RANK, Output.SHAPE))
+        if large:
+            maker = partial(POOL.array, shape, dtype)
+            self.kept.append(maker)
+            row[Output.MAKER] = id(maker)
+        return row
 
     def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...], places: tuple[int, int, int]) -> Row:
         self.kept.append(dtype)

@@ -187,8 +187,9 @@ class Output:
     DTYPE = 0
     RANK = 1
     SHAPE = 2
+    MAKER = 3  # the Python callable that gives a large one, or 0
 
-    WORDS = 3
+    WORDS = 4
 
 
 class Nest:

@@ -81,7 +81,8 @@ def _perform() -> str:
     work = w.word(entry, Entry.WORKSPACE)
     large = w.compare("sgt", work, words.STACK_WORK)
     with w.replacing(large, [stack]) as memory:
-        block = w.through(api, Api.ALLOC, "ptr", integer(abi.WORKSPACE_ALIGN), work)
+        take, _ = _allocators(w, api, context, work)
+        block = w.effect("ptr", 1, f"call ptr {take}({integer(abi.WORKSPACE_ALIGN).typed}, {work.typed})")
         with w.returning(w.is_null(block), slow):
             w.invoke(results.DROP, api, made, mine)
         memory.append(block)
@@ -91,13 +92,25 @@ def _perform() -> str:
     sizes = w.word(entry, Entry.SIZES, "ptr")
     status = w.invoke(_RUN, api, kernel, releases, w.part(frame, "buffers"), sizes, context)
     with w.when(large):
-        w.through(api, Api.FREE, "void", memory[0])
+        _, give = _allocators(w, api, context, work)
+        w.stmt(f"call void {give}({memory[0].typed})")
     with w.returning(w.compare("ne", status, integer(abi.STATUS_OK, "i32")), slow):
         w.invoke(results.DROP, api, made, mine)
         with w.when(w.compare("eq", status, integer(abi.STATUS_INTERRUPTED, "i32"))):
             w.store(integer(1), w.step(entry, 8 * Entry.LONG))
     _give_back(w, api, entry, out, made)
     return w.text(_finish(w, api, entry, frame).typed)
+
+
+def _allocators(w: Writer, api: Value, context: Value, work: Value) -> tuple[Value, Value]:
+    """What gives memory for so much work, and what takes it back."""
+    pooled = w.compare("sge", work, abi.LARGE)
+    names = (Api.ALLOC, "alloc_large"), (Api.FREE, "free_large")
+    take, give = (
+        w.select(pooled, w.field(context, abi.offset(name)), w.word(api, place, "ptr"))
+        for place, name in names
+    )
+    return take, give
 
 
 def _context(w: Writer, entry: Value, frame: Value) -> Value:

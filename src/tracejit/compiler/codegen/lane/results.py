@@ -18,6 +18,7 @@ FINISHED = internal("finished", "ptr %api, ptr %of, ptr %frame", "ptr")
 COMMITTED = internal("committed", "ptr %api, ptr %of, ptr %frame", "i32")
 #: Give up the objects that are there, and take note that they are not.
 DROP = internal("drop", "ptr %api, ptr %objects, i64 %count")
+_ARRAY = internal("array_for", "ptr %api, ptr %output", "ptr", inline=True)
 _APART = internal("apart", "ptr %buffers, ptr %bytes, i64 %before, ptr %data", "i1")
 _TENSORS = internal("tensors", "ptr %api, i64 %count, ptr %results", "i1")
 _NEST = internal("nest", "ptr %api, ptr %nest, ptr %results", "ptr")
@@ -30,6 +31,7 @@ def functions() -> list[str]:
     return [
         _given(),
         _apart(),
+        _array(),
         _made(),
         _tensors(),
         _nest(),
@@ -82,18 +84,31 @@ def _made() -> str:
     w = Writer(MADE)
     api, entry, frame = w.args("api of frame")
     buffers, results = w.part(frame, "buffers"), w.part(frame, "results")
-    before, array = w.word(entry, Entry.N_INPUTS), w.word(api, Api.NDARRAY, "ptr")
+    before = w.word(entry, Entry.N_INPUTS)
     with w.loop(w.word(entry, Entry.N_OUTPUTS)) as loop:
         output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output.WORDS)
-        dtype, shape = w.word(output, Output.DTYPE, "ptr"), w.word(output, Output.SHAPE, "ptr")
-        rank, none = w.convert("trunc", w.word(output, Output.RANK), "i32"), integer(0, "i32")
-        w.through(api, Api.INCREF, "void", dtype)  # the array's own
-        x = w.through(api, Api.NEW_ARRAY, "ptr", array, dtype, rank, shape, NULL, NULL, none, NULL)
+        x = w.invoke(_ARRAY, api, output)
         with w.returning(w.is_null(x), "i1 false"):
             w.invoke(DROP, api, results, loop.index)
         w.put(x, results, loop.index)
         w.put(w.field(x, words.ARRAY_DATA), buffers, w.add(before, loop.index))
     return w.text("i1 true")
+
+
+def _array() -> str:
+    """An array for a result, or null and an exception."""
+    w = Writer(_ARRAY)
+    api, output = w.args("api output")
+    maker = w.word(output, Output.MAKER, "ptr")
+    with w.leaving(w.is_null(maker), unless=True):
+        w.stmt(f"ret {w.through(api, Api.CALL, 'ptr', maker, NULL, integer(0), NULL).typed}")
+    array, dtype = w.word(api, Api.NDARRAY, "ptr"), w.word(output, Output.DTYPE, "ptr")
+    rank, none = w.convert("trunc", w.word(output, Output.RANK), "i32"), integer(0, "i32")
+    w.through(api, Api.INCREF, "void", dtype)  # the array's own
+    shape = w.word(output, Output.SHAPE, "ptr")
+    return w.text(
+        w.through(api, Api.NEW_ARRAY, "ptr", array, dtype, rank, shape, NULL, NULL, none, NULL).typed
+    )
 
 
 def _tensors() -> str:
