@@ -225,7 +225,9 @@ def main() -> None:
             for what, milliseconds in passes(name, options.rounds).items():
                 print(f"  {what:<40}{milliseconds:>9.1f}")
     else:
-        print("\nfirst calls, ms: by the clock, of work, target; a warm process from its start, its first call, target")
+        print(
+            "\nfirst calls, ms: by the clock, of work, target; a warm process from its start, its first call, target"
+        )
         for name in PROGRAMS:
             first, second = cold(name, options.rounds), warm(name, options.rounds)
             print(

@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tracejit
@@ -88,6 +89,18 @@ def test_invariants_leave_loops_and_nothing_is_vectorized(opt: int) -> None:
     body = text[text.index("\nbody:") :]
     assert "fdiv" in text and "fdiv" not in body
     assert "x double>" not in text
+
+
+def test_where_invariants_stand_outside_of_loops_less_is_done_for_the_same_results() -> None:
+    short = llvm.optimized(LOOP, hoisted=True)
+    assert "alloca" not in short and "fdiv" in short[short.index("\nbody:") :]
+    x = np.linspace(1.0, 2.0, 5)
+    found = []
+    for hoisted in (False, True):
+        loaded = objects.load(llvm.compile_text(LOOP, hoisted=hoisted))
+        entry = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)(loaded.address("f"))
+        found.append(entry(x.ctypes.data, x.size))
+    assert found == [found[0]] * 2 and found[0] == pytest.approx(1.5)
 
 
 def test_parse_error_shows_the_line() -> None:

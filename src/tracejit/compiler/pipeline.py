@@ -26,7 +26,7 @@ from .codegen import Emitted, emit, llvm
 from .codegen.machines import Unit
 from .codegen.poll import quick
 from .graph.passes import GRAPH_PASSES
-from .loopir.ir import Allocate, Grow, HostCall, Nest, Program, While, walk
+from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
@@ -110,9 +110,9 @@ def build(graph: Graph, target: cpu.CpuTarget | None = None) -> CompiledObject:
     with without_collection():
         made, unit = source(graph, target)
         start = time.perf_counter()
-        image = llvm.compile_text(unit.text, opt=unit.opt, cpu=target)
+        image = llvm.compile_text(unit.text, opt=unit.opt, cpu=target, hoisted=unit.hoisted)
         report.done(report.PASSES, "llvm", start)
-        report.show(report.ASSEMBLY, lambda: llvm.assembly(unit.text, opt=unit.opt))
+        report.show(report.ASSEMBLY, lambda: llvm.assembly(unit.text, opt=unit.opt, hoisted=unit.hoisted))
     return replace(made, image=image)
 
 
@@ -127,22 +127,30 @@ def source(
     report.done(report.PASSES, "emit", start)
     report.show(report.LLVM, lambda: emitted.text)
     made = _object(graph, program, emitted, b"", tuple(constants))
-    return made, Unit(emitted.text, level(program))
+    return made, Unit(emitted.text, level(program), hoisted=True)
 
 
 #: Statements from which a program of tiny nests is worth less of LLVM's effort than compiling it costs.
 LONG = 1500
 #: Points of a nest that is tiny: it runs for nanoseconds.
 TINY = 64
+#: Statements of a program up to which unrolling its sequential loops is worth what it costs.
+SHORT = 350
 
 
 def level(program: Program) -> int:
-    """LLVM's effort: all of it for sequential loops, the least for long programs that do little per statement."""
+    """LLVM's effort: all of it for short sequential loops, the least for long programs that do little per statement."""
     statements = list(walk(program.body))
-    if any(isinstance(s, While) for s in statements):
-        return 2
+    loops = [s for s in statements if isinstance(s, While)]
+    if any(_computes(s) for s in loops):
+        return 2 if len(statements) <= SHORT else 1
     tiny = all(_points(s) <= TINY for s in statements if isinstance(s, Nest))
-    return 0 if tiny and len(statements) > LONG else 1
+    return 0 if tiny and not loops and len(statements) > LONG else 1
+
+
+def _computes(loop: While) -> bool:
+    """Is there more in its body than calls of a library, with sizes and loops of them?"""
+    return any(not isinstance(s, (Call, Size_, While)) for s in walk(loop.body))
 
 
 def _points(nest: Nest) -> float:

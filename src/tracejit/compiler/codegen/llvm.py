@@ -35,13 +35,14 @@ def compile_text(
     opt: int = 1,
     cpu: Target | None = None,
     ready: bool = False,
+    hoisted: bool = False,
     expected: Collection[str] = (),
 ) -> bytes:
     """Compile LLVM IR text to a position-independent relocatable ELF object without undefined symbols.
 
     Parameters
     ----------
-    text, opt, ready
+    text, opt, ready, hoisted
         A :class:`Unit`.
     cpu : Target, optional
         Default: this machine.
@@ -53,7 +54,7 @@ def compile_text(
     CodegenError
         The text does not parse or verify (the message shows the line), or needs symbols it does not define.
     """
-    [image] = compile_units([(Unit(text, opt, ready), cpu)])
+    [image] = compile_units([(Unit(text, opt, ready, hoisted), cpu)])
     missing = [name for name in _undefined(image) if name not in expected]
     if missing:
         raise CodegenError(f"generated code calls symbols it does not define: {', '.join(missing)}")
@@ -86,7 +87,7 @@ def compile_units(work: Sequence[tuple[Unit, Target | None]]) -> list[bytes]:
         raise CodegenError(str(error)) from None
     for unit, cpu in work:
         here = cpu is None or cpu.arch == own
-        found.append(_apart(*unit, cpu, _object) if here else next(made))
+        found.append(_apart(unit, cpu, _object) if here else next(made))
     return found
 
 
@@ -146,7 +147,7 @@ def _linked_here(
         for part in parts:
             module = _parsed(llvm, part.text, context, machine)
             if not part.ready:
-                _run_passes(llvm, module, machine, part.opt)
+                _run_passes(llvm, module, machine, part)
             whole.link_in(module)
         for value in (*whole.functions, *whole.global_variables):
             if not value.is_declaration and value.name not in exported:
@@ -174,14 +175,15 @@ def answer(request: dict[str, Any]) -> None:
     sys.stdout.buffer.write(foreign.spelled(images))
 
 
-def assembly(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
+def assembly(text: str, *, opt: int = 1, cpu: Target | None = None, hoisted: bool = False) -> str:
     """The assembly of what `compile_text` compiles."""
-    return str(_apart(text, opt, False, cpu, lambda module, machine: machine.emit_assembly(module)))
+    unit = Unit(text, opt, hoisted=hoisted)
+    return str(_apart(unit, cpu, lambda module, machine: machine.emit_assembly(module)))
 
 
-def optimized(text: str, *, opt: int = 1, cpu: Target | None = None) -> str:
+def optimized(text: str, *, opt: int = 1, cpu: Target | None = None, hoisted: bool = False) -> str:
     """The LLVM IR of `text` after the passes of `opt`."""
-    return str(_apart(text, opt, False, cpu, lambda module, machine: str(module)))
+    return str(_apart(Unit(text, opt, hoisted=hoisted), cpu, lambda module, machine: str(module)))
 
 
 @lru_cache(maxsize=1)
@@ -231,13 +233,13 @@ def _checked_level(opt: int) -> None:
         raise ValueError(f"opt is one of {_LEVELS}, got {opt!r}")
 
 
-def _apart(text: str, opt: int, ready: bool, cpu: Target | None, use: Callable[[Any, Any], Any]) -> Any:
+def _apart(unit: Unit, cpu: Target | None, use: Callable[[Any, Any], Any]) -> Any:
     """What `use` makes of the optimized module and the target machine, in a thread that no signal disturbs.
 
     What a signal raises meanwhile is raised when LLVM is done; at the second one, without waiting for that.
     """
-    _checked_level(opt)
-    thread = _Work(lambda: _optimized(Unit(text, opt, ready), cpu, use))
+    _checked_level(unit.opt)
+    thread = _Work(lambda: _optimized(unit, cpu, use))
     try:
         thread.start()
         thread.wait()
@@ -264,7 +266,7 @@ def _of_module(unit: Unit, machine: Any, use: Callable[[Any], Any]) -> Any:
         module = _parsed(llvm, unit.text, context, machine)
         try:
             if not unit.ready:
-                _run_passes(llvm, module, machine, unit.opt)
+                _run_passes(llvm, module, machine, unit)
             return use(module)
         finally:
             module.close()
@@ -365,13 +367,14 @@ def _with_line(message: str, text: str) -> str:
 # ---- passes ---------------------------------------------------------------------------------------------
 
 
-def _run_passes(llvm: Any, module: Any, machine: Any, opt: int) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=max(opt, 1))
+def _run_passes(llvm: Any, module: Any, machine: Any, unit: Unit) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=max(unit.opt, 1))
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-    options.loop_unrolling = opt == 2
+    options.loop_unrolling = unit.opt == 2
     builder = llvm.create_pass_builder(machine, options)
     try:
-        _PIPELINES[opt](llvm, module, builder)
+        pipeline = _short if unit.opt == 1 and unit.hoisted else _PIPELINES[unit.opt]
+        pipeline(llvm, module, builder)
     finally:
         builder.close()
         options.close()
@@ -388,6 +391,17 @@ def _fast(llvm: Any, module: Any, builder: Any) -> None:
     manager = llvm.create_new_module_pass_manager()
     manager.add_always_inliner_pass()
     manager.add_sroa_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_simplify_cfg_pass()
+    _run_module_passes(llvm, module, builder, manager)
+
+
+def _short(llvm: Any, module: Any, builder: Any) -> None:
+    """What is left to do where invariants stand outside of loops: a third of the cost of the usual passes."""
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_always_inliner_pass()
+    manager.add_sroa_pass()
+    manager.add_new_gvn_pass()
     manager.add_instruction_combine_pass()
     manager.add_simplify_cfg_pass()
     _run_module_passes(llvm, module, builder, manager)

@@ -62,11 +62,14 @@ class Unit(NamedTuple):
         register-blocked kernels.
     ready : bool
         The text is as good as passes would make it: translate it as it is, with the code generation of `opt`.
+    hoisted : bool
+        Invariants stand outside of loops already: at level 1, no pass looks for them.
     """
 
     text: str
     opt: int = 1
     ready: bool = False
+    hoisted: bool = False
 
 
 class _Architecture(NamedTuple):
