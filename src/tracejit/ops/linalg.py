@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.autodiff.scattered import dense
-from ..core.dim import Size, same
+from ..core.dim import Size, product, same
 from ..core.errors import require
 from ..core.failures import FailedComputation
 from ..core.op import Joint, defop, floating, numeric, ops, sample
@@ -59,8 +59,15 @@ def swapped(x: Any) -> Any:
     return ops.conj(turned(x)) if x.dtype.kind == "c" else turned(x)
 
 
+def _by_right_operand(g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """One product over the rows of the whole batch where its matrices share `b`, in place of a sum of products."""
+    if len(b.shape) == 2 < len(a.shape):
+        a, g = (ops.reshape(x, shape=(product(x.shape[:-1]), x.shape[-1])) for x in (a, g))
+    return ops.matmul(swapped(a), g)
+
+
 @defop(
-    vjp=(lambda g, y, a, b: ops.matmul(g, swapped(b)), lambda g, y, a, b: ops.matmul(swapped(a), g)),
+    vjp=(lambda g, y, a, b: ops.matmul(g, swapped(b)), _by_right_operand),
     linear=True,
     vanishes_where=one_factor_is_zero,
     kernel=_matmul_kernel,

@@ -7,6 +7,7 @@ afterwards. Fusing nests, dropping dead buffers and placing the rest is left to 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -321,12 +322,26 @@ def _matmul_nest(b: Builder, out: TensorSpec, a: View, c: View, k: Size) -> View
 
 
 def _matmul_calls(low: Lowering, out: TensorSpec, a: View, c: View) -> View:
-    """One kernel call per matrix of the batch."""
+    """One kernel call per matrix of the batch; matrices that share the right operand are one."""
     b = low.b
     a, c = (b.copied(v) if v.buffer is None or v.moving else v for v in (a, c))
     result = b.empty(out)
-    _over_batch(low, [a, c, result])
+    views: list[View] | None = [a, c, result]
+    while views is not None:
+        joined, views = views, _with_joined_rows(*views)
+    _over_batch(low, joined)
     return result
+
+
+def _with_joined_rows(a: View, c: View, result: View) -> list[View] | None:
+    """The last axis of the batch among the rows; None where each of its matrices has a right operand of its own."""
+    if len(a.shape) == 2 or c.strides[-3] != 0:
+        return None
+    left, out = (v.reshaped((*v.shape[:-3], v.shape[-3] * v.shape[-2], v.shape[-1])) for v in (a, result))
+    if left is None or out is None:
+        return None
+    right = replace(c, shape=(*c.shape[:-3], *c.shape[-2:]), strides=(*c.strides[:-3], *c.strides[-2:]))
+    return [left, right, out]
 
 
 def _over_batch(low: Lowering, views: list[View]) -> None:
