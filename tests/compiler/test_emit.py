@@ -246,7 +246,7 @@ def test_small_nests_share_a_function() -> None:
         "many", [x, *outs], [affine_nest(p, [x, *outs][p], z) for p, z in enumerate(outs)], ("n",)
     )
     text = emit(program, HOST).text
-    assert text.count("call void @k") == 3  # 64 statements each
+    assert text.count("call void @.k") == 3  # 64 statements each
     assert text.count("define internal") == 2  # the first two do the same to other buffers
     agree(program, [RNG.integers(0, 9, 21).astype(F8)], {"n": 21})
 
@@ -267,7 +267,7 @@ def test_groups_that_do_the_same_are_one_function(differs: str) -> None:
             nests.append(Nest([Axis(i, N)], body))
     program = Program("twice", [x, y, *outs], nests, ("n",))
     text = emit(program, HOST).text
-    assert text.count("call void @k") == 2
+    assert text.count("call void @.k") == 2
     assert text.count("define internal") == (1 if differs == "nothing" else 2)
     agree(program, [RNG.integers(0, 9, 21).astype(F8) for _ in range(2)], {"n": 21})
 

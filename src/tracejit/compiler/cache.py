@@ -14,7 +14,8 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from contextvars import copy_context
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,9 @@ from ..runtime.executable import Executable
 from ..runtime.lane import words
 from ..runtime.signature import Signature
 from . import hostcalls, pipeline, report
-from .codegen import llvm, matmul
+from .codegen import llvm, matmul, parts
 from .codegen.machines import Unit
+from .codegen.workers import Work
 from .loopir.passes.schedule import Target
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def compiled(graph: Graph) -> CompiledObject:
         if code is not None:
             report.done(report.COMPILED, f"{graph.name} found on disk", start)
         else:
-            code = pipeline.build(graph)
+            code = pipeline.build(graph, begin_kernel)
             report.done(report.COMPILED, f"{graph.name} of {len(graph.nodes)} nodes compiled", start)
             if names_other_lines(code, graph):
                 return code  # an op that does not say that it may fail: another program must not find this
@@ -166,10 +168,28 @@ def code_digest() -> str:
 # ---- library kernels ------------------------------------------------------------------------------------
 
 
+_begun: dict[str, Work] = {}
+os.register_at_fork(after_in_child=_begun.clear)  # the thread is the parent's
+
+
+def begin_kernel(name: str) -> Work:
+    """Look for a library kernel, or make it, while what will call it is compiled."""
+    work = _begun.get(name)
+    if work is None:
+        work = Work(partial(copy_context().run, library_kernel, name, cpu.host()))
+        work.start()
+        _begun[name] = work
+    return work
+
+
 @lru_cache(maxsize=8)
 def function_address(name: str) -> int:
     """A library kernel, compiled once per machine."""
-    made = library_kernel(name, cpu.host())
+    try:
+        made = begin_kernel(name).result()
+    except BaseException:
+        _begun.pop(name, None)
+        raise
     return made.load(address=_opened(made)).address
 
 
@@ -180,7 +200,10 @@ def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
 
 def _kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
     entry, unit = kernel_source(name, target)
-    image = llvm.compile_text(unit.text, ready=True, cpu=target)
+    if target == cpu.host():
+        image = parts.compiled(unit, entry)
+    else:
+        image = llvm.compile_text(unit.text, ready=True, cpu=target)
     return CompiledObject(image, Signature((), ()), entry=entry)
 
 

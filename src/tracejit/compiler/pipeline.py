@@ -22,9 +22,10 @@ from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature
 from . import report
-from .codegen import Emitted, emit, llvm
+from .codegen import Emitted, emit, llvm, parts
 from .codegen.machines import Unit
 from .codegen.poll import quick
+from .codegen.structure import library_kernel
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
@@ -73,11 +74,16 @@ def lower_graph(graph: Graph) -> Program:
     return _lowered(graph)[0]
 
 
-def _lowered(graph: Graph) -> tuple[Program, dict[str, np.ndarray]]:
+def _lowered(
+    graph: Graph, begin: Callable[[str], object] | None = None
+) -> tuple[Program, dict[str, np.ndarray]]:
     graph = optimized(graph)
     start = time.perf_counter()
     program, constants = lower(graph, settings.current().contract, settings.current().debug_info)
     _note("lower", start, program)
+    if begin is not None:
+        for name in sorted({library_kernel(s) for s in walk(program.body) if isinstance(s, Call)}):
+            begin(name)
     for name, run in PROGRAM_PASSES:
         start = time.perf_counter()
         program = run(program)
@@ -105,22 +111,32 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def build(graph: Graph, target: cpu.CpuTarget | None = None) -> CompiledObject:
-    """Compile a graph, for this machine or another, without looking for an earlier result."""
+def build(graph: Graph, begin: Callable[[str], object] | None = None) -> CompiledObject:
+    """Compile a graph for this machine, without looking for an earlier result.
+
+    Parameters
+    ----------
+    graph : Graph
+    begin : callable, optional
+        Told early the names of library kernels that the code will call.
+    """
     with without_collection():
-        made, unit = source(graph, target)
+        made, unit = source(graph, begin=begin)
         start = time.perf_counter()
-        image = llvm.compile_text(unit.text, opt=unit.opt, cpu=target, hoisted=unit.hoisted)
+        image = parts.compiled(unit, made.entry)
         report.done(report.PASSES, "llvm", start)
         report.show(report.ASSEMBLY, lambda: llvm.assembly(unit.text, opt=unit.opt, hoisted=unit.hoisted))
     return replace(made, image=image)
 
 
 def source(
-    graph: Graph, target: cpu.CpuTarget | None = None, name: str | None = None
+    graph: Graph,
+    target: cpu.CpuTarget | None = None,
+    name: str | None = None,
+    begin: Callable[[str], object] | None = None,
 ) -> tuple[CompiledObject, Unit]:
     """All but LLVM's part: the object without its code, and what LLVM is to make that of; `name` is the entry's."""
-    program, constants = _lowered(graph)
+    program, constants = _lowered(graph, begin)
     program.name = name or program.name
     start = time.perf_counter()
     emitted = emit(program, machine() if target is None else Target.of(target.features))

@@ -16,7 +16,7 @@ from ...core.errors import GENERATED, Location
 from .writing.places import Places
 
 _NOTE = re.compile(r"!dbg @(\d+)")
-_KERNEL = re.compile(r"@(k\d+)(?=\()")
+_KERNEL = re.compile(r"@\.(k\d+)(?=\()")
 _FLAGS = "spFlags: DISPFlagDefinition | DISPFlagOptimized"
 
 

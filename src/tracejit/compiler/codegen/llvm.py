@@ -8,21 +8,26 @@ of it runs in threads of its own. Knows nothing of graphs or of who wrote the te
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import re
 import struct
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from . import foreign
 from .machines import Machine, Target, Unit, joined, machine_of, own_architecture
+from .workers import together, without_lock
 
 _LEVELS = (0, 1, 2)
-_lock = threading.RLock()  # contexts are per call, but target machines are shared and hold state
+_lock = threading.Lock()
+_idle: dict[tuple[Target | None, int], list[Any]] = {}
+"""Machines that were used and can be again."""
 
 
 class CodegenError(Exception):
@@ -77,7 +82,7 @@ def compile_units(work: Sequence[tuple[Unit, Target | None]]) -> list[bytes]:
     CodegenError
         A text does not parse or verify, or LLVM can make no code of it; the message has its last words.
     """
-    own, found = own_architecture(), []
+    own = own_architecture()
     for unit, _ in work:
         _checked_level(unit.opt)
     away = [(unit, machine_of(cpu)) for unit, cpu in work if cpu is not None and cpu.arch != own]
@@ -85,14 +90,25 @@ def compile_units(work: Sequence[tuple[Unit, Target | None]]) -> list[bytes]:
         made = iter(foreign.compiled(away) if away else ())
     except foreign.Failed as error:
         raise CodegenError(str(error)) from None
-    for unit, cpu in work:
-        here = cpu is None or cpu.arch == own
-        found.append(_apart(unit, cpu, _object) if here else next(made))
-    return found
+    here = [(unit, cpu) for unit, cpu in work if cpu is None or cpu.arch == own]
+    mine = iter(together([partial(_optimized, unit, cpu, _object) for unit, cpu in here]))
+    return [next(mine if cpu is None or cpu.arch == own else made) for _, cpu in work]
 
 
 def _object(module: Any, machine: Any) -> bytes:
-    return bytes(machine.emit_object(module))
+    """As the machine's own `emit_object`, while others do so too."""
+    from llvmlite.binding import ffi
+
+    known = [ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
+    emit = without_lock(ffi.lib.LLVMPY_TargetMachineEmitToMemory, known)
+    with ffi.OutputString() as message:
+        buffer = emit(machine, module, 1, message)
+        if not buffer:
+            raise CodegenError(str(message))
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 def compile_here(work: Sequence[tuple[Unit, Machine]]) -> list[bytes]:
@@ -199,62 +215,19 @@ def version() -> str:
     return ";".join(parts) or ".".join(map(str, _binding().llvm_version_info))
 
 
-class _Work(threading.Thread):
-    """One use of LLVM from beginning to end.
-
-    Handlers of signals run in the main thread, between any two of its bytecodes, and what they raise (Ctrl-C's
-    KeyboardInterrupt, a timeout) would end a finaliser of llvmlite before it has noted that the object is gone: it
-    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted.
-    """
-
-    def __init__(self, work: Callable[[], Any]):
-        super().__init__(name="tracejit-llvm")
-        self.work = work
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.over = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
-        self.over.acquire()
-
-    def run(self) -> None:
-        try:
-            self.result = self.work()
-        except BaseException as error:
-            self.error = error
-        finally:
-            self.over.release()
-
-    def wait(self) -> None:
-        with self.over:
-            pass
-
-
 def _checked_level(opt: int) -> None:
     if opt not in _LEVELS:
         raise ValueError(f"opt is one of {_LEVELS}, got {opt!r}")
 
 
 def _apart(unit: Unit, cpu: Target | None, use: Callable[[Any, Any], Any]) -> Any:
-    """What `use` makes of the optimized module and the target machine, in a thread that no signal disturbs.
-
-    What a signal raises meanwhile is raised when LLVM is done; at the second one, without waiting for that.
-    """
+    """What `use` makes of the optimized module and the target machine."""
     _checked_level(unit.opt)
-    thread = _Work(lambda: _optimized(unit, cpu, use))
-    try:
-        thread.start()
-        thread.wait()
-    except BaseException:
-        if thread.ident is not None:
-            thread.wait()
-        raise
-    if thread.error is not None:
-        raise thread.error
-    return thread.result
+    return together([partial(_optimized, unit, cpu, use)])[0]
 
 
 def _optimized(unit: Unit, cpu: Target | None, use: Callable[[Any, Any], Any]) -> Any:
-    with _lock:
-        machine = _target_machine(cpu, unit.opt)
+    with _lent_machine(cpu, unit.opt) as machine:
         return _of_module(unit, machine, lambda module: use(module, machine))
 
 
@@ -287,7 +260,18 @@ def _binding() -> Any:
 # ---- targets --------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)
+@contextmanager
+def _lent_machine(cpu: Target | None, codegen_level: int) -> Iterator[Any]:
+    """One that nobody else uses meanwhile: it holds state."""
+    with _lock:
+        idle = _idle.setdefault((cpu, codegen_level), [])
+        machine = idle.pop() if idle else _target_machine(cpu, codegen_level)
+    try:
+        yield machine
+    finally:
+        idle.append(machine)
+
+
 def _target_machine(cpu: Target | None, codegen_level: int) -> Any:
     """This machine, or one of its architecture."""
     llvm, own = _binding(), own_architecture()
@@ -381,8 +365,11 @@ def _run_passes(llvm: Any, module: Any, machine: Any, unit: Unit) -> None:
 
 
 def _run_module_passes(llvm: Any, module: Any, builder: Any, manager: Any) -> None:
+    from llvmlite.binding import ffi
+
+    known = [ffi.LLVMModulePassManagerRef, ffi.LLVMModuleRef, ffi.LLVMPassBuilderRef]
     try:
-        manager.run(module, builder)
+        without_lock(ffi.lib.LLVMPY_RunNewModulePassManager, known)(manager, module, builder)
     finally:
         manager.close()
 

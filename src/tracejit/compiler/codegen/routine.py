@@ -84,7 +84,7 @@ class KernelFunction:
         w.label("exit")
         self.give_back()
         k.module.declares.update(dict.fromkeys(sorted(w.declares.values())))
-        self.call(kernels.setdefault((self.shape, self.text()), f"@k{len(kernels)}"), results)
+        self.call(kernels.setdefault((self.shape, self.text()), f"@.k{len(kernels)}"), results)
 
     def pass_in(self, parameter: str, argument: str) -> None:
         self.parameters.append(parameter)

@@ -165,9 +165,13 @@ def call(k: KernelWriter, s: Call) -> None:
     for view, strides in zip(s.views, (2, 2, 1), strict=True):
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
-    name = f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
     spelled = ", ".join(a.typed for a in [*arguments, integer(int(s.accumulate))])
-    w.stmt(f"call void {function(k, name).text}({spelled}, ptr %work)")
+    w.stmt(f"call void {function(k, library_kernel(s)).text}({spelled}, ptr %work)")
+
+
+def library_kernel(s: Call) -> str:
+    """The name of what it calls."""
+    return f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:

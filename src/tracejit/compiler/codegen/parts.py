@@ -1,0 +1,95 @@
+"""A module as several, which together are it: LLVM works on each in a thread of its own.
+
+Knows the text as ``program`` and ``matmul`` write it: definitions begin a line with ``define`` and end with a line
+``}``; what is internal is a kernel, which is called, or a helper, which goes wherever it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ...core.lazy import Later
+from . import llvm
+from .machines import Unit
+from .workers import cores
+
+if TYPE_CHECKING:
+    from ...runtime.linking import relocatable
+else:
+    relocatable = Later("...runtime.linking.relocatable", __package__)
+
+#: Characters of a module that are worth a part of their own.
+WORTH = 12_000
+
+_DEFINITION = re.compile(r"^define .*?^}\n", re.M | re.S)
+_KERNEL = re.compile(r"define internal ((?:fastcc )?\w+ @[\w.]+\(.*?\)) (?:noinline nounwind )?#0 \{")
+_SYMBOL = re.compile(r"@[\w.]+")
+_GLOBAL = re.compile(r"^(@[\w.]+) = internal constant .*$", re.M)
+
+
+def compiled(unit: Unit, entry: str) -> bytes:
+    """The object of a module for this machine, where only the entry is seen outside; the errors of `compile_text`."""
+    texts = split(unit.text, cores())
+    if len(texts) == 1:
+        return llvm.compile_text(unit.text, opt=unit.opt, ready=unit.ready, hoisted=unit.hoisted)
+    images = llvm.compile_units([(unit._replace(text=text), None) for text in texts])
+    return relocatable.merge(images, {}, [entry])
+
+
+def split(text: str, most: int) -> list[str]:
+    """At most so many modules, of about equal length, that joined do what the one does; itself where it is short.
+
+    Kernels are no longer internal: whoever joins the objects makes them local. Debug information stays in one piece.
+    """
+    count = min(most, len(text) // WORTH)
+    if count < 2 or "!DICompileUnit" in text:
+        return [text]
+    functions = _DEFINITION.findall(text)
+    heads = {f: found[1] for f in functions if (found := _KERNEL.match(f))}
+    helpers = {_name(f): f for f in functions if f.startswith("define internal") and f not in heads}
+    entries = [f for f in functions if not f.startswith("define internal")]
+    shared = _DEFINITION.sub("", text)
+    constants = {found[1]: found[0] for found in _GLOBAL.finditer(shared)}
+    groups = balanced([*heads, *entries], min(count, len(heads)))
+    return [_module(group, heads, helpers, constants, _GLOBAL.sub("", shared)) for group in groups]
+
+
+def _name(text: str) -> str:
+    """The first symbol: what a head or a definition is of."""
+    found = _SYMBOL.search(text)
+    assert found is not None
+    return found[0]
+
+
+def balanced(texts: list[str], count: int) -> list[list[str]]:
+    """Texts in groups of about equal length, each in the order of the whole."""
+    groups: list[list[int]] = [[] for _ in range(max(count, 1))]
+    lengths = [0] * len(groups)
+    for i in sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)):
+        least = lengths.index(min(lengths))
+        groups[least].append(i)
+        lengths[least] += len(texts[i])
+    return [[texts[i] for i in sorted(group)] for group in groups if group]
+
+
+def _module(
+    group: list[str], heads: dict[str, str], helpers: dict[str, str], constants: dict[str, str], shared: str
+) -> str:
+    """The module of some functions: what they need beside them, and the heads of kernels that stand elsewhere."""
+    body = "".join(f.replace("define internal", "define hidden", 1) if f in heads else f for f in group)
+    needed: dict[str, None] = {}
+    waiting = _SYMBOL.findall(body)
+    while waiting:
+        symbol = waiting.pop()
+        if symbol not in needed and symbol in helpers | constants:
+            needed[symbol] = None
+            waiting += _SYMBOL.findall(helpers.get(symbol, ""))
+    called = set(_SYMBOL.findall(body))
+    elsewhere = [head for f, head in heads.items() if f not in group and _name(head) in called]
+    above = [
+        *[f"declare hidden {head}" for head in elsewhere],
+        *[text for symbol, text in constants.items() if symbol in needed],
+        *[text for symbol, text in helpers.items() if symbol in needed],
+    ]
+    return "\n".join([shared, *above, body])

@@ -1,0 +1,96 @@
+"""Threads in which LLVM works: several at a time, and none that a signal disturbs.
+
+Knows what a piece of work is called with and returns, not what it does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Work(threading.Thread):
+    """One use of LLVM from beginning to end.
+
+    Handlers of signals run in the main thread, between any two of its bytecodes, and what they raise (Ctrl-C's
+    KeyboardInterrupt, a timeout) would end a finaliser of llvmlite before it has noted that the object is gone: it
+    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted.
+    """
+
+    def __init__(self, work: Callable[[], Any]):
+        super().__init__(name="tracejit-llvm")
+        self.work = work
+        self.made: Any = None
+        self.error: BaseException | None = None
+        self.over = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
+        self.over.acquire()
+
+    def run(self) -> None:
+        try:
+            self.made = self.work()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.over.release()
+
+    def wait(self) -> None:
+        with self.over:
+            pass
+
+    def result(self) -> Any:
+        """What the work returned, when it is over; or it raises what the work raised."""
+        self.wait()
+        if self.error is not None:
+            raise self.error
+        return self.made
+
+
+def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What each of several works returns, at most as many at a time as there are cores.
+
+    What a signal raises meanwhile is raised when they are over; at the second one, without waiting for that.
+    """
+    found: list[Any] = [None] * len(works)
+    waiting = iter(enumerate(works))
+    lock = threading.Lock()
+
+    def one_by_one() -> None:
+        while True:
+            with lock:
+                place, work = next(waiting, (0, None))
+            if work is None:
+                return
+            found[place] = work()
+
+    threads = [Work(one_by_one) for _ in range(min(cores(), len(works)))]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.wait()
+    except BaseException:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.wait()
+        raise
+    for thread in threads:
+        thread.result()
+    return found
+
+
+def cores() -> int:
+    """How many threads of this process can run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def without_lock(function: Any, parameters: Sequence[Any]) -> Any:
+    """A function of LLVM without the lock that llvmlite holds meanwhile: modules in contexts of their own need none.
+
+    Where it is not what is known of it, the function as it is.
+    """
+    plain = getattr(function, "_cfn", None)
+    return function if plain is None or list(plain.argtypes or ()) != list(parameters) else plain
