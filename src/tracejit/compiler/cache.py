@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,18 +31,23 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
 from ..runtime.lane import words
 from ..runtime.signature import Signature
-from . import hostcalls, pipeline, report
-from .codegen import llvm, matmul, parts
-from .codegen.machines import Unit
-from .codegen.workers import Work
-from .loopir.passes.schedule import Target
+from . import hostcalls, report
+from .identity import code_digest, llvm_version
 
 if TYPE_CHECKING:
     from ..runtime.linking import debug_library
+    from . import pipeline
+    from .codegen import llvm, machines, matmul, parts, workers
     from .codegen.lane import call_lane as lane
-else:
+    from .loopir.passes import schedule
+else:  # whoever finds all compiled code on disk needs no compiler
     debug_library = Later("..runtime.linking.debug_library", __package__)
-    lane = Later(".codegen.lane.call_lane", __package__)
+    pipeline = Later(".pipeline", __package__)
+    lane, llvm, machines, matmul, parts, workers = (
+        Later(f".codegen.{name}", __package__)
+        for name in ("lane.call_lane", "llvm", "machines", "matmul", "parts", "workers")
+    )
+    schedule = Later(".loopir.passes.schedule", __package__)
 
 FORMAT = "1"
 MAX_OBJECTS = 4096
@@ -113,7 +117,7 @@ def cache_key(graph: Graph) -> str:
         code_digest(),
         text.to_text(graph),
         cpu.host().key,
-        llvm.version(),
+        llvm_version(),
         str(settings.current().shaping),
         ";".join(_places(graph) if settings.current().debug_info else _lines(graph)),
         str(_foreign_ops(graph)),
@@ -152,41 +156,27 @@ def names_other_lines(made: CompiledObject, graph: Graph) -> set[str]:
     return named - {line.split("\n")[0] for line in _lines(graph)} - {""}
 
 
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """Identifies this version of the package's own code, by the size and time of its files."""
-    root = Path(__file__).resolve().parent.parent
-    parts = []
-    for folder in ("core", "ops", "compiler", "runtime"):
-        for directory, _, files in sorted(os.walk(root / folder)):
-            for name in sorted(f for f in files if f.endswith(".py")):
-                stat = os.stat(os.path.join(directory, name))
-                parts.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
-    return hashlib.sha256(";".join(parts).encode()).hexdigest()
-
-
 # ---- library kernels ------------------------------------------------------------------------------------
 
 
-_begun: dict[str, Work] = {}
+_begun: dict[str, workers.Work | None] = {}  # None: it was there already
 os.register_at_fork(after_in_child=_begun.clear)  # the thread is the parent's
 
 
-def begin_kernel(name: str) -> Work:
+def begin_kernel(name: str) -> None:
     """Look for a library kernel, or make it, while what will call it is compiled."""
-    work = _begun.get(name)
-    if work is None:
-        work = Work(partial(copy_context().run, library_kernel, name, cpu.host()))
+    if name not in _begun:
+        work = workers.Work(partial(copy_context().run, library_kernel, name, cpu.host()))
         work.start()
         _begun[name] = work
-    return work
 
 
 @lru_cache(maxsize=8)
 def function_address(name: str) -> int:
     """A library kernel, compiled once per machine."""
+    begun = _begun.setdefault(name)
     try:
-        made = begin_kernel(name).result()
+        made = library_kernel(name, cpu.host()) if begun is None else begun.result()
     except BaseException:
         _begun.pop(name, None)
         raise
@@ -242,12 +232,12 @@ def _kept(
 
 
 def _key(name: str, target: cpu.CpuTarget) -> str:
-    parts = (FORMAT, code_digest(), name, target.key, llvm.version())
+    parts = (FORMAT, code_digest(), name, target.key, llvm_version())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, Unit]:
+def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
-    dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], Target.of(target.features)
+    dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], schedule.Target.of(target.features)
     source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
-    return matmul.symbol(dtype, machine.register_bytes), Unit(source, ready=True)
+    return matmul.symbol(dtype, machine.register_bytes), machines.Unit(source, ready=True)

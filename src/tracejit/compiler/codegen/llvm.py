@@ -9,7 +9,6 @@ of it runs in threads of its own. Knows nothing of graphs or of who wrote the te
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import re
 import struct
 import sys
@@ -17,7 +16,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 from . import foreign
@@ -202,17 +200,9 @@ def optimized(text: str, *, opt: int = 1, cpu: Target | None = None, hoisted: bo
     return str(_apart(Unit(text, opt, hoisted=hoisted), cpu, lambda module, machine: str(module)))
 
 
-@lru_cache(maxsize=1)
-def version() -> str:
-    """Text that changes with the LLVM in use: its library's size and time, found without loading it."""
-    found = importlib.util.find_spec("llvmlite")
-    folders = found.submodule_search_locations if found is not None else None
-    parts = []
-    for folder in folders or ():
-        for library in sorted(Path(folder, "binding").glob("*llvmlite*")):
-            stat = library.stat()
-            parts.append(f"{library.name}:{stat.st_size}:{stat.st_mtime_ns}")
-    return ";".join(parts) or ".".join(map(str, _binding().llvm_version_info))
+def loaded_version() -> str:
+    """The LLVM in use, having loaded it."""
+    return ".".join(map(str, _binding().llvm_version_info))
 
 
 def _checked_level(opt: int) -> None:
