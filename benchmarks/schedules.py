@@ -2,7 +2,7 @@
 
 Each value comes with its derivatives. By hand means C in ``by_hand.c``, compiled here with ``gcc -O3 -march=native
 -ffast-math``, derivatives worked out on paper, arrays made once. Measured: whether what is short, piecewise or summed
-over an outer axis passes through memory that a person would not use. With ``--only WORD`` cases whose name has the word.
+over an outer axis passes through memory that a person would not use. ``--only WORD`` picks cases by their name.
 """
 
 from __future__ import annotations
@@ -80,7 +80,18 @@ def library() -> ctypes.CDLL | None:
     source = Path(__file__).with_name("by_hand.c")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "by_hand.so"
-        command = ["gcc", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-o", target, source, "-lm"]
+        command = [
+            "gcc",
+            "-O3",
+            "-march=native",
+            "-ffast-math",
+            "-shared",
+            "-fPIC",
+            "-o",
+            target,
+            source,
+            "-lm",
+        ]
         try:
             subprocess.run(command, check=True)
         except FileNotFoundError:

@@ -34,6 +34,7 @@ from .loopir.passes.fuse import fuse
 from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
 from .loopir.passes.schedule import Target, schedule
+from .loopir.passes.short_axes import write_out_short_axes
 from .loopir.passes.value_numbering import number_values
 from .loopir.statement import Statement
 from .loopir.text import to_text as program_text
@@ -44,6 +45,7 @@ ProgramPass = Callable[[Program], Program]
 
 #: Passes on programs, in order. Contract of each: a valid program in, one with the same results out.
 PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
+    ("write out short axes", write_out_short_axes),
     ("fuse", fuse),
     ("number values", number_values),
     ("drop dead", drop_dead),

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import gcd
 from typing import Any
 
+from ....core.dim import Dim
 from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain
 from ..ir import Load, Nest, Program, Store
@@ -123,7 +125,7 @@ class Group:
             if not isinstance(b, Buffer) or b in self.stored[other]:
                 return False
             touched = later.touched(b, rename)
-            if touched is None or len(self.stored[part][b] | touched) != 1 or not _covers(touched, every):
+            if touched is None or not _apart(self.stored[part][b] | touched) or not _covers(touched, every):
                 return False
         for b in mine.reads & theirs.writes:
             if not isinstance(b, Buffer) or b in self.loaded[other]:
@@ -131,7 +133,7 @@ class Group:
             touched = later.touched(b, rename)
             if (
                 touched is None
-                or len(self.loaded[part].get(b, touched) | touched) != 1
+                or not _apart(self.loaded[part].get(b, touched) | touched)
                 or not _covers(touched, every)
             ):
                 return False
@@ -169,6 +171,18 @@ class Group:
 
 def _renamed_key(key: IndexKey, rename: dict[str, str]) -> IndexKey:
     return key[0], frozenset((rename.get(n, n), c) for n, c in key[1])
+
+
+def _apart(keys: set) -> bool:
+    """Do different indices never meet, whatever the axes are? As ``3*i`` and ``3*i + 1``, which differ modulo 3."""
+    if len(keys) == 1:
+        return True
+    if None in keys or len({terms for _, terms in keys}) != 1:
+        return False
+    first, terms = next(iter(keys))
+    step = gcd(*(f for _, c in terms for f in ([f for _, f in c.terms] if isinstance(c, Dim) else [c])))
+    shifts = [const - first for const, _ in keys]
+    return all(isinstance(x, int) for x in shifts) and len({x % step for x in shifts if step}) == len(keys)
 
 
 def _covers(keys: set, axes: frozenset) -> bool:

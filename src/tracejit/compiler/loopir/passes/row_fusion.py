@@ -22,7 +22,7 @@ from ..statement import Statement, all_renamed
 
 WINDOW = 8
 SMALLEST_ROW = 8
-COLUMN_STATEMENTS = 24  # of a nest that is worth running a row at a time
+COLUMN_STATEMENTS = 48  # of a nest that is worth running a row at a time: two edges of a stencil
 
 
 def fuse_rows(program: Program) -> Program:

@@ -26,6 +26,11 @@ def number_values(program: Program) -> Program:
     return program
 
 
+def elsewhere(a: IndexKey, b: IndexKey) -> bool:
+    """Are these two elements wherever the axes stand?"""
+    return a[1] == b[1] and isinstance(shift := a[0] - b[0], int) and shift != 0
+
+
 def numbered(statements: Sequence[Statement]) -> list[Statement]:
     """Straight-line statements without those that compute what is known already."""
     table = ValueTable()
@@ -64,7 +69,8 @@ class ValueTable:
             case Size_(out, size):
                 known = self.known.setdefault(("size", size), out)
             case Store(buffer, index, value, add, guard):
-                self.memory[buffer] = {} if add or guard is not None else {index.key: value}
+                left = {key: v for key, v in self.memory.get(buffer, {}).items() if elsewhere(key, index.key)}
+                self.memory[buffer] = left if add or guard is not None else {**left, index.key: value}
             case _:
                 for buffer in s.writes():
                     self.memory.pop(buffer, None)
