@@ -3,8 +3,9 @@
 Valid program in, valid program out, same results bit by bit. A nest joins the latest earlier one that has its
 axes if no statement between them and no element they share forbids it: what one writes the other may touch
 only at the same index. A nest has a body, run for each element, and a tail, run once its inner axes are done, where
-what was reduced is stored: element-wise nests and a reduction of them join; what reads a finished row is joined by
-`row_fusion`. Computing each scalar once, and storing nothing in vain, is left to the passes behind.
+what was reduced is stored: element-wise nests and reductions of them join, over different axes too
+(`sums_both_ways`); what reads a finished row is joined by `row_fusion`. Computing each scalar once, and storing
+nothing in vain, is left to the passes behind.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any
 from ....core.dim import Dim
 from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain
-from ..ir import Load, Nest, Program, Store
+from ..ir import Combine, Load, Nest, Program, Store
 from ..operands import Axis, Buffer, Index, IndexKey
 from ..statement import Statement, all_renamed
+from .sums_both_ways import Sums, Writer, is_worth_it, split, sums_of
 
 MAX_STATEMENTS = 512
 WINDOW = 48  # how many groups back a nest looks for one to join
@@ -27,17 +29,17 @@ WINDOW = 48  # how many groups back a nest looks for one to join
 
 def fuse(program: Program) -> Program:
     """Fuse every block of the program, in place; returns it."""
-    program.body = _fused(program.body)
+    program.body = _fused(program.body, program.atoms, Writer(program))
     return program
 
 
-def _fused(statements: Sequence[Statement]) -> list[Statement]:
-    """Fuse one block, inner blocks first."""
+def _fused(statements: Sequence[Statement], atoms: Sequence[str], writer: Writer) -> list[Statement]:
+    """Fuse one block, inner blocks first; `atoms` are the sizes known when the program begins."""
     groups: list[Group] = []
     for statement in statements:
         for block in statement.blocks() if not isinstance(statement, Nest) else ():
-            block[:] = _fused(block)
-        group = Group.of(statement)
+            block[:] = _fused(block, atoms, writer)
+        group = Group.of(statement, atoms)
         home = _home(groups, group)
         if home is None:
             groups.append(group)
@@ -45,7 +47,9 @@ def _fused(statements: Sequence[Statement]) -> list[Statement]:
             if wants(REWRITES) and isinstance(statement, Nest):
                 fired(fuse, statement.location, what=f"{group} with {home[0]}")
             home[0].absorb(group, home[1])
-    return [g.statement for g in groups]
+    return [
+        s for g in groups for s in (writer.write(g.statement, g.sums) if len(g.sums) > 1 else [g.statement])
+    ]
 
 
 def _home(groups: list[Group], new: Group) -> tuple[Group, str] | None:
@@ -71,6 +75,8 @@ class Group:
 
     For nests, `loaded` and `stored` give the indices of body and tail accesses by buffer; None as an index is one
     that fusion must not reason about. `count` is how many statements there are, loads of what is at hand apart.
+    `sums` are the accumulators with their tails, by the axes they are over; the nest itself has the first of them.
+    `may_nest`: sums over other axes may join.
     """
 
     statement: Any
@@ -80,12 +86,14 @@ class Group:
     loaded: dict[str, dict[Buffer, set]] = field(default_factory=dict)
     stored: dict[str, dict[Buffer, set]] = field(default_factory=dict)
     count: int = 0
+    sums: list[Sums] = field(default_factory=list)
+    may_nest: bool = False
 
     def __str__(self) -> str:
         return f"nest {', '.join(a.name for a in self.statement.axes) or 'once'}"
 
     @staticmethod
-    def of(statement: Statement) -> Group:
+    def of(statement: Statement, atoms: Sequence[str]) -> Group:
         group = Group(statement, effects(statement))
         if isinstance(statement, Nest) and is_plain(statement):
             group.is_nest = True
@@ -93,6 +101,8 @@ class Group:
             for part, body in (("body", statement.body), ("tail", statement.tail)):
                 group.loaded[part], group.stored[part] = _indices(body)
             group.count = len(statement.body) + len(statement.tail)
+            group.sums = [sums_of(statement)] if statement.accs else []
+            group.may_nest = group.can_join and is_worth_it(statement, atoms) and not _in_order(statement)
         return group
 
     def accepts(self, later: Group) -> str | None:
@@ -104,9 +114,10 @@ class Group:
             a.size == b.size for a, b in zip(mine.axes, other.axes, strict=True)
         ):
             kinds = [a.kind for a in mine.axes] == [a.kind for a in other.axes]
-            if (kinds or not mine.accs or not other.accs) and self._aligned(later, "body", mine.axes):
+            free = kinds or not mine.accs or not other.accs or self._sums_fit(later)
+            if free and self._aligned(later, "body", mine.axes):
                 return "body"
-        if mine.accs and not other.accs:
+        if mine.accs and not other.accs and len(self.sums) == 1:
             outer = [a for a in mine.axes if a.kind == "parallel"]
             same = len(outer) == len(other.axes) and all(
                 a.size == b.size for a, b in zip(outer, other.axes, strict=True)
@@ -114,6 +125,17 @@ class Group:
             if same and self._aligned(later, "tail", outer):
                 return "tail"
         return None
+
+    def _sums_fit(self, later: Group) -> bool:
+        """May sums over other axes be added to these, because they are of what is made here?"""
+        mine, other = self.statement, later.statement
+        if not (self.may_nest and later.may_nest) or self.stored["body"].keys().isdisjoint(
+            later.loaded["body"]
+        ):
+            return False
+        names = {b.name: a.name for a, b in zip(mine.axes, other.axes, strict=True)}
+        over = [*(s.over for s in self.sums), *(frozenset(names[x] for x in s.over) for s in later.sums)]
+        return split(mine.axes, over) is not None
 
     def _aligned(self, later: Group, part: str, axes: Sequence[Axis]) -> bool:
         """Do the elements both touch coincide, index by index?"""
@@ -152,11 +174,10 @@ class Group:
         axes = mine.axes if part == "body" else [a for a in mine.axes if a.kind == "parallel"]
         rename = {b.name: a.name for a, b in zip(axes, other.axes, strict=True)}
         (mine.body if part == "body" else mine.tail).extend(all_renamed(other.body, rename))
-        if other.accs:
-            for a, b in zip(mine.axes, other.axes, strict=True):
-                a.kind = b.kind
-            mine.accs.extend(other.accs)
-            mine.tail.extend(all_renamed(other.tail, rename))
+        for sums in later.sums:
+            self._take(
+                Sums(frozenset(rename[x] for x in sums.over), sums.accs, all_renamed(sums.tail, rename))
+            )
         self.count += later.count
         for table, more in ((self.loaded, later.loaded), (self.stored, later.stored)):
             for source in ("body", "tail"):
@@ -167,6 +188,28 @@ class Group:
                         self.count -= len(renamed & (into.get(b, set()) | self.stored[part].get(b, set())))
                     into.setdefault(b, set()).update(renamed)
         self.effects.join(later.effects)
+        self.may_nest &= later.may_nest or part == "tail"
+
+    def _take(self, new: Sums) -> None:
+        """More sums: over the same axes as some that are here, or over others."""
+        same = next((s for s in self.sums if s.over == new.over), None)
+        if same is not None:
+            same.accs.extend(new.accs)
+            same.tail.extend(new.tail)
+            return
+        self.sums.append(new)
+        if len(self.sums) == 1:
+            self.statement.accs, self.statement.tail = new.accs, new.tail
+            for a in self.statement.axes:
+                a.kind = "reduce" if a.name in new.over else "parallel"
+
+
+def _in_order(nest: Nest) -> bool:
+    """Does it add to memory, or look for a position?"""
+    return any(
+        (isinstance(s, Store) and s.add) or (isinstance(s, Combine) and len(s.accs) > 1)
+        for s in (*nest.body, *nest.tail)
+    )
 
 
 def _renamed_key(key: IndexKey, rename: dict[str, str]) -> IndexKey:
