@@ -18,6 +18,7 @@ from ...core.spec import TensorSpec
 from ..codegen import math
 from ..hostcalls import spelled
 from ..loopir import complexes
+from ..loopir import slice_regions as boxes
 from ..loopir.complexes import Pair, Val, lifted
 from ..loopir.ir import Allocate, Combine, Compute, Fail, HostCall, Load, Nest, Size_, Store
 from ..loopir.operands import Acc, Axis, Buffer, Const, Index
@@ -25,7 +26,6 @@ from ..loopir.operands import View as Operand
 from ..loopir.scalar_ops import SCALAR_OPS
 from ..loopir.statement import Statement
 from . import merge_sort as merging
-from . import slice_regions as boxes
 from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)

@@ -1,4 +1,4 @@
-"""Dead code: stores to buffers nobody reads go, then scalars nobody uses, then empty nests and unused buffers.
+"""Dead code: stores that nobody reads go, or that others overwrite at once, then what only they needed, then buffers.
 
 Valid program in, valid program out, same results.
 """
@@ -6,8 +6,8 @@ Valid program in, valid program out, same results.
 from __future__ import annotations
 
 from ..effects import is_plain, mentioned
-from ..ir import Combine, Nest, Program, While, walk
-from ..operands import Buffer
+from ..ir import Combine, Nest, Program, Store, While, walk
+from ..operands import Buffer, IndexKey
 from ..statement import Access, Statement
 
 
@@ -73,7 +73,16 @@ def _sweep_nest(nest: Nest) -> None:
 def _live(statements: list[Statement], live: set[str], accs: set[str] | None = None) -> list[Statement]:
     """Statements with an effect or a live result, last to first; `live` grows."""
     kept = []
+    overwritten: dict[Buffer, set[IndexKey]] = {}  # what later statements write before anything reads it
     for s in reversed(statements):
+        if isinstance(s, Store) and not s.add and s.guard is None:
+            places = overwritten.setdefault(s.buffer, set())
+            if s.index.key in places:
+                continue
+            places.add(s.index.key)
+        elif isinstance(s, Access):
+            for b in s.reads():
+                overwritten.pop(b, None)
         names = s.defines()
         if names and live.isdisjoint(names):
             continue
