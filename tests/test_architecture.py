@@ -68,7 +68,7 @@ ROOMS = {
     "ops.control.checkpointing ops.control ops ops.tensor",
     "compiler": "compiler.report compiler.ir_text compiler.hostcalls compiler.loopir compiler.loopir.passes "
     "compiler.lowering compiler.graph compiler.codegen.math compiler.codegen.matmul compiler.codegen.writing "
-    "compiler.codegen.nests compiler.codegen.lane compiler.codegen compiler",
+    "compiler.codegen.nests compiler.codegen.lane compiler.codegen.threads compiler.codegen compiler",
     "frontend": "frontend frontend.state frontend.regions frontend.recording frontend.autograph.source "
     "frontend.autograph.values frontend.autograph.places frontend.autograph.flow frontend.autograph frontend.control "
     "frontend.function frontend.transforms frontend.tape",

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compiler import parts
 from tracejit.compiler.codegen import Emitted, emit, llvm, matmul
+from tracejit.compiler.codegen.threads import thread_pool
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store
 from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
@@ -64,6 +66,9 @@ class Native:
     def functions(self) -> ctypes.Array:
         table = (ctypes.c_void_p * (len(self.emitted.functions) + 1))()
         for p, name in enumerate(self.emitted.functions):
+            if name == thread_pool.NAME:
+                table[p] = parts.backwards()
+                continue
             dtype = {"gemm_f32": "float32", "gemm_f64": "float64"}[name]
             loaded = objects.load(llvm.compile_text(matmul.kernel_text(dtype)))
             table[p] = loaded.address(matmul.symbol(dtype))

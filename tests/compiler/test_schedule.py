@@ -148,7 +148,10 @@ def test_nests_inside_nests_have_their_own() -> None:
     program = Program("p", [], [If(Const(True, np.dtype(bool)), [outer], [])], ("n", "m"))
     assert schedule(program, WIDE) is program
     assert isinstance(inner.schedule, Schedule) and isinstance(outer.schedule, Schedule)
-    assert (str(outer.schedule), str(inner.schedule)) == ("i |", "| k, vector k 8x4, blocks of 16")
+    assert (str(outer.schedule), str(inner.schedule)) == (
+        "i |, parallel",
+        "| k, vector k 8x4, blocks of 16",
+    )
 
 
 def test_a_tail_with_loops_leaves_the_body_its_lanes() -> None:

@@ -31,21 +31,34 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
 from ..runtime.lane import words
 from ..runtime.signature import Signature
+from ..runtime.threads.state import NAME as THREADS
+from ..runtime.threads.state import Symbol
 from . import hostcalls, report
 from .identity import code_digest, llvm_version
 
 if TYPE_CHECKING:
     from ..runtime.linking import debug_library
+    from ..runtime.threads import workers as threads
     from . import pipeline
     from .codegen import llvm, machines, matmul, parts, workers
     from .codegen.lane import call_lane as lane
+    from .codegen.threads import thread_pool
     from .loopir.passes import schedule
 else:  # whoever finds all compiled code on disk needs no compiler
     debug_library = Later("..runtime.linking.debug_library", __package__)
     pipeline = Later(".pipeline", __package__)
-    lane, llvm, machines, matmul, parts, workers = (
+    threads = Later("..runtime.threads.workers", __package__)
+    lane, llvm, machines, matmul, parts, thread_pool, workers = (
         Later(f".codegen.{name}", __package__)
-        for name in ("lane.call_lane", "llvm", "machines", "matmul", "parts", "workers")
+        for name in (
+            "lane.call_lane",
+            "llvm",
+            "machines",
+            "matmul",
+            "parts",
+            "threads.thread_pool",
+            "workers",
+        )
     )
     schedule = Later(".loopir.passes.schedule", __package__)
 
@@ -173,7 +186,9 @@ def begin_kernel(name: str) -> None:
 
 @lru_cache(maxsize=8)
 def function_address(name: str) -> int:
-    """A library kernel, compiled once per machine."""
+    """A library kernel, or the thread pool's function, compiled once per machine."""
+    if name == THREADS:
+        return threads.pool(_pool_code).parallel
     begun = _begun.setdefault(name)
     try:
         made = library_kernel(name, cpu.host()) if begun is None else begun.result()
@@ -234,6 +249,14 @@ def _kept(
 def _key(name: str, target: cpu.CpuTarget) -> str:
     parts = (FORMAT, code_digest(), name, target.key, llvm_version())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _pool_code() -> bytes:
+    def made(target: cpu.CpuTarget) -> CompiledObject:
+        image = llvm.compile_text(thread_pool.module_text(target.arch), cpu=target)
+        return CompiledObject(image, Signature((), ()), entry=Symbol.PARALLEL)
+
+    return _kept("thread pool", cpu.host(), made).image
 
 
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:

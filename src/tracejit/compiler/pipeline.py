@@ -26,6 +26,7 @@ from .codegen import Emitted, emit, llvm, parts
 from .codegen.machines import Unit
 from .codegen.poll import quick
 from .codegen.structure import library_kernel
+from .codegen.threads import thread_pool
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
@@ -211,7 +212,7 @@ def _calls_python(s: Statement) -> bool:
 @lru_cache(maxsize=1)
 def machine() -> Target:
     """The machine code is made for, as the scheduler sees it."""
-    return Target.of(cpu.host().features)
+    return replace(Target.of(cpu.host().features), threads=thread_pool.serves(cpu.host().arch))
 
 
 # ---- looking inside -------------------------------------------------------------------------------------

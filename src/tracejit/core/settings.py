@@ -46,6 +46,9 @@ class Settings:
     debug_info : bool
         Let compiled code know your lines and the functions they are in, and load it from a file in the cache's folder,
         so that gdb, perf and valgrind show them.
+    num_threads : int
+        How many threads compiled code uses at the most, in the whole process; 0 is one for each processor that the
+        process may run on. Results do not depend on it.
     """
 
     contract: bool = True
@@ -58,6 +61,7 @@ class Settings:
     cache: bool = True
     debug: int = 0
     debug_info: bool = False
+    num_threads: int = 0
 
     @property
     def shaping(self) -> tuple[bool, bool, bool]:
@@ -72,6 +76,8 @@ _NAMES = {f.name: type(f.default) for f in fields(Settings)}
 def _checked(name: str, value: Any) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"unknown setting {name!r}; the settings are {', '.join(_NAMES)}")
+    if name == "num_threads" and isinstance(value, int) and value < 0:
+        raise ValueError(f"setting {name!r} is 0 or a number of threads, got {value!r}")
     kind = _NAMES[name]
     if not isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         raise TypeError(f"setting {name!r} takes {kind.__name__}, got {value!r}")
@@ -89,7 +95,7 @@ def _from_environment() -> Settings:
         if kind is str:
             values[name] = _checked(name, text)
         elif text.lstrip("-").isdigit():
-            values[name] = bool(int(text)) if kind is bool else int(text)
+            values[name] = _checked(name, bool(int(text)) if kind is bool else int(text))
         else:
             raise ValueError(f"TRACEJIT_{name.upper()} takes a number, got {text!r}")
     return Settings(**values)

@@ -70,6 +70,18 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     """Nothing, for programs that choose `devices` of a `device_type`; they all run on the CPU."""
 
 
+def _set_threads(num_threads: int) -> None:
+    """Use this many threads within an operation or a compiled function; 0: one for each processor."""
+    configure(num_threads=num_threads)
+
+
+#: ``set_intra_op_parallelism_threads(n)`` and its like; compiled functions are run one after another.
+threading = SimpleNamespace(
+    set_intra_op_parallelism_threads=_set_threads,
+    get_intra_op_parallelism_threads=lambda: current().num_threads,
+    set_inter_op_parallelism_threads=lambda num_threads: None,
+    get_inter_op_parallelism_threads=lambda: 1,
+)
 #: Names that stood for the same before.
 experimental_run_functions_eagerly = run_functions_eagerly
 experimental = SimpleNamespace(

@@ -78,8 +78,10 @@ class Footprint:
         if s.binds is not None:
             self.binds[s.binds] = None
         if isinstance(s, Nest):
-            if isinstance(s.schedule, Schedule) and s.schedule.strips:
-                self.scratch = larger(self.scratch, strips.scratch_bytes(s))
+            if isinstance(s.schedule, Schedule):
+                self.calls_out |= s.schedule.parallel is not None
+                if s.schedule.strips:
+                    self.scratch = larger(self.scratch, strips.scratch_bytes(s))
         elif isinstance(s, _CALLING_OUT):
             self.calls_out = True
             self.can_fail |= not isinstance(s, (Call, Free))

@@ -15,11 +15,11 @@ from ...core.lazy import Later
 from ...runtime import abi
 from ..loopir import ir
 from ..loopir.passes.schedule import Target, schedule
-from . import memory
+from . import memory, parallel
 from . import structure as control
 from .entry import Entry
 from .footprint import Footprint, larger
-from .nests import nest, reduce
+from .nests import reduce
 from .routine import KernelFunction, runs
 from .writing import buffers, scalars
 from .writing.kernel import KernelWriter, Module
@@ -32,7 +32,7 @@ else:
 
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
-    ir.Combine: reduce.combine, ir.Nest: nest.nest, ir.While: control.loop, ir.If: control.branch,
+    ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: control.loop, ir.If: control.branch,
     ir.Fail: control.fail, ir.Call: control.call, ir.HostCall: control.host_call,
     ir.Allocate: memory.allocate, ir.Grow: memory.grow, ir.Free: memory.free,
 }  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -155,7 +156,7 @@ class Nest(Statement):
     body: list[Statement]
     accs: list[Acc] = field(default_factory=list)
     tail: list[Statement] = field(default_factory=list)
-    schedule: object = None
+    schedule: Any = None
     location: object = field(default=None, compare=False)
 
     has_blocks = True

@@ -15,26 +15,27 @@ from ...loopir.passes.schedule import Line, Schedule, plan
 from ..writing.kernel import SCALAR, KernelWriter
 from .accumulate import Accumulation
 from .search import Search
-from .spans import run, spans
+from .spans import Part, run, spans
 from .strips import Strips
 
 _MOVABLE = (Load, Store, Compute, Size_, Combine, Nest)
 
 
-def nest(k: KernelWriter, s: Nest) -> None:
+def nest(k: KernelWriter, s: Nest, part: Part | None = None) -> None:
+    """A nest, or a `part` of the iterations of its outermost loop."""
     if s.schedule is None:
         s.schedule = plan(s, k.target)
     assert isinstance(s.schedule, Schedule)
     before = k.dropped, k.stored, k.still, k.vector, k.ordered
-    NestWriter(k, s, s.schedule).write()
+    NestWriter(k, s, s.schedule, part).write()
     k.dropped, k.stored, k.still, k.vector, k.ordered = before
 
 
 class NestWriter:
     """Writes one nest."""
 
-    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
-        self.k, self.s, self.schedule = k, s, schedule
+    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule, part: Part | None = None):
+        self.k, self.s, self.schedule, self.part = k, s, schedule, part
         self.outer, self.inner = schedule.lines[: schedule.outer], schedule.lines[schedule.outer :]
 
     def write(self) -> None:
@@ -101,7 +102,7 @@ class NestWriter:
         if depth == len(self.outer):
             (Search if plan_.search else Accumulation)(k, self.s, plan_).write()
         elif depth + 1 == len(self.outer) and plan_.strips:
-            Strips(k, self.s, plan_).write()
+            Strips(k, self.s, plan_, self.part if depth == 0 else None).write()
         else:
             self.loop(depth)
 
@@ -112,5 +113,5 @@ class NestWriter:
             self.level(depth + 1)
             return []
 
-        for span in spans(k, plan_, line):
+        for span in spans(k, plan_, line, part=self.part if depth == 0 else None):
             run(k, plan_, line, span, [], body)

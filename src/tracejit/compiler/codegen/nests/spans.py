@@ -13,6 +13,8 @@ from ...loopir.passes.schedule import Line, Schedule
 from ..writing.kernel import SCALAR, KernelWriter, Vector
 
 Body = Callable[[Value, list[Value]], list[Value]]
+Part = tuple[Value, Value]
+"""Some iterations of a loop: the first, a multiple of whole vectors, and the one behind the last."""
 
 
 @dataclass
@@ -81,8 +83,12 @@ def existing(k: KernelWriter, span: Span, var: Value) -> Value:
     return w.compare("ult", iota(kind, lanes), w.splat(left, lanes))
 
 
-def spans(k: KernelWriter, plan: Schedule, line: Line, feeds: bool = False) -> list[Span]:
-    """The stretches of a loop: one, or whole vectors and the rest."""
+def spans(
+    k: KernelWriter, plan: Schedule, line: Line, feeds: bool = False, part: Part | None = None
+) -> list[Span]:
+    """The stretches of a loop, or of a part of it, which is not empty: one, or whole vectors and the rest."""
+    if part is not None:
+        return partial(k, plan, line, *part)
     size, zero = k.size(line.size), integer(0)
     if line.axis != plan.vector:
         return [Span(zero, size, 1, k.vector.lanes, may_skip=feeds and size.number is None)]
@@ -97,3 +103,18 @@ def spans(k: KernelWriter, plan: Schedule, line: Line, feeds: bool = False) -> l
     left = size.number - plan.peel
     start, whole = integer(plan.peel), integer(plan.peel + left // wide * wide)
     return [*head, Span(start, whole, wide, wide), Span(whole, size, lanes, lanes, left % lanes != 0)]
+
+
+def partial(k: KernelWriter, plan: Schedule, line: Line, begin: Value, end: Value) -> list[Span]:
+    """The stretches of a part of a loop; only the last part has a rest, so that parts do what the whole does."""
+    if line.axis != plan.vector:
+        return [Span(begin, end, 1, k.vector.lanes)]
+    lanes, wide = plan.lanes, plan.lanes * plan.unroll
+    if plan.masked:
+        return [Span(begin, end, lanes, lanes, True)]
+    w = k.w
+    whole = w.add(begin, w.binary("and", w.sub(end, begin), integer(-wide)))
+    return [
+        Span(begin, whole, wide, wide, may_skip=True),
+        Span(whole, end, lanes, lanes, True, may_skip=True),
+    ]

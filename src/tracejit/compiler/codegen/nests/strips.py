@@ -16,7 +16,7 @@ from ..writing.buffers import byte, truth
 from ..writing.kernel import KernelWriter
 from .accumulate import Accumulation, State
 from .reduce import Reduction
-from .spans import Span, each, run, spans
+from .spans import Part, Span, each, run, spans
 
 WORD = 8  # bytes of a state value in the workspace, whatever its type
 MARGIN = 64  # elements behind each row of state values: lanes that do not exist are written too
@@ -31,8 +31,8 @@ def scratch_bytes(s: Nest) -> Size:
 class Strips:
     """Writes the innermost outer loop of a nest, and the one loop that feeds the accumulators."""
 
-    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
-        self.k, self.s, self.schedule = k, s, schedule
+    def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule, part: Part | None = None):
+        self.k, self.s, self.schedule, self.part = k, s, schedule, part
         self.columns, self.rows = schedule.lines[schedule.outer - 1], schedule.lines[schedule.outer]
         self.accumulation = Accumulation(k, s, schedule)
 
@@ -51,7 +51,7 @@ class Strips:
             what(Reduction(self.k, self.s, self.schedule.block, self.k.vector.lanes))
             return []
 
-        for span in spans(self.k, self.schedule, self.columns):
+        for span in spans(self.k, self.schedule, self.columns, part=self.part):
             run(self.k, self.schedule, self.columns, span, [], body)
 
     def block(self, first: Value, _: State) -> State:

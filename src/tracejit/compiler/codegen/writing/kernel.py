@@ -23,6 +23,9 @@ from . import arithmetic
 from .places import Cursor, Places
 from .scopes import HoistingWriter
 
+NAME_OF_PART = "@loops"
+"""What functions that several places may share call themselves, until `Module.part` numbers them."""
+
 
 @dataclass
 class Module:
@@ -40,6 +43,8 @@ class Module:
         Library kernels, in the order of ctx.functions.
     places : Places or None
         The places in the user's program that instructions stand for, where debug information is wanted.
+    parts : dict
+        Functions of parts of loops, with the names they were given.
     """
 
     target: Target
@@ -49,6 +54,13 @@ class Module:
     functions: dict[str, None] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     places: Places | None = None
+    parts: dict[str, str] = field(default_factory=dict)
+
+    def part(self, text: str) -> str:
+        """The name of functions that are ``NAME_OF_PART`` and what begins so in their text; equal ones share it."""
+        name = self.parts.setdefault(text, f"{NAME_OF_PART}{len(self.parts)}")
+        self.functions[text.replace(NAME_OF_PART, name)] = None
+        return name
 
     def include(self, made: math.MathFunction) -> None:
         if made.text in self.functions:

@@ -14,6 +14,7 @@ from ....core.dim import Size
 from ..accesses import NestAnalysis, Part, live_values
 from ..ir import Load, Nest, Program, Store, walk
 from ..operands import Axis, Name
+from .parallelize import Parallel, parallelize
 
 MAX_UNROLLED = 32  # iterations of a nest written out
 MAX_UNROLLED_STATEMENTS = 512
@@ -47,6 +48,8 @@ class Target:
         Masked loads and stores at the price of plain ones.
     has_permute : bool
         Table look-ups between registers (AVX-512).
+    threads : bool
+        Code runs where there is a pool of threads.
     """
 
     register_bytes: int = 64
@@ -54,6 +57,7 @@ class Target:
     has_gather: bool = True
     has_masks: bool = True
     has_permute: bool = True
+    threads: bool = False
 
     @property
     def registers(self) -> int:
@@ -113,6 +117,8 @@ class Schedule:
         Axes of size 1.
     peel : int
         Iterations of the vector axis done first, so that what follows is stored at whole registers.
+    parallel : Parallel or None
+        How the iterations of the outermost loop may be given to several threads.
     """
 
     lines: tuple[Line, ...]
@@ -127,6 +133,7 @@ class Schedule:
     block: int = 0
     gone: tuple[Name, ...] = ()
     peel: int = 0
+    parallel: Parallel | None = None
 
     def __str__(self) -> str:
         loops = (
@@ -147,6 +154,8 @@ class Schedule:
             parts.append("search")
         if self.block:
             parts.append(f"blocks of {self.block}")
+        if self.parallel is not None:
+            parts.append(str(self.parallel))
         return ", ".join(parts)
 
 
@@ -158,6 +167,7 @@ def schedule(program: Program, target: Target) -> Program:
             if chosen.strips and not known_at_entry(chosen.lines[chosen.outer - 1].size, program):
                 chosen = replace(chosen, strips=False)  # what columns wait in is workspace, given at entry
             statement.schedule = chosen
+    parallelize(program)
     return program
 
 

@@ -1,0 +1,122 @@
+"""A nest given to the thread pool: its loops as a function of a range of the outermost loop's iterations.
+
+The function has pointers, sizes and scalars as parameters, as every function of loops; what the pool calls takes them
+out of a closure, memory of the caller's, and puts memory of the thread's own in the place of private buffers. Without
+a pool the loops stand where they always did, and do the same arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.dim import Size
+from ...runtime.threads import state
+from ...runtime.threads.state import SCRATCH
+from ..ir_text import NULL, Value, Writer, function, integer
+from ..loopir.ir import Nest
+from ..loopir.passes.parallelize import Parallel
+from . import structure
+from .footprint import Footprint
+from .nests import nest as nests
+from .writing.kernel import NAME_OF_PART, KernelWriter
+
+INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
+ALIGN = 64  # of every private buffer
+_CLOSURE, _BEGIN, _END = Value("%closure", "ptr"), Value("%begin", "i64"), Value("%end", "i64")
+_OWN, _WORK = Value("%own", "ptr"), Value("%work", "ptr")
+
+
+def nest(k: KernelWriter, s: Nest) -> None:
+    """A nest as loops here, or as a job for the pool."""
+    schedule: Any = s.schedule
+    if k.target.threads and schedule is not None and schedule.parallel is not None and k.cursor is None:
+        ParallelNest(k, s, schedule.parallel).write()
+    else:
+        nests.nest(k, s)
+
+
+class ParallelNest:
+    """Writes the function of one nest, and the job in the function that the nest stands in."""
+
+    def __init__(self, k: KernelWriter, s: Nest, parallel: Parallel):
+        self.k, self.s, self.parallel = k, s, parallel
+        self.print = Footprint([s])
+        self.inner = KernelWriter(k.module, k.writers)
+        self.inner.inline_math = self.print.elementary < INLINE_MATH
+        self.parameters: list[Value] = []
+        self.arguments: list[Value] = []
+
+    def write(self) -> None:
+        self.take()
+        nests.nest(self.inner, self.s, part=(_BEGIN, _END))
+        self.k.module.declares.update(dict.fromkeys(sorted(self.inner.w.declares.values())))
+        self.call(self.k.module.part(self.loops() + self.opened()))
+
+    # -- the function --
+
+    def take(self) -> None:
+        """What the loops need of the function around them."""
+        k, inner, print_ = self.k, self.inner, self.print
+        for p, b in enumerate(print_.buffers):
+            inner.pointers[b] = self.pass_in(f"%b{p}", k.pointer(b))
+        for p, atom in enumerate(a for a in print_.atoms() if a in k.atoms):
+            inner.atoms[atom] = self.pass_in(f"%a{p}", k.atoms[atom])
+        for p, name in enumerate(n for n in print_.uses if n in k.env and n not in print_.defines):
+            inner.env[name] = self.pass_in(f"%s{p}", k.env[name])
+        if print_.scratch != 0:
+            self.pass_in(_WORK.text, _WORK)
+
+    def pass_in(self, name: str, argument: Value) -> Value:
+        parameter = Value(name, argument.kind)
+        self.parameters.append(parameter)
+        self.arguments.append(argument)
+        return parameter
+
+    def loops(self) -> str:
+        """The loops over a range."""
+        buffers = len(self.print.buffers)
+        spelled = [f"ptr noalias {p}" for p in self.parameters[:buffers]]
+        spelled += [p.typed for p in (*self.parameters[buffers:], _BEGIN, _END)]
+        return function(f"internal void {NAME_OF_PART}({', '.join(spelled)}) #0", self.inner.w, "void")
+
+    def opened(self) -> str:
+        """What the pool calls: the loops with what is in the closure."""
+        w = Writer()
+        arguments = [w.load(p.kind, w.step(_CLOSURE, 8 * place)) for place, p in enumerate(self.parameters)]
+        shared = w.compare("eq", _OWN, NULL)
+        for place, b in enumerate(self.parallel.private, len(arguments)):
+            which = list(self.print.buffers).index(b)
+            own = w.step(_OWN, w.load("i64", w.step(_CLOSURE, 8 * place)))
+            arguments[which] = w.select(shared, arguments[which], own)
+        spelled = ", ".join(a.typed for a in (*arguments, _BEGIN, _END))
+        w.stmt(f"call void {NAME_OF_PART}({spelled})")
+        parameters = ", ".join(p.typed for p in (_CLOSURE, _BEGIN, _END, _OWN))
+        return function(f"internal void {NAME_OF_PART}.job({parameters}) #1", w, "void")
+
+    # -- the job --
+
+    def call(self, name: str) -> None:
+        """Fill the closure, and hand the job to the pool."""
+        k, w = self.k, self.k.w
+        offsets, room = self.private_places()
+        values = [*self.arguments, *map(k.size, offsets)]
+        closure = w.slot("i64", max(len(values), 2))
+        for place, value in enumerate(values):
+            w.store(value, w.step(closure, 8 * place))
+        cost = k.size(self.parallel.cost)
+        if not isinstance(room, int):  # where it does not fit, there is nothing to share
+            cost = w.select(w.compare("sle", k.size(room), integer(SCRATCH)), cost, integer(0))
+        schedule: Any = self.s.schedule
+        job = (k.size(schedule.lines[0].size), integer(self.parallel.unit), cost)
+        spelled = ", ".join(v.typed for v in (Value(f"{name}.job", "ptr"), closure, *job))
+        w.stmt(f"call void {structure.function(k, state.NAME)}({spelled})")
+
+    def private_places(self) -> tuple[list[Size], Size]:
+        """Where private buffers are in a thread's own memory, and how much of it they take."""
+        offsets: list[Size] = []
+        room: Size = 0
+        for b in self.parallel.private:
+            offsets.append(room)
+            size = b.size * b.dtype.itemsize
+            room = room + (-(-size // ALIGN) * ALIGN if isinstance(size, int) else size + ALIGN)
+        return offsets, room

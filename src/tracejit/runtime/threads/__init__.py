@@ -1,0 +1,1 @@
+"""Threads that compiled code shares its work with."""

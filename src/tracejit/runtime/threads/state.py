@@ -1,0 +1,113 @@
+"""The state of the thread pool: what its machine code and Python both know, each field by its place.
+
+Fields that different threads write stand on cache lines of their own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+NAME = "threads"
+"""How programs ask for the pool among the functions of ctx."""
+
+LINE = 64
+SCRATCH = 1 << 21
+"""Bytes of memory that every thread of the pool has to itself."""
+
+OPEN = 1 << 30
+"""The bit of `gate` that lets workers in; the bits below it count those inside."""
+
+
+class PoolState(ctypes.Structure):
+    """The pool, and the job it works on.
+
+    Attributes
+    ----------
+    gate : int
+        ``OPEN`` while workers may join the job, and how many are inside; the caller waits for 0.
+    caller_sleeps : int
+        The caller is to be woken when `gate` becomes 0.
+    joined : int
+        Counts workers that came to a job.
+    epoch : int
+        Counts jobs: what idle workers watch.
+    sleeping : int
+        Workers that do not watch any more, and are to be woken.
+    posted : int
+        When the last job began, in nanoseconds.
+    next : int
+        The first iteration that nobody has taken.
+    body, closure, count, grain, admitted
+        The job: a function, its argument, iterations in all and taken at once, and how many workers may join.
+    lock : int
+        Somebody has the pool.
+    account : int
+        Nanoseconds that sharing has gained, up to a limit, less those it has lost. Where other programs keep the
+        processors busy threads wait for each other: below 0 jobs are not shared until their work has paid for it.
+    credit : int
+        Picoseconds of work that was too short to wake a worker for.
+    workers : int
+        How many were started.
+    threads : int
+        Threads a job may use, the caller included; 0 while that is not decided: then `start` is called.
+    processors, asked : int
+        Processors the caller may run on, and when that was asked, in nanoseconds.
+    bounded : int
+        No more threads than processors: nobody has said how many.
+    stop : int
+        Workers are to end.
+    jobs : int
+        Jobs done by several threads.
+    start, system_call, clock : address
+        ``void start()``, of Python; ``syscall`` and ``clock_gettime`` of the C library.
+    """
+
+    _fields_ = [
+        ("gate", ctypes.c_int32),
+        ("caller_sleeps", ctypes.c_int32),
+        ("joined", ctypes.c_int32),
+        ("_0", ctypes.c_int32 * 13),
+        ("epoch", ctypes.c_int32),
+        ("sleeping", ctypes.c_int32),
+        ("posted", ctypes.c_int64),
+        ("_1", ctypes.c_int64 * 6),
+        ("next", ctypes.c_int64),
+        ("_2", ctypes.c_int64 * 7),
+        ("body", ctypes.c_void_p),
+        ("closure", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("grain", ctypes.c_int64),
+        ("admitted", ctypes.c_int32),
+        ("stop", ctypes.c_int32),
+        ("_3", ctypes.c_int64 * 3),
+        ("lock", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("account", ctypes.c_int64),
+        ("workers", ctypes.c_int32),
+        ("processors", ctypes.c_int32),
+        ("credit", ctypes.c_int64),
+        ("asked", ctypes.c_int64),
+        ("jobs", ctypes.c_int64),
+        ("bounded", ctypes.c_int64),
+        ("start", ctypes.c_void_p),
+        ("system_call", ctypes.c_void_p),
+        ("clock", ctypes.c_void_p),
+    ]
+
+
+SIZE = ctypes.sizeof(PoolState)
+
+
+def offset(field: str) -> int:
+    """Bytes from the start of the state to a field of it."""
+    found: int = getattr(PoolState, field).offset
+    return found
+
+
+class Symbol:
+    """The names of what the pool's object defines."""
+
+    STATE = "tj_pool"
+    PARALLEL = "tj_parallel"
+    WORKER = "tj_pool_worker"
+    STOP = "tj_pool_stop"

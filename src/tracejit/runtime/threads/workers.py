@@ -1,0 +1,132 @@
+"""The threads of the pool: when they start, how many there are, how they end.
+
+Workers are Python threads that spend their lives in machine code, without the GIL: the system's ways of making threads
+need not be known. They start when the first job is large enough, and are gone around a fork and when the process ends,
+so that a child has none and nothing runs while the interpreter is taken down.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+
+from tracejit.core import seams
+from tracejit.core.settings import current
+from tracejit.runtime import abi, objects
+from tracejit.runtime.threads.state import SCRATCH, PoolState, Symbol
+
+MOST = 256
+_START_TYPE = ctypes.CFUNCTYPE(None)
+_WORKER_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def wanted() -> int:
+    """How many threads a job may use: the setting, else one for each processor."""
+    return min(current().num_threads or processors(), MOST)
+
+
+class Workers:
+    """The pool of this process: its machine code, its state and its threads."""
+
+    def __init__(self, code: bytes):
+        loaded = objects.load(code)
+        self.parallel = loaded.function(Symbol.PARALLEL)
+        self.state = state = PoolState.from_address(loaded.address(Symbol.STATE))
+        self.threads: list[threading.Thread] = []
+        self._worker = _WORKER_TYPE(loaded.function(Symbol.WORKER))
+        self._stop = _START_TYPE(loaded.function(Symbol.STOP))
+        self._hook = _START_TYPE(self._start)
+        library = ctypes.CDLL(None)
+        state.start = ctypes.cast(self._hook, ctypes.c_void_p).value
+        state.system_call = ctypes.cast(library.syscall, ctypes.c_void_p).value
+        state.clock = ctypes.cast(library.clock_gettime, ctypes.c_void_p).value
+        self.decide()
+        seams.settings_changed.on(self.decide)
+        os.register_at_fork(
+            before=self.stop, after_in_parent=self.decide, after_in_child=self._after_fork_in_child
+        )
+        atexit.register(self.stop)
+
+    def decide(self) -> None:
+        """Do as the settings say from the next job on."""
+        count, state = wanted(), self.state
+        state.bounded = not current().num_threads
+        state.threads = 1 if count == 1 else count if len(self.threads) >= count - 1 else 0
+
+    def stop(self) -> None:
+        """End all workers, as soon as they have finished what they took; jobs run on one thread until `decide`."""
+        state, threads = self.state, self.threads
+        state.threads = 1
+        if threads:
+            self._stop()
+            for thread in threads:
+                thread.join()
+            self.threads = []
+            state.stop = state.workers = 0
+
+    def _start(self) -> None:
+        """Have as many workers as are wanted: called by the first job that is large enough, which has the pool."""
+        try:
+            count = wanted()
+            while len(self.threads) < count - 1:
+                name = f"tracejit-worker-{len(self.threads) + 1}"
+                thread = threading.Thread(target=self._run, name=name, daemon=True)
+                thread.start()
+                self.threads.append(thread)
+            self.state.workers, self.state.threads = len(self.threads), count
+        except KeyboardInterrupt:  # no exception gets through machine code
+            _thread.start_new_thread(_thread.interrupt_main, ())
+        except (RuntimeError, MemoryError):  # no more threads, or the interpreter ends
+            self.state.workers, self.state.threads = len(self.threads), len(self.threads) + 1
+
+    def _run(self) -> None:
+        scratch = abi.allocate(abi.WORKSPACE_ALIGN, SCRATCH)
+        try:
+            self._worker(scratch)
+        finally:
+            abi.release(scratch)
+
+    def _after_fork_in_child(self) -> None:
+        """Other threads are not here, whatever they were doing."""
+        state = self.state
+        self.threads = []
+        for name in ("gate", "caller_sleeps", "sleeping", "workers", "stop", "lock", "asked", "account"):
+            setattr(state, name, 0)
+        self.decide()
+
+
+_pool: Workers | None = None
+_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it when the child was made
+
+
+def pool(code: Callable[[], bytes]) -> Workers:
+    """The pool; `code` makes its object when it is asked for the first time."""
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = Workers(code())
+        return _pool
+
+
+def running() -> Workers | None:
+    """The pool, if a program has asked for it."""
+    return _pool

@@ -1,0 +1,189 @@
+"""Nests in parts: the same numbers, bit by bit, in whatever parts and in whatever order; and which nests stay whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from compiler import parts
+from compiler.native import (
+    F4,
+    F8,
+    HOST,
+    I8,
+    M,
+    N,
+    Native,
+    at,
+    given,
+    op,
+    result,
+    same,
+    softmax_program,
+    unary_program,
+)
+from compiler.test_emit_random import AVX2, Writer
+from tracejit.compiler import cache
+from tracejit.compiler.codegen.threads import thread_pool
+from tracejit.compiler.loopir import interpreter as loopinterp
+from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, walk
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const
+from tracejit.compiler.loopir.passes import parallelize
+from tracejit.compiler.loopir.passes.schedule import Target, schedule
+
+THREADS = replace(HOST, threads=True)
+
+
+@pytest.fixture
+def all_nests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No nest is too small."""
+    monkeypatch.setattr(parallelize, "LEAST", 0)
+
+
+def fresh(program: Program) -> Program:
+    for s in walk(program.body):
+        if isinstance(s, Nest):
+            s.schedule = None
+    return program
+
+
+def marks(program: Program, target: Target = HOST) -> list[str]:
+    """How each outermost nest may be shared; an empty text for one that may not."""
+    nests = parallelize.outermost(schedule(fresh(program), target).body)
+    return ["" if n.schedule.parallel is None else str(n.schedule.parallel) for n in nests]
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+def test_random_nests_in_parts(seed: int, target: Target, all_nests: None) -> None:
+    writer = Writer(seed)
+    program = writer.program()
+    with np.errstate(all="ignore"):
+        expected, _ = loopinterp.run(program, writer.inputs, writer.sizes)
+    native = Native(program, replace(target, threads=True), opt=0)
+    status, found, _ = native(writer.inputs, writer.sizes)
+    assert status == 0
+    for mine, theirs in zip(found, expected, strict=True):
+        same(mine + 0, theirs + 0)
+
+
+def test_most_random_nests_are_shared(all_nests: None) -> None:
+    shared = [bool(marks(Writer(seed).program())[0]) for seed in range(60)]
+    assert sum(shared) > 30
+
+
+@pytest.mark.parametrize("program", [
+    unary_program("exp", 1001, ()), unary_program("exp", N, ("n",)), unary_program("tanh", N, ("n",), F4),
+    softmax_program(37, 1001, ()), softmax_program(N, M, ("n", "m"), F4),
+], ids=lambda p: p.name)  # fmt: skip
+def test_parts_are_bitwise_what_the_whole_is(program: Program, all_nests: None) -> None:
+    sizes = {"n": 37 if "m" in program.atoms else 1001, "m": 123}
+    count = loopinterp.evaluate(program.buffers[0].size, sizes)
+    x = np.random.default_rng(0).normal(size=count).astype(program.buffers[0].dtype)
+    (whole,) = Native(fresh(program))([x], sizes)[1]
+    native = Native(fresh(program), THREADS)
+    assert native.emitted.functions == (thread_pool.NAME,)
+    (found,) = native([x], sizes)[1]
+    assert found.tobytes() == whole.tobytes()
+
+
+# ---- which nests ------------------------------------------------------------------------------------------
+
+
+def one(size: object, *body: object, **parts_: object) -> Program:
+    return Program("p", [], [Nest([Axis("i", size)], list(body), **parts_)], ("n",))
+
+
+def test_small_nests_stay_whole():
+    assert marks(unary_program("exp", 1000, ())) == [""]
+    assert marks(unary_program("exp", 1_000_000, ())) == [
+        "parallel in 16" if HOST.register_bytes == 64 else "parallel in 8"
+    ]
+
+
+def test_what_iterations_share_keeps_them_in_order(all_nests: None) -> None:
+    x, y, z = given("x", F8, 4 * N, 0), result("y", F8, 4 * N), given("z", I8, N, 1)
+    v, k = Load("v", x, at(("i", 1))), Load("k", z, at(("i", 1)))
+    apart = [
+        one(N, v, Store(y, at(("i", 1)), "v")),
+        one(N, v, Store(y, at(("i", 2)), "v"), Store(y, at(("i", 2), const=1), "v")),
+        one(N, Load("v", y, at(("i", 1))), Store(y, at(("i", 1)), "v")),
+        one(N, v, Store(y, at(("i", -3), const=3 * N), "v")),
+    ]
+    shared = [
+        one(N, v, Store(y, at(), "v")),
+        one(N, v, Store(y, at(("i", 1)), "v", add=True)),
+        one(N, v, k, Store(y, at(("k", 1)), "v")),
+        one(N, v, Store(y, at(("i", 2)), "v"), Store(y, at(("i", 2), const=3), "v")),
+        one(N, Load("v", y, at(("i", 1), const=1)), Store(y, at(("i", 1)), "v")),
+        one(N, v, op("t", "lt", "v", Const(0.0, F8), argtype=F8), Fail("t", 0), Store(y, at(("i", 1)), "v")),
+    ]
+    assert all(marks(p)[0] for p in apart)
+    assert not any(marks(p)[0] for p in shared)
+
+
+@pytest.mark.parametrize(("kind", "elsewhere"), [("temp", False), ("temp", True), ("local", False)])
+def test_memory_of_one_iteration_becomes_private(kind: str, elsewhere: bool, all_nests: None) -> None:
+    x, y, row = given("x", F8, 40, 0), result("y", F8, 40), Buffer("row", F8, 4, kind, offset=0)
+    fill = Nest([Axis("j", 4)], [Load("a", x, at(("i", 4), ("j", 1))), Store(row, at(("j", 1)), "a")])
+    turn = Nest([Axis("k", 4)], [
+        Load("b", row, at(("k", -1), const=3)), Store(y, at(("i", 4), ("k", 1)), "b"),
+    ])  # fmt: skip
+    rows = Nest([Axis("i", 10)], [fill, turn])
+    body = [rows, Load("w", row, at()), Store(y, at(), "w")] if elsewhere else [rows]
+    program = Program("p", [x, y, row], body, workspace=64)
+    assert bool(marks(program)[0]) is not elsewhere
+    value = np.arange(40.0)
+    if not elsewhere:
+        (found,) = Native(fresh(program), THREADS)([value])[1]
+        np.testing.assert_array_equal(found, value.reshape(10, 4)[:, ::-1].ravel())
+
+
+def test_sums_down_wide_rows_are_shared_by_columns(all_nests: None) -> None:
+    x, y = given("x", F8, 100 * 3001, 0), result("y", F8, 3001)
+    body = [Load("a", x, at(("i", 3001), ("j", 1))), Combine("add", ("s",), ("a",))]
+    nest = Nest([Axis("i", 100, "reduce"), Axis("j", 3001)], body, [Acc("s", F8, Const(0.0, F8))],
+                [Store(y, at(("j", 1)), "s")])  # fmt: skip
+    program = Program("p", [x, y], [nest])
+    assert "strips" in str(schedule(fresh(program), HOST).body[0].schedule) and marks(program)[0]
+    value = np.random.default_rng(0).normal(size=100 * 3001)
+    (whole,) = Native(fresh(program))([value])[1]
+    (found,) = Native(fresh(program), THREADS)([value])[1]
+    assert found.tobytes() == whole.tobytes()
+
+
+def test_code_for_elsewhere_knows_no_pool() -> None:
+    program = unary_program("exp", 1_000_000, ())
+    assert Native(fresh(program)).emitted.functions == ()
+    assert "parallel" in str(program.body[0].schedule)
+
+
+# ---- whole programs ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch, all_nests: None) -> None:
+    """Every nest that may be is shared, with the stand-in."""
+    found = cache.function_address
+    backwards = lambda name: parts.backwards() if name == thread_pool.NAME else found(name)
+    monkeypatch.setattr(cache, "function_address", backwards)
+    monkeypatch.setattr(cache, "_objects", {})
+
+
+def gradients(x: tf.Tensor) -> list[tf.Tensor]:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.nn.softmax(tf.roll(x, 1, 0) * tf.sin(x)) @ tf.transpose(x)
+        loss = tf.reduce_sum(y**2) + tf.reduce_max(tf.cumsum(x, 1))
+    return [loss, y, tape.gradient(loss, x)]
+
+
+def test_programs_in_parts(in_parts: None) -> None:
+    x = tf.constant(np.random.default_rng(0).normal(size=(33, 45)))
+    with tf.settings(cache=False):
+        found = tf.function(gradients)(x)
+    for mine, theirs in zip(found, gradients(x), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,240 @@
+"""The thread pool: who starts it, who stops it, what happens in between; and that results do not depend on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.compiler import cache
+from tracejit.compiler.codegen.threads import thread_pool
+from tracejit.runtime.threads import workers
+
+pytestmark = pytest.mark.skipif(
+    not thread_pool.serves(cache.cpu.host().arch), reason="there is no thread pool for this machine"
+)
+SIZE = 1 << 21
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    """Put the number of threads back afterwards."""
+    yield
+    tf.configure(num_threads=0)
+
+
+@tf.function
+def heavy(x: tf.Tensor) -> tf.Tensor:
+    return tf.sin(tf.exp(tf.tanh(x)) + x)
+
+
+@tf.function
+def rows(x: tf.Tensor) -> tf.Tensor:
+    return tf.nn.softmax(x * 2.0)
+
+
+@tf.function
+def steps(x: tf.Tensor) -> tf.Tensor:
+    for _ in tf.range(5):
+        x = x + 0.1 * (tf.roll(x, 1, 0) + tf.roll(x, -1, 0) + tf.roll(x, 1, 1) + tf.roll(x, -1, 1) - 4.0 * x)
+    return x
+
+
+def column_sums(x: tf.Tensor) -> list[tf.Tensor]:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_sum(tf.reduce_sum(tf.sin(x), 0) ** 2)
+    return [loss, tape.gradient(loss, x)]
+
+
+def run(code: str, **environment: str) -> str:
+    """What a program prints in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr and "ignored" not in done.stderr, done.stderr
+    return done.stdout.strip()
+
+
+PROGRAM = """
+    import os, threading, numpy as np
+    import tracejit as tf
+    f = tf.function(lambda x: tf.sin(tf.exp(tf.tanh(x)) + x))
+    x = tf.constant(np.linspace(-1, 1, 1 << 21))
+    def names():
+        return sorted(t.name for t in threading.enumerate() if t.name.startswith("tracejit-worker"))
+    def start(count):  # on a busy machine the pool may pause for a while
+        for _ in range(1000):
+            f(x)
+            if len(names()) == count:
+                break
+        return len(names())
+"""
+
+
+@pytest.mark.parametrize(
+    "f", [heavy, rows, steps, tf.function(column_sums)], ids=["map", "rows", "steps", "columns"]
+)
+def test_results_are_the_same_for_any_number_of_threads(f) -> None:
+    x = tf.constant(np.random.default_rng(0).normal(size=(512, 700)).astype(np.float32))
+    found = {}
+    for count in (1, 2, 3, 8):
+        tf.config.threading.set_intra_op_parallelism_threads(count)
+        results = [np.asarray(r) for _ in range(3) for r in tf.nest.flatten(f(x))]
+        found[count] = [r.tobytes() for r in results]
+    assert found[2] == found[3] == found[8] == found[1]
+
+
+def test_jobs_are_shared() -> None:
+    tf.config.num_threads = 3
+    x = tf.constant(np.linspace(-1, 1, SIZE))
+    heavy(x)
+    pool = workers.running()
+    assert pool is not None
+    for _ in range(50):  # each call may find the pool paused for a while, on a busy machine
+        heavy(x)
+    assert pool.state.jobs > 0 and len(pool.threads) >= 2
+    assert all(t.daemon and t.name.startswith("tracejit-worker") for t in pool.threads)
+
+
+def test_one_thread_starts_none() -> None:
+    code = PROGRAM + "\n    f(x); f(x); print(names(), tf.config.num_threads)"
+    assert run(code, TRACEJIT_NUM_THREADS="1") == "[] 1"
+
+
+def test_small_work_starts_none() -> None:
+    code = PROGRAM + "\n    f(x[:100]); f(x[:100]); print(names())"
+    assert run(code, TRACEJIT_NUM_THREADS="4") == "[]"
+
+
+def test_the_number_can_change() -> None:
+    code = (
+        PROGRAM
+        + """
+    print(start(2), end=" ")
+    tf.config.num_threads = 5
+    print(start(4), end=" ")
+    tf.config.num_threads = 1
+    f(x); print(len(names()))
+    """
+    )
+    assert run(code, TRACEJIT_NUM_THREADS="3") == "2 4 4"
+
+
+def test_the_default_is_the_processors_of_the_process() -> None:
+    tf.configure(num_threads=0)
+    assert workers.wanted() == len(os.sched_getaffinity(0))
+    code = (
+        "\n    import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+        + PROGRAM
+        + "\n    f(x); print(names())"
+    )
+    assert run(code) == "[]"
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ValueError, match="'num_threads' is 0 or a number of threads, got -1"):
+        tf.config.num_threads = -1
+    tf.config.threading.set_inter_op_parallelism_threads(2)
+    tf.config.threading.set_intra_op_parallelism_threads(2)
+    assert tf.config.threading.get_intra_op_parallelism_threads() == tf.config.num_threads == 2
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_has_a_pool_of_its_own() -> None:
+    code = (
+        PROGRAM
+        + """
+    expected = np.asarray(f(x)).tobytes()
+    for round in range(3):
+        child = os.fork()
+        if not child:
+            assert not names()
+            ok = all(np.asarray(f(x)).tobytes() == expected for _ in range(3))
+            os._exit(0 if ok and start(2) == 2 else 1)
+        ok = np.asarray(f(x)).tobytes() == expected
+        print(os.waitpid(child, 0)[1], ok, start(2), end=" ")
+    """
+    )
+    assert run(code, TRACEJIT_NUM_THREADS="3") == "0 True 2 0 True 2 0 True 2"
+
+
+def test_a_fork_while_others_compute() -> None:
+    code = (
+        PROGRAM
+        + """
+    expected, over = np.asarray(f(x)).tobytes(), threading.Event()
+    wrong = []
+    def compute():
+        while not over.is_set():
+            if np.asarray(f(x)).tobytes() != expected:
+                wrong.append(1)
+    threads = [threading.Thread(target=compute) for _ in range(3)]
+    for t in threads: t.start()
+    statuses = []
+    for _ in range(5):
+        child = os.fork()
+        if not child:
+            os._exit(0 if np.asarray(f(x)).tobytes() == expected else 1)
+        statuses.append(os.waitpid(child, 0)[1])
+    over.set()
+    for t in threads: t.join()
+    print(statuses, wrong)
+    """
+    )
+    assert run(code, TRACEJIT_NUM_THREADS="3", PYTHONWARNINGS="ignore") == "[0, 0, 0, 0, 0] []"
+
+
+def test_eight_python_threads_and_nested_calls() -> None:
+    tf.config.num_threads = 3
+    x = tf.constant(np.linspace(-1, 1, 200_000))
+    expected, wrong = np.asarray(heavy(x)).tobytes(), []
+
+    @tf.function
+    def outer(x: tf.Tensor) -> tf.Tensor:
+        return heavy(x)
+
+    def compute(f) -> None:
+        for _ in range(20):
+            if np.asarray(f(x)).tobytes() != expected:
+                wrong.append(f)
+
+    threads = [threading.Thread(target=compute, args=(f,)) for f in (heavy, outer) * 4]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "os._exit(0)", "os.kill(os.getpid(), 0)"])
+def test_the_process_ends_with_a_live_pool(end: str) -> None:
+    code = PROGRAM + f"\n    f(x); print(len(names()), flush=True)\n    {end}"
+    assert run(code, TRACEJIT_NUM_THREADS="4") == "3"
+
+
+def test_the_process_ends_while_a_thread_computes() -> None:
+    code = (
+        PROGRAM
+        + """
+    def compute():
+        while True: f(x)
+    f(x)
+    for _ in range(2): threading.Thread(target=compute, daemon=True).start()
+    import atexit; atexit.register(lambda: f(x))
+    print("end", flush=True)
+    """
+    )
+    assert run(code, TRACEJIT_NUM_THREADS="3") == "end"
