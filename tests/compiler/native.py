@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import parts
 from tracejit.compiler.codegen import Emitted, emit, llvm, matmul
+from tracejit.compiler.codegen.structure import SHARED
 from tracejit.compiler.codegen.threads import thread_pool
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store
@@ -69,9 +70,10 @@ class Native:
             if name == thread_pool.NAME:
                 table[p] = parts.backwards()
                 continue
-            dtype = {"gemm_f32": "float32", "gemm_f64": "float64"}[name]
-            loaded = objects.load(llvm.compile_text(matmul.kernel_text(dtype)))
-            table[p] = loaded.address(matmul.symbol(dtype))
+            shares = name.endswith(SHARED)
+            dtype = {"gemm_f32": "float32", "gemm_f64": "float64"}[name.removesuffix(SHARED)]
+            loaded = objects.load(llvm.compile_text(matmul.kernel_text(dtype, shares=shares)))
+            table[p] = loaded.address(matmul.symbol(dtype, shares=shares))
         return table
 
     def __call__(

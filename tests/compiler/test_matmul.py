@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from compiler.parts import backwards
 from tracejit.compiler.codegen.llvm import compile_text
 from tracejit.compiler.codegen.matmul import kernel_text, symbol, workspace_bytes
 from tracejit.runtime import cpu, elf, objects
@@ -26,13 +27,13 @@ Product = Callable[..., np.ndarray]
 
 
 @cache
-def gemm(dtype: str, register_bytes: int = 64, fma: bool = True) -> Product:
+def gemm(dtype: str, register_bytes: int = 64, fma: bool = True, shares: bool = False) -> Product:
     """``gemm(a, b, out, accumulate)`` by compiled code, on operands as they lie in memory."""
     fma = fma and "fma" in cpu.host().enabled | ({"fma"} if cpu.host().arch != "x86_64" else set())
-    image = compile_text(kernel_text(dtype, register_bytes=register_bytes, fma=fma), opt=1)
-    address = objects.load(image).address(symbol(dtype, register_bytes))
+    image = compile_text(kernel_text(dtype, register_bytes=register_bytes, fma=fma, shares=shares), opt=1)
+    address = objects.load(image).address(symbol(dtype, register_bytes, shares))
     i, p = ctypes.c_int64, ctypes.c_void_p
-    entry = ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p)(address)
+    entry = ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p, *([p] if shares else []))(address)
 
     def call(a: np.ndarray, b: np.ndarray, out: np.ndarray, accumulate: int = 0) -> np.ndarray:
         size, bytes_ = a.itemsize, workspace_bytes(dtype)
@@ -41,7 +42,7 @@ def gemm(dtype: str, register_bytes: int = 64, fma: bool = True) -> Product:
         strides = [[s // size for s in x.strides] for x in (a, b, out)]
         entry(
             a.shape[0], b.shape[1], a.shape[1], a.ctypes.data, *strides[0], b.ctypes.data, *strides[1],
-            out.ctypes.data, strides[2][0], accumulate, work.ctypes.data + start,
+            out.ctypes.data, strides[2][0], accumulate, work.ctypes.data + start, *([backwards()] if shares else []),
         )  # fmt: skip
         assert (work[:start] == 0xFF).all() and (work[start + bytes_ :] == 0xFF).all()
         return out
@@ -252,3 +253,23 @@ def test_text_is_deterministic_cached_and_self_contained(dtype: str, register_by
 def test_what_there_is_no_kernel_for_is_refused(dtype: str, register_bytes: int) -> None:
     with pytest.raises(ValueError, match=r"matmul kernels exist|register_bytes must be"):
         kernel_text(dtype, register_bytes=register_bytes)  # type: ignore[arg-type]
+
+
+LARGE = [(200, 300, 100), (97, 401, 400), (1000, 33, 100), (61, 64, 1000), (301, 777, 23)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("register_bytes", "fma"), TARGETS)
+@pytest.mark.parametrize("size", LARGE, ids=str)
+def test_products_in_parts_are_bitwise_the_whole(
+    dtype: str, register_bytes: int, fma: bool, size: tuple[int, int, int]
+) -> None:
+    rng = np.random.default_rng(sum(size))
+    m, n, k = size
+    for accumulate in (0, 1):
+        a, b = operand(rng, m, k, dtype), operand(rng, k, n, dtype)
+        found, whole = (
+            gemm(dtype, register_bytes, fma, shares)(a, b, np.full((m, n), 0.5, dtype), accumulate)
+            for shares in (True, False)
+        )
+        assert found.tobytes() == whole.tobytes()

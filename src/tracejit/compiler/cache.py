@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..runtime.linking import debug_library
     from ..runtime.threads import workers as threads
     from . import pipeline
-    from .codegen import llvm, machines, matmul, parts, workers
+    from .codegen import llvm, machines, matmul, parts, structure, workers
     from .codegen.lane import call_lane as lane
     from .codegen.threads import thread_pool
     from .loopir.passes import schedule
@@ -48,7 +48,7 @@ else:  # whoever finds all compiled code on disk needs no compiler
     debug_library = Later("..runtime.linking.debug_library", __package__)
     pipeline = Later(".pipeline", __package__)
     threads = Later("..runtime.threads.workers", __package__)
-    lane, llvm, machines, matmul, parts, thread_pool, workers = (
+    lane, llvm, machines, matmul, parts, structure, thread_pool, workers = (
         Later(f".codegen.{name}", __package__)
         for name in (
             "lane.call_lane",
@@ -259,8 +259,13 @@ def _pool_code() -> bytes:
     return _kept("thread pool", cpu.host(), made).image
 
 
+_MATMULS = {"gemm_f32": "float32", "gemm_f64": "float64"}
+
+
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
-    dtype, machine = {"gemm_f32": "float32", "gemm_f64": "float64"}[name], schedule.Target.of(target.features)
-    source = matmul.kernel_text(dtype, register_bytes=machine.register_bytes, fma=machine.has_fma)
-    return matmul.symbol(dtype, machine.register_bytes), machines.Unit(source, ready=True)
+    shares = name.endswith(structure.SHARED)
+    dtype, machine = _MATMULS[name.removesuffix(structure.SHARED)], schedule.Target.of(target.features)
+    register_bytes = machine.register_bytes
+    source = matmul.kernel_text(dtype, register_bytes=register_bytes, fma=machine.has_fma, shares=shares)
+    return matmul.symbol(dtype, register_bytes, shares), machines.Unit(source, ready=True)

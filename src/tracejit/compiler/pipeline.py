@@ -87,7 +87,11 @@ def _lowered(
     program, constants = lower(graph, settings.current().contract, settings.current().debug_info)
     _note("lower", start, program)
     if begin is not None:
-        for name in sorted({library_kernel(s) for s in walk(program.body) if isinstance(s, Call)}):
+        debug_info, calls = (
+            settings.current().debug_info,
+            [s for s in walk(program.body) if isinstance(s, Call)],
+        )
+        for name in sorted({library_kernel(s, machine(), debug_info) for s in calls}):
             begin(name)
     for name, run in PROGRAM_PASSES:
         start = time.perf_counter()

@@ -5,15 +5,21 @@ A failure stores its status and leaves through the function's one exit.
 
 from __future__ import annotations
 
+from ...core.dim import product
 from ...runtime import abi
+from ...runtime.threads import state
 from ..ir_text import TRUE, Value, integer, kind_of, memory_kind
 from ..loopir.ir import Call, Fail, HostCall, If, While
 from ..loopir.operands import Buffer, Const
+from ..loopir.passes.schedule import Target
 from . import matmul
 from .poll import Place, look, quick
 from .writing.buffers import place
 from .writing.context import CTX, POINTER_ALIGN, ctx_place, field, leave
 from .writing.kernel import SCALAR, KernelWriter
+
+SHARED = "_shared"
+"""What the name of a library kernel ends with that takes the thread pool, too."""
 
 # ---- conditions -----------------------------------------------------------------------------------------
 
@@ -165,13 +171,20 @@ def call(k: KernelWriter, s: Call) -> None:
     for view, strides in zip(s.views, (2, 2, 1), strict=True):
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
-    spelled = ", ".join(a.typed for a in [*arguments, integer(int(s.accumulate))])
-    w.stmt(f"call void {function(k, library_kernel(s)).text}({spelled}, ptr %work)")
+    arguments += [integer(int(s.accumulate)), Value("%work", "ptr")]
+    name = library_kernel(s, k.target, k.cursor is not None)
+    if name.endswith(SHARED):
+        arguments.append(function(k, state.NAME))
+    spelled = ", ".join(a.typed for a in arguments)
+    w.stmt(f"call void {function(k, name).text}({spelled})")
 
 
-def library_kernel(s: Call) -> str:
-    """The name of what it calls."""
-    return f"gemm_f{8 * s.views[0].buffer.dtype.itemsize}"
+def library_kernel(s: Call, target: Target, debug_info: bool) -> str:
+    """The name of what it calls; with `SHARED`, several threads may work on a product."""
+    work, dtype = product(s.sizes), s.views[0].buffer.dtype
+    large = not isinstance(work, int) or matmul.is_worth_sharing(work, dtype.name, target.register_bytes)
+    name = f"gemm_f{8 * dtype.itemsize}"
+    return name + SHARED if large and target.threads and not debug_info else name
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:

@@ -14,16 +14,23 @@ from .driver import entry_function
 from .geometry import geometry
 from .narrow import narrow_functions
 from .packing import packing_functions
+from .shared import LEAST, MULTIPLIED, shared_functions
 from .tile import tile_functions
 from .vector_product import vector_product_functions
 from .vectors import declarations
 
-__all__ = ["kernel_text", "symbol", "workspace_bytes"]
+__all__ = ["is_worth_sharing", "kernel_text", "symbol", "workspace_bytes"]
 
 
-def symbol(dtype: str, register_bytes: int = 64) -> str:
+def symbol(dtype: str, register_bytes: int = 64, shares: bool = False) -> str:
     """Name of the function that `kernel_text` defines, which says for how wide registers: ``tj_gemm_f64_x512``."""
-    return f"tj_gemm_f{8 * geometry(dtype, 64, True).size}_x{8 * register_bytes}"
+    name = f"tj_gemm_f{8 * geometry(dtype, 64, True).size}_x{8 * register_bytes}"
+    return f"{name}_shared" if shares else name
+
+
+def is_worth_sharing(products: int, dtype: str, register_bytes: int) -> bool:
+    """Are so many products of elements work for several threads?"""
+    return products * MULTIPLIED >= LEAST * geometry(dtype, register_bytes, True).lanes
 
 
 def workspace_bytes(dtype: str) -> int:
@@ -32,7 +39,7 @@ def workspace_bytes(dtype: str) -> int:
 
 
 @cache
-def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> str:
+def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True, shares: bool = False) -> str:
     """LLVM IR text of a module with one external function, the matrix product for `dtype`.
 
     Parameters
@@ -43,6 +50,8 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
         Size of the target's vector registers.
     fma : bool
         Whether the target has fused multiply-add instructions.
+    shares : bool
+        The function takes one more pointer, that of a thread pool's function, which large products are shared by.
 
     Returns
     -------
@@ -70,7 +79,8 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True) -> st
             block_functions(g),
             narrow_functions(g),
             vector_product_functions(g),
-            entry_function(g, symbol(dtype, register_bytes)),
+            shared_functions(g) if shares else "",
+            entry_function(g, symbol(dtype, register_bytes, shares), shares),
             'attributes #0 = { "no-builtins" }\n',
             loop_metadata(),
         ]

@@ -11,15 +11,16 @@ from .counted_loops import Signature, Writer
 from .geometry import Geometry
 from .narrow import DOT_CASE, NARROW, TURNED_CASE
 from .packing import COPY_SCALARS
+from .shared import LEAST, SHARED, picoseconds
 from .vector_product import VECTOR_CASE
 
 
-def entry_function(g: Geometry, symbol: str) -> str:
+def entry_function(g: Geometry, symbol: str, shares: bool) -> str:
     """The function of the module's interface; it turns strides of elements into strides of bytes."""
     parameters = (
         "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row_elements, i64 %a_col_elements, ptr %b, i64 %b_row_elements, "
         "i64 %b_col_elements, ptr %c, i64 %c_row_elements, i64 %accumulate, ptr %work"
-    )
+    ) + (", ptr %parallel" if shares else "")
     w = Writer(Signature(symbol, parameters, linkage="", attributes="nounwind #0"))
     with w.returning(w.either(w.compare("sle", w.arg.m, 0), w.compare("sle", w.arg.n, 0))):
         pass
@@ -52,7 +53,12 @@ def entry_function(g: Geometry, symbol: str) -> str:
     with w.returning(turned):
         w.invoke(TURNED_CASE, *w.args("m n k a"), a_col, w.arg.b, b_row, b_col, w.arg.c, *rest)
     pack_b, pack_a = _packing_choice(w, g, a_row, a_col, b_col)
-    w.invoke(BLOCKS, *w.args("m n k a"), a_row, a_col, w.arg.b, b_row, b_col, w.arg.c, *rest, pack_b, pack_a)
+    operands = *w.args("m n k a"), a_row, a_col, w.arg.b, b_row, b_col, w.arg.c, *rest, pack_b, pack_a
+    if shares:
+        work = w.multiply(w.multiply(w.multiply(w.arg.m, w.arg.n), w.arg.k), picoseconds(g))
+        with w.returning(w.compare("sge", work, LEAST)):
+            w.invoke(SHARED, *operands, w.arg.parallel)
+    w.invoke(BLOCKS, *operands)
     return w.text()
 
 
