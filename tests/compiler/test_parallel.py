@@ -27,6 +27,7 @@ from compiler.native import (
 )
 from compiler.test_emit_random import AVX2, Writer
 from tracejit.compiler import cache
+from tracejit.compiler.codegen.nests import folding
 from tracejit.compiler.codegen.threads import thread_pool
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, walk
@@ -39,8 +40,9 @@ THREADS = replace(HOST, threads=True)
 
 @pytest.fixture
 def all_nests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No nest is too small."""
+    """No nest, and no block of one, is too small."""
     monkeypatch.setattr(parallelize, "LEAST", 0)
+    monkeypatch.setattr(folding, "BLOCK_COST", 0)
 
 
 def fresh(program: Program) -> Program:
@@ -88,6 +90,64 @@ def test_parts_are_bitwise_what_the_whole_is(program: Program, all_nests: None) 
     assert native.emitted.functions == (thread_pool.NAME,)
     (found,) = native([x], sizes)[1]
     assert found.tobytes() == whole.tobytes()
+
+
+# ---- folding everything -----------------------------------------------------------------------------------
+
+
+def folded(
+    rule: str, size: object, inner: object = None, dtype: np.dtype = F8, stores: bool = False
+) -> Program:
+    """A nest that folds sin(x) or x over one loop or two, and may store what it folds."""
+    total = size if inner is None else size * inner
+    x, y, z = given("x", dtype, total, 0), result("y", dtype, 2), result("z", dtype, total, 1)
+    axes = [Axis("i", size, "reduce"), *([] if inner is None else [Axis("j", inner, "reduce")])]
+    index = at(("i", 1)) if inner is None else at(("i", inner), ("j", 1))
+    body = [Load("a", x, index), op("b", "add", "a", Const(1, dtype), dtype=dtype)]
+    body += [Store(z, index, "b")] if stores else []
+    accs = [Acc("s", dtype, Const({"add": 3, "max": -1000, "min": 1000}.get(rule, -1000), dtype))]
+    tail = [Store(y, at(), "s")]
+    if rule == "argmax":
+        body += [op("p", "index", "i", dtype=I8), Combine(rule, ("s", "t"), ("b", "p"))]
+        accs.append(Acc("t", I8, Const(0, I8)))
+        tail += [op("u", "cast", "t", dtype=dtype, argtype=I8), Store(y, at(const=1), "u")]
+    else:
+        body.append(Combine(rule, ("s",), ("b",)))
+        tail.append(Store(y, at(const=1), "s"))
+    buffers = [x, y, z] if stores else [x, y]
+    atoms = tuple(a for a, d in (("n", N), ("m", M)) if d in (size, inner))
+    return Program("fold", buffers, [Nest(axes, body, accs, tail)], atoms)
+
+
+@pytest.mark.parametrize("rule", ["add", "max", "min", "argmax"])
+@pytest.mark.parametrize(("size", "inner"), [(1201, None), (N, None), (41, 33), (N, 7)])
+@pytest.mark.parametrize("stores", [False, True])
+def test_folds_in_blocks(rule: str, size: object, inner: object, stores: bool, all_nests: None) -> None:
+    dtype = F4 if stores else I8
+    program = folded(rule, size, inner, dtype, stores)
+    assert "blocks" in marks(program)[0] or rule == "argmax"
+    rng = np.random.default_rng(0)
+    natives = [Native(fresh(program), target, opt=0) for target in (THREADS, HOST)]
+    for n in (0, 1, 17, 1201):
+        sizes = {"n": n if inner is None else n // 30, "m": 33}
+        x = rng.integers(-50, 50, loopinterp.evaluate(program.buffers[0].size, sizes)).astype(dtype)
+        found = [native([x], sizes)[1] for native in natives]
+        with np.errstate(all="ignore"):
+            expected, _ = loopinterp.run(program, [x], sizes)
+        for shared, alone, right in zip(*found, expected, strict=True):
+            same(shared, right)
+            assert shared.tobytes() == alone.tobytes()
+
+
+def test_sums_in_blocks_are_accurate(all_nests: None) -> None:
+    x = np.random.default_rng(0).normal(size=300_000).astype(F4)
+    program = folded("add", N, dtype=F4)
+    exact = np.sum(x.astype(np.longdouble) + 1) + 3
+    for target in (THREADS, HOST):
+        (found,) = Native(fresh(program), target)([x], {"n": x.size})[1]
+        assert (
+            abs(found[0] - exact) <= 4 * np.spacing(np.float32(exact)) + 1e-6 * np.sum(np.abs(x + 1)) * 2**-20
+        )
 
 
 # ---- which nests ------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ PROGRAM = """
     import os, threading, numpy as np
     import tracejit as tf
     f = tf.function(lambda x: tf.sin(tf.exp(tf.tanh(x)) + x))
-    x = tf.constant(np.linspace(-1, 1, 1 << 21))
+    x = tf.constant(np.linspace(-1, 1, 1 << 18))
     def names():
         return sorted(t.name for t in threading.enumerate() if t.name.startswith("tracejit-worker"))
     def start(count):  # on a busy machine the pool may pause for a while

@@ -7,30 +7,36 @@ a pool the loops stand where they always did, and do the same arithmetic.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from ...core.dim import Size
 from ...runtime.threads import state
 from ...runtime.threads.state import SCRATCH
 from ..ir_text import NULL, Value, Writer, function, integer
 from ..loopir.ir import Nest
-from ..loopir.passes.parallelize import Parallel
+from ..loopir.passes.parallelize import MOST_BLOCKS, Parallel
 from . import structure
 from .footprint import Footprint
+from .nests import folding
 from .nests import nest as nests
 from .writing.kernel import NAME_OF_PART, KernelWriter
 
 INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
 ALIGN = 64  # of every private buffer
 _CLOSURE, _BEGIN, _END = Value("%closure", "ptr"), Value("%begin", "i64"), Value("%end", "i64")
+ONE = integer(1)
 _OWN, _WORK = Value("%own", "ptr"), Value("%work", "ptr")
 
 
 def nest(k: KernelWriter, s: Nest) -> None:
     """A nest as loops here, or as a job for the pool."""
-    schedule: Any = s.schedule
-    if k.target.threads and schedule is not None and schedule.parallel is not None and k.cursor is None:
-        ParallelNest(k, s, schedule.parallel).write()
+    parallel = None if s.schedule is None else s.schedule.parallel
+    if parallel is None or k.cursor is not None:
+        nests.nest(k, s)
+    elif parallel.folds:
+        ReducedNest(k, s, parallel).write()
+    elif k.target.threads:
+        ParallelNest(k, s, parallel).write()
     else:
         nests.nest(k, s)
 
@@ -49,8 +55,12 @@ class ParallelNest:
     def write(self) -> None:
         self.take()
         nests.nest(self.inner, self.s, part=(_BEGIN, _END))
+        self.call(self.defined(), self.k.size(self.s.schedule.lines[0].size), self.parallel.unit)
+
+    def defined(self) -> str:
+        """The name of the function, which is written."""
         self.k.module.declares.update(dict.fromkeys(sorted(self.inner.w.declares.values())))
-        self.call(self.k.module.part(self.loops() + self.opened()))
+        return self.k.module.part(self.loops() + self.opened())
 
     # -- the function --
 
@@ -95,20 +105,23 @@ class ParallelNest:
 
     # -- the job --
 
-    def call(self, name: str) -> None:
-        """Fill the closure, and hand the job to the pool."""
+    def call(self, name: str, count: Value, unit: int, iterations: Value = ONE) -> None:
+        """Fill the closure, and hand the job to the pool: `count` parts of so many iterations."""
         k, w = self.k, self.k.w
         offsets, room = self.private_places()
         values = [*self.arguments, *map(k.size, offsets)]
         closure = w.slot("i64", max(len(values), 2))
         for place, value in enumerate(values):
             w.store(value, w.step(closure, 8 * place))
-        cost = k.size(self.parallel.cost)
+        if not k.target.threads:
+            spelled = ", ".join(v.typed for v in (closure, integer(0), count, NULL))
+            w.stmt(f"call void {name}.job({spelled})")
+            return
+        cost = w.mul(k.size(self.parallel.cost), iterations)
         if not isinstance(room, int):  # where it does not fit, there is nothing to share
             cost = w.select(w.compare("sle", k.size(room), integer(SCRATCH)), cost, integer(0))
-        schedule: Any = self.s.schedule
-        job = (k.size(schedule.lines[0].size), integer(self.parallel.unit), cost)
-        spelled = ", ".join(v.typed for v in (Value(f"{name}.job", "ptr"), closure, *job))
+        job = Value(f"{name}.job", "ptr"), closure, count, integer(unit), cost
+        spelled = ", ".join(v.typed for v in job)
         w.stmt(f"call void {structure.function(k, state.NAME)}({spelled})")
 
     def private_places(self) -> tuple[list[Size], Size]:
@@ -120,3 +133,22 @@ class ParallelNest:
             size = b.size * b.dtype.itemsize
             room = room + (-(-size // ALIGN) * ALIGN if isinstance(size, int) else size + ALIGN)
         return offsets, room
+
+
+class ReducedNest(ParallelNest):
+    """Writes a nest whose outermost loop feeds accumulators: blocks as a job, then what they fold to."""
+
+    def __init__(self, k: KernelWriter, s: Nest, parallel: Parallel):
+        super().__init__(k, replace(s, tail=[]), parallel)
+        self.whole = s
+
+    def write(self) -> None:
+        k, line = self.k, self.whole.schedule.lines[0]
+        table = k.w.slot("i64", MOST_BLOCKS * len(self.whole.accs))
+        size, cost = k.size(line.size), k.size(self.parallel.cost)
+        block, count = folding.layout(k, size, cost, self.parallel.unit)
+        self.take()
+        inside = self.pass_in("%block", block), self.pass_in("%table", table)
+        folding.Blocks(self.inner, self.s, (_BEGIN, _END), *inside).write()
+        self.call(self.defined(), count, 1, block)
+        folding.fold(k, self.whole, table, count)

@@ -13,7 +13,7 @@ from ...loopir.operands import Name
 from ...loopir.passes.schedule import Line, Schedule
 from ..writing.kernel import KernelWriter
 from .reduce import Reduction, folds_inside, recall
-from .spans import Span, each, run, spans
+from .spans import Part, Span, each, run, spans
 
 State = list[Value]
 
@@ -76,10 +76,16 @@ class Accumulation:
         state = self.reduce_level(reduction, 0, reduction.start())
         k.env.update(reduction.finish(state, 1 if in_lanes else lanes))
 
-    def reduce_level(self, r: Reduction, depth: int, state: State) -> State:
+    def totals(self, part: Part) -> State:
+        """What a part of the outermost reduce loop folds to; there is nothing around it."""
+        plan = self.schedule
+        reduction = Reduction(self.k, self.s, plan.block, plan.lanes if plan.vector is not None else 1)
+        return reduction.totals(self.reduce_level(reduction, 0, reduction.start(), part), 1)
+
+    def reduce_level(self, r: Reduction, depth: int, state: State, part: Part | None = None) -> State:
         """The reduce loops from `depth` inwards, with the state of everything so far."""
         line = self.inner[depth]
-        for span in spans(self.k, self.schedule, line, feeds=True):
+        for span in spans(self.k, self.schedule, line, feeds=True, part=part):
             if depth + 1 == len(self.inner):
                 state = self.reduce_span(r, line, span, state)
             else:

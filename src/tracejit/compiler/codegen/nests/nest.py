@@ -38,15 +38,19 @@ class NestWriter:
         self.k, self.s, self.schedule, self.part = k, s, schedule, part
         self.outer, self.inner = schedule.lines[: schedule.outer], schedule.lines[schedule.outer :]
 
-    def write(self) -> None:
+    def prepare(self) -> None:
+        """What statements inside ask of the kernel."""
         k, s = self.k, self.s
         k.vector = SCALAR
         k.acc_types.update((a.name, a.dtype) for a in s.accs)
         k.ordered = sum(a.kind == "reduce" for a in s.axes) == 1
         k.dropped = k.dropped | {name for line in self.schedule.lines for name in line.merged}
         k.env.update(dict.fromkeys(self.schedule.gone, integer(0)))
+
+    def write(self) -> None:
+        self.prepare()
         if self.schedule.full:
-            k.still = None
+            self.k.still = None
             self.write_out()
         elif not any(isinstance(line.size, int) and line.size <= 0 for line in self.outer):
             self.write_loops()

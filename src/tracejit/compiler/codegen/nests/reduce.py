@@ -188,6 +188,10 @@ class Reduction:
 
     def finish(self, state: State, lanes: int) -> dict[Name, Value]:
         """The accumulators' final values in `lanes` lanes, with their initial values folded in."""
+        return self.with_initial(self.totals(state, lanes), lanes)
+
+    def totals(self, state: State, lanes: int) -> State:
+        """What was folded, in `lanes` lanes, one value for each accumulator."""
         sums, errors = [], {}
         for g in self.groups:
             count = len(g.accs)
@@ -198,7 +202,7 @@ class Reduction:
         sums = self.narrowed(sums, lanes)
         for p, error in errors.items():
             sums[p] = self.k.w.binary("fadd", sums[p], self.finite(self.summed(error, lanes)))
-        return self.with_initial(sums, lanes)
+        return sums
 
     def summed(self, error: Value, lanes: int) -> Value:
         while error.lanes > lanes:

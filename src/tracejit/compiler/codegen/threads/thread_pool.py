@@ -241,6 +241,14 @@ try:
   %mine = extractvalue {{ i32, i1 }} %had, 1
   br i1 %mine, label %locked, label %alone
 locked:
+  %threads.1 = load atomic i32, ptr {threads} seq_cst, align 4
+  %unknown = icmp eq i32 %threads.1, 0
+  br i1 %unknown, label %start, label %started
+start:
+  %starts = load ptr, ptr {start}, align 8
+  call void %starts()
+  br label %started
+started:
   %account = load i64, ptr {account}, align 8
   %poor = icmp slt i64 %account, 0
   br i1 %poor, label %rest, label %ready
@@ -250,14 +258,6 @@ rest:
   store i64 %earning, ptr {account}, align 8
   br label %give.up
 ready:
-  %threads.1 = load atomic i32, ptr {threads} seq_cst, align 4
-  %unknown = icmp eq i32 %threads.1, 0
-  br i1 %unknown, label %start, label %started
-start:
-  %starts = load ptr, ptr {start}, align 8
-  call void %starts()
-  br label %started
-started:
   %threads = load atomic i32, ptr {threads} seq_cst, align 4
   %now = call i64 @read_clock(i32 {wall})
   %processors = call i32 @processors(i64 %now)

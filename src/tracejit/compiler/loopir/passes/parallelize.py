@@ -23,6 +23,10 @@ PRIVATE = 1 << 21
 """Bytes that a thread has to itself."""
 STRIP = 2048
 """Bytes of a row that one thread sums down at least: less would touch a page for little."""
+MOST_BLOCKS = 64
+"""Blocks in which a nest folds everything: their number is the same on every machine, as rounding depends on it."""
+BLOCK_COST = 4_000_000
+"""Picoseconds of work in a block at least."""
 _LANE = 800  # picoseconds of a cycle, over all lanes of a register
 _MEMORY, _COMBINE = 1.0, 0.5  # cycles of an access and of a step of an accumulator
 _INSIDE = (Load, Store, Compute, Size_, Combine, Nest, If)
@@ -40,14 +44,18 @@ class Parallel:
         Threads take multiples of so many.
     private : tuple of Buffer
         Memory of which every thread needs some of its own.
+    folds : bool
+        The outermost loop feeds accumulators: it runs in blocks, whose results are folded at the end.
     """
 
     cost: Size
     unit: int
     private: tuple[Buffer, ...] = ()
+    folds: bool = False
 
     def __str__(self) -> str:
-        return f"parallel in {self.unit}" if self.unit > 1 else "parallel"
+        how = "parallel blocks" if self.folds else "parallel"
+        return f"{how} in {self.unit}" if self.unit > 1 else how
 
 
 def parallelize(program: Program) -> None:
@@ -72,16 +80,19 @@ def outermost(block: Iterable[Statement]) -> Iterable[Nest]:
 def decided(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
     """How the nest may be shared, or None."""
     schedule: Any = nest.schedule
-    if schedule.full or not schedule.outer or (schedule.strips and schedule.outer > 1):
+    if schedule.full or not schedule.lines or schedule.search or (schedule.strips and schedule.outer > 1):
         return None
-    line = schedule.lines[0]
-    if any(a.kind != "parallel" for a in nest.axes if a.name in (line.axis, *line.merged)):
+    line, folds = schedule.lines[0], not schedule.outer
+    if folds and not foldable(nest):
+        return None
+    kinds = {a.kind for a in nest.axes if a.name in (line.axis, *line.merged)}
+    if kinds != {"reduce" if folds else "parallel"}:
         return None
     cost = iteration_cost(nest)
     total = cost * line.size
     if isinstance(total, int) and total < LEAST:
         return None
-    inside = [*walk(nest.body), *walk(nest.tail)]
+    inside = [*walk(nest.body), *(() if folds else walk(nest.tail))]
     if not all(isinstance(s, _INSIDE) for s in inside):
         return None
     private = independent(nest, inside, mentions)
@@ -91,7 +102,16 @@ def decided(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
     if schedule.strips:
         widest = max(s.buffer.dtype.itemsize for s in inside if isinstance(s, (Load, Store)))
         unit = max(unit, STRIP // widest)
-    return Parallel(cost, unit, private)
+    return Parallel(cost, unit, private, folds)
+
+
+def foldable(nest: Nest) -> bool:
+    """Is everything the nest does folded by rules that need no order?"""
+    direct = {name for s in nest.body if isinstance(s, Combine) for name in s.accs}
+    deeper = {name for s in walk(nest.body) if isinstance(s, Combine) for name in s.accs}
+    named = [a.name for a in nest.accs]
+    scans = any(a.kind == "scan" for a in nest.axes)
+    return bool(named) and not scans and direct >= set(named) and direct == deeper.intersection(direct)
 
 
 # ---- cost -----------------------------------------------------------------------------------------------
