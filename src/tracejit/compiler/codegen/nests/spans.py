@@ -112,9 +112,12 @@ def partial(k: KernelWriter, plan: Schedule, line: Line, begin: Value, end: Valu
     lanes, wide = plan.lanes, plan.lanes * plan.unroll
     if plan.masked:
         return [Span(begin, end, lanes, lanes, True)]
-    w = k.w
+    w, left = k.w, line.size % wide if isinstance(line.size, int) else None
+    if left == 0:
+        return [Span(begin, end, wide, wide)]
     whole = w.add(begin, w.binary("and", w.sub(end, begin), integer(-wide)))
+    masked = left is None or left % lanes != 0
     return [
         Span(begin, whole, wide, wide, may_skip=True),
-        Span(whole, end, lanes, lanes, True, may_skip=True),
+        Span(whole, end, lanes, lanes, masked, may_skip=True),
     ]
