@@ -29,7 +29,7 @@ from ..core.lazy import Later
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
-from ..runtime.lane import words
+from ..runtime.lane import operator_words, words
 from ..runtime.signature import Signature
 from ..runtime.threads.state import NAME as THREADS
 from ..runtime.threads.state import Symbol
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..runtime.threads import workers as threads
     from . import pipeline
     from .codegen import llvm, machines, matmul, parts, structure, workers
+    from .codegen import operator_lane as operators
     from .codegen.lane import call_lane as lane
     from .codegen.threads import thread_pool
     from .loopir.passes import schedule
@@ -48,17 +49,13 @@ else:  # whoever finds all compiled code on disk needs no compiler
     debug_library = Later("..runtime.linking.debug_library", __package__)
     pipeline = Later(".pipeline", __package__)
     threads = Later("..runtime.threads.workers", __package__)
-    lane, llvm, machines, matmul, parts, structure, thread_pool, workers = (
+    lane, operators, thread_pool = (
         Later(f".codegen.{name}", __package__)
-        for name in (
-            "lane.call_lane",
-            "llvm",
-            "machines",
-            "matmul",
-            "parts",
-            "threads.thread_pool",
-            "workers",
-        )
+        for name in ("lane.call_lane", "operator_lane", "threads.thread_pool")
+    )
+    llvm, machines, matmul, parts, structure, workers = (
+        Later(f".codegen.{name}", __package__)
+        for name in ("llvm", "machines", "matmul", "parts", "structure", "workers")
     )
     schedule = Later(".loopir.passes.schedule", __package__)
 
@@ -216,6 +213,16 @@ def call_lane() -> dict[str, bytes]:
     """The code of the call lane, by architecture: it runs on every processor like this one."""
     arch = cpu.host().arch
     return {arch: _kept(*_lane_of(arch), _make_lane).image}
+
+
+def operator_lane() -> bytes:
+    """The code of the operators of eager tensors, for this machine."""
+
+    def made(target: cpu.CpuTarget) -> CompiledObject:
+        image = llvm.compile_text(operators.module_text(), opt=2, cpu=target)
+        return CompiledObject(image, Signature((), ()), entry=operator_words.symbol("add"))
+
+    return _kept("operator lane", cpu.host(), made).image
 
 
 def call_lane_on_disk() -> bytes | None:

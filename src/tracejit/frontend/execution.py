@@ -38,5 +38,11 @@ def split(graph: Graph) -> Any:
     return importlib.import_module("tracejit.compiler.graph.partition").partition(graph)
 
 
+def operators_are_hot() -> None:
+    """Let machine code do what operators of eager tensors do."""
+    importlib.import_module("tracejit.frontend.operator_lane").use()
+
+
+seams.operators_are_hot.provide(operators_are_hot)
 seams.executable.provide(executable)
 seams.split.provide(split)

@@ -6,15 +6,16 @@ Importing this module completes `core.tensor.Tensor`. Indexing is in `ops.indexi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from ...core import seams
 from ...core.arrays import to_array
 from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import Op, ops
-from ...core.seams import give_methods
 from ...core.tensor import Tensor, no_value
 from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, notify, state
 from ...core.tracing.promotion import known_scalar
@@ -29,6 +30,10 @@ from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
 
 _NUMBERS = (int, float)
+
+#: Calls of operators after which machine code is worth its loading.
+OFTEN = 20_000
+next_call = count(1).__next__
 _MANY_ROWS = 1000  # a loop of more steps in a trace is hardly meant to be written out
 
 
@@ -58,6 +63,8 @@ def _of_one_dtype(
         mode = state.mode
         if mode.slow or self.__class__ is not Tensor or self.dtype.kind not in kinds:
             return otherwise(self, other)
+        if next_call() == OFTEN:
+            seams.operators_are_hot()
         kind = other.__class__
         if kind is Tensor and other.dtype is self.dtype:
             operand = other
@@ -383,4 +390,4 @@ PROTOCOLS: dict[str, Any] = {
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
 }
 
-give_methods(Tensor, {**OPERATORS, **PROTOCOLS})
+seams.give_methods(Tensor, {**OPERATORS, **PROTOCOLS})

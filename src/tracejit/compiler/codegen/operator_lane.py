@@ -1,0 +1,295 @@
+"""The operators' machine code: what ``a * b`` of small eager tensors comes to, from two objects to a new one.
+
+Python calls a function of two objects. It looks whether they are tensors of floats that fit, or one and a number, and
+whether the thread does nothing out of the ordinary; computes, makes array and tensor, and tells those who listen. All
+else it leaves to the operator written in Python. It refers to nothing outside of its one table.
+"""
+
+from __future__ import annotations
+
+from ...runtime.lane import operator_words as words
+from ...runtime.lane.operator_words import Word
+from ...runtime.lane.words import (
+    ARRAY_DATA,
+    ARRAY_DIMS,
+    ARRAY_DTYPE,
+    ARRAY_FLAGS,
+    ARRAY_RANK,
+    OB_TYPE,
+    READABLE,
+)
+from ..ir_text import NULL, Value, float_literal, integer
+from .matmul.counted_loops import Operand, Signature, Writer, loop_metadata
+
+_COUNT = Signature("count", "ptr %array", "i64")
+_SAME = Signature("same", "ptr %one, ptr %other", "i1")
+_FITS = Signature("fits", "ptr %array, ptr %kind, ptr %dtype", "i1")
+_NUMBER = Signature("number", "ptr %table, ptr %given, i1 %single, ptr %out", "i1")
+_WRAPPED = Signature("wrapped", "ptr %table, ptr %array, ptr %dtype", "ptr")
+_OPERATE = Signature(
+    "operate",
+    "ptr %table, ptr %callables, ptr %self, ptr %other, ptr %given, i1 %turned, ptr %double, ptr %single",
+    "ptr",
+)
+_KINDS = {"double": "double", "single": "float"}
+
+
+def module_text() -> str:
+    """The module, without triple and data layout: the same for every machine."""
+    instructions = dict.fromkeys(instruction for _, instruction, _ in words.OPERATORS.values())
+    functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
+    functions += [_count(), _same(), _fits(), _number(), _wrapped(), _operate()]
+    functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
+    variable = f"@{words.TABLE} = global ptr null, align 8\n"
+    return "".join([variable, *functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
+
+
+class _Writer(Writer):
+    """Reads words of the table and fields of objects, and calls what the table points to."""
+
+    def word(self, table: Value, place: int, kind: str = "ptr") -> Value:
+        return self.load(kind, self.step(table, 8 * place))
+
+    def field(self, x: Value, offset: Operand, kind: str = "ptr") -> Value:
+        return self.load(kind, self.step(x, offset), 4 if kind == "i32" else 8)
+
+    def through(self, table: Value, place: int, kind: str, *operands: Value) -> Value:
+        """Call a function of Python or NumPy."""
+        spelled = f"call {kind} {self.word(table, place)}({', '.join(o.typed for o in operands)})"
+        if kind == "void":
+            self.stmt(spelled)
+            return NULL
+        return self.effect(kind, 1, spelled)
+
+    def own(self, table: Value, x: Value) -> Value:
+        """One more reference to an object."""
+        self.through(table, Word.INCREF, "void", x)
+        return x
+
+    def room(self, kind: str, count: int = 1) -> Value:
+        return self.effect("ptr", 1, f"alloca [{count} x {kind}], align 8")
+
+    def refuse(self, test: Value, result: str = "i1 false") -> None:
+        """If it holds, the function returns that."""
+        with self.returning(test, result):
+            pass
+
+    def refuse_unless(self, test: Value, result: str = "i1 false") -> None:
+        with self.leaving(test, unless=True):
+            self.stmt(f"ret {result}")
+
+    def go(self, test: Value, label: str, unless: bool = False) -> None:
+        with self.leaving(test, unless=unless):
+            self.branch(label)
+
+
+def _kernel(instruction: str, name: str) -> str:
+    """One instruction on every element of two arrays, of which a step of 0 repeats one."""
+    kind = _KINDS[name]
+    parameters = "ptr %a, ptr %b, ptr %out, i64 %count, i64 %step_a, i64 %step_b"
+    w = _Writer(Signature(f"{instruction}_{name}", parameters, linkage="internal "))
+    a, b, out, count, step_a, step_b = w.args("a b out count step_a step_b")
+    align = 8 if kind == "double" else 4
+    with w.loop(count) as loop:
+        i = loop.index
+        x, y = (w.load(kind, w.step(p, w.multiply(i, s), kind), align) for p, s in ((a, step_a), (b, step_b)))
+        w.store(w.binary(instruction, x, y), w.step(out, i, kind), align)
+    return w.text()
+
+
+def _count() -> str:
+    """How many elements an array has."""
+    w = _Writer(_COUNT)
+    (array,) = w.args("array")
+    rank = w.convert("sext", w.field(array, ARRAY_RANK, "i32"), "i64")
+    dims = w.field(array, ARRAY_DIMS)
+    with w.loop(rank, 1, integer(1)) as loop:
+        size = w.load("i64", w.step(dims, loop.index, "i64"))
+        loop.following.append(w.multiply(loop.carried[0], size))
+    return w.text(loop.carried[0].typed)
+
+
+def _same() -> str:
+    """Do two arrays have one shape?"""
+    w = _Writer(_SAME)
+    one, other = w.args("one other")
+    rank = w.field(one, ARRAY_RANK, "i32")
+    w.refuse(w.compare("ne", rank, w.field(other, ARRAY_RANK, "i32")))
+    dims = [w.field(x, ARRAY_DIMS) for x in (one, other)]
+    with w.loop(w.convert("sext", rank, "i64")) as loop:
+        a, b = (w.load("i64", w.step(d, loop.index, "i64")) for d in dims)
+        w.refuse(w.compare("ne", a, b))
+    return w.text("i1 true")
+
+
+def _fits() -> str:
+    """Is it an array, of no subclass, of this dtype, whose elements follow one another?"""
+    w = _Writer(_FITS)
+    array, kind, dtype = w.args("array kind dtype")
+    w.refuse(w.compare("eq", array, NULL))
+    w.refuse(w.compare("ne", w.field(array, OB_TYPE), kind))
+    w.refuse(w.compare("ne", w.field(array, ARRAY_DTYPE), dtype))
+    flags = integer(READABLE, "i32")
+    has = w.binary("and", w.field(array, ARRAY_FLAGS, "i32"), flags)
+    return w.text(w.compare("eq", has, flags).typed)
+
+
+def _number() -> str:
+    """Write a Python number as an element; false where Python has to say what it means in this dtype."""
+    w = _Writer(_NUMBER)
+    table, given, single, out = w.args("table given single out")
+    kind, value, beyond = w.field(given, OB_TYPE), w.room("double"), w.room("i32")
+    is_float = w.compare("eq", kind, w.word(table, Word.FLOAT))
+    with w.when(is_float):
+        w.store(w.through(table, Word.AS_DOUBLE, "double", given), value)
+    with w.when(is_float, unless=True):
+        w.refuse(w.compare("ne", kind, w.word(table, Word.INT)))
+        whole = w.through(table, Word.AS_INTEGER, "i64", given, beyond)
+        w.refuse(w.compare("ne", w.load("i32", beyond, 4), integer(0, "i32")))
+        w.refuse(w.compare("sgt", whole, words.LARGEST_INTEGER))
+        w.refuse(w.compare("slt", whole, -words.LARGEST_INTEGER))
+        w.store(w.convert("sitofp", whole, "double"), value)
+    number = w.load("double", value)
+    w.store(number, out)
+    with w.when(single):
+        size = w.intrinsic("fabs", number)
+        too_large = w.compare("ogt", size, Value(float_literal(3.4028234663852886e38, "double"), "double"))
+        infinite = w.compare("oeq", size, Value(float_literal(float("inf"), "double"), "double"))
+        w.refuse(w.both(too_large, w.op("xor", infinite, Value("true", "i1"))))
+        w.store(w.convert("fptrunc", number, "float"), out, 4)
+    declared = "".join(f"{line}\n" for line in w.declares.values())
+    return declared + w.text("i1 true")
+
+
+def _wrapped() -> str:
+    """A tensor of an array, which it takes over; null, and an exception set, where there is no memory."""
+    w = _Writer(_WRAPPED)
+    table, array, dtype = w.args("table array dtype")
+    tensor = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.TENSOR), integer(0))
+    with w.returning(w.compare("eq", tensor, NULL), "ptr null"):
+        w.through(table, Word.DECREF, "void", array)
+
+    def put(x: Value, place: Word) -> None:
+        w.store(x, w.step(tensor, w.word(table, place, "i64")))
+
+    put(array, Word.PAYLOAD)
+    put(w.own(table, w.word(table, Word.NONE)), Word.SPEC)
+    put(w.own(table, dtype), Word.DTYPE)
+    serial = w.through(table, Word.NEXT, "ptr", w.word(table, Word.COUNTER))
+    with w.returning(w.compare("eq", serial, NULL), "ptr null"):
+        w.through(table, Word.DECREF, "void", tensor)
+    put(serial, Word.SERIAL)
+    return w.text(tensor.typed)
+
+
+def _operate() -> str:
+    """The operator: see the module."""
+    w = _Writer(_OPERATE)
+    table, callables, self, other, given, turned, double, single = w.args(
+        "table callables self other given turned double single"
+    )
+    rooms = {name: w.room("i64") for name in ("data", "step_self", "step_other", "shaped", "number")}
+    called = w.room("ptr", 3)
+    w.store(self, called)
+    w.go(w.compare("eq", other, NULL), "slow")
+    w.go(w.compare("ne", w.field(self, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
+    nobody = _ordinary(w, table)
+    x, kind = w.field(self, w.word(table, Word.PAYLOAD, "i64")), w.word(table, Word.NDARRAY)
+    w.go(w.compare("eq", x, NULL), "slow")
+    w.go(w.compare("ne", w.field(x, OB_TYPE), kind), "slow")
+    dtype = w.field(x, ARRAY_DTYPE)
+    is_single = w.compare("eq", dtype, w.word(table, Word.FLOAT32))
+    w.go(w.either(is_single, w.compare("eq", dtype, w.word(table, Word.FLOAT64))), "slow", unless=True)
+    w.go(w.invoke(_FITS, x, kind, dtype), "slow", unless=True)
+    for name, first in {"step_self": integer(1), "step_other": integer(1), "shaped": x}.items():
+        w.store(first, rooms[name])
+    is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
+    with w.when(is_tensor):
+        y = w.field(other, w.word(table, Word.PAYLOAD, "i64"))
+        w.go(w.invoke(_FITS, y, kind, dtype), "slow", unless=True)
+        _broadcast(w, x, y, rooms)
+    with w.when(is_tensor, unless=True):
+        w.go(nobody, "slow", unless=True)
+        w.go(w.invoke(_NUMBER, table, other, is_single, rooms["number"]), "slow", unless=True)
+        w.store(rooms["number"], rooms["data"])
+        w.store(integer(0), rooms["step_other"])
+    out = _computed(w, table, x, turned, w.select(is_single, single, double), rooms)
+    result = w.invoke(_WRAPPED, table, out, dtype)
+    w.refuse(w.either(nobody, w.compare("eq", result, NULL)), result.typed)
+    w.store(other, w.step(called, 8))
+    w.store(result, w.step(called, 16))
+    heard = w.word(callables, words.Callable.HEARD)
+    told = w.through(table, Word.CALL, "ptr", heard, called, integer(3), NULL)
+    w.through(table, Word.DECREF, "void", result)
+    w.stmt(f"ret {told.typed}")
+    w.label("slow")
+    w.store(given, w.step(called, 8))
+    slow = w.word(callables, words.Callable.SLOW)
+    return w.text(w.through(table, Word.CALL, "ptr", slow, called, integer(2), NULL).typed)
+
+
+def _broadcast(w: _Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
+    """How to step through two arrays of one shape, or of which one is a scalar; others are Python's."""
+    w.store(w.field(y, ARRAY_DATA), rooms["data"])
+    with w.when(w.invoke(_SAME, x, y), unless=True):
+        scalar = w.compare("eq", w.field(y, ARRAY_RANK, "i32"), integer(0, "i32"))
+        with w.when(scalar):
+            w.store(integer(0), rooms["step_other"])
+        with w.when(scalar, unless=True):
+            w.go(w.compare("ne", w.field(x, ARRAY_RANK, "i32"), integer(0, "i32")), "slow")
+            w.store(integer(0), rooms["step_self"])
+            w.store(y, rooms["shaped"])
+
+
+def _computed(
+    w: _Writer, table: Value, x: Value, turned: Value, kernel: Value, rooms: dict[str, Value]
+) -> Value:
+    """A new array with the results of the kernel."""
+    like = w.load("ptr", rooms["shaped"])
+    count = w.invoke(_COUNT, like)
+    w.go(w.compare("sgt", count, words.LARGEST), "slow")
+    none = integer(0, "i32")
+    out = w.through(
+        table, Word.NEW_ARRAY, "ptr", w.word(table, Word.NDARRAY), w.own(table, w.field(x, ARRAY_DTYPE)),
+        w.field(like, ARRAY_RANK, "i32"), w.field(like, ARRAY_DIMS), NULL, NULL, none, NULL,
+    )  # fmt: skip
+    w.refuse(w.compare("eq", out, NULL), "ptr null")
+    sides = [w.field(x, ARRAY_DATA), w.load("ptr", rooms["data"])]
+    steps = [w.load("i64", rooms[name]) for name in ("step_self", "step_other")]
+    (a, b), (step_a, step_b) = ((w.select(turned, y, x), w.select(turned, x, y)) for x, y in (sides, steps))
+    operands = (a, b, w.field(out, ARRAY_DATA), count, step_a, step_b)
+    w.stmt(f"call void {kernel}({', '.join(o.typed for o in operands)})")
+    return out
+
+
+def _ordinary(w: _Writer, table: Value) -> Value:
+    """Go on only where nothing makes the thread slow; does nobody listen?"""
+    mode = w.through(table, Word.GET_ATTR, "ptr", w.word(table, Word.STATE), w.word(table, Word.MODE))
+    w.refuse(w.compare("eq", mode, NULL), "ptr null")
+    slow = w.field(mode, w.word(table, Word.SLOW, "i64"))
+    recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
+    w.through(table, Word.DECREF, "void", mode)  # the thread has it
+    w.go(w.compare("ne", slow, w.word(table, Word.FALSE)), "slow")
+    return w.compare("eq", recorders, w.word(table, Word.NOBODY))
+
+
+def _entry(index: int, name: str) -> str:
+    """What Python calls."""
+    _, instruction, turned = words.OPERATORS[name]
+    signature = Signature(
+        words.symbol(name), "ptr %self, ptr %other", "ptr", linkage="", attributes="nounwind #0"
+    )
+    w = _Writer(signature)
+    self, other = w.args("self other")
+    table = w.load("ptr", Value(f"@{words.TABLE}", "ptr"))
+    callables = w.step(table, 8 * words.place(index, words.Callable.SLOW))
+    kernels = [Value(f"@{instruction}_{kind}", "ptr") for kind in _KINDS]
+    operand = other
+    if name == "pow":
+        number = w.room("double")
+        is_number = w.invoke(_NUMBER, table, other, Value("false", "i1"), number)
+        two = Value(float_literal(2.0, "double"), "double")
+        squares = w.both(is_number, w.compare("oeq", w.load("double", number), two))
+        operand = w.select(squares, self, NULL)
+    flag = Value("true" if turned else "false", "i1")
+    return w.text(w.invoke(_OPERATE, table, callables, self, operand, other, flag, *kernels).typed)

@@ -1,0 +1,167 @@
+"""The operator lane: once they are called often, the operators of eager tensors are machine code.
+
+What the code does not know it leaves to the operators in Python, which mean the same; where interpreter or NumPy are
+not laid out as it expects, they stay as they are. See `compiler.codegen.operator_lane`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..compiler.cache import operator_lane
+from ..core.errors import user_location
+from ..core.op import Op
+from ..core.protocols import Record
+from ..core.seams import give_methods
+from ..core.tensor import Tensor, next_serial
+from ..core.tracing.dispatch import NO_ATTRS, Mode, state
+from ..ops.elementwise import arithmetic
+from ..ops.tensor.operators import OPERATORS
+from ..runtime import objects
+from ..runtime.lane import operator_words as words
+from ..runtime.lane import probe
+from ..runtime.lane.operator_words import Word
+from ..runtime.lane.words import Api
+
+_METH_O = 0x8
+_FORWARD = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.divide,
+}
+#: The op of an operator, and which of the operands it is called on.
+_CALLS: dict[str, tuple[Op, tuple[int, ...]]] = {
+    **{name: (op, (0, 1)) for name, op in _FORWARD.items()},
+    **{f"r{name}": (op, (1, 0)) for name, op in _FORWARD.items()},
+    "pow": (arithmetic.square, (0,)),
+}
+_FUNCTIONS = {
+    Word.GET_ATTR: "PyObject_GetAttr",
+    Word.NEW_OBJECT: "PyType_GenericAlloc",
+    Word.NEXT: "PyIter_Next",
+    Word.CALL: "PyObject_Vectorcall",
+    Word.INCREF: "Py_IncRef",
+    Word.DECREF: "Py_DecRef",
+    Word.AS_DOUBLE: "PyFloat_AsDouble",
+    Word.AS_INTEGER: "PyLong_AsLongLongAndOverflow",
+}
+_lock = threading.Lock()
+_NOBODY: tuple = ()  # there is one empty tuple
+
+
+class _MethodDef(ctypes.Structure):
+    """Python's description of a method."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)
+    ]  # fmt: skip
+
+
+def use() -> bool:
+    """From now on operators are machine code, where they can be: are they?"""
+    with _lock:
+        methods = _methods()
+    if methods is None:
+        return False
+    give_methods(Tensor, methods)
+    return True
+
+
+def leave() -> None:
+    """From now on operators are Python again."""
+    give_methods(Tensor, {name: OPERATORS[name] for name, _, _ in words.OPERATORS.values()})
+
+
+@lru_cache(maxsize=1)
+def _methods() -> dict[str, Any] | None:
+    """The operators by the names of their methods; None where the code must not be used."""
+    api = probe.api()
+    table = None if api is None else _table(api)
+    if table is None:
+        return None
+    loaded = objects.load(operator_lane())
+    ctypes.c_uint64.from_address(loaded.address(words.TABLE)).value = table.ctypes.data
+    new = ctypes.pythonapi.PyDescr_NewMethod
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+    methods = {}
+    for name, (method, _, _) in words.OPERATORS.items():
+        found = _MethodDef(method.encode(), loaded.function(words.symbol(name)), _METH_O, None)
+        _keep(found)
+        methods[method] = new(Tensor, ctypes.addressof(found))
+    return methods
+
+
+def _keep(x: Any) -> Any:
+    """Let an object that code points to live as long as the process."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    return x
+
+
+def _table(api: Any) -> np.ndarray | None:
+    """The table; None where tensors or modes are not laid out as the code expects."""
+    counter = getattr(next_serial, "__self__", None)
+    tensor, mode = Tensor(np.zeros(2)), Mode()
+    tensor._spec = tensor.spec
+    fields = {Word.PAYLOAD: "_payload", Word.SPEC: "_spec", Word.DTYPE: "dtype", Word.SERIAL: "serial"}
+    offsets = {word: _offset(tensor, name) for word, name in fields.items()}
+    offsets[Word.SLOW], offsets[Word.RECORDERS] = _offset(mode, "slow"), _offset(mode, "recorders")
+    if counter is None or None in offsets.values() or mode.recorders is not _NOBODY:
+        return None
+    table = _keep(np.zeros(words.SIZE, np.uint64))
+    things = {
+        Word.TENSOR: Tensor, Word.FLOAT: float, Word.INT: int, Word.FLOAT64: np.dtype(np.float64),
+        Word.FLOAT32: np.dtype(np.float32), Word.STATE: state, Word.MODE: sys.intern("mode"), Word.FALSE: False,
+        Word.NOBODY: _NOBODY, Word.COUNTER: counter, Word.NONE: None, Word.NDARRAY: np.ndarray,
+    }  # fmt: skip
+    for word, thing in things.items():
+        table[word] = id(_keep(thing))
+    for word, offset in offsets.items():
+        table[word] = offset
+    for word, name in _FUNCTIONS.items():
+        table[word] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    table[Word.NEW_ARRAY] = api[Api.NEW_ARRAY]
+    for index, (name, (method, _, _)) in enumerate(words.OPERATORS.items()):
+        table[words.place(index, words.Callable.SLOW)] = id(_keep(OPERATORS[method]))
+        op, order = _CALLS[name]
+        heard = _heard(op, order)
+        table[words.place(index, words.Callable.HEARD)] = id(_keep(heard))
+    return table
+
+
+def _offset(x: Any, name: str) -> int | None:
+    """Where the object has the field, which no other of its fields has the value of; None where it is not found."""
+    marker = object()
+    before = getattr(x, name)
+    setattr(x, name, marker)
+    try:
+        found = [
+            place
+            for place in range(object.__basicsize__, type(x).__basicsize__, 8)
+            if ctypes.c_size_t.from_address(id(x) + place).value == id(marker)
+        ]
+    finally:
+        setattr(x, name, before)
+    return found[0] if len(found) == 1 else None
+
+
+def _heard(op: Op, order: tuple[int, ...]) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """What tells those who listen of a call that machine code has made, on the operands in this order."""
+
+    def heard(self: Tensor, other: Tensor, result: Tensor) -> Tensor:
+        mode = state.mode
+        operands = (self, other)
+        inputs = tuple([operands[i] for i in order])
+        record = Record(op, inputs, NO_ATTRS, (result,), mode.location or user_location(2))
+        for recorder in mode.recorders:
+            recorder.record(record)
+        return result
+
+    return heard
