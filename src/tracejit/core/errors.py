@@ -135,6 +135,7 @@ class Location(tuple[Any, ...]):
         return f"{self.file}:{self.line}" + (f"\n      {source}" if source else "")
 
 
+_getframe = sys._getframe
 _internal: dict[str, bool] = {}  # by file: hashing a code object costs more than the whole walk
 
 
@@ -152,14 +153,15 @@ def user_location(depth: int = 2) -> Location | None:
 
     Our caller is internal. On a tape this walk is a good part of the cost: who knows of more internal callers says so.
     """
-    frame: FrameType | None = sys._getframe(depth)
+    frame: FrameType | None = _getframe(depth)
     known = _internal
     while frame is not None:
         code = frame.f_code
-        internal = known.get(code.co_filename)
-        if internal is None:
-            internal = is_internal(code)
-        if not internal:
+        file = code.co_filename
+        if file in known:
+            if not known[file]:
+                return Location((code, frame.f_lasti))
+        elif not is_internal(code):
             return Location((code, frame.f_lasti))
         frame = frame.f_back
     return None

@@ -38,10 +38,10 @@ _FORWARD = {
     "truediv": arithmetic.divide,
 }
 #: The op of an operator, and which of the operands it is called on.
-_CALLS: dict[str, tuple[Op, tuple[int, ...]]] = {
-    **{name: (op, (0, 1)) for name, op in _FORWARD.items()},
-    **{f"r{name}": (op, (1, 0)) for name, op in _FORWARD.items()},
-    "pow": (arithmetic.square, (0,)),
+_CALLS: dict[str, tuple[Op, slice]] = {
+    **{name: (op, slice(2)) for name, op in _FORWARD.items()},
+    **{f"r{name}": (op, slice(None, None, -1)) for name, op in _FORWARD.items()},
+    "pow": (arithmetic.square, slice(1)),
 }
 _FUNCTIONS = {
     Word.GET_ATTR: "PyObject_GetAttr",
@@ -130,8 +130,8 @@ def _table(api: Any) -> np.ndarray | None:
     table[Word.NEW_ARRAY] = api[Api.NEW_ARRAY]
     for index, (name, (method, _, _)) in enumerate(words.OPERATORS.items()):
         table[words.place(index, words.Callable.SLOW)] = id(_keep(OPERATORS[method]))
-        op, order = _CALLS[name]
-        heard = _heard(op, order)
+        op, chosen = _CALLS[name]
+        heard = _heard(op, chosen)
         table[words.place(index, words.Callable.HEARD)] = id(_keep(heard))
     return table
 
@@ -152,14 +152,13 @@ def _offset(x: Any, name: str) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _heard(op: Op, order: tuple[int, ...]) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """What tells those who listen of a call that machine code has made, on the operands in this order."""
+def _heard(op: Op, chosen: slice) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """What tells those who listen of a call that machine code has made, on these of the operands."""
 
     def heard(self: Tensor, other: Tensor, result: Tensor) -> Tensor:
         mode = state.mode
-        operands = (self, other)
-        inputs = tuple([operands[i] for i in order])
-        record = Record(op, inputs, NO_ATTRS, (result,), mode.location or user_location(2))
+        operands: tuple = (self, other)
+        record = Record(op, operands[chosen], NO_ATTRS, (result,), mode.location or user_location(2))
         for recorder in mode.recorders:
             recorder.record(record)
         return result

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..op import ops
-from ..tensor import Tensor
+from ..tensor import Tensor, next_serial
 from ..tracing.dispatch import Record
 from ..tracing.trace import constant
 
@@ -68,7 +68,7 @@ class _Code:
     """The lines of a function, and what they name.
 
     Names: ``r`` a record, ``t`` a tensor of a record, ``g`` a seed, ``v`` an array, ``p`` an op, ``s`` a shape, ``d`` a
-    dtype, ``a`` attributes, ``k`` a kernel, ``c`` a literal, ``u`` a seed that is ones.
+    dtype, ``a`` attributes, ``k`` a kernel, ``c`` a literal, ``u`` a seed that is ones, ``y`` a result.
 
     Attributes
     ----------
@@ -82,6 +82,8 @@ class _Code:
         self.lines = ["def backward(records, seeds, sources):"]
         self.names: dict[str, Any] = {
             "Tensor": Tensor,
+            "new": Tensor.__new__,
+            "next_serial": next_serial,
             "ndarray": np.ndarray,
             "asarray": np.asarray,
             "attributes_key": attributes_key,
@@ -184,8 +186,17 @@ class _Code:
             if gone:
                 self.add(f"del {', '.join(gone)}")
         take = iter(outputs)
-        gradients = [f"Tensor({place[next(take)]})" if c else "None" for c in connected]
+        gradients: list[str] = []
+        for c in connected:
+            gradients.append(self.tensor(place[next(take)], f"y{len(gradients)}") if c else "None")
         self.add(f"return [{', '.join(gradients)}]")
+
+    def tensor(self, array: str, name: str) -> str:
+        """A tensor of an array, as ``Tensor(array)`` makes it, without the calls; its name."""
+        self.add(f"{name} = new(Tensor)")
+        self.add(f"{name}._payload, {name}._spec = {array}, None")
+        self.add(f"{name}.dtype, {name}.serial = {array}.dtype, next_serial()")
+        return name
 
     def call(self, node: Node, result: str, inputs: list[str]) -> None:
         kernel = self.name("k", node.op.kernel)

@@ -325,7 +325,9 @@ def stop_recording(recorder: Recorder) -> None:
     """End :func:`start_recording`."""
     mode = state.mode
     try:
-        mode.recorders = tuple([r for r in mode.recorders if r is not recorder])
+        recorders = mode.recorders
+        alone = len(recorders) == 1 and recorders[0] is recorder  # what most calls come to
+        mode.recorders = () if alone else tuple([r for r in recorders if r is not recorder])
         mode.busy = bool(mode.slow or mode.recorders)
     except BaseException:  # a signal's
         stop_recording(recorder)

@@ -219,6 +219,8 @@ def _attempt() -> Attempt | None:
 
 def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
     """Something is about to change: ``save()`` returns how to undo that, and is asked once per attempt and key."""
+    if _open.innermost is None:  # what most calls come to
+        return
     attempt = _attempt()
     if attempt is not None and key not in attempt.undo:
         attempt.undo[key] = save()

@@ -146,8 +146,8 @@ class GradientTape(Tape):
 
         A tape that is spent keeps what explains those that are None.
         """
-        weights = dict(seeds)
         cotangents = planned(records, seeds, sources)
+        weights = dict(seeds) if cotangents is None else seeds
         if self.persistent:
             if cotangents is None:
                 cotangents = unshared(backprop(records, seeds, sources, scattered=True))
