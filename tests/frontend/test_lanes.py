@@ -499,6 +499,94 @@ def test_nothing_is_kept() -> None:
     assert max(map(abs, grown_by)) < 200, grown_by  # of a million; the rest belongs to who looks
 
 
+WAYS: list[Callable[[Any], Any]] = [
+    lambda y: y,
+    lambda y: y.array,
+    lambda y: y.numpy(),
+    lambda y: np.asarray(y),
+    lambda y: y.array[1:],
+    lambda y: y.array.T,
+    lambda y: memoryview(y.array),
+    lambda y: np.frombuffer(y.array, np.uint8),
+    lambda y: tf.Variable(y),
+    lambda y: tf.constant(y),
+    lambda y: tf.identity(y),
+    lambda y: tf.reshape(y, (2, 2)),
+    lambda y: y.array.ctypes,
+    lambda y: y.array.flat,
+    lambda y: np.from_dlpack(y.array),
+]
+
+
+def seen(kept: Any) -> bytes:
+    if hasattr(kept, "_arr"):  # of ctypes
+        kept = kept._arr
+    return bytes(kept) if isinstance(kept, memoryview) else np.array(kept).tobytes()
+
+
+def test_results_that_somebody_has_do_not_change() -> None:
+    """Memory and objects of results are used again, but only of those that nobody has, in whatever form."""
+    v = tf.Variable(x4)
+
+    @tf.function
+    def f(x):
+        v.assign_add(x)
+        return {"y": x * 2, "z": [v + 1, x - 1]}
+
+    ready(f, x4)
+    rng = random.Random(0)
+    kept: list[tuple[Any, bytes]] = []
+    serials: set[int] = set()
+    for k in range(3000):
+        x = x4 + k
+        before = v.array.copy()
+        result = f(x)
+        wanted = [x * 2, before + x + 1, x - 1]
+        for y, expected in zip((result["y"], *result["z"]), wanted, strict=True):
+            assert y.serial not in serials and y.array.tobytes() == expected.tobytes() and y.shape == (4,)
+            serials.add(y.serial)
+            if rng.random() < 0.2:
+                way = rng.choice(WAYS)(y)
+                kept.append((way, seen(way)))
+        if rng.random() < 0.1:
+            kept.append((v.value(), v.array.tobytes()))
+        if rng.random() < 0.05:
+            v.assign(
+                rng.choice(
+                    [y, kept[-1][0] if isinstance(kept[-1][0], tf.Tensor) and kept[-1][0].ndim == 1 else x]
+                )
+            )
+        if rng.random() < 0.02:
+            y.array.flags.writeable = False
+        if len(kept) > 40:
+            del kept[rng.randrange(len(kept))]
+        for way, was in kept:
+            assert seen(way) == was, way
+        if rng.random() < 0.5:
+            del result, y
+
+
+def test_results_are_given_again() -> None:
+    f = ready(tf.function(lambda x: x * 2), x4)
+    one = id(f(x4))
+    assert {id(f(x4)) for _ in range(9)} <= {one, id(f(x4))}
+    y = f(x4)
+    gone = weakref.ref(y)
+    number = y.serial
+    del y
+    z = f(x4)
+    assert gone() is not z and z.serial > number  # what is referred to weakly is not given again
+    for _ in range(9):
+        z = f(z)  # one is the argument while the other is the result
+    np.testing.assert_array_equal(z.array, x4 * 2**10)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        w = z * z
+    for _ in range(5):
+        f(z)
+    np.testing.assert_array_equal(tape.gradient(w, z).array, z.array * 2)
+
+
 def rss() -> int:
     try:
         with open("/proc/self/statm") as file:

@@ -93,7 +93,7 @@ def api(variable: type, lock: Any) -> ctypes.Array[Any] | None:
     tensor = _offsets(Tensor, ("_payload", "_spec", "dtype", "serial"))
     (busy,), (value,) = _offsets(Mode, ("busy",)), _offsets(variable, ("_value",))
     serials = getattr(next_serial, "__self__", None)
-    if 0 in (*tensor, busy, value) or serials is None:
+    if 0 in (*tensor, busy, value) or serials is None or not _counts() or not _tells_of_weak(Tensor):
         return None
     kept = [Tensor, serials, _MODE, settings.in_block, lock.acquire, lock.release]
     places = [Api.TENSOR, Api.SERIALS, Api.MODE, Api.BLOCK, Api.ACQUIRE, Api.RELEASE]
@@ -104,6 +104,7 @@ def api(variable: type, lock: Any) -> ctypes.Array[Any] | None:
         *zip((Api.PAYLOAD, Api.SPEC, Api.DTYPE, Api.SERIAL), tensor, strict=True),
         (Api.BUSY, busy),
         (Api.VALUE, value),
+        (Api.WEAK, Tensor.__weakrefoffset__ & (1 << 64) - 1),
     ):
         table[place] = word
     settings_changed.on(_take_note)
@@ -145,6 +146,23 @@ def _refers() -> bool:
     there = _word(ref, words.REFERENT) == id(x)
     del x
     return there and _word(ref, words.REFERENT) == id(None)
+
+
+def _counts() -> bool:
+    """Is the number of references to an object where it should be?"""
+    held = [_Something()]
+    count = ctypes.c_uint32.from_address(id(held[0]) + words.REFERENCES)
+    alone = count.value
+    held.append(held[0])
+    return (alone, count.value) == (1, 2)
+
+
+def _tells_of_weak(kind: Any) -> bool:
+    """Does a slot tell whether there are weak references to an object?"""
+    x, offset = kind.__new__(kind), kind.__weakrefoffset__
+    without = offset and _word(x, offset)
+    ref = weakref.ref(x)
+    return offset != 0 and without == 0 and _word(x, offset) != 0 and ref() is x
 
 
 _thread_dict = ctypes.PYFUNCTYPE(ctypes.c_void_p)(probe.address(ctypes.pythonapi.PyThreadState_GetDict))

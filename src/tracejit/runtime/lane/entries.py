@@ -24,6 +24,8 @@ MAX_ENTRIES = 16
 #: A call without loops of its own that touches no more bytes keeps other threads from running: it is over before they
 #: would notice.
 SHORT = 1 << 16
+#: Results of no more bytes are given again when nobody has them any more.
+KEPT = 1 << 12
 
 #: Words of a table, by their places.
 Row = dict[int, int]
@@ -135,18 +137,18 @@ class Entries:
         results, workspace = executable.plan(sizes)
         itemsizes = [dtype.itemsize for dtype, _ in (*signature.inputs, *signature.outputs)]
         every = [prod(s) * itemsize for s, itemsize in zip((*shapes, *results), itemsizes, strict=True)]
-        large = [size >= SMALLEST for size in every[len(shapes) :]]
-        if any(large) and not taken.tensors:
+        large = max(every[len(shapes) :], default=0) >= SMALLEST
+        if large and not taken.tensors:
             return False
         context = executable.new_context()
         context.poll = stop if executable.polls else None
-        outputs = zip(signature.outputs, results, large, strict=True)
+        outputs = zip(signature.outputs, results, every[len(shapes) :], strict=True)
         made = _Written(taken, signature.inputs, shapes, outputs)
         made.rows({Entry.NAMES: map(id, taken.names), Entry.SIZES: sizes, Entry.BYTES: every})
         made.row.update({
             Entry.NEXT: int(self.table[Table.ENTRIES]), Entry.KERNEL: executable.address,
             Entry.CONTEXT: ctypes.addressof(context), Entry.WORKSPACE: -(-workspace // 64) * 64,
-            Entry.RELEASES: executable.polls or any(large) or sum(every) + workspace + weight > SHORT,
+            Entry.RELEASES: executable.polls or large or sum(every) + workspace + weight > SHORT,
             Entry.N_INPUTS: len(shapes), Entry.N_OUTPUTS: len(results), Entry.N_SIZES: len(sizes),
         })  # fmt: skip
         entry = _table([made.row], Entry.WORDS)
@@ -167,7 +169,10 @@ class _Written:
             Entry.N_NESTS: len(taken.nests), Entry.RESULT: taken.result, Entry.N_UPDATES: len(taken.updates),
         }  # fmt: skip
         steps = [self._completed(step, inputs, shapes) for step in taken.steps]
-        made = [self._output(dtype, shape, large) for (dtype, _), shape, large in outputs]
+        made = [self._output(dtype, shape, size, taken.tensors) for (dtype, _), shape, size in outputs]
+        spares: list[Any] = [None] * (2 * len(made))
+        self.kept.append(spares)
+        self.row[Entry.SPARES] = id(spares)
         for place, rows, count in (
             (Entry.STEPS, steps, Step.WORDS), (Entry.OUTPUTS, made, Output.WORDS),
             (Entry.NESTS, taken.nests, Nest.WORDS), (Entry.UPDATES, taken.updates, Update.WORDS),
@@ -190,10 +195,11 @@ class _Written:
         place = step[Step.PLACE]
         return step | self._array(inputs[place][0], shapes[place], (Step.VALUE, Step.RANK, Step.SHAPE))
 
-    def _output(self, dtype: np.dtype[Any], shape: tuple[int, ...], large: bool) -> Row:
-        """An output, of which a large one is made by the pool, in Python."""
+    def _output(self, dtype: np.dtype[Any], shape: tuple[int, ...], size: int, tensor: bool) -> Row:
+        """An output of so many bytes, of which a large one is made by the pool, in Python."""
         row = self._array(dtype, shape, (Output.DTYPE, Output.RANK, Output.SHAPE))
-        if large:
+        row[Output.KEPT] = tensor and size <= KEPT
+        if size >= SMALLEST:
             maker = partial(POOL.array, shape, dtype)
             self.kept.append(maker)
             row[Output.MAKER] = id(maker)

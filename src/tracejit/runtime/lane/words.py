@@ -22,12 +22,14 @@ MAX_ARRAYS, MAX_NESTS, MAX_SIZES = 128, 64, 32
 STACK_WORK = 1 << 14
 
 # ---- objects: what `probe` looks at before any of it is relied upon ------------------------------------------
+REFERENCES = 0  # how many there are to an object: 32 bits
 OB_TYPE = 8
 HEAD = 16  # bytes of an object before its own fields
 ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DTYPE, ARRAY_FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48
 REFERENT = HEAD  # of a weak reference
 READABLE = 0x101  # NumPy's flags: C-contiguous and aligned
 WRITABLE = 0x501  # and writable
+OWN = 0x505  # and the memory is its own
 
 #: Objects that are called by `CALL`: bytes they take, where the address of the code is, and that of the `Table`.
 CALLED_BYTES, CALLED_CODE, CALLED_TABLE = 64, 48, 56
@@ -92,8 +94,9 @@ class Api:
     VALUE = 49  # the offset of the slot of a Variable
     ACQUIRE = 50  # of the lock that is held while Variables change
     RELEASE = 51
+    WEAK = 52  # the offset of what is null while no weak reference to a Tensor is there
 
-    WORDS = 52
+    WORDS = 53
 
 
 class Table:
@@ -133,8 +136,9 @@ class Entry:
     RESULT = 21  # which of the outputs and nests is the result
     N_UPDATES = 22
     UPDATES = 23  # an `Update` each
+    SPARES = 24  # a Python list of Tensors that were results, two for each output
 
-    WORDS = 24
+    WORDS = 25
 
 
 class Step:
@@ -188,8 +192,9 @@ class Output:
     RANK = 1
     SHAPE = 2
     MAKER = 3  # the Python callable that gives a large one, or 0
+    KEPT = 4  # may it be given again, when nobody has it any more?
 
-    WORDS = 4
+    WORDS = 5
 
 
 class Nest:

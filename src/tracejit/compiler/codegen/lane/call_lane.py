@@ -16,7 +16,7 @@ from ....runtime.lane import words
 from ....runtime.lane.words import Api, Entry, Table, Update
 from ...ir_text import NULL, Value, integer
 from ..matmul.counted_loops import Signature, loop_metadata
-from . import arguments, results
+from . import arguments, results, spares
 from .table_writer import FRAME, Writer, internal
 
 _CONTEXT_WORDS = ctypes.sizeof(abi.Context) // 8
@@ -47,7 +47,7 @@ _STOP = Signature(words.STOP, "ptr %context", "i32", **_EXTERNAL)
 
 def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
-    functions = [*arguments.functions(), *results.functions()]
+    functions = [*arguments.functions(), *spares.functions(), *results.functions()]
     functions += [_run(), _perform(), _hold(), _let_go(), _attempt(), _plain(), _pass_on(), _lane(), _call()]
     functions.append(Writer(_STOP).text("i32 1"))
     return "".join([*functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])

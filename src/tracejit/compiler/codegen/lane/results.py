@@ -6,6 +6,7 @@ from ....runtime.lane import words
 from ....runtime.lane.words import Api, Entry, Kind, Nest, Output, Update
 from ...ir_text import NULL, Value, integer
 from .arguments import FITS
+from .spares import KEEP, SPARE
 from .table_writer import Writer, internal
 
 #: Are the arrays that the caller gives for results as they should be? They, borrowed, and their data go into the frame.
@@ -20,7 +21,9 @@ COMMITTED = internal("committed", "ptr %api, ptr %of, ptr %frame", "i32")
 DROP = internal("drop", "ptr %api, ptr %objects, i64 %count")
 _ARRAY = internal("array_for", "ptr %api, ptr %output", "ptr", inline=True)
 _APART = internal("apart", "ptr %buffers, ptr %bytes, i64 %before, ptr %data", "i1")
-_TENSORS = internal("tensors", "ptr %api, i64 %count, ptr %results", "i1")
+_TENSORS = internal("tensors", "ptr %api, ptr %of, ptr %results", "i1")
+_TENSOR = internal("tensor", "ptr %api, ptr %array", "ptr")
+_RENEW = internal("renew", "ptr %api, ptr %tensor", "i1")
 _NEST = internal("nest", "ptr %api, ptr %nest, ptr %results", "ptr")
 _DICT = internal("dict", "ptr %api, ptr %nest, ptr %results", "ptr")
 _UNCHANGED = internal("unchanged", "ptr %api, ptr %of, ptr %frame", "i1")
@@ -33,6 +36,8 @@ def functions() -> list[str]:
         _apart(),
         _array(),
         _made(),
+        _renew(),
+        _tensor(),
         _tensors(),
         _nest(),
         _dict(),
@@ -87,11 +92,18 @@ def _made() -> str:
     before = w.word(entry, Entry.N_INPUTS)
     with w.loop(w.word(entry, Entry.N_OUTPUTS)) as loop:
         output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output.WORDS)
-        x = w.invoke(_ARRAY, api, output)
-        with w.returning(w.is_null(x), "i1 false"):
-            w.invoke(DROP, api, results, loop.index)
-        w.put(x, results, loop.index)
-        w.put(w.field(x, words.ARRAY_DATA), buffers, w.add(before, loop.index))
+        spare = w.invoke(SPARE, api, entry, output, loop.index)
+        new, place = w.is_null(spare), w.add(before, loop.index)
+        with w.when(new, unless=True):
+            array = w.load("ptr", w.slot(api, spare, Api.PAYLOAD))
+            w.put(w.field(array, words.ARRAY_DATA), buffers, place)
+            w.put(spare, results, loop.index)
+        with w.when(new):
+            x = w.invoke(_ARRAY, api, output)
+            with w.returning(w.is_null(x), "i1 false"):
+                w.invoke(DROP, api, results, loop.index)
+            w.put(x, results, loop.index)
+            w.put(w.field(x, words.ARRAY_DATA), buffers, place)
     return w.text("i1 true")
 
 
@@ -111,24 +123,55 @@ def _array() -> str:
     )
 
 
+def _renew() -> str:
+    """Give a Tensor that is given again a number of its own; false, and an exception, when there is no memory."""
+    w = Writer(_RENEW)
+    api, tensor = w.args("api tensor")
+    serial = w.through(api, Api.NEXT, "ptr", w.word(api, Api.SERIALS, "ptr"))
+    w.no(w.is_null(serial))
+    slot = w.slot(api, tensor, Api.SERIAL)
+    before = w.load("ptr", slot)
+    w.store(serial, slot)
+    w.through(api, Api.DECREF, "void", before)
+    return w.text("i1 true")
+
+
+def _tensor() -> str:
+    """A Tensor of an array, which it takes over, as `Tensor.__init__` makes it; or null, and an exception."""
+    w = Writer(_TENSOR)
+    api, array = w.args("api array")
+    none = w.word(api, Api.NONE, "ptr")
+    serial = w.through(api, Api.NEXT, "ptr", w.word(api, Api.SERIALS, "ptr"))
+    w.no(w.is_null(serial), "ptr null")
+    tensor = w.through(api, Api.NEW_OBJECT, "ptr", w.word(api, Api.TENSOR, "ptr"), integer(0))
+    with w.returning(w.is_null(tensor), "ptr null"):
+        w.through(api, Api.DECREF, "void", serial)
+    dtype = w.field(array, words.ARRAY_DTYPE)
+    for x in (none, dtype):
+        w.through(api, Api.INCREF, "void", x)
+    slots = {Api.PAYLOAD: array, Api.SPEC: none, Api.DTYPE: dtype, Api.SERIAL: serial}
+    for place, x in slots.items():
+        w.store(x, w.slot(api, tensor, place))
+    return w.text(tensor.typed)
+
+
 def _tensors() -> str:
-    """Make Tensors of arrays, as `Tensor.__init__` does; false, and an exception, when one cannot be made."""
+    """Make Tensors of the arrays that are none; false, and an exception, when one cannot be made."""
     w = Writer(_TENSORS)
-    api, count, results = w.args("api count results")
-    kind, none = w.word(api, Api.TENSOR, "ptr"), w.word(api, Api.NONE, "ptr")
+    api, entry, results = w.args("api of results")
+    count, kind = w.word(entry, Entry.N_OUTPUTS), w.word(api, Api.TENSOR, "ptr")
     with w.loop(count) as loop:
-        tensor = w.through(api, Api.NEW_OBJECT, "ptr", kind, integer(0))
-        w.no(w.is_null(tensor))
-        array = w.at(results, loop.index)
-        dtype = w.field(array, words.ARRAY_DTYPE)
-        for x in (none, dtype):
-            w.through(api, Api.INCREF, "void", x)
-        serial = w.through(api, Api.NEXT, "ptr", w.word(api, Api.SERIALS, "ptr"))
-        slots = {Api.PAYLOAD: array, Api.SPEC: none, Api.DTYPE: dtype, Api.SERIAL: serial}
-        for place, x in slots.items():
-            w.store(x, w.slot(api, tensor, place))
-        w.put(tensor, results, loop.index)
-        w.no(w.is_null(serial))
+        x = w.at(results, loop.index)
+        is_one = w.compare("eq", w.field(x, words.OB_TYPE), kind)
+        with w.when(is_one):
+            w.no(w.negated(w.invoke(_RENEW, api, x)))
+        with w.when(is_one, unless=True):
+            tensor = w.invoke(_TENSOR, api, x)
+            w.no(w.is_null(tensor))
+            w.put(tensor, results, loop.index)
+    with w.loop(w.subtract(count, w.word(entry, Entry.N_UPDATES))) as loop:
+        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output.WORDS)
+        w.invoke(KEEP, api, entry, output, loop.index, w.at(results, loop.index))
     return w.text("i1 true")
 
 
@@ -177,7 +220,7 @@ def _finished() -> str:
     api, entry, frame = w.args("api of frame")
     results, count = w.part(frame, "results"), w.word(entry, Entry.N_OUTPUTS)
     with w.when(w.compare("ne", w.word(entry, Entry.TENSORS), 0)):
-        w.no(w.negated(w.invoke(_TENSORS, api, count, results)), "ptr null")
+        w.no(w.negated(w.invoke(_TENSORS, api, entry, results)), "ptr null")
     nests = w.word(entry, Entry.NESTS, "ptr")
     with w.loop(w.word(entry, Entry.N_NESTS)) as loop:
         made = w.invoke(_NEST, api, w.row(nests, loop.index, Nest.WORDS), results)
@@ -227,6 +270,9 @@ def _committed() -> str:
         before, after = w.load("ptr", slot), w.load("ptr", place)
         w.store(after, slot)
         w.store(before, place)  # given up with what else is left of the call
+        at = w.word(update, Update.OUTPUT)
+        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), at, Output.WORDS)
+        w.invoke(KEEP, api, entry, output, at, before)
     free = w.through(api, Api.CALL, "ptr", w.word(api, Api.RELEASE, "ptr"), wait, integer(0), NULL)
     w.no(w.is_null(free), "i32 -1")
     w.through(api, Api.DECREF, "void", free)

@@ -1,0 +1,78 @@
+"""Spares: small results of former calls that nobody has any more are given again, their memory and their objects.
+
+A list belongs to an entry, with two places for each output: one may still be the caller's while the next call runs.
+"""
+
+from __future__ import annotations
+
+from ....runtime.lane import words
+from ....runtime.lane.words import Api, Entry, Output
+from ...ir_text import NULL, Value, integer
+from .arguments import FITS
+from .table_writer import Writer, internal
+
+#: A Tensor for an output that nobody else has, now the call's own; null where there is none.
+SPARE = internal("spare", "ptr %api, ptr %of, ptr %output, i64 %place", "ptr")
+#: Let the list have a Tensor, too, if it has room.
+KEEP = internal("keep", "ptr %api, ptr %of, ptr %output, i64 %place, ptr %tensor")
+_FREE = internal("free", "ptr %api, ptr %output, ptr %x", "i1", inline=True)
+
+
+def functions() -> list[str]:
+    """The functions of this module."""
+    return [_free(), _spare(), _keep()]
+
+
+def _references(w: Writer, x: Value) -> Value:
+    return w.field(x, words.REFERENCES, "i32")
+
+
+def _is_tensor(w: Writer, api: Value, x: Value) -> Value:
+    return w.compare("eq", w.field(x, words.OB_TYPE), w.word(api, Api.TENSOR, "ptr"))
+
+
+def _free() -> str:
+    """Is it a Tensor that only the list has, also weakly, with an array of its own as it was made?"""
+    w = Writer(_FREE)
+    api, output, x = w.args("api output x")
+    one = integer(1, "i32")
+    w.no(w.negated(_is_tensor(w, api, x)))
+    w.no(w.compare("ne", _references(w, x), one))
+    w.no(w.compare("ne", w.load("ptr", w.slot(api, x, Api.WEAK)), NULL))
+    array = w.load("ptr", w.slot(api, x, Api.PAYLOAD))
+    w.no(w.compare("ne", _references(w, array), one))
+    dtype, shape = w.word(output, Output.DTYPE, "ptr"), w.word(output, Output.SHAPE, "ptr")
+    flags = integer(words.OWN, "i32")
+    return w.text(w.invoke(FITS, api, array, dtype, w.word(output, Output.RANK), shape, flags).typed)
+
+
+def _spare() -> str:
+    w = Writer(SPARE)
+    api, entry, output, place = w.args("api of output place")
+    w.no(w.compare("eq", w.word(output, Output.KEPT), 0), "ptr null")
+    spares, none = w.word(entry, Entry.SPARES, "ptr"), w.word(api, Api.NONE, "ptr")
+    with w.loop(2) as loop:
+        at = w.add(w.multiply(place, 2), loop.index)
+        x = w.through(api, Api.GET_LIST_ITEM, "ptr", spares, at)
+        with w.leaving(w.invoke(_FREE, api, output, x)):
+            for kept in (x, none):
+                w.through(api, Api.INCREF, "void", kept)
+            w.through(api, Api.SET_LIST_ITEM, "i32", spares, at, none)
+            w.stmt(f"ret {x.typed}")
+    return w.text("ptr null")
+
+
+def _keep() -> str:
+    w = Writer(KEEP)
+    api, entry, output, place, tensor = w.args("api of output place tensor")
+    with w.returning(w.compare("eq", w.word(output, Output.KEPT), 0)):
+        pass
+    spares = w.word(entry, Entry.SPARES, "ptr")
+    with w.loop(2) as loop:
+        at = w.add(w.multiply(place, 2), loop.index)
+        x = w.through(api, Api.GET_LIST_ITEM, "ptr", spares, at)
+        with w.leaving(_is_tensor(w, api, x), unless=True):
+            w.through(api, Api.INCREF, "void", tensor)
+            w.through(api, Api.SET_LIST_ITEM, "i32", spares, at, tensor)
+            w.stmt("ret void")
+    return w.text()
