@@ -169,9 +169,7 @@ def _tensors() -> str:
             tensor = w.invoke(_TENSOR, api, x)
             w.no(w.is_null(tensor))
             w.put(tensor, results, loop.index)
-    with w.loop(w.subtract(count, w.word(entry, Entry.N_UPDATES))) as loop:
-        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), loop.index, Output.WORDS)
-        w.invoke(KEEP, api, entry, output, loop.index, w.at(results, loop.index))
+            w.invoke(KEEP, api, entry, loop.index, tensor)
     return w.text("i1 true")
 
 
@@ -270,9 +268,6 @@ def _committed() -> str:
         before, after = w.load("ptr", slot), w.load("ptr", place)
         w.store(after, slot)
         w.store(before, place)  # given up with what else is left of the call
-        at = w.word(update, Update.OUTPUT)
-        output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), at, Output.WORDS)
-        w.invoke(KEEP, api, entry, output, at, before)
     free = w.through(api, Api.CALL, "ptr", w.word(api, Api.RELEASE, "ptr"), wait, integer(0), NULL)
     w.no(w.is_null(free), "i32 -1")
     w.through(api, Api.DECREF, "void", free)

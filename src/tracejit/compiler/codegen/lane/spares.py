@@ -1,6 +1,7 @@
 """Spares: small results of former calls that nobody has any more are given again, their memory and their objects.
 
-A list belongs to an entry, with two places for each output: one may still be the caller's while the next call runs.
+A list belongs to an entry, with the two last that were made for each output: one may still be the caller's while the
+next call runs. They stay in the list while they are in use, when more than the list refers to them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from ...ir_text import NULL, Value, integer
 from .arguments import FITS
 from .table_writer import Writer, internal
 
-#: A Tensor for an output that nobody else has, now the call's own; null where there is none.
+#: A Tensor for an output that nobody else has, for the call; null where there is none.
 SPARE = internal("spare", "ptr %api, ptr %of, ptr %output, i64 %place", "ptr")
-#: Let the list have a Tensor, too, if it has room.
-KEEP = internal("keep", "ptr %api, ptr %of, ptr %output, i64 %place, ptr %tensor")
+#: Let the list have a Tensor, too, in place of the one before the last.
+KEEP = internal("keep", "ptr %api, ptr %of, i64 %place, ptr %tensor")
 _FREE = internal("free", "ptr %api, ptr %output, ptr %x", "i1", inline=True)
 
 
@@ -50,29 +51,26 @@ def _spare() -> str:
     w = Writer(SPARE)
     api, entry, output, place = w.args("api of output place")
     w.no(w.compare("eq", w.word(output, Output.KEPT), 0), "ptr null")
-    spares, none = w.word(entry, Entry.SPARES, "ptr"), w.word(api, Api.NONE, "ptr")
+    spares = w.word(entry, Entry.SPARES, "ptr")
     with w.loop(2) as loop:
         at = w.add(w.multiply(place, 2), loop.index)
         x = w.through(api, Api.GET_LIST_ITEM, "ptr", spares, at)
         with w.leaving(w.invoke(_FREE, api, output, x)):
-            for kept in (x, none):
-                w.through(api, Api.INCREF, "void", kept)
-            w.through(api, Api.SET_LIST_ITEM, "i32", spares, at, none)
+            w.through(api, Api.INCREF, "void", x)
             w.stmt(f"ret {x.typed}")
     return w.text("ptr null")
 
 
 def _keep() -> str:
     w = Writer(KEEP)
-    api, entry, output, place, tensor = w.args("api of output place tensor")
+    api, entry, place, tensor = w.args("api of place tensor")
+    output = w.row(w.word(entry, Entry.OUTPUTS, "ptr"), place, Output.WORDS)
     with w.returning(w.compare("eq", w.word(output, Output.KEPT), 0)):
         pass
-    spares = w.word(entry, Entry.SPARES, "ptr")
-    with w.loop(2) as loop:
-        at = w.add(w.multiply(place, 2), loop.index)
-        x = w.through(api, Api.GET_LIST_ITEM, "ptr", spares, at)
-        with w.leaving(_is_tensor(w, api, x), unless=True):
-            w.through(api, Api.INCREF, "void", tensor)
-            w.through(api, Api.SET_LIST_ITEM, "i32", spares, at, tensor)
-            w.stmt("ret void")
+    spares, first = w.word(entry, Entry.SPARES, "ptr"), w.multiply(place, 2)
+    last = w.add(first, 1)
+    older = w.through(api, Api.GET_LIST_ITEM, "ptr", spares, last)
+    for at, x in ((first, older), (last, tensor)):
+        w.through(api, Api.INCREF, "void", x)
+        w.through(api, Api.SET_LIST_ITEM, "i32", spares, at, x)
     return w.text()
