@@ -425,7 +425,7 @@ def broadcast_size(a: Size, b: Size) -> Size | None:
 
 
 _LONGEST = 1 << 13  # characters, and terms, of a size in a file
-_TOKEN = re.compile(r"\s*(\d+|[A-Za-z_][A-Za-z_0-9]*|[-+*(),])")
+_TOKEN = r"\s*(\d+|[A-Za-z_][A-Za-z_0-9]*|[-+*(),])"
 
 
 @lru_cache(maxsize=4096)
@@ -433,7 +433,7 @@ def parse(text: str) -> Size:
     """The inverse of ``str``: read a size written by this module; ValueError for anything else."""
     if len(text) > _LONGEST:
         raise ValueError(f"a size is written in {len(text)} characters")
-    tokens = _TOKEN.findall(text)
+    tokens = re.findall(_TOKEN, text)
     stream = iter([*tokens, ""])
     try:
         value, rest = _sum(next(stream), stream)

@@ -50,7 +50,7 @@ def _element(x: Any) -> str:
     return str(int(x))
 
 
-_PLACE = re.compile(r"\{\{|\}\}|\{\}|[{}]")
+_PLACE = r"\{\{|\}\}|\{\}|[{}]"
 _STREAMS = ("stdout", "stderr")
 _FILE = "file://"
 
@@ -63,7 +63,7 @@ def pieces(template: str) -> tuple[str, ...]:
     objects. ``{{`` and ``}}`` are braces. ValueError for anything else.
     """
     parts, text, start = [], "", 0
-    for mark in _PLACE.finditer(template):
+    for mark in re.finditer(_PLACE, template):
         text += template[start : mark.start()]
         start = mark.end()
         match mark[0]:

@@ -12,15 +12,21 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracejit.core.errors import stack_level
+from tracejit.core.lazy import Later
 from tracejit.core.settings import current
+
+if TYPE_CHECKING:
+    import tempfile
+else:  # for writing alone
+    tempfile = Later("tempfile", __package__)
 
 MAGIC = b"TJOBJ001"
 _HEADER_BYTES = len(MAGIC) + 32 + 8

@@ -91,12 +91,13 @@ def parse(text: str, table: Mapping[str, np.ndarray] | None = None) -> Graph:
     return _read(head, lines, table or {})[1]
 
 
-_HEAD = re.compile(r"(\w+) (\S+)\((.*)\) \{$")
-_NODE = re.compile(r"(.*?) = (\w+)\(([^)]*)\)(.*)$")
+# patterns are compiled when something is read
+_HEAD = r"(\w+) (\S+)\((.*)\) \{$"
+_NODE = r"(.*?) = (\w+)\(([^)]*)\)(.*)$"
 
 
 def _read(head: str, lines: Iterator[str], table: Mapping[str, np.ndarray]) -> tuple[str, Graph]:
-    match = _HEAD.match(head)
+    match = re.match(_HEAD, head)
     if not match:
         raise ValueError(f"not the head of a graph: {head!r}")
     key, name, inputs = match.groups()
@@ -135,7 +136,7 @@ def _read_return(line: str, graph: Graph, env: Mapping[str, Value]) -> None:
 
 
 def _read_node(line: str, graph: Graph, env: dict[str, Value], table: Mapping[str, np.ndarray]) -> None:
-    match = _NODE.match(line)
+    match = re.match(_NODE, line)
     if not match:
         raise ValueError(f"not a node: {line!r}")
     outs, op, operands, attrs = match.groups()
@@ -163,7 +164,7 @@ def _split(text: str) -> list[str]:
     return [p.strip() for p in [*parts, current] if p.strip()]
 
 
-_ATTR = re.compile(
+_ATTR = (
     r'\s*(?:(?P<str>"(?:[^"\\]|\\.)*")|(?P<dim><[^>]*>)|dtype\((?P<dtype>\w+)\)|#(?P<const>\w+)'
     r"|complex\((?P<re>[^,]+), (?P<im>[^)]+)\)|float\((?P<odd>[^)]+)\)"
     r"|(?P<hex>-?0x[0-9a-fp.+-]+)|(?P<int>-?\d+)|(?P<word>True|False|None)|(?P<open>\())"
@@ -179,7 +180,7 @@ def _attrs(text: str, table: Mapping[str, np.ndarray]) -> Iterator[tuple[str, An
 
 
 def _value(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[Any, int]:
-    match = _ATTR.match(text, at)
+    match = re.compile(_ATTR).match(text, at)
     if not match:
         raise ValueError(f"not an attribute: {text[at:]!r}")
     if match.group("open"):

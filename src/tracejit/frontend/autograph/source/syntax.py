@@ -11,7 +11,9 @@ import copy
 import functools
 import inspect
 import linecache
+import tokenize
 from collections.abc import Iterator
+from itertools import islice
 from types import CodeType, FunctionType
 from typing import TypeVar
 
@@ -42,18 +44,54 @@ def definition(f: FunctionType) -> Definition:
     return node
 
 
+#: Lines at which a definition may end that are tried before it is read token by token.
+_MOST_ENDS = 12
+
+
 def _def(code: CodeType, lines: list[str]) -> ast.FunctionDef | None:
     first = code.co_firstlineno
-    try:
-        block = inspect.getblock(lines[first - 1 :])
-        indented = block[0][:1].isspace()
-        tree = ast.parse(("if 1:\n" if indented else "") + "".join(block))  # the columns stay as they are
-    except (SyntaxError, IndentationError):
+    indented = lines[first - 1][:1].isspace()
+    tree = _block(lines[first - 1 :], "if 1:\n" if indented else "")  # the columns stay as they are
+    if tree is None:
         return None
     ast.increment_lineno(tree, first - 2 if indented else first - 1)
     body = tree.body[0].body if indented else tree.body  # type: ignore[attr-defined]
     node = body[0] if body else None
     return node if isinstance(node, ast.FunctionDef) and node.name == code.co_name else None
+
+
+def _block(lines: list[str], above: str) -> ast.Module | None:
+    """The definition that begins in the first line.
+
+    It ends before a line that is indented no more than its first: the first such line at which it is complete, for what
+    is open there (a decorator without its function, a bracket, a string) does not parse.
+    """
+    for end in islice(_ends(lines), _MOST_ENDS):
+        try:
+            return ast.parse(above + "".join(lines[:end]))
+        except SyntaxError:
+            continue
+    try:
+        return ast.parse(above + "".join(inspect.getblock(lines)))
+    except (SyntaxError, tokenize.TokenError):
+        return None
+
+
+def _ends(lines: list[str]) -> Iterator[int]:
+    """The lines that are indented no more than the first, and where there are no more."""
+    least = _indentation(lines[0])
+    for number, line in enumerate(lines[1:], 1):
+        if "\f" in line:
+            return
+        text = line.strip()
+        if text and not text.startswith("#") and _indentation(line) <= least:
+            yield number
+    yield len(lines)
+
+
+def _indentation(line: str) -> int:
+    line = line.expandtabs()
+    return len(line) - len(line.lstrip())
 
 
 def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda | None:
