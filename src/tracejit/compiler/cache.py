@@ -29,7 +29,6 @@ from ..core.lazy import Later
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
-from ..runtime.lane import operator_words, words
 from ..runtime.signature import Signature
 from ..runtime.threads.state import NAME as THREADS
 from ..runtime.threads.state import Symbol
@@ -37,6 +36,7 @@ from . import hostcalls, report
 from .identity import code_digest, llvm_version
 
 if TYPE_CHECKING:
+    from ..runtime.lane import operator_words, words
     from ..runtime.linking import debug_library
     from ..runtime.threads import workers as threads
     from . import pipeline
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from .codegen.threads import thread_pool
     from .loopir.passes import schedule
 else:  # whoever finds all compiled code on disk needs no compiler
+    operator_words = Later("..runtime.lane.operator_words", __package__)
+    words = Later("..runtime.lane.words", __package__)
     debug_library = Later("..runtime.linking.debug_library", __package__)
     pipeline = Later(".pipeline", __package__)
     threads = Later("..runtime.threads.workers", __package__)

@@ -9,7 +9,6 @@ import hashlib
 import importlib.util
 import os
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.lazy import Later
@@ -23,10 +22,10 @@ else:
 @lru_cache(maxsize=1)
 def code_digest() -> str:
     """Identifies this version of the package's own code, by the size and time of its files."""
-    root = Path(__file__).resolve().parent.parent
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     parts: list[str] = []
     for folder in ("core", "ops", "compiler", "runtime"):
-        parts += _files(str(root / folder))
+        parts += _files(os.path.join(root, folder))
     return hashlib.sha256(";".join(parts).encode()).hexdigest()
 
 
@@ -51,7 +50,8 @@ def llvm_version() -> str:
     folders = found.submodule_search_locations if found is not None else None
     parts = []
     for folder in folders or ():
-        for library in sorted(Path(folder, "binding").glob("*llvmlite*")):
-            stat = library.stat()
-            parts.append(f"{library.name}:{stat.st_size}:{stat.st_mtime_ns}")
+        binding = os.path.join(folder, "binding")
+        for name in sorted(n for n in os.listdir(binding) if "llvmlite" in n):
+            stat = os.stat(os.path.join(binding, name))
+            parts.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
     return ";".join(parts) or llvm.loaded_version()

@@ -12,13 +12,17 @@ import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import settings
+from ..core.lazy import Later
+
+if TYPE_CHECKING:
+    import pathlib
+else:
+    pathlib = Later("pathlib", __package__)
 
 COMPILED, PASSES, REWRITES, PROGRAMS, LLVM, ASSEMBLY = range(1, 7)
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def wants(level: int) -> bool:
@@ -65,6 +69,7 @@ def fired(rule: Callable[..., Any], location: Any, name: str = "", what: str = "
 def line_of(rule: Callable[..., Any], name: str) -> str:
     """The line that declares a rule by its name, else the one its function starts at."""
     code = rule.__code__
-    text = Path(code.co_filename).read_text(encoding="utf-8").splitlines() if name else ()
+    file, root = pathlib.Path(code.co_filename), pathlib.Path(__file__).resolve().parents[2]
+    text = file.read_text(encoding="utf-8").splitlines() if name else ()
     line = next((n for n, declared in enumerate(text, 1) if f'"{name}"' in declared), code.co_firstlineno)
-    return f"{Path(code.co_filename).relative_to(ROOT)}:{line}"
+    return f"{file.relative_to(root)}:{line}"

@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracejit.core.errors import stack_level
@@ -24,9 +23,11 @@ from tracejit.core.lazy import Later
 from tracejit.core.settings import current
 
 if TYPE_CHECKING:
+    import pathlib
     import tempfile
-else:  # for writing alone
-    tempfile = Later("tempfile", __package__)
+    from pathlib import Path
+else:  # whoever finds an entry needs neither
+    pathlib, tempfile = Later("pathlib", __package__), Later("tempfile", __package__)
 
 MAGIC = b"TJOBJ001"
 _HEADER_BYTES = len(MAGIC) + 32 + 8
@@ -49,7 +50,7 @@ def _is_safe(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _is_safe_folder(path: Path) -> bool:
+def _is_safe_folder(path: str | Path) -> bool:
     """Is it a folder of this user's own, no link?"""
     try:
         status = os.lstat(path)
@@ -72,15 +73,22 @@ class DiskCache:
     """
 
     def __init__(self, root: str | os.PathLike[str], limit: int = 256 << 20):
-        self.root = Path(root)
+        self._root = os.fspath(root).rstrip(os.sep) or os.sep  # behind a separator, a link would be followed
         self.limit = limit
         self._puts = 0
         self._warned = False
 
+    @property
+    def root(self) -> Path:
+        """The directory."""
+        return pathlib.Path(self._root)
+
     def is_safe(self) -> bool:
         """May what is in the directory be run? Where it is not there yet, it will be."""
         try:
-            safe = _is_safe(os.stat(self.root)) and (not self.root.is_symlink() or _is_safe_link(self.root))
+            safe = _is_safe(os.stat(self._root)) and (
+                not os.path.islink(self._root) or _is_safe_link(self._root)
+            )
         except FileNotFoundError:
             return True
         except OSError:
@@ -97,14 +105,17 @@ class DiskCache:
 
     def path(self, key: str) -> Path:
         """Where the entry of `key`, a hexadecimal digest, is or would be."""
+        return pathlib.Path(self._file(key))
+
+    def _file(self, key: str) -> str:
         if len(key) < 8 or not set(key) <= set("0123456789abcdef"):
             raise ValueError(f"a cache key is a lower-case hexadecimal digest, got {key!r}")
-        return self.root / key[:2] / (key[2:] + _SUFFIX)
+        return os.path.join(self._root, key[:2], key[2:] + _SUFFIX)
 
     def get(self, key: str) -> bytes | None:
         """The payload stored under `key`, or None; a damaged entry is removed and None."""
-        path = self.path(key)
-        if not self.is_safe() or not _is_safe_folder(path.parent):
+        path = self._file(key)
+        if not self.is_safe() or not _is_safe_folder(os.path.dirname(path)):
             return None
         image = own_bytes(path)
         if image is None:
@@ -177,12 +188,12 @@ class DiskCache:
                 remove(path)
 
 
-def _is_safe_link(path: Path) -> bool:
+def _is_safe_link(path: str) -> bool:
     """Is a link to the directory the user's, or the system's?"""
     return not hasattr(os, "geteuid") or os.lstat(path).st_uid in (0, os.geteuid())
 
 
-def own_bytes(path: Path) -> bytes | None:
+def own_bytes(path: str | Path) -> bytes | None:
     """The bytes of a file that is the user's own; None where there is none, and it is removed if it is another's."""
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -225,21 +236,21 @@ def replace(path: Path, image: bytes) -> None:
             file.write(image)
         os.replace(temporary, path)
     except BaseException:
-        remove(Path(temporary))
+        remove(temporary)
         raise
 
 
-def remove(path: Path) -> None:
+def remove(path: str | Path) -> None:
     """Remove a file, if the disk lets us."""
     try:
-        path.unlink()
+        os.unlink(path)
     except OSError:
         pass
 
 
-def _touch(path: Path) -> None:
+def _touch(path: str) -> None:
     try:
-        if time.time() - path.stat().st_mtime > _TOUCH_SECONDS:
+        if time.time() - os.stat(path).st_mtime > _TOUCH_SECONDS:
             os.utime(path)
     except OSError:
         pass
@@ -258,26 +269,41 @@ def own_folder(path: Path) -> Path:
 
 
 def directory() -> Path:
-    """``TRACEJIT_CACHE_DIR``, or the platform's place for caches."""
-    chosen = os.environ.get("TRACEJIT_CACHE_DIR")
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", "~\\AppData\\Local"))
-    elif sys.platform == "darwin":
-        base = Path("~/Library/Caches")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    return base.expanduser() / "tracejit"
+    """``TRACEJIT_CACHE_DIR``, or the platform's place for caches; RuntimeError where there is no home directory."""
+    return pathlib.Path(_directory())
 
 
 def folder() -> Path:
-    """The folder of entries in :func:`directory`; RuntimeError where there is no home directory."""
-    return directory() / "v1"
+    """The folder of entries in :func:`directory`; RuntimeError as there."""
+    return pathlib.Path(_folder())
+
+
+def _folder() -> str:
+    return os.path.join(_directory(), "v1")
+
+
+def _directory() -> str:
+    chosen = os.environ.get("TRACEJIT_CACHE_DIR")
+    if chosen:
+        return _expanded(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~\\AppData\\Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return os.path.join(_expanded(base), "tracejit")
+
+
+def _expanded(path: str) -> str:
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        raise RuntimeError(f"there is no home directory for {path}")
+    return expanded
 
 
 @lru_cache(maxsize=8)
-def _at(root: Path) -> DiskCache:
+def _at(root: str) -> DiskCache:
     return DiskCache(root)
 
 
@@ -285,7 +311,7 @@ def _cache() -> DiskCache | None:
     if not current().cache:
         return None
     try:
-        return _at(folder())
+        return _at(_folder())
     except RuntimeError:  # no home directory
         return None
 
