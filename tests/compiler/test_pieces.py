@@ -112,3 +112,17 @@ def test_a_step_on_a_torus_reads_its_neighbours_where_they_are():
     (loop,) = (s for s in walk(pipeline.lower_graph(graph).body) if isinstance(s, While))
     rows = [s for s in loop.body if isinstance(s, Nest) and len(list(walk([s]))) > 30]
     assert rows, "the inside with the columns beside it is one loop over rows"
+
+
+def test_large_temporaries_are_worked_out_where_they_are_read():
+    def shifted(x):
+        y = x * x * 3.0 - x
+        return [y[1:] * y[:-1]]
+
+    assert stored(shifted, (5000,), "value") == 0
+    assert stored(lambda x: [tf.exp(x)[1:] * tf.exp(x)[:-1]], (5000,), "value") == 5000
+    for size in (5000, 40):
+        source, graph = traced(shifted, (size,), "gradient")
+        assert graph is not None
+        x = np.random.default_rng(2).standard_normal(size)
+        assert_levels_agree(graph, complete(graph, [x], source, "gradient"))

@@ -22,9 +22,36 @@ from ..statement import Statement, all_renamed
 from .dce import drop_dead
 from .value_numbering import ValueTable
 
-MAX_COMPUTES = 4  # for one element
-MAX_WORK = 12  # computes for all reads of one element together
 SMALLEST = 256  # elements of a temporary worth it
+LARGE = 1 << 15  # bytes of one that leaves the nearest cache
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What recomputing an element may cost, by what keeping it costs.
+
+    Attributes
+    ----------
+    computes : int
+        Operations for one element.
+    work : int
+        Operations for all reads of one element together.
+    loads : int
+        Loads for one element, of what differs from element to element.
+    """
+
+    computes: int
+    work: int
+    loads: int
+
+    @staticmethod
+    def of(buffer: Buffer) -> Limits:
+        assert isinstance(buffer.size, int)
+        return FAR if buffer.size * buffer.dtype.itemsize >= LARGE else NEAR
+
+
+NEAR = Limits(computes=4, work=12, loads=1)
+FAR = Limits(computes=16, work=16, loads=4)
 
 
 def recompute(program: Program) -> Program:
@@ -181,6 +208,7 @@ def _chain(nest: Nest, store: Store) -> list[Any] | None:
     made = {s.out: s for s in nest.body if isinstance(s, (Load, Compute))}
     own = {a.name for a in nest.axes}
     written = {s.buffer for s in (*nest.body, *nest.tail) if isinstance(s, Store)}
+    limits = Limits.of(store.buffer)
     needed: set[str] = set()
     todo = [store.value]
     varying = computes = 0
@@ -202,7 +230,7 @@ def _chain(nest: Nest, store: Store) -> list[Any] | None:
                 return None
             computes += 1
             todo.extend(s.args)
-        if varying > 1 or computes > MAX_COMPUTES:
+        if varying > limits.loads or computes > limits.computes:
             return None
     return [s for s in nest.body if isinstance(s, (Load, Compute)) and s.out in needed]
 
@@ -216,6 +244,7 @@ def _readers(
     """The nests behind `position` that read the temporary, with the shifts of each load; None when one defies it."""
     left = set(uses.loads)
     (store,) = uses.stores.values()
+    work = Limits.of(store.buffer).work
     readers: list[tuple[Nest, dict[int, dict[str, Any]]]] = []
     for later in block[position + 1 :]:
         if not left:
@@ -223,7 +252,7 @@ def _readers(
         effect = effects(later)
         if store.buffer in effect.reads:
             loads = _loads(later, recipe, left)
-            if loads is None or len(loads) * recipe.computes > MAX_WORK or effect.writes & recipe.reads:
+            if loads is None or len(loads) * recipe.computes > work or effect.writes & recipe.reads:
                 return None
             readers.append((later, loads))  # type: ignore[arg-type]
             left -= loads.keys()
