@@ -178,6 +178,11 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
     return ops.reshape(diag_part(ops.reshape(x, shape=(size, size))), shape=x.shape[:half])
 
 
+def _turned(v: Any, k: int) -> Any:
+    """The elements along the last axis, the first `k` behind the others."""
+    return ops.concat(get(v, (..., slice(k, None))), get(v, (..., slice(k))), axis=len(v.shape) - 1)
+
+
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """The vector product of `a` and `b` along the last axis, of size 3, promoted; ShapeError for another size.
 
@@ -190,9 +195,5 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     x, y = as_tensor(a), as_tensor(b)
     if not x.shape or not y.shape or x.shape[-1] != 3 or y.shape[-1] != 3:
         raise ShapeError(f"the vectors have three elements, got {x.spec} and {y.spec}{at(user_location())}")
-    turned = [
-        [ops.gather(v, np.array(turn), axis=len(v.shape) - 1) for v in (x, y)]
-        for turn in ((1, 2, 0), (2, 0, 1))
-    ]
-    (x1, y1), (x2, y2) = turned
+    (x1, y1), (x2, y2) = ([_turned(v, k) for v in (x, y)] for k in (1, 2))
     return ops.subtract(ops.multiply(x1, y2), ops.multiply(x2, y1))
