@@ -24,6 +24,7 @@ from ..statement import Statement, all_renamed
 from .sums_both_ways import Sums, Writer, is_worth_it, split, sums_of
 
 MAX_STATEMENTS = 512
+FEW = 32  # statements that may run one by one with what is added one by one
 WINDOW = 48  # how many groups back a nest looks for one to join
 
 
@@ -76,7 +77,7 @@ class Group:
     For nests, `loaded` and `stored` give the indices of body and tail accesses by buffer; None as an index is one
     that fusion must not reason about. `count` is how many statements there are, loads of what is at hand apart.
     `sums` are the accumulators with their tails, by the axes they are over; the nest itself has the first of them.
-    `may_nest`: sums over other axes may join.
+    `may_nest`: sums over other axes may join. `scatters`: it adds at places that were loaded, one after the other.
     """
 
     statement: Any
@@ -88,6 +89,7 @@ class Group:
     count: int = 0
     sums: list[Sums] = field(default_factory=list)
     may_nest: bool = False
+    scatters: bool = False
 
     def __str__(self) -> str:
         return f"nest {', '.join(a.name for a in self.statement.axes) or 'once'}"
@@ -102,6 +104,10 @@ class Group:
                 group.loaded[part], group.stored[part] = _indices(body)
             group.count = len(statement.body) + len(statement.tail)
             group.sums = [sums_of(statement)] if statement.accs else []
+            group.scatters = any(
+                isinstance(s, Store) and s.add and _safe_key(s.index, _computed(statement.body)) is None
+                for s in statement.body
+            )
             group.may_nest = group.can_join and is_worth_it(statement, atoms) and not _in_order(statement)
         return group
 
@@ -109,6 +115,8 @@ class Group:
         """Where `later` may join: in the body, in the tail, or nowhere."""
         mine, other = self.statement, later.statement
         if not self.can_join or self.count + later.count > MAX_STATEMENTS:
+            return None
+        if self.scatters != later.scatters and max(self.count, later.count) > FEW:
             return None
         if len(mine.axes) == len(other.axes) and all(
             a.size == b.size for a, b in zip(mine.axes, other.axes, strict=True)
@@ -236,7 +244,7 @@ def _covers(keys: set, axes: frozenset) -> bool:
 def _indices(body: Sequence[Statement]) -> tuple[dict, dict]:
     loaded: dict[Buffer, set] = {}
     stored: dict[Buffer, set] = {}
-    computed = {name for s in body for name in s.defines()}
+    computed = _computed(body)
     for s in body:
         if isinstance(s, Load):
             loaded.setdefault(s.buffer, set()).add(_safe_key(s.index, computed))
@@ -246,6 +254,10 @@ def _indices(body: Sequence[Statement]) -> tuple[dict, dict]:
             for b in s.reads():
                 loaded.setdefault(b, set()).add(key)
     return loaded, stored
+
+
+def _computed(body: Sequence[Statement]) -> set[str]:
+    return {name for s in body for name in s.defines()}
 
 
 def _safe_key(index: Index, computed: set[str]) -> IndexKey | None:

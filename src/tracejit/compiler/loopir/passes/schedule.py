@@ -352,7 +352,7 @@ def axis_score(facts: NestAnalysis, axis: Axis, lanes: int) -> int:
 
 
 def access_score(facts: NestAnalysis, axis: Axis, part: Part) -> int:
-    score = 10 * part.elementary + min(part.computes, 4)
+    score = 10 * part.elementary + min(part.computes, 4) + part.computes // 4
     for s, terms, loaded in part.accesses:
         weight = 3 if isinstance(s, Store) else 2
         if is_scattered(facts, axis, terms, loaded):

@@ -22,7 +22,8 @@ from ..operands import Acc, Axis, Buffer, Const, Name
 from ..statement import Statement, renamed
 from .value_numbering import numbered
 
-LONGEST = 8  # elements of an axis that is short
+LONGEST = 12  # elements of an axis that is short
+STRIDED = 4  # elements up to which lanes that far apart are quick to load and store
 MOST = 32  # points of all short axes of a nest
 MAX_STATEMENTS = 256  # of a nest that was written out
 LEAST = 16  # elements that the other axes must have
@@ -96,7 +97,9 @@ def _accesses(nest: Any) -> Iterator[Load | Store]:
 
 
 def _gains(nest: Any, short: Sequence[Axis]) -> bool:
-    """Is there a sum along a short axis, or an access that does not cross all axes as one?"""
+    """Is there a sum along an axis that is short enough, or an access that does not cross all axes as one?"""
+    if short[-1].size > STRIDED:
+        return False
     if any(a.kind == "reduce" for a in short):
         return True
     inner = nest.axes[-1 - len(short) :]
