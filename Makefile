@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 FUZZ_ARGS ?= --programs 20000 --compositions 5000 --jobs 4
 # the long suites take turns on up to four cores; PYTEST_ARGS="-n 0 …" runs them in one process, as debuggers want it
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
@@ -13,11 +14,11 @@ PY := $(VENV)/bin/python
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick fuzz damage lint types golden semantics bench docs clean
+.PHONY: help demo test quick fuzz damage lint types golden semantics bench bench-full docs clean
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
-	@sed -n 's/^\([a-z][a-z]*\):.*## \(.*\)$$/  make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)$$/  make \1	\2/p' Makefile
 
 demo: $(VENV)/examples.done ## train on scanned digits: accuracy, time per step, pictures in out/
 	$(PY) examples/digits.py
@@ -49,6 +50,9 @@ semantics: $(VENV)/test.done ## run the behaviours promised to users, one line e
 
 bench: $(VENV)/bench.done ## measure beside hand-written NumPy, numba and JAX, on one thread
 	$(PY) -m benchmarks
+
+bench-full: $(VENV)/bench.done ## measure every promise beside every peer, one thread and all, to out/bench: BENCH_ARGS="--quick --peer-python TF=…"
+	$(PY) -m benchmarks.full $(BENCH_ARGS)
 
 docs: $(VENV)/docs.done ## write the API pages to out/docs
 	$(PY) -m pdoc --docformat numpy --output-directory out/docs tracejit

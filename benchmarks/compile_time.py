@@ -18,7 +18,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +117,11 @@ def argument(kind: str) -> Any:
 MEASURES = {"tracejit": measure_tracejit, "jax": measure_jax, "numba": measure_numba}
 
 
-def sample(peer: str, kind: str, steps: int = 0, limit: float | None = None) -> dict[str, float] | None:
+def sample(
+    peer: str, kind: str, steps: int = 0, limit: float | None = None, python: str = sys.executable
+) -> dict[str, float] | None:
     """Measure in a process of its own; None when a peer fails, or takes longer than the limit."""
-    command = [sys.executable, "-m", "benchmarks.compile_time", "--child", peer, kind, str(steps)]
+    command = [python, "-m", "benchmarks.compile_time", "--child", peer, kind, str(steps)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     try:
         done = subprocess.run(
@@ -141,15 +143,17 @@ def print_small(peers: list[str], rounds: int) -> None:
         print(f"  {peer:<12}{1e3 * min(s['measured'] for s in found):>16.1f}{first:>16.1f}")
 
 
-def unrolled_times(peer: str, kind: str, rounds: int) -> dict[int, float]:
+def unrolled_times(
+    peer: str, kind: str, rounds: int, steps: Sequence[int] = STEPS, python: str = sys.executable
+) -> dict[int, float]:
     """Return the milliseconds of every number of steps that a peer does in time."""
     found: dict[int, float] = {}
-    for steps in STEPS:
+    for count in steps:
         for _ in range(rounds):
-            one = sample(peer, kind, steps, None if peer == "tracejit" else PATIENCE)
+            one = sample(peer, kind, count, None if peer == "tracejit" else PATIENCE, python)
             if one is None:
                 return found
-            found[steps] = min(found.get(steps, math.inf), 1e3 * one["measured"])
+            found[count] = min(found.get(count, math.inf), 1e3 * one["measured"])
     return found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import tracejit as tj
 from benchmarks import timing
 from benchmarks.peers import jax, jitted, njit, njit_sums, numba, special
+from benchmarks.programs import black_scholes
 from benchmarks.timing import Candidate, Case
 
 COUNT = 1_000_000
@@ -40,15 +41,6 @@ def options() -> list[np.ndarray]:
 def table(dtype: type) -> np.ndarray:
     """Return the rows whose softmax is taken."""
     return np.random.default_rng(2).standard_normal((ROWS, ROWS)).astype(dtype)
-
-
-def black_scholes(spot: Any, strike: Any, years: Any, rate: Any, volatility: Any, np: Any, erf: Any) -> Any:
-    """Return the price of a European call; np and erf say whose arrays these are."""
-    spread = volatility * np.sqrt(years)
-    d1 = (np.log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / spread
-    phi1 = 0.5 + 0.5 * erf(d1 * math.sqrt(0.5))
-    phi2 = 0.5 + 0.5 * erf((d1 - spread) * math.sqrt(0.5))
-    return spot * phi1 - strike * np.exp(-rate * years) * phi2
 
 
 def numpy_black_scholes(inputs: list[np.ndarray]) -> list[np.ndarray]:

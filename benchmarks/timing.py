@@ -7,7 +7,9 @@ workload or peer.
 
 from __future__ import annotations
 
+import functools
 import gc
+import itertools
 import random
 import statistics
 import time
@@ -91,6 +93,8 @@ def check(case: Case) -> dict[str, float]:
 
 def leaves(result: object) -> list[np.ndarray]:
     """Return the arrays in nested tuples and lists of arrays."""
+    if hasattr(result, "detach"):  # of PyTorch
+        result = result.detach()
     if isinstance(result, tuple | list):
         return [leaf for part in result for leaf in leaves(part)]
     return [np.array(result)]
@@ -130,13 +134,31 @@ def turn(candidate: Candidate, repeats: int) -> float:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        start = time.perf_counter()
-        for _ in range(repeats):
-            candidate()
-        return (time.perf_counter() - start) / repeats
+        return _loop(candidate, repeats) / repeats
     finally:
         if collecting:
             gc.enable()
+
+
+def _loop(candidate: Candidate, repeats: int) -> float:
+    """Return the seconds of all repeats; of a partial its function is called with its arguments, nothing between."""
+    times, clock = itertools.repeat(None, repeats), time.perf_counter
+    if isinstance(candidate, functools.partial) and len(candidate.args) == 1:
+        function, argument = candidate.func, candidate.args[0]
+        start = clock()
+        for _ in times:
+            function(argument)
+        return clock() - start
+    if isinstance(candidate, functools.partial):
+        function, arguments = candidate.func, candidate.args
+        start = clock()
+        for _ in times:
+            function(*arguments)
+        return clock() - start
+    start = clock()
+    for _ in times:
+        candidate()
+    return clock() - start
 
 
 def table(case: Case, timings: Mapping[str, Timing], differences: Mapping[str, float]) -> str:

@@ -1,0 +1,303 @@
+"""Training steps of small networks, float32: two dense layers, a convolutional classifier, a transformer block.
+
+Every candidate starts from the same weights and takes steps of gradient descent on the same batch, its weights where
+its users keep them; the block gives the gradients of all its weights instead. Images lie with channels last, also for
+PyTorch, which is quickest so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import Candidate
+
+MLP = "MLP step, 784-256-10, batch 128, float32"
+CNN = "CNN step, 2 × (conv 3×3, relu, pool 2), dense, batch 32, 28×28, float32"
+BLOCK = "transformer block, forward and backward, batch 8, 64 × 128, 4 heads, float32"
+
+RATE = 0.01
+CHANNELS = (1, 16, 32)
+WIDTH, HEADS, TOKENS, SENTENCES = 128, 4, 64, 8
+EPSILON = 1e-5
+
+Arrays = list[np.ndarray]
+Loss = Callable[..., Any]
+
+
+def arrays(*shapes: tuple[int, ...]) -> Arrays:
+    """Return normal numbers, scaled by the number of inputs; vectors are zero."""
+    random = np.random.default_rng(0)
+    scales = [math.sqrt(2 / math.prod(shape[:-1])) if len(shape) > 1 else 0.0 for shape in shapes]
+    return [
+        (scale * random.standard_normal(shape)).astype(np.float32)
+        for shape, scale in zip(shapes, scales, strict=True)
+    ]
+
+
+def mlp() -> tuple[Arrays, Arrays]:
+    """Return weights, and a batch of rows with labels."""
+    random = np.random.default_rng(1)
+    data = [random.standard_normal((128, 784)).astype(np.float32), random.integers(0, 10, 128)]
+    return arrays((784, 256), (256,), (256, 10), (10,)), data
+
+
+def cnn() -> tuple[Arrays, Arrays]:
+    """Return filters ``[3, 3, channels, outputs]`` and weights, and a batch of images with labels."""
+    random = np.random.default_rng(2)
+    data = [random.standard_normal((32, 28, 28, CHANNELS[0])).astype(np.float32), random.integers(0, 10, 32)]
+    first, second, third = CHANNELS
+    shapes = ((3, 3, first, second), (second,), (3, 3, second, third), (third,), (49 * third, 10), (10,))
+    return arrays(*shapes), data
+
+
+def block() -> tuple[Arrays, Arrays]:
+    """Return weights, and sentences ``[batch, tokens, width]``."""
+    weights = arrays(
+        (WIDTH, 3 * WIDTH), (3 * WIDTH,), (WIDTH, WIDTH), (WIDTH,), (WIDTH, 4 * WIDTH), (4 * WIDTH,),
+        (4 * WIDTH, WIDTH), (WIDTH,),
+    )  # fmt: skip
+    norms = [np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32)] * 2
+    random = np.random.default_rng(3)
+    return weights + norms, [random.standard_normal((SENTENCES, TOKENS, WIDTH)).astype(np.float32)]
+
+
+# ---- ours ----------------------------------------------------------------------------------------------
+
+
+def tracejit_candidates() -> dict[str, Candidate]:
+    import tracejit as tj
+
+    def crossed(logits: Any, labels: Any) -> Any:
+        return tj.reduce_mean(tj.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
+        return crossed(tj.nn.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
+
+    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
+        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
+            x = tj.nn.relu(tj.nn.conv2d(x, filters, 1, "SAME") + bias)
+            x = tj.nn.max_pool2d(x, 2, 2, "VALID")
+        return crossed(tj.reshape(x, (x.shape[0], -1)) @ w[4] + w[5], labels)
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        x = x - tj.reduce_mean(x, axis=-1, keepdims=True)
+        return x * tj.math.rsqrt(tj.reduce_mean(x * x, axis=-1, keepdims=True) + EPSILON) * gain + bias
+
+    def heads(x: Any) -> Any:
+        return tj.transpose(tj.reshape(x, (SENTENCES, TOKENS, HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
+
+    def block_loss(w: Any, x: Any) -> Any:
+        q, k, v = (heads(part) for part in tj.split(norm(x, w[8], w[9]) @ w[0] + w[1], 3, axis=-1))
+        weights = tj.nn.softmax(q @ tj.transpose(k, (0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5)
+        seen = tj.reshape(tj.transpose(weights @ v, (0, 2, 1, 3)), (SENTENCES, TOKENS, WIDTH))
+        x = x + seen @ w[2] + w[3]
+        x = x + tj.nn.gelu(norm(x, w[10], w[11]) @ w[4] + w[5], approximate=True) @ w[6] + w[7]
+        return tj.reduce_mean(x * x)
+
+    def stepping(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
+        weights = [tj.Variable(array) for array in start]
+
+        @tj.function
+        def step(*data: Any) -> Any:
+            with tj.GradientTape() as tape:
+                value = loss(weights, *data)
+            for weight, gradient in zip(weights, tape.gradient(value, weights), strict=True):
+                weight.assign_sub(RATE * gradient)
+            return value
+
+        return lambda: step(*data)
+
+    weights, data = block()
+    gradients = tj.function(tj.value_and_grad(block_loss))
+    return {
+        MLP: stepping(mlp_loss, *mlp()),
+        CNN: stepping(cnn_loss, *cnn()),
+        BLOCK: lambda: gradients(weights, *data),
+    }
+
+
+# ---- peers ---------------------------------------------------------------------------------------------
+
+
+def jax_candidates() -> dict[str, Candidate]:
+    import jax
+    from jax import numpy as jnp
+
+    def crossed(logits: Any, labels: Any) -> Any:
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1).mean()
+
+    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
+        return crossed(jax.nn.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
+
+    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
+        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
+            x = jax.lax.conv_general_dilated(
+                x, filters, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+            x = jax.nn.relu(x + bias)
+            x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        return crossed(x.reshape(x.shape[0], -1) @ w[4] + w[5], labels)
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        x = x - x.mean(-1, keepdims=True)
+        return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + EPSILON) * gain + bias
+
+    def heads(x: Any) -> Any:
+        return x.reshape(SENTENCES, TOKENS, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
+
+    def block_loss(w: Any, x: Any) -> Any:
+        q, k, v = (heads(part) for part in jnp.split(norm(x, w[8], w[9]) @ w[0] + w[1], 3, axis=-1))
+        weights = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) * (WIDTH // HEADS) ** -0.5)
+        x = x + (weights @ v).transpose(0, 2, 1, 3).reshape(SENTENCES, TOKENS, WIDTH) @ w[2] + w[3]
+        x = x + jax.nn.gelu(norm(x, w[10], w[11]) @ w[4] + w[5], approximate=True) @ w[6] + w[7]
+        return (x * x).mean()
+
+    def stepping(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
+        def update(weights: Any, *data: Any) -> Any:
+            value, gradients = jax.value_and_grad(loss)(weights, *data)
+            return value, [w - RATE * g for w, g in zip(weights, gradients, strict=True)]
+
+        compiled = jax.jit(update, donate_argnums=0)
+        weights, placed = [jnp.asarray(a) for a in start], [jnp.asarray(a) for a in data]
+
+        def step() -> Any:
+            value, weights[:] = compiled(weights, *placed)
+            return jax.block_until_ready((value, weights))[0]
+
+        return step
+
+    weights, data = ([jnp.asarray(a) for a in part] for part in block())
+    gradients = jax.jit(jax.value_and_grad(block_loss))
+    return {
+        MLP: stepping(mlp_loss, *mlp()),
+        CNN: stepping(cnn_loss, *cnn()),
+        BLOCK: lambda: jax.block_until_ready(gradients(weights, *data)),
+    }
+
+
+def torch_candidates(prepare: Callable[[Loss], Loss] = lambda loss: loss) -> dict[str, Candidate]:
+    import torch
+    from torch.nn import functional as F
+
+    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
+        return F.cross_entropy(F.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
+
+    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
+        x = x.permute(0, 3, 1, 2)
+        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
+            x = F.conv2d(x, filters.permute(3, 2, 0, 1), bias, padding=1)
+            x = F.max_pool2d(F.relu(x), 2)
+        return F.cross_entropy(x.permute(0, 2, 3, 1).reshape(x.shape[0], -1) @ w[4] + w[5], labels)
+
+    def heads(x: Any) -> Any:
+        return x.view(SENTENCES, TOKENS, HEADS, WIDTH // HEADS).transpose(1, 2)
+
+    def block_loss(w: Any, x: Any) -> Any:
+        normal = F.layer_norm(x, (WIDTH,), w[8], w[9], EPSILON)
+        q, k, v = (heads(part) for part in (normal @ w[0] + w[1]).chunk(3, dim=-1))
+        seen = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(SENTENCES, TOKENS, WIDTH)
+        x = x + seen @ w[2] + w[3]
+        normal = F.layer_norm(x, (WIDTH,), w[10], w[11], EPSILON)
+        x = x + F.gelu(normal @ w[4] + w[5], approximate="tanh") @ w[6] + w[7]
+        return (x * x).mean()
+
+    def stepping(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
+        weights = [torch.from_numpy(a.copy()).requires_grad_() for a in start]
+        placed, loss = [torch.from_numpy(a) for a in data], prepare(loss)
+
+        def step() -> Any:
+            value = loss(weights, *placed)
+            gradients = torch.autograd.grad(value, weights)
+            with torch.no_grad():
+                torch._foreach_sub_(weights, gradients, alpha=RATE)
+            return value.detach()
+
+        return step
+
+    start, data = block()
+    weights, placed = (
+        [torch.from_numpy(a).requires_grad_() for a in start],
+        [torch.from_numpy(a) for a in data],
+    )
+    prepared = prepare(block_loss)
+
+    def gradients() -> Any:
+        value = prepared(weights, *placed)
+        return value.detach(), torch.autograd.grad(value, weights)
+
+    return {MLP: stepping(mlp_loss, *mlp()), CNN: stepping(cnn_loss, *cnn()), BLOCK: gradients}
+
+
+def torch_compile_candidates() -> dict[str, Candidate]:
+    import torch
+
+    return torch_candidates(lambda loss: torch.compile(loss, fullgraph=True))
+
+
+def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
+    import tensorflow as tf
+
+    how = how or {"jit_compile": True}
+
+    def crossed(logits: Any, labels: Any) -> Any:
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
+        return crossed(tf.nn.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
+
+    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
+        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
+            x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, filters, 1, "SAME"), bias))
+            x = tf.nn.max_pool2d(x, 2, 2, "VALID")
+        return crossed(tf.reshape(x, (x.shape[0], -1)) @ w[4] + w[5], labels)
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        x = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+        return x * tf.math.rsqrt(tf.reduce_mean(x * x, axis=-1, keepdims=True) + EPSILON) * gain + bias
+
+    def heads(x: Any) -> Any:
+        return tf.transpose(tf.reshape(x, (SENTENCES, TOKENS, HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
+
+    def block_loss(w: Any, x: Any) -> Any:
+        q, k, v = (heads(part) for part in tf.split(norm(x, w[8], w[9]) @ w[0] + w[1], 3, axis=-1))
+        weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * (WIDTH // HEADS) ** -0.5)
+        seen = tf.reshape(tf.transpose(weights @ v, (0, 2, 1, 3)), (SENTENCES, TOKENS, WIDTH))
+        x = x + seen @ w[2] + w[3]
+        x = x + tf.nn.gelu(norm(x, w[10], w[11]) @ w[4] + w[5], approximate=True) @ w[6] + w[7]
+        return tf.reduce_mean(x * x)
+
+    def stepping(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
+        weights, placed = [tf.Variable(a) for a in start], [tf.constant(a) for a in data]
+
+        @tf.function(**how)
+        def step(*data: Any) -> Any:
+            with tf.GradientTape() as tape:
+                value = loss(weights, *data)
+            for weight, gradient in zip(weights, tape.gradient(value, weights), strict=True):
+                weight.assign_sub(RATE * gradient)
+            return value
+
+        return lambda: step(*placed).numpy()
+
+    weights, data = ([tf.constant(a) for a in part] for part in block())
+
+    @tf.function(**how)
+    def gradients(weights: Sequence[Any], *data: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            value = block_loss(weights, *data)
+        return value, tape.gradient(value, weights)
+
+    def called() -> Any:
+        value, found = gradients(weights, *data)
+        return value.numpy(), [gradient.numpy() for gradient in found]
+
+    return {MLP: stepping(mlp_loss, *mlp()), CNN: stepping(cnn_loss, *cnn()), BLOCK: called}
+
+
+def tensorflow_graph_candidates() -> dict[str, Candidate]:
+    return tensorflow_candidates(jit_compile=False)

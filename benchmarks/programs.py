@@ -1,0 +1,95 @@
+"""Programs whose first call matters: Black-Scholes with greeks, two networks' steps, a second order of nested loops.
+
+Light to import, for what is measured is how long a new process takes to its first result.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from benchmarks import networks
+from benchmarks.networks import BLOCK, MLP
+from benchmarks.timing import Candidate
+
+GREEKS = "Black-Scholes with five greeks, 1000 options"
+NESTED = "second order of three nested loops"
+NAMES = (GREEKS, MLP, BLOCK, NESTED)
+TRIPS = (3, 4, 5)
+
+
+def options() -> list[np.ndarray]:
+    """Return spot, strike, years, rate and volatility, ``[1000]`` each."""
+    generator = np.random.default_rng(1)
+    bounds = ((80.0, 120.0), (80.0, 120.0), (0.1, 2.0), (0.01, 0.05), (0.1, 0.5))
+    return [generator.uniform(low, high, 1000) for low, high in bounds]
+
+
+def black_scholes(spot: Any, strike: Any, years: Any, rate: Any, volatility: Any, np: Any, erf: Any) -> Any:
+    """Return the price of a European call; np and erf say whose arrays these are."""
+    spread = volatility * np.sqrt(years)
+    d1 = (np.log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / spread
+    phi1 = 0.5 + 0.5 * erf(d1 * math.sqrt(0.5))
+    phi2 = 0.5 + 0.5 * erf((d1 - spread) * math.sqrt(0.5))
+    return spot * phi1 - strike * np.exp(-rate * years) * phi2
+
+
+def tracejit_candidates() -> dict[str, Candidate]:
+    import tracejit as tj
+
+    @tj.function
+    def greeks(*inputs: Any) -> Any:
+        price, pull = tj.vjp(lambda *a: black_scholes(*a, tj, tj.erf), *inputs)
+        return [price, *pull(tj.ones_like(price))]
+
+    def nested(x: Any, l: Any, m: Any, n: Any) -> Any:
+        for i in range(l):
+            for j in range(m):
+                for k in range(n):
+                    x = x + 0.01 * tj.sin(x) * (i + j + k)
+        return x
+
+    second = tj.function(lambda *a: tj.grad(tj.grad(nested))(*a))
+    inputs, start, trips = options(), np.float64(0.5), [np.int64(t) for t in TRIPS]
+    return {
+        **{name: call for name, call in networks.tracejit_candidates().items() if name in NAMES},
+        GREEKS: lambda: greeks(*inputs),
+        NESTED: lambda: second(start, *trips),
+    }
+
+
+def jax_candidates() -> dict[str, Candidate]:
+    from benchmarks.peers import jax, jitted
+
+    jnp = jax.numpy
+
+    def greeks(*inputs: Any) -> Any:
+        price, pull = jax.vjp(lambda *a: black_scholes(*a, jnp, jax.scipy.special.erf), *inputs)
+        return [price, *pull(jnp.ones_like(price))]
+
+    def nested(x: Any) -> Any:
+        l, m, n = TRIPS
+
+        def inner(i: Any, j: Any, x: Any) -> Any:
+            return jax.lax.fori_loop(0, n, lambda k, x: x + 0.01 * jnp.sin(x) * (i + j + k), x)
+
+        def middle(i: Any, x: Any) -> Any:
+            return jax.lax.fori_loop(0, m, lambda j, x: inner(i, j, x), x)
+
+        return jax.lax.fori_loop(0, l, middle, x)
+
+    return {
+        **{name: call for name, call in networks.jax_candidates().items() if name in NAMES},
+        GREEKS: jitted(greeks, *options()),
+        NESTED: jitted(jax.grad(jax.grad(nested)), np.float64(0.5)),
+    }
+
+
+def torch_candidates() -> dict[str, Candidate]:
+    return {name: call for name, call in networks.torch_candidates().items() if name in NAMES}
+
+
+def tensorflow_candidates() -> dict[str, Candidate]:
+    return {name: call for name, call in networks.tensorflow_candidates().items() if name in NAMES}

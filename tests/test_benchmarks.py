@@ -1,0 +1,57 @@
+"""Benchmarks compute what they say they do: results beside those by hand, and none missing; nothing is timed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("words", ["float64", "step", "transformer"])
+def test_what_is_timed_agrees(words):
+    """In a process of its own: importing benchmarks leaves one processor to the process."""
+    command = [sys.executable, "-m", "benchmarks.full", "--quick", "--check", "--peers", "SciPy", words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, env=environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tracejit" in done.stdout
+
+
+def test_a_wrong_result_has_no_time():
+    """A peer whose numbers differ is told, and is not timed."""
+    done = subprocess.run(
+        [sys.executable, "-c", WRONG], cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment()
+    )
+    assert done.stdout.split() == ["['tracejit']", "['SciPy']"], done.stdout + done.stderr
+
+
+WRONG = """
+from pathlib import Path
+import numpy as np
+from benchmarks.full import comparison
+from benchmarks.full.rows import Row
+
+class Peer:
+    def __init__(self, peer, value):
+        self.peer, self.value = peer, value
+
+    def ask(self, do, **how):
+        if do == "first":
+            np.savez(Path(how["path"]), self.value)
+            return True
+        assert self.peer == "tracejit"
+        return 1e-3
+
+found = comparison.compare(
+    Row("calls", "CALL"), "1", {"SciPy": Peer("SciPy", np.ones(3)), "tracejit": Peer("tracejit", np.zeros(3))}, 0.01
+)
+print(str(list(found.timings)).replace(" ", ""), found.wrong)
+"""
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "src")]))
