@@ -143,21 +143,21 @@ def turn(candidate: Candidate, repeats: int) -> float:
 def _loop(candidate: Candidate, repeats: int) -> float:
     """Return the seconds of all repeats; of a partial its function is called with its arguments, nothing between."""
     times, clock = itertools.repeat(None, repeats), time.perf_counter
-    if isinstance(candidate, functools.partial) and len(candidate.args) == 1:
+    if not isinstance(candidate, functools.partial) or candidate.keywords:
+        start = clock()
+        for _ in times:
+            candidate()
+        return clock() - start
+    if len(candidate.args) == 1:
         function, argument = candidate.func, candidate.args[0]
         start = clock()
         for _ in times:
             function(argument)
         return clock() - start
-    if isinstance(candidate, functools.partial):
-        function, arguments = candidate.func, candidate.args
-        start = clock()
-        for _ in times:
-            function(*arguments)
-        return clock() - start
+    function, arguments = candidate.func, candidate.args
     start = clock()
     for _ in times:
-        candidate()
+        function(*arguments)
     return clock() - start
 
 
