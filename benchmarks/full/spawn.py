@@ -21,7 +21,10 @@ Times = Mapping[str, Mapping[str, float]]
 
 
 def first_calls(pythons: Mapping[str, str], peers: Sequence[str], rounds: int) -> Times:
-    """Return what tracing and compiling takes, the least of some: a first call less a later one, nothing on disk, the compiler loaded."""
+    """Return what tracing and compiling takes: a first call less a later one, nothing on disk, the compiler loaded.
+
+    The least of some processes, since whatever else runs can only add to it.
+    """
     found: dict[str, dict[str, float]] = {case: {} for case in FIRST_CALLS}
     for case in FIRST_CALLS:
         for peer in peers:
