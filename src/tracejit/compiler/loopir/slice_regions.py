@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from ...core.dim import Size, product
 
 Slice = tuple[Size, Size, int]  # (start, size, step)
 Box = list[Slice]
+#: Slices that are compared with each other.
+MOST = 64
 
 
 def around(shape: Sequence[Size], slices: Sequence[Slice]) -> list[Box]:
@@ -41,6 +43,29 @@ def overlap(shape: Sequence[Size], slices: Sequence[Sequence[Slice]]) -> bool:
     return True
 
 
+def disjoint(slices: Sequence[Sequence[Slice]]) -> bool:
+    """Have these few slices, of known sizes, no element in common?"""
+    flat = [x for s in slices for t in s for x in t]
+    if len(slices) > MOST or not all(isinstance(x, int) for x in flat):
+        return False
+    return all(any(map(_apart, a, b)) for a, b in combinations(slices, 2))
+
+
+def _apart(a: Slice, b: Slice) -> bool:
+    """Have two slices of one axis nothing in common? Of different steps only when one ends before the other begins."""
+    if 0 in (a[1], b[1]):
+        return True
+    if a[2] == b[2] and (a[0] - b[0]) % a[2]:
+        return True
+    (low, high), (first, last) = (sorted((t[0], t[0] + (t[1] - 1) * t[2])) for t in (a, b))
+    return high < first or last < low
+
+
+def volume(box: Sequence[Slice]) -> Size:
+    """How many elements a slice has."""
+    return product(size for _, size, _ in box)
+
+
 def divided(shape: Sequence[Size], slices: Sequence[Sequence[Slice]]) -> list[tuple[Box, tuple[int, ...]]]:
     """Boxes that tile an array, with the numbers of the slices that cover each; the largest and its rows first.
 
@@ -57,7 +82,7 @@ def divided(shape: Sequence[Size], slices: Sequence[Sequence[Slice]]) -> list[tu
         ]
     for k in reversed(range(len(shape))):
         cells = _joined(cells, k)
-    cells.sort(key=lambda cell: -_volume(cell[0]))
+    cells.sort(key=lambda cell: volume(cell[0]), reverse=True)
     rows = [box[0] for box, _ in cells][:1]
     return sorted(cells, key=lambda cell: [cell[0][0]] != rows)
 
@@ -88,9 +113,3 @@ def _joined(cells: list[tuple[Box, tuple[int, ...]]], k: int) -> list[tuple[Box,
         else:
             runs.append(([*box], covering))
     return [cell for runs in lines.values() for cell in runs]
-
-
-def _volume(box: Box) -> int:
-    total = product(size for _, size, _ in box)
-    assert isinstance(total, int)
-    return total

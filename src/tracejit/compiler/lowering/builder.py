@@ -308,15 +308,28 @@ class Builder:
 
         self.each(target.shape, body)
 
-    def add_parts(self, values: Sequence[View], target: View, slices: Sequence[Any]) -> None:
-        """Add each value to its slices of `target`."""
-        self._add_parts(target, values, target, slices)
+    def placed(self, values: Sequence[View], out: TensorSpec, slices: Sequence[Any]) -> View:
+        """Zeros with each value added at its slices: every element is written once where sizes tell how."""
+        result = self.empty(out)
+        zeros = self.scalar_constant(0, out.dtype).broadcast(out.shape)
+        if boxes.overlap(out.shape, slices):
+            self._add_parts(zeros, values, result, slices)
+            return result
+        alone = boxes.disjoint(slices)
+        if not alone or sum(map(boxes.volume, slices)) != boxes.volume([(0, d, 1) for d in out.shape]):
+            self.copy(zeros, result)
+        for value, part in zip(values, slices, strict=True):
+            if alone:
+                self.sum_of([zeros.sliced(part), value], result.sliced(part))
+            else:
+                self.add_into(value, result.sliced(part))
+        return result
 
     def added(self, view: View, values: Sequence[View], slices: Sequence[Any]) -> View:
         """`view`'s contents with each value added to its slices: over what it is, or written beside it."""
         if self.may_update(view) or not boxes.overlap(view.shape, slices):
             result = self.updated(view)
-            self.add_parts(values, result, slices)
+            self._add_parts(result, values, result, slices)
         else:
             result = self.empty(TensorSpec(view.shape, view.dtype))
             self._add_parts(view, values, result, slices)

@@ -103,10 +103,7 @@ def _place_jvp(record: Any, ts: list) -> list:
 
 
 def _place_nests(b: Any, out: TensorSpec, *values: Any, shape: Any, slices: tuple[Slices, ...]) -> Any:
-    result = b.empty(out)
-    b.copy(b.scalar_constant(0, out.dtype).broadcast(out.shape), result)
-    b.add_parts(values, result, slices)
-    return result
+    return b.placed(values, out, slices)
 
 
 @defop(
