@@ -20,8 +20,6 @@ if TYPE_CHECKING:
         broadcast_shapes,
         diag_indices,
         euler_gamma,
-        finfo,
-        iinfo,
         isscalar,
         issubdtype,
         ix_,
@@ -36,22 +34,25 @@ if TYPE_CHECKING:
 
     from ..core.tensor import Tensor as ndarray
     from . import matrix_functions as linalg
+    from .array_api import *
+    from .array_api import __array_namespace_info__, _namespace_of
     from .calculus import *
-    from .conversion import array
+    from .conversion import array, asarray
     from .elementwise import *
     from .further import *
     from .joining import *
     from .making import *
+    from .matrix_functions import matrix_transpose
     from .products import *
     from .reductions import *
+    from .sets import *
     from .shapes import *
     from .statistics import *
-
-    asarray = array
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)
 
 newaxis = None
+__array_api_version__ = "2024.12"
 dtype = _np.dtype
 float16, float32, float64 = _np.float16, _np.float32, _np.float64
 complex64, complex128 = _np.complex64, _np.complex128

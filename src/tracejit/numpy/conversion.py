@@ -39,6 +39,34 @@ def array(object: Any, dtype: Any = None) -> Tensor:
     return x if dtype is None or x.dtype == np.dtype(dtype) else ops.cast(x, dtype=np.dtype(dtype))
 
 
+def asarray(
+    object: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    """`object` as :func:`array` makes it a tensor, of its shape and of `dtype` if that is given.
+
+    With ``copy=True`` the memory is new; with ``copy=False`` it is that of `object`, which nobody may write to as long
+    as the tensor is used. `order` is accepted. ValueError where that needs a copy after all, for lists that are not
+    rectangular, and for a `device` that is not "cpu".
+    """
+    on_cpu(device)
+    lends = isinstance(object, (np.ndarray, Tensor)) and dtype in (None, object.dtype)
+    if copy is False and not lends:
+        raise ValueError(
+            f"{type(object).__name__} cannot become a tensor without a copy{at(user_location())}"
+        )
+    if isinstance(object, np.ndarray) and copy is not None:
+        whole = np.array(object, dtype=dtype, copy=copy)
+        return Tensor(whole) if whole.dtype.kind in "biufc" and whole.dtype.isnative else array(whole)
+    x = array(object, dtype)
+    return ops.identity(x) if copy else x
+
+
+def on_cpu(device: Any) -> None:
+    """ValueError for a device that is not there: tensors are in the memory of the processor."""
+    if device not in (None, "cpu"):
+        raise ValueError(f"tensors are on the device 'cpu', there is no {device!r}{at(user_location())}")
+
+
 def _plain(x: Any) -> Tensor:
     if hasattr(x, "weak_kind"):
         return x.as_dtype(np.asarray(x.weak_kind(0)).dtype)

@@ -79,8 +79,8 @@ def _of_two_floats(name: str, function: _Function) -> _Function:
 
 def _of_truth(name: str, function: _Function) -> _Function:
     """Operands that count as true where they are not 0."""
-    text = f"``numpy.{name}`` of each element of `xs`, as bools: true is what is not 0. {_REFUSED} {_APART}"
-    return _named(lambda *xs: function(*map(truth, xs)), name, text)
+    text = f"``numpy.{name}`` of `x1` and `x2`, as bools: true is what is not 0. {_REFUSED} {_APART}"
+    return _named(lambda x1, x2: function(truth(x1), truth(x2)), name, text)
 
 
 def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
@@ -191,7 +191,11 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 logical_and = _of_truth("logical_and", ops.logical_and)
 logical_or = _of_truth("logical_or", ops.logical_or)
 logical_xor = _of_truth("logical_xor", elementary.logical_xor)
-logical_not = _of_truth("logical_not", ops.logical_not)
+logical_not = _named(
+    lambda x: ops.logical_not(truth(x)),
+    "logical_not",
+    f"``numpy.logical_not`` of each element of `x`, as bools: true is what is not 0. {_REFUSED}",
+)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -238,13 +242,13 @@ def argwhere(a: Any) -> Tensor:
 
 def clip(
     a: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    *,
     min: Any = None,
     max: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> Tensor:
-    """`a` limited to `a_min` and `a_max`, or `min` and `max`, which broadcast and are promoted; None is no limit.
+    """`a` limited to `min` and `max`, or `a_min` and `a_max`, which broadcast and are promoted; None is no limit.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
     """

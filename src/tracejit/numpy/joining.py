@@ -159,6 +159,11 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     return _cut(x, list(indices_or_sections), axis)
 
 
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """The parts of `x` along `axis`, without that axis, of its dtype; ShapeError for an axis that is not there."""
+    return tuple(cutting.unstack(array(x), axis=axis))
+
+
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """`ary` cut along `axis` into parts, the first larger by one where they cannot be equal, or before some positions.
 

@@ -15,56 +15,76 @@ from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, is_number, require, two_floats, wide_floats
+from .conversion import array, arrays, is_number, on_cpu, require, two_floats, wide_floats
 from .shapes import moveaxis
 
 
-def zeros(shape: Any, dtype: Any = float) -> Tensor:
-    """Zeros of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes."""
-    return creation.zeros(shape, np.dtype(dtype))
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    """Zeros of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes.
+
+    `device` is "cpu"; ValueError for others.
+    """
+    on_cpu(device)
+    return creation.zeros(shape, np.dtype(dtype or float))
 
 
-def ones(shape: Any, dtype: Any = float) -> Tensor:
-    """Ones of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes."""
-    return creation.ones(shape, np.dtype(dtype))
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    """Ones of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes.
+
+    `device` is "cpu"; ValueError for others.
+    """
+    on_cpu(device)
+    return creation.ones(shape, np.dtype(dtype or float))
 
 
 empty = zeros
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """`fill_value` broadcast to the `shape`, of its own dtype unless `dtype` is given; ShapeError if it is larger."""
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    """`fill_value` broadcast to the `shape`, of its own dtype unless `dtype` is given; ShapeError if it is larger.
+
+    `device` is "cpu"; ValueError for others.
+    """
+    on_cpu(device)
     return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
 
 
-def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
-    """Zeros of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes."""
-    return full_like(a, 0, dtype, shape=shape)
+def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Tensor:
+    """Zeros of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes.
+
+    `device` is "cpu"; ValueError for others.
+    """
+    return full_like(a, 0, dtype, shape=shape, device=device)
 
 
-def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
-    """Ones of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes."""
-    return full_like(a, 1, dtype, shape=shape)
+def ones_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Tensor:
+    """Ones of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes.
+
+    `device` is "cpu"; ValueError for others.
+    """
+    return full_like(a, 1, dtype, shape=shape, device=device)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Tensor:
     """`fill_value` everywhere, in the shape and dtype of `a`, unless `shape` and `dtype` are given.
 
-    ShapeError where it does not broadcast.
+    ShapeError where it does not broadcast. `device` is "cpu"; ValueError for others.
     """
     x = array(a)
-    return full(x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype)
+    sizes = x.shape if shape is None else shape
+    return full(sizes, fill_value, x.dtype if dtype is None else dtype, device=device)
 
 
 empty_like = zeros_like
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Ones on a diagonal, the `k`-th above the main one, of `N` rows and `M` columns, else as many, of `dtype`.
 
-    ValueError for negative sizes.
+    `device` is "cpu". ValueError for negative sizes and other devices.
     """
-    return as_tensor(np.eye(N, M, k, dtype=dtype))
+    on_cpu(device)
+    return as_tensor(np.eye(N, M, k, dtype=dtype or float))
 
 
 def identity(n: int, dtype: Any = float) -> Tensor:
@@ -72,11 +92,13 @@ def identity(n: int, dtype: Any = float) -> Tensor:
     return eye(n, dtype=dtype)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Tensor:
     """``start, start + step, ...`` up to but not including `stop`; with one argument from 0. A vector.
 
-    Its `dtype` is that of the bounds together unless told. ValueError for a step of 0.
+    Its `dtype` is that of the bounds together unless told; `device` is "cpu". ValueError for a step of 0, and for
+    other devices.
     """
+    on_cpu(device)
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
     if dtype is None and not any(hasattr(b, "spec") for b in bounds):
@@ -92,12 +114,14 @@ def linspace(
     retstep: bool = False,
     dtype: Any = None,
     axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Any:
     """`num` numbers evenly spaced from `start` to `stop`, which is left out unless `endpoint`.
 
     They lie along a new axis, `axis`, behind which is the shape of the ends; float64 or what the ends are, or `dtype`,
-    rounded down if that is an integer. With `retstep` also the distance between them. ShapeError where the ends do not
-    broadcast, ValueError for a negative number.
+    rounded down if that is an integer. With `retstep` also the distance between them; `device` is "cpu". ShapeError
+    where the ends do not broadcast, ValueError for a negative number and other devices.
 
     Examples
     --------
@@ -105,6 +129,7 @@ def linspace(
     >>> print(tnp.linspace(0, 1, 3))
     tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
     """
+    on_cpu(device)
     first, last = (wide_floats(x) for x in matched(arrays(start, stop), {})[0])
     count = int(num)
     gaps = count - 1 if endpoint else count

@@ -14,7 +14,7 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
 from ..math import elementary, sorting
-from ..ops.arrays.reduce import axes_of, size_tensor
+from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
 
 
@@ -296,22 +296,73 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     return elementary.cumprod(*lined_up(summable(a, dtype), axis))
 
 
-def sort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Tensor:
-    """Elements of `a` along `axis` (None: all) in order, NaN last, of the same dtype.
+def cumulative_sum(
+    x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
+    """Running sums of `x` along `axis`, which a vector need not name, of `dtype` as :func:`cumsum`.
+
+    With `include_initial` the first is the empty sum, 0. ShapeError where an axis must be named or is not there,
+    DtypeError for strings.
+    """
+    return _running(cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
+    """Running products of `x` along `axis`, which a vector need not name, of `dtype` as :func:`cumprod`.
+
+    With `include_initial` the first is the empty product, 1. ShapeError where an axis must be named or is not there,
+    DtypeError for strings.
+    """
+    return _running(cumprod, 1, x, axis, dtype, include_initial)
+
+
+def _running(fold: Any, start: int, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Tensor:
+    whole = array(x)
+    if axis is None and len(whole.shape) != 1:
+        raise ShapeError(f"of {whole.spec} the axis must be named{at(user_location())}")
+    along = -1 if axis is None else axis
+    folded = fold(whole, along, dtype)
+    if not include_initial:
+        return folded
+    place = one_axis(along, len(folded.shape))
+    shape = tuple([1 if k == place else size for k, size in enumerate(folded.shape)])
+    return ops.concat(ops.fill(shape=shape, value=start, dtype=folded.dtype), folded, axis=place)
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Tensor:
+    """Elements of `a` along `axis` (None: all) in order, of one dtype, the largest first if `descending`, NaN last.
 
     `kind` and `stable` are accepted, the sort is stable. DtypeError for complex numbers and strings, ShapeError for an
     axis that is not there.
     """
-    return sorting.sort(*lined_up(a, axis))
+    x, place = lined_up(a, axis)
+    return sorting.take_along(x, sorting.order(x, place, descending), place)
 
 
-def argsort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Tensor:
-    """Positions (int64) that sort `a` along `axis` (None: all); equal elements keep their order.
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Tensor:
+    """Positions (int64) that sort `a` along `axis` (None: all), as :func:`sort`, `descending` or not; stable.
 
     `kind` and `stable` are accepted. DtypeError for complex numbers and strings, ShapeError for an axis that is not
     there.
     """
-    return sorting.order(*lined_up(a, axis))
+    x, place = lined_up(a, axis)
+    return sorting.order(x, place, descending)
 
 
 def logsumexp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

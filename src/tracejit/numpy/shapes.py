@@ -19,10 +19,11 @@ from .conversion import array
 # ---- shapes ---------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, shape: Any, order: str = "C") -> Tensor:
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """The elements of `a` in another `shape`, same dtype; one size may be -1. In `order` "F" the first axis is fastest.
 
-    ShapeError where the number of elements differs, ValueError for another order.
+    `copy` is accepted: nobody can tell, for tensors do not change. ShapeError where the number of elements differs,
+    ValueError for another order.
     """
     x = array(a)
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
@@ -116,11 +117,11 @@ def size(a: Any, axis: int | None = None) -> Any:
     return x.spec.size if axis is None else x.shape[one_axis(axis, len(x.shape))]
 
 
-def broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
+def broadcast_arrays(*args: Any) -> list[Tensor]:
     """All `args` broadcast to one shape, each of its dtype; ShapeError where they do not broadcast."""
     tensors = [array(x) for x in args]
     common = cutting.common_shape(*(x.shape for x in tensors))
-    return tuple([ops.broadcast_to(x, shape=common) for x in tensors])
+    return [ops.broadcast_to(x, shape=common) for x in tensors]
 
 
 def _at_least(rank: int, place: Callable[[tuple], tuple]) -> Callable[..., Any]:

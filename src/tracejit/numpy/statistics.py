@@ -344,12 +344,14 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     return ops.where(falling, ops.subtract(size_tensor(edges.shape[0]), positions), positions)
 
 
-def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
     """Where (int64) in a sorted vector `a` each value in `v` belongs, before equal elements or behind them, by `side`.
 
-    It is "left" or "right"; ValueError for another.
+    It is "left" or "right"; ValueError for another. `sorter` are the positions that sort `a`, where it is not sorted.
     """
-    wanted = array(v)
+    a, wanted = matched((array(a), array(v)), {})[0]
+    if sorter is not None:
+        a = ops.gather(a, array(sorter), axis=0)
     flat = ops.reshape(wanted, shape=(wanted.spec.size,))
     return ops.reshape(sorting.searchsorted(array(a), flat, side, np.int64), shape=wanted.shape)
 

@@ -17,7 +17,7 @@ from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import Op, ops
 from ...core.tensor import Tensor, no_value
-from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, notify, state
+from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, state
 from ...core.tracing.promotion import known_scalar
 from ...core.tracing.transaction import warn
 from .. import linalg
@@ -26,6 +26,7 @@ from ..arrays.reduce import axes_of, kept
 from ..elementwise import arithmetic, bits, compare, power
 from . import printing
 from .at import At
+from .exchange import EXCHANGE, read_only, value_of
 from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
 
@@ -168,21 +169,13 @@ def _operators() -> dict[str, Callable[..., Any]]:
 # ---- one value out of a tensor --------------------------------------------------------------------------
 
 
-def _value(self: Any, kind: str = "value") -> np.ndarray:
-    """The array of a tensor, which leaves the sight of tapes."""
-    mode = state.mode
-    if mode.recorders or mode.guards:
-        notify(kind, self)
-    return self.array
-
-
 def _item(self: Any) -> Any:
     """The one element as a Python number."""
     return _number(self, "value")
 
 
 def _number(self: Any, kind: str) -> Any:
-    array = _value(self, kind)
+    array = value_of(self, kind)
     if array.size != 1:
         raise ValueError(
             f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}"
@@ -191,7 +184,7 @@ def _number(self: Any, kind: str) -> Any:
 
 
 def _bool(self: Any) -> bool:
-    array = _value(self, "choice")
+    array = value_of(self, "choice")
     if array.size != 1:
         raise ValueError(
             f"the truth value of {self.spec} is ambiguous: use tracejit.reduce_any or tracejit.reduce_all"
@@ -201,7 +194,7 @@ def _bool(self: Any) -> bool:
 
 
 def _index(self: Any) -> int:
-    array = _value(self, "choice")
+    array = value_of(self, "choice")
     if array.dtype.kind not in "iu" or array.ndim:
         raise TypeError(
             f"only an integer tensor of rank 0 is an index, this one is {self.spec}{at(user_location())}"
@@ -268,19 +261,12 @@ def _set_item(self: Any, index: Any, value: Any) -> None:
 
 def _numpy(self: Any) -> Any:
     """The values as a read-only array that shares memory (a NumPy scalar for rank 0)."""
-    array = _value(self)
+    array = value_of(self)
     return read_only(array) if array.ndim else array[()]
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written through."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    array = _value(self)
+    array = value_of(self)
     if copy or (dtype is not None and array.dtype != dtype):
         if copy is False:
             raise ValueError(f"a tensor of {self.spec} cannot become {np.dtype(dtype)} without a copy")
@@ -332,7 +318,7 @@ def _astype(self: Any, dtype: Any) -> Any:
 
 def _to_list(self: Any) -> Any:
     """The elements as nested lists of Python numbers, or one of them."""
-    return _value(self).tolist()
+    return value_of(self).tolist()
 
 
 def _copied(self: Any) -> Any:
@@ -369,7 +355,7 @@ PROTOCOLS: dict[str, Any] = {
     "__repr__": printing.tensor_repr,
     "__copy__": lambda self: self,
     "__deepcopy__": lambda self, memo: self,
-    "__reduce__": lambda self: (from_array, (np.array(_value(self)),)),
+    "__reduce__": lambda self: (from_array, (np.array(value_of(self)),)),
     "numpy": _numpy,
     "item": _item,
     "reshape": _reshape,
@@ -390,4 +376,10 @@ PROTOCOLS: dict[str, Any] = {
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
 }
 
-seams.give_methods(Tensor, {**OPERATORS, **PROTOCOLS})
+#: ``x += y`` gives the name `x` another tensor, for tensors do not change.
+IN_PLACE = {
+    f"__i{name}__": OPERATORS[f"__{name}__"]
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+}
+
+seams.give_methods(Tensor, {**OPERATORS, **IN_PLACE, **PROTOCOLS, **EXCHANGE})

@@ -1,0 +1,123 @@
+"""The Array API's names that are not NumPy's oldest: dtypes, sets, running sums, memory for other libraries."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+import tracejit.numpy as tnp
+
+X = np.array([[3.0, 1.0, 3.0], [2.0, 1.0, np.nan]])
+I = np.array([3, 1, 3, 2], "int32")
+
+
+def test_the_namespace_of_a_tensor_says_what_it_has():
+    assert tf.constant(1.0).__array_namespace__(api_version="2024.12") is tnp
+    with pytest.raises(ValueError, match=r"not 1999\.12"):
+        tf.constant(1.0).__array_namespace__(api_version="1999.12")
+    info = tnp.__array_namespace_info__()
+    assert info.devices() == ["cpu"] == [info.default_device()] == [tf.constant(1.0).device]
+    assert info.capabilities()["boolean indexing"] and info.default_dtypes()["indexing"] == np.dtype("int64")
+    assert set(info.dtypes(kind=("bool", "real floating"))) == {"bool", "float32", "float64"}
+    assert len(info.dtypes()) == 13
+    with pytest.raises(ValueError, match="a kind of dtypes is one of"):
+        info.dtypes(kind="float")
+
+
+def test_other_devices_are_refused():
+    assert tnp.zeros(2, device="cpu").to_device("cpu").shape == (2,)
+    for make in (lambda: tnp.ones(2, device="gpu"), lambda: tf.constant(1.0).to_device("gpu")):
+        with pytest.raises(ValueError, match="there is no 'gpu'"):
+            make()
+
+
+def test_questions_about_dtypes():
+    assert tnp.isdtype(np.float32, "real floating") and not tnp.isdtype(np.int8, ("bool", "unsigned integer"))
+    assert tnp.isdtype(np.int8, (np.float32, np.int8)) and tnp.isdtype("uint8", "integral")
+    assert tnp.can_cast(tnp.asarray(I), "int64") and not tnp.can_cast("float64", "int64")
+    assert tnp.result_type(tnp.asarray(I), np.float32, 1.0) == np.result_type(I, np.float32, 1.0)
+    assert tnp.finfo(tnp.asarray(X)).eps == np.finfo(float).eps and type(tnp.finfo("float32").max) is float
+    assert tnp.iinfo(tnp.asarray(I)).max == 2**31 - 1
+    assert tnp.astype(X, "float32").dtype == np.float32
+    with pytest.raises(ValueError, match="at least one"):
+        tnp.result_type()
+
+
+@pytest.mark.parametrize("name", ["unique_all", "unique_counts", "unique_inverse", "unique_values"])
+@pytest.mark.parametrize("x", [X, I], ids=["floats", "integers"])
+def test_different_elements(name, x):
+    found, wanted = getattr(tnp, name)(x), getattr(np, name)(x)
+    pairs = zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]
+    for a, b in pairs:
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+
+
+@pytest.mark.parametrize("name", ["intersect1d", "union1d", "setdiff1d", "setxor1d"])
+def test_sets(name):
+    np.testing.assert_array_equal(getattr(tnp, name)(I, [3, 4]), getattr(np, name)(I, [3, 4]))
+
+
+def test_derivatives_reach_the_first_of_equal_elements():
+    g = tf.grad(lambda x: tf.reduce_sum(tnp.unique_values(x) ** 2))(tf.constant([3.0, 1.0, 3.0]))
+    np.testing.assert_array_equal(g, [6.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize("initial", [False, True])
+def test_running_folds(name, initial):
+    for x, axis in ((X, 1), (X, -2), (I, None)):
+        found = getattr(tnp, name)(x, axis=axis, include_initial=initial)
+        np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis, include_initial=initial))
+    with pytest.raises(tf.errors.ShapeError, match="the axis must be named"):
+        getattr(tnp, name)(X)
+
+
+def test_the_largest_first():
+    np.testing.assert_array_equal(tnp.sort(I, descending=True), [3, 3, 2, 1])
+    np.testing.assert_array_equal(tnp.argsort(I, descending=True), [0, 2, 3, 1])
+
+
+def test_unstacked():
+    a, b = tnp.unstack(X)
+    np.testing.assert_array_equal(np.stack([a, b]), X)
+
+
+def test_an_operator_in_place_gives_another_tensor():
+    x = y = tf.constant([1.0, 2.0])
+    x += 1.0
+    assert x.numpy().tolist() == [2.0, 3.0] and y.numpy().tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex128"])
+def test_other_libraries_read_the_same_memory(dtype):
+    x = tnp.asarray(I, dtype)
+    for shared in (np.from_dlpack(x), np.asarray(x)):
+        np.testing.assert_array_equal(shared, I.astype(dtype))
+        assert np.shares_memory(shared, x.array) and not shared.flags.writeable
+    assert x.__array_interface__["typestr"] == x.dtype.str and x.__dlpack_device__() == (1, 0)
+    assert np.shares_memory(tnp.from_dlpack(I, copy=False).array, I)
+    for copied in (tnp.from_dlpack(I), tnp.from_dlpack(I, copy=True)):
+        np.testing.assert_array_equal(copied, I)
+        assert not np.shares_memory(copied.array, I)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the buffer protocol of classes came with Python 3.12")
+def test_the_buffer_protocol():
+    assert memoryview(tnp.asarray(I)).tolist() == I.tolist()
+
+
+def test_copies_are_made_when_asked_for_and_refused_when_not():
+    x = np.array(I)
+    assert np.shares_memory(tnp.asarray(x, copy=False).array, x)
+    assert not np.shares_memory(tnp.asarray(x, copy=True).array, x)
+    with pytest.raises(ValueError, match="without a copy"):
+        tnp.asarray([1, 2], copy=False)
+
+
+def test_memory_has_no_place_in_a_trace():
+    with pytest.raises(tf.errors.SymbolicValue, match="has no value"):
+        tf.function(lambda x: np.from_dlpack(x))(tf.constant(1.0))
