@@ -22,7 +22,7 @@ PACKAGE = Path(tracejit.__file__).parent
 ENGINE = ("core/", "ops/", "compiler/", "runtime/", "frontend/")
 PUBLIC = ("ops/tensor/operators.py", "ops/tensor/numpy_protocol.py", "frontend/autograph/builtins.py")
 #: Code generation, which has tables of its own, is one place.
-CODE = ("compiler/codegen", "compiler/codegen/math", "compiler/codegen/matmul")
+CODE = ("compiler/codegen", "compiler/codegen/math", "compiler/codegen/matmul", "compiler/codegen/linalg")
 #: Calls and decorators that declare an operation.
 DECLARING = {"defop", "vector_function", "Scalar", "ScalarOp"}
 

@@ -23,7 +23,8 @@ from tracejit.core.tracing.trace import trace
 #: from a sample; they have tests of their own.
 BY_NAME = frozenset(
     "loop loop_gradient blank cond call custom custom_tangents own_value recomputed implicit read constant print"
-    " solve det slogdet cholesky".split()
+    " solve triangular_solve det slogdet inverse cholesky cholesky_pullback"
+    " substitute lu_factor lu_solve lu_inverse cholesky_factor cholesky_backward".split()
 )
 
 FLOATS = ("float32", "float64", "complex64", "complex128")

@@ -34,7 +34,7 @@ ROUNDED = frozenset(
 #: Ops whose result is a sum of many terms.
 SUMS = frozenset({"reduce_sum", "cumsum", "matmul", "place", "scatter_add", "window_add", "slice_add"})
 #: Ops that LAPACK does in another order than machine code.
-FACTORED = frozenset({"solve", "det", "slogdet", "cholesky"})
+FACTORED = frozenset("solve triangular_solve det slogdet inverse cholesky cholesky_pullback".split())
 #: Ops of which the kernel does what else many ops do.
 OF_PARTS = frozenset({f"{kind}_cross_entropy{s}" for kind in ("sparse", "dense") for s in ("", "_slope")})
 #: Units in the last place that a sum may be off, of the sum of the magnitudes of its terms.

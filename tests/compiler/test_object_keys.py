@@ -28,6 +28,7 @@ from tracejit.core.tracing.trace import trace
 
 SOURCE = Path(tj.__file__).resolve().parent.parent
 SQUARE = TensorSpec((8, 8), "float64")
+HALF = TensorSpec((8, 8), "float16")
 ROWS = TensorSpec((Dim.of("n"), 3), "float64")
 START = TensorSpec((2,), "int64")
 
@@ -43,7 +44,10 @@ def many(n: Any, x: Tensor) -> Any:
 #: Calls of ops whose arguments are not drawn from samples, and with sizes that are known only when they run.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[TensorSpec, ...]]] = {
     "cholesky": (ops.cholesky, (SQUARE,)),
+    "cholesky_pullback": (ops.cholesky_pullback, (HALF, HALF)),
     "solve": (ops.solve, (SQUARE, SQUARE)),
+    "triangular_solve": (ops.triangular_solve, (SQUARE, SQUARE)),
+    "inverse": (ops.inverse, (SQUARE,)),
     "det": (lambda a: [ops.det(a)], (SQUARE,)),
     "slogdet": (ops.slogdet, (SQUARE,)),
     "loop": (many, (TensorSpec((), "int64"), TensorSpec((3,), "float64"))),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..runtime.linking import debug_library
     from ..runtime.threads import workers as threads
     from . import pipeline
-    from .codegen import llvm, machines, matmul, parts, structure, workers
+    from .codegen import linalg, llvm, machines, matmul, parts, structure, workers
     from .codegen import operator_lane as operators
     from .codegen.lane import call_lane as lane
     from .codegen.threads import thread_pool
@@ -55,9 +55,9 @@ else:  # whoever finds all compiled code on disk needs no compiler
         Later(f".codegen.{name}", __package__)
         for name in ("lane.call_lane", "operator_lane", "threads.thread_pool")
     )
-    llvm, machines, matmul, parts, structure, workers = (
+    linalg, llvm, machines, matmul, parts, structure, workers = (
         Later(f".codegen.{name}", __package__)
-        for name in ("llvm", "machines", "matmul", "parts", "structure", "workers")
+        for name in ("linalg", "llvm", "machines", "matmul", "parts", "structure", "workers")
     )
     schedule = Later(".loopir.passes.schedule", __package__)
 
@@ -184,6 +184,7 @@ def begin_kernel(name: str) -> None:
 
 
 @lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def function_address(name: str) -> int:
     """A library kernel, or the thread pool's function, compiled once per machine."""
     if name == THREADS:
@@ -268,13 +269,14 @@ def _pool_code() -> bytes:
     return _kept("thread pool", cpu.host(), made).image
 
 
-_MATMULS = {"gemm_f32": "float32", "gemm_f64": "float64"}
-
-
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
-    shares = name.endswith(structure.SHARED)
-    dtype, machine = _MATMULS[name.removesuffix(structure.SHARED)], schedule.Target.of(target.features)
-    register_bytes = machine.register_bytes
-    source = matmul.kernel_text(dtype, register_bytes=register_bytes, fma=machine.has_fma, shares=shares)
-    return matmul.symbol(dtype, register_bytes, shares), machines.Unit(source, ready=True)
+    kernel, _, kind = name.removesuffix(structure.SHARED).rpartition("_")
+    dtype, machine = {"f32": "float32", "f64": "float64"}[kind], schedule.Target.of(target.features)
+    width, fma = machine.register_bytes, machine.has_fma
+    if kernel == "gemm":
+        shares = name.endswith(structure.SHARED)
+        source = matmul.kernel_text(dtype, register_bytes=width, fma=fma, shares=shares)
+        return matmul.symbol(dtype, width, shares), machines.Unit(source, ready=True)
+    source = linalg.kernel_text(kernel, dtype, register_bytes=width, fma=fma)
+    return linalg.symbol(kernel, dtype, width), machines.Unit(source, ready=True)

@@ -25,7 +25,7 @@ from . import report
 from .codegen import Emitted, emit, llvm, parts
 from .codegen.machines import Unit
 from .codegen.poll import quick
-from .codegen.structure import library_kernel
+from .codegen.structure import library_kernels
 from .codegen.threads import thread_pool
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
@@ -91,7 +91,7 @@ def _lowered(
             settings.current().debug_info,
             [s for s in walk(program.body) if isinstance(s, Call)],
         )
-        for name in sorted({library_kernel(s, machine(), debug_info) for s in calls}):
+        for name in sorted({name for s in calls for name in library_kernels(s, machine(), debug_info)}):
             begin(name)
     for name, run in PROGRAM_PASSES:
         start = time.perf_counter()

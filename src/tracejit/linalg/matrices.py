@@ -14,7 +14,6 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.transforms.vectorize import vmap
 from ..ops.factor import identity_of
 from ..ops.linalg import swapped
-from .diagonals import band_part
 
 
 def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
@@ -53,7 +52,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
      [0.   0.25]], shape=(2, 2), dtype=float32)
     """
     x = as_tensor(input)
-    return _of_matrices(lambda a: ops.solve(a, identity_of(a)), swapped(x) if adjoint else x)
+    return _of_matrices(ops.inverse, swapped(x) if adjoint else x)
 
 
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
@@ -72,8 +71,7 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
     [[1. ]
      [0.5]], shape=(2, 1), dtype=float32)
     """
-    a = as_tensor(matrix)
-    return _of_matrices(ops.solve, swapped(a) if adjoint else a, rhs)
+    return _of_matrices(lambda a, b: ops.solve(a, b, adjoint=adjoint), matrix, rhs)
 
 
 def triangular_solve(
@@ -84,7 +82,7 @@ def triangular_solve(
     With `adjoint` that of the conjugate transposes; `matrix` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats.
     ShapeError where sizes do not fit, RuntimeError for a singular matrix.
     """
-    return solve(band_part(matrix, -1, 0) if lower else band_part(matrix, 0, -1), rhs, adjoint)
+    return _of_matrices(lambda a, b: ops.triangular_solve(a, b, lower=lower, adjoint=adjoint), matrix, rhs)
 
 
 def det(input: Any, name: str | None = None) -> Tensor:
@@ -129,7 +127,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
     `chol` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats. ShapeError where sizes do not fit.
     """
-    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
+    return _of_matrices(_by_factor, chol, rhs)
 
 
 def lstsq(
@@ -168,8 +166,12 @@ def _least_squares(a: Any, b: Any, regularizer: Any) -> Any:
     whole = whole + ops.cast(regularizer, dtype=a.dtype) * identity_of(whole)
     factor = ops.cholesky(whole)
     if few:
-        return ops.matmul(turned, ops.solve(swapped(factor), ops.solve(factor, b)))
-    return ops.solve(swapped(factor), ops.solve(factor, ops.matmul(turned, b)))
+        return ops.matmul(turned, _by_factor(factor, b))
+    return _by_factor(factor, ops.matmul(turned, b))
+
+
+def _by_factor(factor: Any, b: Any) -> Any:
+    return ops.triangular_solve(factor, ops.triangular_solve(factor, b), adjoint=True)
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:

@@ -94,13 +94,17 @@ def batch_matmul(batch: Batch, a: Tensor, b: Tensor) -> Tensor:
     return ops.matmul(*[aligned(x, rank) if f else x for x, f in zip((a, b), batch.flags, strict=True)])
 
 
-def batch_solve(batch: Batch, a: Tensor, b: Tensor) -> Any:
-    """The right sides of all lanes are columns of one system where the matrix is theirs together."""
-    if batch.flags[0]:
-        return by_rows(ops.solve, batch, (a, b), {})
-    columns = ops.transpose(b, perm=(1, 0, 2))
-    solutions = ops.solve(a, ops.reshape(columns, shape=(b.shape[1], b.shape[0] * b.shape[2])))
-    return moved(ops.reshape(solutions, shape=columns.shape), 1, 0)
+def by_columns(name: str) -> Any:
+    """The rule of systems of equations: the right sides of all lanes are columns of one where they share the matrix."""
+
+    def rule(batch: Batch, a: Tensor, b: Tensor, **attrs: Any) -> Any:
+        if batch.flags[0]:
+            return by_rows(OPS[name], batch, (a, b), attrs)
+        columns = ops.transpose(b, perm=(1, 0, 2))
+        flat = ops.reshape(columns, shape=(b.shape[1], b.shape[0] * b.shape[2]))
+        return moved(ops.reshape(OPS[name](a, flat, **attrs), shape=columns.shape), 1, 0)
+
+    return rule
 
 
 def by_lanes(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Determinants and the Cholesky factor of one matrix; compiled as loops over its columns."""
+"""Determinants, the inverse and the Cholesky factor of one matrix; of dtypes without kernels as loops over columns."""
 
 from __future__ import annotations
 
@@ -6,27 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import same
-from ..core.errors import require
+from ..core.autodiff.scattered import dense
 from ..core.failures import FailedComputation
 from ..core.op import Joint, defop, floating, ops
 from ..core.op import real as floats
-from ..core.spec import TensorSpec, shape_text
+from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.loop_form import INDEX
 from .arrays.shape import expand_dims
 from .batch import by_lanes
-from .linalg import SINGULAR, for_each, swapped
+from .dense import cholesky_pullback as cholesky_pullback_kernel
+from .factors import KNOWN
+from .linalg import SINGULAR, as_float, check_state, eliminated, for_each, solve_kernel, square, swapped
 from .lowering import Expand
+from .triangular import triangle
 
 NOT_POSITIVE = "the matrix is not positive definite"
-
-
-def square(a: TensorSpec) -> TensorSpec:
-    """Shape rule: a square matrix, of which the spec of one element is given."""
-    fits = len(a.shape) == 2 and same(a.shape[0], a.shape[1])
-    require(fits, f"takes a square matrix, got {shape_text(a.shape)}")
-    return a.with_shape(())
 
 
 def identity_of(a: Any) -> Any:
@@ -61,9 +56,26 @@ def _eliminated(k: Tensor, whole: Tensor, sign: Tensor) -> list[Tensor]:
 
 def _triangle(a: Tensor) -> tuple[Tensor, Tensor]:
     """The diagonal after elimination, and the sign of the exchange of rows."""
+    if a.dtype in KNOWN:
+        return _pivots(a)
     start = [a, ops.fill(shape=(), value=1, dtype=a.dtype)]
     whole, sign = for_each(_eliminated, start, [], a.shape[0])
     return ops.reduce_sum(ops.where(ops.not_equal(identity_of(a), 0), whole, 0), axis=(1,)), sign
+
+
+def _pivots(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The same from the factors of the matrix."""
+    lu, exchanged, _ = ops.lu_factor(a)
+    number = ops.iota(size=a.shape[0], dtype=INDEX.dtype)
+    turns = ops.where(ops.equal(exchanged, number), 1.0, -1.0)
+    return _diagonal(lu), _product(ops.cast(turns, dtype=a.dtype), _one(a))
+
+
+def _diagonal(a: Tensor) -> Tensor:
+    n = a.shape[0]
+    step = ops.add(n if isinstance(n, int) else ops.size_value(size=n), 1)
+    places = ops.multiply(ops.iota(size=n, dtype=INDEX.dtype), step)
+    return ops.gather(ops.reshape(a, shape=(n * n,)), places, axis=0)
 
 
 def _times(k: Tensor, product: Tensor, factors: Tensor) -> list[Tensor]:
@@ -76,7 +88,7 @@ def _product(factors: Tensor, start: Tensor) -> Tensor:
 
 def _cofactors(a: Any) -> Any:
     """The inverse, transposed and conjugated: the derivative of the logarithm of the determinant."""
-    return ops.solve(swapped(a), identity_of(a))
+    return swapped(ops.inverse(a))
 
 
 def _det_vjp(g: Any, y: Any, a: Any) -> Any:
@@ -153,6 +165,40 @@ def slogdet(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     return (square(floats(a)),) * 2
 
 
+# ---- the inverse ----------------------------------------------------------------------------------------
+
+
+def _inverse_vjp(g: Any, y: Any, a: Any) -> Any:
+    return ops.negative(ops.matmul(swapped(y), ops.matmul(g, swapped(y))))
+
+
+def _inverse_jvp(record: Any, ts: list) -> list:
+    (y,) = record.outputs
+    return [ops.negative(ops.matmul(y, ops.matmul(ts[0], y)))]
+
+
+def _inverted(a: Tensor) -> list[Tensor]:
+    if a.dtype not in KNOWN:
+        return [eliminated(a, identity_of(a))]
+    factors = ops.lu_factor(a)
+    check_state(factors[2], SINGULAR)
+    return [ops.lu_inverse(*factors)]
+
+
+@defop(
+    vjp=(_inverse_vjp,),
+    jvp=_inverse_jvp,
+    kernel=lambda a: solve_kernel(a, np.eye(len(a), dtype=a.dtype)),
+    lower=Expand(_inverted),
+    batch=by_lanes("inverse"),
+    traits=("expensive", "may_fail", "polls"),
+)
+def inverse(a: TensorSpec) -> TensorSpec:
+    """The inverse of a square matrix, NaN if it has one; RuntimeError where it is singular."""
+    square(floating(a))
+    return a
+
+
 # ---- Cholesky -------------------------------------------------------------------------------------------
 
 
@@ -174,12 +220,59 @@ def _lower_half(x: Any) -> Any:
     )
 
 
+def _symmetric(x: Any) -> Any:
+    return ops.multiply(ops.add(x, swapped(x)), 0.5)
+
+
+def _by_factor(y: Any, x: Any) -> Any:
+    """``L^-1 X L^-T`` for a symmetric X."""
+    left = ops.triangular_solve(y, x)
+    return swapped(ops.triangular_solve(y, swapped(left)))
+
+
 def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
-    """Murray, Differentiation of the Cholesky decomposition, 2016: L^-T Phi(L^T G) L^-1, made symmetric."""
-    inner = _lower_half(ops.matmul(swapped(y), g))
-    left = ops.solve(swapped(y), inner)
-    whole = swapped(ops.solve(swapped(y), swapped(left)))
-    return ops.multiply(ops.add(whole, swapped(whole)), 0.5)
+    return ops.cholesky_pullback(y, dense(g))
+
+
+def _cholesky_jvp(record: Any, ts: list) -> list:
+    """``L Phi(L^-1 dA L^-T)``."""
+    (y,) = record.outputs
+    return [ops.matmul(y, _lower_half(_by_factor(y, _symmetric(ts[0]))))]
+
+
+def _pulled_back(y: Tensor, g: Tensor) -> list[Tensor]:
+    """By the kernel, or as Murray, Differentiation of the Cholesky decomposition, 2016: L^-T Phi(L^T G) L^-1."""
+    if y.dtype in KNOWN:
+        return [ops.cholesky_backward(y, g)]
+    inner = _lower_half(ops.matmul(swapped(y), triangle(g, True)))
+    left = ops.triangular_solve(y, inner, adjoint=True)
+    return [_symmetric(ops.triangular_solve(y, swapped(left), adjoint=True))]
+
+
+def _pullback_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+    """With M the result, H what comes for it and Q = L^-1 H L^-T: G Phi(Q)^T - 2 M H L^-T for L, L Phi(Q) for G."""
+    (y, g), (result,) = record.inputs, record.outputs
+    h = _symmetric(dense(gs[0]))
+    inner = _lower_half(_by_factor(y, h))
+    of_factor = None
+    if needs[0]:
+        first = ops.matmul(triangle(g, True), swapped(inner))
+        second = swapped(ops.triangular_solve(y, ops.matmul(h, result)))
+        of_factor = triangle(ops.subtract(first, ops.multiply(second, 2.0)), True)
+    return [of_factor, triangle(ops.matmul(y, inner), True) if needs[1] else None]
+
+
+@defop(
+    vjp=Joint(_pullback_vjp),
+    kernel=cholesky_pullback_kernel,
+    lower=Expand(_pulled_back),
+    batch=by_lanes("cholesky_pullback"),
+    traits=("expensive", "may_fail", "polls", "internal"),
+)
+def cholesky_pullback(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
+    """The symmetric cotangent of a matrix, from its factor and the cotangent of that; both lower triangles."""
+    square(factor)
+    return factor
 
 
 def _factored(k: Tensor, y: Tensor, a: Tensor, lost: Tensor) -> list[Tensor]:
@@ -189,9 +282,7 @@ def _factored(k: Tensor, y: Tensor, a: Tensor, lost: Tensor) -> list[Tensor]:
     rest = ops.subtract(ops.gather(a, k, axis=1), known)
     diagonal = ops.gather(rest, k, axis=0)
     bad = ops.logical_and(ops.less_equal(diagonal, 0.0), ops.logical_not(lost))
-    ops.check(
-        ops.cast(ops.logical_not(bad), dtype=np.dtype(float)), message=NOT_POSITIVE, error="RuntimeError"
-    )
+    ops.check(as_float(ops.logical_not(bad)), message=NOT_POSITIVE, error="RuntimeError")
     column = ops.where(ops.less(number, k), 0.0, ops.divide(rest, ops.sqrt(diagonal)))
     return [ops.dynamic_update_slice(y, expand_dims(column, 1), (0, k))]
 
@@ -199,6 +290,10 @@ def _factored(k: Tensor, y: Tensor, a: Tensor, lost: Tensor) -> list[Tensor]:
 def _cholesky(a: Tensor) -> list[Tensor]:
     if a.shape[0] == 0:
         return [a]
+    if a.dtype in KNOWN:
+        y, state = ops.cholesky_factor(a)
+        check_state(state, NOT_POSITIVE)
+        return [y]
     number = ops.iota(size=a.shape[0], dtype=INDEX.dtype)
     lower = ops.less_equal(number, expand_dims(number, 1))
     finite = ops.less(ops.abs(ops.where(lower, a, 0.0)), np.inf)
@@ -210,6 +305,7 @@ def _cholesky(a: Tensor) -> list[Tensor]:
 
 @defop(
     vjp=(_cholesky_vjp,),
+    jvp=_cholesky_jvp,
     kernel=_cholesky_kernel,
     lower=Expand(_cholesky),
     batch=by_lanes("cholesky"),

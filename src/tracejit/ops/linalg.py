@@ -17,8 +17,9 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import Record
 from ..core.tracing.loop_form import INDEX, LoopForm
 from .arrays.shape import expand_dims, squeeze
-from .batch import batch_matmul, batch_solve
+from .batch import batch_matmul, by_columns
 from .elementwise.arithmetic import matched, one_factor_is_zero
+from .factors import KNOWN
 from .lowering import Expand, Structure
 
 _TURNS = ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
@@ -149,7 +150,9 @@ def norm(x: Any) -> Any:
 SINGULAR = "the matrix is singular"
 
 
-def _solve_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def solve_kernel(a: np.ndarray, b: np.ndarray, adjoint: bool = False) -> np.ndarray:
+    """The solution by LAPACK, NaN where the matrix has one."""
+    a = a.conj().T if adjoint else a
     if np.isnan(a).any():  # LAPACK would take it for singular
         return np.full(b.shape, np.nan, b.dtype)
     try:
@@ -159,19 +162,48 @@ def _solve_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _solve_vjp(record: Record, gs: list, needs: list[bool]) -> list:
-    g = ops.solve(swapped(record.inputs[0]), dense(gs[0]))
-    return [ops.negative(ops.matmul(g, swapped(record.outputs[0]))) if needs[0] else None, g]
+    adjoint = record.attrs.get("adjoint", False)
+    g = ops.solve(record.inputs[0], dense(gs[0]), adjoint=not adjoint)
+    return [of_matrix(g, record.outputs[0], adjoint) if needs[0] else None, g]
+
+
+def of_matrix(g: Any, x: Any, adjoint: bool) -> Any:
+    """The cotangent of a matrix from that of the right sides, `g`, and the solutions: minus their product."""
+    left, right = (x, g) if adjoint else (g, x)
+    if x.shape[1] == 1:  # an outer product is element-wise
+        return ops.negative(ops.multiply(left, swapped(right)))
+    return ops.negative(ops.matmul(left, swapped(right)))
 
 
 def _solve_jvp(record: Record, ts: list) -> list:
     of_a, of_b = ts
+    adjoint = record.attrs.get("adjoint", False)
     if of_a is not None:
-        moved = ops.negative(ops.matmul(of_a, record.outputs[0]))
-        of_b = moved if of_b is None else ops.add(of_b, moved)
-    return [ops.solve(record.inputs[0], of_b)]
+        of_b = of_right_side(swapped(of_a) if adjoint else of_a, of_b, record.outputs[0])
+    return [ops.solve(record.inputs[0], of_b, adjoint=adjoint)]
 
 
-def _eliminated(a: Tensor, b: Tensor) -> Tensor:
+def of_right_side(of_a: Any, of_b: Any, x: Any) -> Any:
+    """The tangent of a right side that has the effect of those of the matrix and of the right side."""
+    moved = ops.negative(ops.matmul(of_a, x))
+    return moved if of_b is None else ops.add(of_b, moved)
+
+
+def _solved(a: Tensor, b: Tensor, *, adjoint: bool = False) -> list[Tensor]:
+    """By the factors, which are the same for all right sides and for the adjoint, or by loops."""
+    if a.dtype not in KNOWN:
+        return [eliminated(swapped(a) if adjoint else a, b)]
+    lu, pivots, state = ops.lu_factor(a)
+    check_state(state, SINGULAR)
+    return [ops.lu_solve(lu, pivots, state, b, transposed=adjoint)]
+
+
+def check_state(state: Tensor, message: str) -> None:
+    """Refuse a matrix that could not be factored."""
+    ops.check(as_float(ops.less_equal(state, 0)), message=message, error="RuntimeError")
+
+
+def eliminated(a: Tensor, b: Tensor) -> Tensor:
     """Gaussian elimination with partial pivoting, then substitution from the last row up."""
     n = a.shape[0]
     if n == 0:
@@ -213,7 +245,7 @@ def _eliminate(k: Tensor, whole: Tensor, lost: Tensor) -> list[Tensor]:
     whole = ops.dynamic_update_slice(whole, expand_dims(pivot, 0), (k, 0))
     on_diagonal = ops.gather(pivot, k, axis=0)
     regular = ops.logical_or(ops.not_equal(on_diagonal, 0), lost)
-    ops.check(_as_float(regular), message=SINGULAR, error="RuntimeError")
+    ops.check(as_float(regular), message=SINGULAR, error="RuntimeError")
     factor = ops.divide(ops.gather(whole, k, axis=1), on_diagonal)
     cleared = ops.subtract(whole, ops.multiply(expand_dims(factor, 1), expand_dims(pivot, 0)))
     return [ops.where(expand_dims(below, 1), cleared, whole)]
@@ -228,24 +260,45 @@ def _substitute(k: Tensor, x: Tensor, left: Tensor, right: Tensor) -> list[Tenso
     return [ops.dynamic_update_slice(x, expand_dims(solved, 0), (k, 0))]
 
 
-def _as_float(flag: Tensor) -> Tensor:
+def as_float(flag: Tensor) -> Tensor:
+    """A truth as a number, which is what is checked."""
     return ops.cast(flag, dtype=np.dtype(np.float64))
+
+
+def system(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+    """A matrix and right sides of one dtype; of the attributes those that are not as usual."""
+    usual = {"adjoint": False, "lower": True}
+    return matched(inputs, {})[0], {k: bool(v) for k, v in attrs.items() if bool(v) is not usual[k]}
 
 
 @defop(
     vjp=Joint(_solve_vjp),
     jvp=_solve_jvp,
-    kernel=_solve_kernel,
-    lower=Expand(lambda a, b: [_eliminated(a, b)]),
-    canonicalize=_matrices,
-    batch=batch_solve,
+    kernel=solve_kernel,
+    lower=Expand(_solved),
+    canonicalize=system,
+    batch=by_columns("solve"),
     traits=("expensive", "may_fail", "polls"),
 )
-def solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """The matrix x with ``a @ x = b``, NaN if `a` has one; RuntimeError where the square matrix `a` is singular."""
+def solve(a: TensorSpec, b: TensorSpec, *, adjoint: bool = False) -> TensorSpec:
+    """The matrix x with ``a @ x = b``, NaN if `a` has one; RuntimeError where the square matrix `a` is singular.
+
+    With `adjoint` that of the conjugate transpose of `a`.
+    """
+    return system_of(a, b)
+
+
+def square(a: TensorSpec) -> TensorSpec:
+    """Shape rule: a square matrix, of which the spec of one element is given."""
+    fits = len(a.shape) == 2 and same(a.shape[0], a.shape[1])
+    require(fits, f"takes a square matrix, got {shape_text(a.shape)}")
+    return a.with_shape(())
+
+
+def system_of(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """Shape rule: a square matrix and right sides, of which the solutions have the spec."""
     floating(a)
-    square = len(a.shape) == 2 and same(a.shape[0], a.shape[1])
-    require(square, f"takes a square matrix, got {shape_text(a.shape)}")
+    square(a)
     fits = len(b.shape) == 2 and same(a.shape[0], b.shape[0])
     require(fits, f"right sides {shape_text(b.shape)} for a matrix {shape_text(a.shape)}; one per column")
     return b

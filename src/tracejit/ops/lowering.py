@@ -74,6 +74,19 @@ class Nests:
         self.parts = parts
 
 
+class Library:
+    """A kernel of the compiler's library, by `name`, for float32 and float64.
+
+    ``sizes(*views, **attrs)`` are the sizes it is called with; it reads the inputs and writes the outputs.
+    """
+
+    __slots__ = __match_args__ = ("name", "sizes")
+
+    def __init__(self, name: str, sizes: Rule):
+        self.name = name
+        self.sizes = sizes
+
+
 class Structure:
     """Control flow, state and literals, which the compiler knows by this name."""
 

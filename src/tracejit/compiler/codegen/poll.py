@@ -13,6 +13,7 @@ from ...core.dim import Dim, Size, product
 from ...runtime import abi
 from ..ir_text import FALSE, NULL, Value, integer
 from ..loopir.ir import Call, Compute, If, Nest, While
+from ..loopir.library import KERNELS
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .writing.context import CTX, ctx_place, field, leave
@@ -50,7 +51,7 @@ def _work(s: Statement) -> Size:
         case While():
             return quick(s) or 1
         case Call():
-            return product(s.sizes)
+            return KERNELS[s.function].work(s.sizes)
         case Compute():
             return ELEMENTARY_WORK if s.op in ELEMENTARY else 1
     return 1

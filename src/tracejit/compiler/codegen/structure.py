@@ -10,9 +10,10 @@ from ...runtime import abi
 from ...runtime.threads import state
 from ..ir_text import TRUE, Value, integer, kind_of, memory_kind
 from ..loopir.ir import Call, Fail, HostCall, If, While
+from ..loopir.library import KERNELS
 from ..loopir.operands import Buffer, Const
 from ..loopir.passes.schedule import Target
-from . import matmul
+from . import linalg, matmul
 from .poll import Place, look, quick
 from .writing.buffers import place
 from .writing.context import CTX, POINTER_ALIGN, ctx_place, field, leave
@@ -164,6 +165,20 @@ def exchange(k: KernelWriter, kind: str, a: Value, b: Value, align: int) -> None
 
 
 def call(k: KernelWriter, s: Call) -> None:
+    """A library kernel: sizes, then pointers and strides, then memory to work in."""
+    if s.function == "matmul":
+        matrix_product(k, s)
+        return
+    w, arguments = k.w, [k.size(size) for size in s.sizes]
+    for view, argument in zip(s.views, KERNELS[s.function].arguments, strict=True):
+        arguments.append(place(k, view.buffer, view.index).pointer)
+        arguments += [k.size(stride) for stride in view.strides[: argument.strides]]
+    kernel, products = (function(k, name) for name in library_kernels(s, k.target, k.cursor is not None))
+    spelled = ", ".join(a.typed for a in [*arguments, products])
+    w.stmt(f"call void {kernel.text}({spelled}, ptr %work)")
+
+
+def matrix_product(k: KernelWriter, s: Call) -> None:
     """``matmul``: C = A B, or C += A B."""
     w = k.w
     m, inner, n = (k.size(size) for size in s.sizes)
@@ -172,19 +187,21 @@ def call(k: KernelWriter, s: Call) -> None:
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
     arguments += [integer(int(s.accumulate)), Value("%work", "ptr")]
-    name = library_kernel(s, k.target, k.cursor is not None)
+    (name,) = library_kernels(s, k.target, k.cursor is not None)
     if name.endswith(SHARED):
         arguments.append(function(k, state.NAME))
     spelled = ", ".join(a.typed for a in arguments)
     w.stmt(f"call void {function(k, name).text}({spelled})")
 
 
-def library_kernel(s: Call, target: Target, debug_info: bool) -> str:
-    """The name of what it calls; with `SHARED`, several threads may work on a product."""
+def library_kernels(s: Call, target: Target, debug_info: bool) -> list[str]:
+    """The names of what it calls; with `SHARED`, several threads may work on a product."""
     work, dtype = product(s.sizes), s.views[0].buffer.dtype
+    if s.function != "matmul":
+        return [f"{name}_f{8 * dtype.itemsize}" for name in (s.function, "gemm")]
     large = not isinstance(work, int) or matmul.is_worth_sharing(work, dtype.name, target.register_bytes)
     name = f"gemm_f{8 * dtype.itemsize}"
-    return name + SHARED if large and target.threads and not debug_info else name
+    return [name + SHARED if large and target.threads and not debug_info else name]
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:
@@ -210,4 +227,5 @@ def function(k: KernelWriter, name: str) -> Value:
 
 def scratch_bytes(s: Call) -> int:
     """Workspace that a call needs beyond the program's own."""
-    return matmul.workspace_bytes(s.views[0].buffer.dtype.name)
+    writer = matmul if s.function == "matmul" else linalg
+    return writer.workspace_bytes(s.views[0].buffer.dtype.name)

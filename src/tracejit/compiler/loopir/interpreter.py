@@ -15,6 +15,7 @@ import numpy as np
 from ...core.dim import Size, evaluate
 from .. import hostcalls
 from . import ir
+from .library import KERNELS
 from .operands import Acc, Axis, Buffer, Const, Index, Name, Operand, View
 from .scalar_ops import SCALAR_OPS
 from .statement import Statement
@@ -260,10 +261,15 @@ class _Machine:
             raise ProgramFailure(s.code, message if isinstance(message, str) else message[1], details)
 
     def do_Call(self, s: ir.Call) -> None:
-        m, k, n = (self.size(size) for size in s.sizes)
-        a, b, c = (self.cells(v, shape) for v, shape in zip(s.views, ((m, k), (k, n), (m, n)), strict=True))
-        left, right, result = (self.memory[v.buffer] for v in s.views)
-        result[c] = left[a] @ right[b] + (result[c] if s.accumulate else result.dtype.type(0))
+        kernel, sizes = KERNELS[s.function], [self.size(size) for size in s.sizes]
+        cells = [self.cells(v, shape) for v, shape in zip(s.views, kernel.extents(sizes), strict=True)]
+        arrays = [self.memory[v.buffer] for v in s.views]
+        inputs = len(arrays) - kernel.outputs
+        read = [array[c] for array, c in zip(arrays[:inputs], cells, strict=False)]
+        results = kernel.meaning(*read, *sizes[len(sizes) - kernel.flags :])
+        results = results if isinstance(results, tuple) else (results,)
+        for array, c, result in zip(arrays[inputs:], cells[inputs:], results, strict=True):
+            array[c] = result + (array[c] if s.accumulate else array.dtype.type(0))
 
     def do_HostCall(self, s: ir.HostCall) -> None:
         dims = iter([self.size(size) for size in s.sizes])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import Dim, Size
+from .library import KERNELS
 from .operands import Acc, Axis, Buffer, BufferAlias, Index, Name, Names, Operand, dims, renamed, scalars
 from .statement import Access, OfElement, OfViews, Statement, all_renamed
 
@@ -257,19 +258,20 @@ class If(Statement):
 
 @dataclass
 class Call(OfViews):
-    """A library kernel. ``matmul``: views (a[m,k], b[k,n], c[m,n]), sizes (m, k, n), c's columns contiguous.
+    """A library kernel: its record in ``library.KERNELS`` says what the views are and which of them it writes.
 
-    Adds to c when `accumulate`.
+    ``matmul``: views (a[m,k], b[k,n], c[m,n]), sizes (m, k, n); adds to c when `accumulate`.
     """
 
     accumulate: bool = False
     only_writes = True
 
     def reads(self) -> tuple[Buffer, ...]:
-        return super().reads() if self.accumulate else super().reads()[:-1]
+        buffers = super().reads()
+        return buffers if self.accumulate else buffers[: -KERNELS[self.function].outputs]
 
     def writes(self) -> tuple[Buffer, ...]:
-        return (self.views[-1].buffer,)
+        return super().reads()[-KERNELS[self.function].outputs :]
 
 
 @dataclass

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...core.dim import Dim, Size
 from . import ir
+from .library import KERNELS
 from .operands import KINDS, Acc, Buffer, Const, Index, Name, Operand
 from .scalar_ops import SCALAR_OPS
 from .statement import Statement
@@ -330,19 +331,24 @@ class _Checker:
             scope.atoms.update(then.atoms.maps[0])
 
     def check_Call(self, s: ir.Call, scope: _Scope) -> None:
-        self.require(s.function == "matmul", f"there is no kernel {s.function}")
-        shaped = len(s.views) == len(s.sizes) == 3 and all(len(v.strides) == 2 for v in s.views)
-        self.require(shaped, "matmul takes three views with two strides each, and sizes m, k, n")
+        self.require(s.function in KERNELS, f"there is no kernel {s.function}")
+        kernel = KERNELS[s.function]
+        shaped = len(s.views) == len(kernel.arguments) and len(s.sizes) == len(kernel.sizes)
+        shaped = shaped and all(
+            len(v.strides) == len(a.extents) for v, a in zip(s.views, kernel.arguments, strict=True)
+        )
+        self.require(shaped, f"{s.function} takes other views or sizes")
         self.sizes(scope, *s.sizes, *(stride for v in s.views for stride in v.strides))
-        m, k, n = s.sizes
-        for v, extents in zip(s.views, ((m, k), (k, n), (m, n)), strict=True):
+        for v, a, extents in zip(s.views, kernel.arguments, kernel.extents(s.sizes), strict=True):
             self.known(v.buffer)
-            self.require(v.buffer.dtype == s.views[0].buffer.dtype, f"{v.buffer} is {v.buffer.dtype}")
+            dtype = INT64 if a.integer else s.views[0].buffer.dtype
+            self.require(v.buffer.dtype == dtype, f"{v.buffer} is {v.buffer.dtype}")
             terms = self.index(v.index, scope) + list(zip(v.strides, extents, strict=True))
             self.reach(v.buffer, v.index.const, terms)
-        result = s.views[2]
-        self.stored(result.buffer)
-        self.require(result.strides[1] == 1 or n == 1, f"{result.buffer}'s columns are not contiguous")
+            adjacent = not a.dense or v.strides[1] == 1 or extents[1] == 1
+            self.require(adjacent, f"{v.buffer}'s columns are not contiguous")
+        for buffer in s.writes():
+            self.stored(buffer)
 
     def check_HostCall(self, s: ir.HostCall, scope: _Scope) -> None:
         self.sizes(scope, *s.sizes)

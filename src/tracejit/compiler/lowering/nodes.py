@@ -17,8 +17,9 @@ from ...core.errors import Location, TracejitError, at
 from ...core.ir.graph import Graph, Node, Value
 from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
-from ...ops.lowering import Compose, Nests, Reduce, Reindex, Scalar, Structure
+from ...ops.lowering import Compose, Library, Nests, Reduce, Reindex, Scalar, Structure
 from ..loopir.ir import Allocate, Call, Nest, Store, While
+from ..loopir.library import KERNELS
 from ..loopir.operands import Buffer, BufferAlias
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
@@ -153,6 +154,8 @@ class Lowering:
                 result = rule(self.b, out, *views, **attrs)
                 self.b.shared = None
                 return [result]
+            case Library(name, sizes):
+                return self.library(name, node, views, sizes(*views, **attrs))
             case Compose(rule):
                 return self.inline(composed(node, rule), views, self.b.location)
         raise TracejitError(f"the op {node.op} has no lowering{at(node.location)}")
@@ -211,6 +214,20 @@ class Lowering:
         if view.dtype.kind == "b":
             rule = {"max": "or", "min": "and"}[rule]
         return self.b.fold(out, view.shape, axis, rule, start, lambda ix: self.b.load(view, ix))
+
+    def library(self, name: str, node: Node, views: list[View], sizes: tuple[Size, ...]) -> list[View]:
+        """A call of a library kernel, on the inputs and new memory for the outputs."""
+        b, arguments = self.b, KERNELS[name].arguments
+        for k, (v, argument) in enumerate(zip(views, arguments, strict=False)):
+            scattered = v.strides[-1:] not in ((), (1,)) and (argument.dense or argument.integer)
+            if v.buffer is None or v.moving or scattered:
+                views[k] = b.copied(v)
+        outputs = [b.empty(self.spec(v.spec)) for v in node.outputs]
+        operands = tuple(
+            [Operand(v.memory, v.index((0,) * len(v.shape)), v.strides) for v in (*views, *outputs)]
+        )
+        b.block.append(Call(name, operands, sizes))
+        return outputs
 
     def donating(self, node: Node, views: list[View], life: Liveness, position: int) -> list[View]:
         """Decide whether an update may take over its operand's buffer; other operands must not alias it."""

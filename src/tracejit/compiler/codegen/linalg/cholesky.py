@@ -1,0 +1,181 @@
+"""The Cholesky factor, worked out as ``A = U^T U`` so that rows are long and adjacent, then turned into L.
+
+Strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from ...ir_text import Value
+from ..matmul.counted_loops import Operand, Signature, Writer
+from ..matmul.packing import COPY_ROWS, PACK
+from ..matmul.vectors import load
+from .fill import CLEAR_ABOVE, FILL_NAN, UPPER_IS_FINITE
+from .module import Module, at, entry, subtract_product
+from .substitution import SOLVE_BLOCK, SUBTRACT, solve_rows
+
+FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
+FACTOR = Signature("factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %work", result="i64")
+TURN_LOWER = Signature("turn_lower", "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %u, i64 %row")
+MIRROR = Signature("mirror", "i64 %n, ptr %u, i64 %row, ptr %square")
+
+
+def factor_rows(rows: int) -> Signature:
+    """Factor `rows` rows of the diagonal, `depth` rows above being known; returns the number of a bad one, or 0."""
+    return Signature(f"factor_rows_{rows}", "i64 %depth, ptr %u, i64 %row, ptr %reciprocals", result="i64")
+
+
+def add_cholesky(m: Module, symbol: str) -> None:
+    """The external function and its parts."""
+    for rows in m.s.rows:
+        _add_factor_rows(m, rows)
+    _add_factor_diagonal(m)
+    _add_factor(m)
+    _add_turn_lower(m)
+    _add_mirror(m)
+    _add_entry(m, symbol)
+
+
+def _add_factor_rows(m: Module, rows: int) -> None:
+    """A small square in registers, row by row; `u` is at the first row of its columns."""
+    w, g = Writer(factor_rows(rows)), m.s.g
+    a = w.arg
+    here = [at(w, a.u, w.add(a.depth, row), a.row) for row in range(rows)]
+    values = [load(w, g, place, rows) for place in here]
+    with w.loop(a.depth, 1, a.u, *values) as loop:
+        above = load(w, g, loop.carried[0], rows)
+        w.advance(loop, a.row)
+        for row, value in enumerate(loop.carried[1:]):
+            factor = w.splat(_lane(w, above, row), rows)
+            loop.following.append(subtract_product(w, g, factor, above, value))
+    values = list(loop.carried[1:])
+    bad: Value = Value("0", "i64")
+    zero, one = Value("0.0", g.scalar), Value("1.0", g.scalar)
+    for row in range(rows):
+        square = _lane(w, values[row], row)
+        refused = w.both(w.compare("ule", square, zero), w.compare("eq", bad, 0))
+        bad = w.select(refused, row + 1, bad)
+        root = w.intrinsic("sqrt", square)
+        reciprocal = w.op("fdiv", one, root)
+        w.store(reciprocal, w.offset(a.reciprocals, row * g.size), g.size)
+        scaled = w.op("fmul", values[row], w.splat(reciprocal, rows))
+        for below in range(row + 1, rows):
+            factor = w.splat(_lane(w, scaled, below), rows)
+            values[below] = subtract_product(w, g, factor, scaled, values[below])
+        w.store(_with_lane(w, scaled, row, root), here[row], g.size)
+    m.add(w, f"i64 {bad}")
+
+
+def _lane(w: Writer, value: Value, number: int) -> Value:
+    return value if value.lanes == 1 else w.lane(value, number)
+
+
+def _with_lane(w: Writer, value: Value, number: int, element: Value) -> Value:
+    if value.lanes == 1:
+        return element
+    return w.pure(value.kind, value.lanes, f"insertelement {value.typed}, {element.typed}, i64 {number}")
+
+
+def _add_factor_diagonal(m: Module) -> None:
+    """A block: a small square, then the rows to the right of it, and on."""
+    w, g = Writer(FACTOR_DIAGONAL), m.s.g
+    a = w.arg
+    done: Operand = 0
+    for rows in m.s.rows:
+        left = w.subtract(a.n, done)
+        count = w.subtract(left, w.op("and", left, rows - 1))
+        with w.loop(count, rows) as down:
+            depth = w.add(down.index, done)
+            u = w.offset(a.u, w.multiply(depth, g.size))
+            reciprocals = w.offset(a.reciprocals, w.multiply(depth, g.size))
+            bad = w.invoke(factor_rows(rows), depth, u, a.row, reciprocals)
+            with w.leaving(w.compare("ne", bad, 0)):
+                w.stmt(f"ret i64 {w.add(bad, depth)}")
+            right = w.offset(u, rows * g.size)
+            columns = w.subtract(w.subtract(a.n, depth), rows)
+            w.invoke(solve_rows(rows), columns, depth, u, g.size, a.row, reciprocals, right, a.row)
+        done = w.add(count, done)
+    m.add(w, "i64 0")
+
+
+def _add_factor(m: Module) -> None:
+    """The whole upper triangle, in place."""
+    w, s, g = Writer(FACTOR), m.s, m.s.g
+    a = w.arg
+    reciprocals = w.offset(a.work, s.reciprocals_at)
+    with w.loop(a.n, s.block, a.u) as down:
+        u = down.carried[0]
+        left = w.subtract(a.n, down.index)
+        n = w.minimum(left, s.block)
+        rest = w.subtract(left, n)
+        bad = w.invoke(FACTOR_DIAGONAL, n, u, a.row, reciprocals)
+        with w.leaving(w.compare("ne", bad, 0)):
+            w.stmt(f"ret i64 {w.add(bad, down.index)}")
+        right = w.offset(u, w.multiply(n, g.size))
+        w.invoke(SOLVE_BLOCK, n, rest, u, g.size, a.row, reciprocals, right, a.row)
+        below = w.offset(right, w.multiply(n, a.row))
+        with w.loop(rest, s.chunk_columns, right, below) as across:
+            factor, target = across.carried
+            columns = w.minimum(w.subtract(rest, across.index), s.chunk_columns)
+            rows = w.add(across.index, columns)
+            w.invoke(
+                SUBTRACT, rows, columns, n, right, g.size, a.row, factor, a.row, target, a.row, a.gemm, a.work
+            )
+            w.advance(across, s.chunk_columns * g.size, s.chunk_columns * g.size)
+        w.advance(down, w.multiply(w.add(a.row, g.size), s.block))
+    m.add(w, "i64 0")
+
+
+def _add_turn_lower(m: Module) -> None:
+    """The lower triangle of A, and what is beside it in blocks, as the upper one of U."""
+    w, s, g = Writer(TURN_LOWER), m.s, m.s.g
+    a = w.arg
+    with w.loop(a.n, s.tile, a.a, a.u) as down:
+        source, target = down.carried
+        columns = w.minimum(w.subtract(a.n, down.index), s.tile)
+        w.invoke(PACK, w.add(down.index, columns), columns, source, a.a_col, a.a_row, target, a.row)
+        w.advance(down, w.multiply(a.a_row, s.tile), s.tile * g.size)
+    m.add(w)
+
+
+def _add_mirror(m: Module) -> None:
+    """The upper triangle onto the lower one."""
+    w, s, g = Writer(MIRROR), m.s, m.s.g
+    a = w.arg
+    with w.loop(a.n, s.tile, a.u, a.u) as down:
+        source, target = down.carried
+        rows = w.minimum(w.subtract(a.n, down.index), s.tile)
+        w.invoke(PACK, rows, down.index, source, g.size, a.row, target, a.row)
+        across = w.multiply(down.index, g.size)
+        block, own = w.offset(target, across), w.offset(target, across)
+        w.invoke(PACK, rows, rows, block, g.size, a.row, a.square, s.square_stride)
+        w.invoke(COPY_ROWS, rows, rows, a.square, s.square_stride, own, a.row)
+        w.advance(down, s.tile * g.size, w.multiply(a.row, s.tile))
+    m.add(w)
+
+
+def _add_entry(m: Module, symbol: str) -> None:
+    s, g = m.s, m.s.g
+    w = Writer(
+        entry(
+            symbol,
+            "i64 %n, ptr %a, i64 %a_row_elements, i64 %a_col_elements, ptr %l, i64 %l_row_elements, ptr %state, "
+            "ptr %gemm, ptr %work",
+        )
+    )
+    a = w.arg
+    a_row, a_col, row = (
+        w.multiply(x, g.size) for x in (a.a_row_elements, a.a_col_elements, a.l_row_elements)
+    )
+    w.invoke(TURN_LOWER, a.n, a.a, a_row, a_col, a.l, row)
+    w.store(Value("0", "i64"), a.state, 8)
+    is_finite = w.invoke(UPPER_IS_FINITE, a.n, a.l, row)
+    with w.returning(w.op("xor", is_finite, Value("true", "i1"))):
+        w.invoke(FILL_NAN, a.n, a.n, a.l, row)
+        w.invoke(CLEAR_ABOVE, a.n, a.l, row)
+    bad = w.invoke(FACTOR, a.n, a.l, row, a.gemm, a.work)
+    w.store(bad, a.state, 8)
+    with w.returning(w.compare("ne", bad, 0)):
+        pass
+    w.invoke(MIRROR, a.n, a.l, row, w.offset(a.work, s.square_at))
+    w.invoke(CLEAR_ABOVE, a.n, a.l, row)
+    m.add(w)

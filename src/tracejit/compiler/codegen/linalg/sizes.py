@@ -1,0 +1,64 @@
+"""Sizes of the blocks in which matrices are factored, and where the kernels find their scratch memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..matmul.geometry import Geometry, geometry
+
+DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What could be tuned, for one element type and one width of vector registers.
+
+    A block of the diagonal is solved by substitution; what it changes in the rest of the matrix is a matrix product.
+    """
+
+    g: Geometry
+    # Rows solved at once, in registers: the most first, then what covers the rest.
+    rows: tuple[int, ...]
+    strip_vectors: int = 2
+    block: int = 96
+    # Columns that are solved while they stay in the first cache.
+    chunk_columns: int = 64
+    # Columns of a leaf of the recursion of LU: one vector.
+    leaf: int = 8
+    # Rows and columns that are transposed at a time.
+    tile: int = 64
+    negated_rows: int = 160
+    negated_columns: int = 192
+
+    @property
+    def negated_stride(self) -> int:
+        """Bytes between rows of the negated copy; the odd line keeps rows out of one cache set."""
+        return self.negated_columns * self.g.size + 64
+
+    @property
+    def reciprocals_at(self) -> int:
+        return self.negated_rows * self.negated_stride
+
+    @property
+    def square_at(self) -> int:
+        """Where a block of the diagonal has room, in rows of `square_stride` bytes."""
+        return self.reciprocals_at + self.block * self.g.size
+
+    @property
+    def square_stride(self) -> int:
+        return self.block * self.g.size + 64
+
+    @property
+    def product_at(self) -> int:
+        """Where the matrix product has its workspace."""
+        return self.square_at + self.block * self.square_stride
+
+    @property
+    def workspace(self) -> int:
+        return self.product_at + self.g.workspace
+
+
+def sizes(dtype: str, register_bytes: int, fma: bool) -> Sizes:
+    """The sizes for `dtype` on a machine with vector registers of `register_bytes`."""
+    g = geometry(dtype, register_bytes, fma)
+    return Sizes(g, (8, 4, 2, 1) if register_bytes == 64 else (4, 2, 1))

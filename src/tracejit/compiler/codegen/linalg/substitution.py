@@ -1,0 +1,237 @@
+"""Substitution in registers: a block of rows of ``T X = B`` at a time, for a lower triangular T of any strides.
+
+An upper triangle is a lower one read from its last row and column, so signed strides make one kernel of all: rows of X
+then go backwards too. Columns of X are adjacent. Strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from ...ir_text import Value
+from ..matmul.counted_loops import Operand, Signature, Writer
+from ..matmul.vectors import load, prefix_mask
+from .module import Module, at, multiply, subtract_product
+
+_TRIANGLE = "ptr %t, i64 %t_row, i64 %t_col, ptr %reciprocals"
+RECIPROCALS = Signature(
+    "reciprocals", "i64 %n, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %out", result="i64"
+)
+SOLVE_BLOCK = Signature("solve_block", f"i64 %n, i64 %columns, {_TRIANGLE}, ptr %x, i64 %x_row")
+NEGATE = Signature(
+    "negate", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
+)
+SUBTRACT = Signature(
+    "subtract",
+    "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, ptr %c, i64 %c_row, "
+    "ptr %gemm, ptr %work",
+)
+SOLVE = Signature(
+    "solve",
+    "i64 %n, i64 %columns, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %x, i64 %x_row, i64 %growing, "
+    "ptr %gemm, ptr %work",
+)
+_POINTED_ROWS = 4
+
+
+def solve_rows(rows: int) -> Signature:
+    """Solve `rows` rows of X, those before being known: `depth` of them, from where `x` points; `t` is at this row."""
+    return Signature(f"solve_rows_{rows}", f"i64 %columns, i64 %depth, {_TRIANGLE}, ptr %x, i64 %x_row")
+
+
+def add_substitution(m: Module) -> None:
+    """Functions that solve one block."""
+    for rows in m.s.rows:
+        _add_solve_rows(m, rows)
+    _add_reciprocals(m)
+    _add_solve_block(m)
+
+
+def add_solving(m: Module) -> None:
+    """Functions that solve with triangles of any size."""
+    _add_negate(m)
+    _add_subtract(m)
+    _add_solve(m)
+
+
+# ---- one block ------------------------------------------------------------------------------------------
+
+
+def _add_solve_rows(m: Module, rows: int) -> None:
+    w, g = Writer(solve_rows(rows)), m.s.g
+    wide = m.s.strip_vectors * g.lanes
+    whole = w.op("and", w.arg.columns, -wide)
+    with w.loop(whole, wide, w.arg.x) as across:
+        _Strip(w, m, rows, m.s.strip_vectors, None).write(across.carried[0])
+        w.advance(across, wide * g.size)
+    rest = w.subtract(w.arg.columns, whole)
+    with w.loop(rest, g.lanes, across.carried[0]) as across:
+        mask = prefix_mask(w, w.subtract(rest, across.index), g.lanes)
+        _Strip(w, m, rows, 1, mask).write(across.carried[0])
+        w.advance(across, g.lanes * g.size)
+    m.add(w)
+
+
+class _Strip:
+    """Writes the solution of some rows in one strip of columns, of so many vectors; the last is masked."""
+
+    def __init__(self, w: Writer, m: Module, rows: int, vectors: int, mask: Value | None) -> None:
+        self.w, self.g, self.rows = w, m.s.g, rows
+        self.masks: list[Value | None] = [*[None] * (vectors - 1), mask]
+
+    def write(self, x: Value) -> None:
+        w, a = self.w, self.w.arg
+        starts = [at(w, a.t, row, a.t_row) for row in range(0, self.rows, _POINTED_ROWS)]
+        within = [w.multiply(a.t_row, row) for row in range(min(self.rows, _POINTED_ROWS))]
+        here = [at(w, x, w.add(a.depth, row), a.x_row) for row in range(self.rows)]
+        values = [v for place in here for v in self._load(place)]
+        with w.loop(a.depth, 1, x, *starts, *values) as loop:
+            known, *left = loop.carried
+            pointers, sums = left[: len(starts)], left[len(starts) :]
+            w.advance(loop, a.x_row, *[a.t_col] * len(starts))
+            solved = self._load(known)
+            for row in range(self.rows):
+                place = w.offset(pointers[row // _POINTED_ROWS], within[row % _POINTED_ROWS])
+                loop.following += self._less(place, solved, sums, row)
+        sums, pointers = loop.carried[1 + len(starts) :], loop.carried[1 : 1 + len(starts)]
+        self._finish(pointers, within, sums, here)
+
+    def _finish(
+        self, pointers: list[Value], within: list[Value], sums: list[Value], here: list[Value]
+    ) -> None:
+        """The triangle on the diagonal: divide, and take from the rows below."""
+        w, g, count = self.w, self.g, len(self.masks)
+        sums = list(sums)
+        for row in range(self.rows):
+            factor = w.splat(w.load(g.scalar, w.offset(w.arg.reciprocals, row * g.size), g.size), g.lanes)
+            part = slice(row * count, (row + 1) * count)
+            sums[part] = [w.op("fmul", v, factor) for v in sums[part]]
+            column = w.multiply(w.arg.t_col, row)
+            for below in range(row + 1, self.rows):
+                start = w.offset(pointers[below // _POINTED_ROWS], within[below % _POINTED_ROWS])
+                sums[below * count : (below + 1) * count] = self._less(
+                    w.offset(start, column), sums[part], sums, below
+                )
+            for piece, mask in enumerate(self.masks):
+                place = w.offset(here[row], piece * g.lanes * g.size)
+                w.store(sums[row * count + piece], place, g.size, mask)
+
+    def _less(self, place: Value, solved: list[Value], sums: list[Value], row: int) -> list[Value]:
+        """One row less an element of T times a row that is solved."""
+        w, g, count = self.w, self.g, len(self.masks)
+        factor = w.splat(w.load(g.scalar, place, g.size), g.lanes)
+        return [
+            subtract_product(w, g, factor, v, total)
+            for v, total in zip(solved, sums[row * count : (row + 1) * count], strict=True)
+        ]
+
+    def _load(self, place: Value) -> list[Value]:
+        w, g = self.w, self.g
+        return [
+            load(w, g, w.offset(place, p * g.lanes * g.size), g.lanes, mask)
+            for p, mask in enumerate(self.masks)
+        ]
+
+
+def _add_reciprocals(m: Module) -> None:
+    """Those of the diagonal, or ones for a unit triangle; returns the number of the first zero, from 1, or 0."""
+    w, g = Writer(RECIPROCALS), m.s.g
+    one = Value("1.0", g.scalar)
+    step = w.add(w.arg.t_row, w.arg.t_col)
+    is_unit = w.compare("ne", w.arg.unit, 0)
+    zero = Value("0", "i64")
+    with w.loop(w.arg.n, 1, w.arg.t, w.arg.out, zero) as loop:
+        t, out, first = loop.carried
+        value = w.select(is_unit, one, w.load(g.scalar, t, g.size))
+        w.store(w.op("fdiv", one, value), out, g.size)
+        bad = w.both(w.compare("oeq", value, Value("0.0", g.scalar)), w.compare("eq", first, 0))
+        w.advance(loop, step, g.size)
+        loop.following.append(w.select(bad, w.add(loop.index, 1), first))
+    m.add(w, f"i64 {loop.carried[2]}")
+
+
+def _add_solve_block(m: Module) -> None:
+    """``T X = B`` for a block, in place; a few columns at a time, so that they stay near."""
+    w, g = Writer(SOLVE_BLOCK), m.s.g
+    a = w.arg
+    with w.loop(a.columns, m.s.chunk_columns, a.x) as across:
+        x = across.carried[0]
+        columns = w.minimum(w.subtract(a.columns, across.index), m.s.chunk_columns)
+        done: Operand = 0
+        t, reciprocals = a.t, a.reciprocals
+        for rows in m.s.rows:
+            left = w.subtract(a.n, done)
+            count = w.subtract(left, w.op("and", left, rows - 1))
+            with w.loop(count, rows, t, reciprocals) as down:
+                depth = w.add(down.index, done)
+                t, reciprocals = down.carried
+                w.invoke(solve_rows(rows), columns, depth, t, a.t_row, a.t_col, reciprocals, x, a.x_row)
+                w.advance(down, w.multiply(a.t_row, rows), rows * g.size)
+            t, reciprocals = down.carried
+            done = w.add(count, done)
+        w.advance(across, m.s.chunk_columns * g.size)
+    m.add(w)
+
+
+# ---- any size -------------------------------------------------------------------------------------------
+
+
+def _add_negate(m: Module) -> None:
+    """``target = -source``; columns of both are adjacent."""
+    w, g = Writer(NEGATE), m.s.g
+    whole = w.op("and", w.arg.columns, -g.lanes)
+    rest = w.subtract(w.arg.columns, whole)
+    mask = prefix_mask(w, rest, g.lanes)
+    with w.loop(w.arg.rows, 1, w.arg.source, w.arg.target) as down:
+        with w.loop(whole, g.lanes, *down.carried) as across:
+            w.store(w.unary("fneg", load(w, g, across.carried[0], g.lanes)), across.carried[1], g.size)
+            w.advance(across, g.lanes * g.size, g.lanes * g.size)
+        with w.when(w.compare("ne", rest, 0)):
+            value = load(w, g, across.carried[0], g.lanes, mask)
+            w.store(w.unary("fneg", value), across.carried[1], g.size, mask)
+        w.advance(down, w.arg.source_row, w.arg.target_row)
+    m.add(w)
+
+
+def _add_subtract(m: Module) -> None:
+    """``C -= A B``: the product adds, so parts of B are copied with the other sign."""
+    w, s = Writer(SUBTRACT), m.s
+    a = w.arg
+    with w.returning(w.compare("sle", a.m, 0)):
+        pass
+    with w.loop(a.n, s.negated_columns, a.b, a.c) as across:
+        n = w.minimum(w.subtract(a.n, across.index), s.negated_columns)
+        b, c = across.carried
+        with w.loop(a.k, s.negated_rows, a.a, b) as inward:
+            left, right = inward.carried
+            k = w.minimum(w.subtract(a.k, inward.index), s.negated_rows)
+            w.invoke(NEGATE, k, n, right, a.b_row, a.work, s.negated_stride)
+            copied = (a.work, s.negated_stride, s.g.size)
+            multiply(w, s, (a.m, n, k), (left, a.a_row, a.a_col), copied, (c, a.c_row))
+            w.advance(inward, w.multiply(a.a_col, s.negated_rows), w.multiply(a.b_row, s.negated_rows))
+        w.advance(across, s.negated_columns * s.g.size, s.negated_columns * s.g.size)
+    m.add(w)
+
+
+def _add_solve(m: Module) -> None:
+    """``T X = B`` in place. `growing`: B is lower triangular, so the columns that are not zero grow with the rows."""
+    w, s = Writer(SOLVE), m.s
+    a = w.arg
+    reciprocals = w.offset(a.work, s.reciprocals_at)
+    is_growing = w.compare("ne", a.growing, 0)
+    diagonal = w.multiply(w.add(a.t_row, a.t_col), s.block)
+    with w.loop(a.n, s.block, a.t, a.x) as down:
+        t, x = down.carried
+        left = w.subtract(a.n, down.index)
+        n = w.minimum(left, s.block)
+        reached = w.add(down.index, n)
+        fewer = w.both(is_growing, w.compare("slt", reached, a.columns))
+        columns = w.select(fewer, reached, a.columns)
+        w.invoke(RECIPROCALS, n, t, a.t_row, a.t_col, a.unit, reciprocals)
+        w.invoke(SOLVE_BLOCK, n, columns, t, a.t_row, a.t_col, reciprocals, x, a.x_row)
+        below = w.offset(t, w.multiply(a.t_row, n))
+        others = w.offset(x, w.multiply(a.x_row, n))
+        rest = w.subtract(left, n)
+        w.invoke(
+            SUBTRACT, rest, columns, n, below, a.t_row, a.t_col, x, a.x_row, others, a.x_row, a.gemm, a.work
+        )
+        w.advance(down, diagonal, w.multiply(a.x_row, s.block))
+    m.add(w)
