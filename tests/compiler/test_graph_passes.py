@@ -15,7 +15,6 @@ import tracejit as tf
 from checks import modes
 from checks.levels import derived
 from tracejit.compiler.graph.batch_matmuls import multiply_results, multiply_rows, sum_products
-from tracejit.compiler.graph.flat_products import flatten_products
 from tracejit.compiler.graph.loop_cse import Matcher
 from tracejit.compiler.graph.partition import partition
 from tracejit.compiler.graph.save_residuals import save_residuals
@@ -207,48 +206,3 @@ def test_what_follows_a_loop_that_is_anothers_equal_knows_its_trips():
     (value, tangent), hessian, _ = together(x, t)
     for y, expected in zip(art(x.numpy(), t.numpy()), (value, tangent, hessian), strict=True):
         np.testing.assert_allclose(y, np.asarray(expected), rtol=1e-11)
-
-
-def test_a_stack_times_a_matrix_is_one_product_and_so_is_its_gradient(show: Show):
-    def f(x, w):
-        y, pull = tf.vjp(lambda x, w: x @ w, x, w)
-        return [y, *pull(y)]
-
-    after = show(
-        flatten_products, trace(f, [TensorSpec(s, "float64") for s in ((3, 8, 12), (12, 10))], "f").graph
-    )
-    assert {len(n.outputs[0].spec.shape) for n in after.nodes if n.op.name == "matmul"} == {2}
-
-
-@pytest.mark.parametrize(
-    ("shapes", "f"),
-    [
-        (((3, 2, 3), (3, 2)), lambda x, w: x @ w),  # small products are written out
-        (((3, 8, 12), (3, 12, 10)), lambda x, w: x @ w),  # as many matrices
-        (
-            ((8, 3, 12), (12, 10)),
-            lambda x, w: tf.transpose(x, (1, 0, 2)) @ w,
-        ),  # rows that lie apart in memory
-        (((8, 12), (12, 10)), lambda x, w: tf.broadcast_to(x, (3, 8, 12)) @ w),  # one matrix, repeated
-    ],
-)
-def test_other_products_stay_stacks(shapes, f):
-    graph = trace(lambda *xs: [f(*xs)], [TensorSpec(s, "float64") for s in shapes], "f").graph
-    assert to_text(flatten_products(graph)) == to_text(graph)
-
-
-def test_flat_products_of_unknown_sizes():
-    """Compiled once for any stack; values are those of the stack."""
-    f = tf.function(
-        lambda x, w: tf.value_and_grad(lambda x, w: tf.reduce_sum(tf.tanh(x @ w)), (0, 1))(x, w),
-        input_signature=[tf.TensorSpec((None, None, 12), tf.float64), tf.TensorSpec((12, 10), tf.float64)],
-    )
-    random = np.random.default_rng(0)
-    w = random.standard_normal((12, 10))
-    for shape in ((4, 8, 12), (1, 3, 12), (0, 5, 12)):
-        x = random.standard_normal(shape)
-        y, (dx, dw) = f(x, w)
-        slope = 1 - np.tanh(x @ w) ** 2
-        np.testing.assert_allclose(y, np.tanh(x @ w).sum(), rtol=1e-12)
-        np.testing.assert_allclose(dx, slope @ w.T, rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(dw, np.einsum("bik,bin->kn", x, slope), rtol=1e-11, atol=1e-12)

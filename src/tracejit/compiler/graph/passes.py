@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from ...core.ir.graph import Graph
 from .batch_matmuls import multiply_results, multiply_rows, sum_products
-from .flat_products import flatten_products
 from .save_residuals import save_residuals
 from .simplify import simplify
 
@@ -20,8 +19,4 @@ LOOP_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("products of results", multiply_results),
 )
 
-GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
-    ("simplify", simplify),
-    *LOOP_PASSES,
-    ("flat products", flatten_products),
-)
+GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify), *LOOP_PASSES)
