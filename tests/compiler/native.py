@@ -10,13 +10,13 @@ import numpy as np
 from compiler import parts
 from tracejit.compiler.codegen import Emitted, emit, llvm, matmul
 from tracejit.compiler.codegen.structure import SHARED
-from tracejit.compiler.codegen.threads import thread_pool
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store
 from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
 from tracejit.compiler.loopir.passes.schedule import Target
 from tracejit.core.dim import Dim, Size, evaluate
 from tracejit.runtime import abi, cpu, objects
+from tracejit.runtime.threads import state
 
 F8, F4, I8, I4, B1, F2 = (np.dtype(t) for t in ("f8", "f4", "i8", "i4", "?", "f2"))
 U1, U4, U8, I1, I2 = (np.dtype(t) for t in ("u1", "u4", "u8", "i1", "i2"))
@@ -67,7 +67,7 @@ class Native:
     def functions(self) -> ctypes.Array:
         table = (ctypes.c_void_p * (len(self.emitted.functions) + 1))()
         for p, name in enumerate(self.emitted.functions):
-            if name == thread_pool.NAME:
+            if name == state.NAME:
                 table[p] = parts.backwards()
                 continue
             shares = name.endswith(SHARED)

@@ -28,12 +28,12 @@ from compiler.native import (
 from compiler.test_emit_random import AVX2, Writer
 from tracejit.compiler import cache
 from tracejit.compiler.codegen.nests import folding
-from tracejit.compiler.codegen.threads import thread_pool
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, walk
 from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const
 from tracejit.compiler.loopir.passes import parallelize
 from tracejit.compiler.loopir.passes.schedule import Target, schedule
+from tracejit.runtime.threads import state
 
 THREADS = replace(HOST, threads=True)
 
@@ -87,7 +87,7 @@ def test_parts_are_bitwise_what_the_whole_is(program: Program, all_nests: None) 
     x = np.random.default_rng(0).normal(size=count).astype(program.buffers[0].dtype)
     (whole,) = Native(fresh(program))([x], sizes)[1]
     native = Native(fresh(program), THREADS)
-    assert native.emitted.functions == (thread_pool.NAME,)
+    assert native.emitted.functions == (state.NAME,)
     (found,) = native([x], sizes)[1]
     assert found.tobytes() == whole.tobytes()
 
@@ -228,7 +228,7 @@ def test_code_for_elsewhere_knows_no_pool() -> None:
 def in_parts(monkeypatch: pytest.MonkeyPatch, all_nests: None) -> None:
     """Every nest that may be is shared, with the stand-in."""
     found = cache.function_address
-    backwards = lambda name: parts.backwards() if name == thread_pool.NAME else found(name)
+    backwards = lambda name: parts.backwards() if name == state.NAME else found(name)
     monkeypatch.setattr(cache, "function_address", backwards)
     monkeypatch.setattr(cache, "_objects", {})
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.compiler.lowering import slice_regions
+from tracejit.compiler.loopir import slice_regions
 from tracejit.compiler.pipeline import lower_graph
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec

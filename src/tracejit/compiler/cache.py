@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from ..runtime.threads import workers as threads
     from . import pipeline
     from .codegen import linalg, llvm, machines, matmul, parts, structure, workers
-    from .codegen import operator_lane as operators
     from .codegen.lane import call_lane as lane
+    from .codegen.lane import operators
     from .codegen.threads import thread_pool
     from .loopir.passes import schedule
 else:  # whoever finds all compiled code on disk needs no compiler
@@ -53,7 +53,7 @@ else:  # whoever finds all compiled code on disk needs no compiler
     threads = Later("..runtime.threads.workers", __package__)
     lane, operators, thread_pool = (
         Later(f".codegen.{name}", __package__)
-        for name in ("lane.call_lane", "operator_lane", "threads.thread_pool")
+        for name in ("lane.call_lane", "lane.operators", "threads.thread_pool")
     )
     linalg, llvm, machines, matmul, parts, structure, workers = (
         Later(f".codegen.{name}", __package__)

@@ -1,7 +1,7 @@
 """The operator lane: once they are called often, the operators of eager tensors are machine code.
 
 What the code does not know it leaves to the operators in Python, which mean the same; where interpreter or NumPy are
-not laid out as it expects, they stay as they are. See `compiler.codegen.operator_lane`.
+not laid out as it expects, they stay as they are. See `compiler.codegen.lane.operators`.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def _of(x: Any) -> Any:
     return x.dtype if hasattr(x, "dtype") and not isinstance(x, (np.dtype, type)) else x
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe", /) -> bool:
+def can_cast(from_: Any, to: Any, casting: Any = "safe", /) -> bool:
     """Can values of the dtype `from_`, or of that of a tensor, become those of the dtype `to`?
 
     `casting` says what may get lost, see `numpy.can_cast`.

@@ -85,7 +85,7 @@ def _module(
         if symbol not in needed and symbol in helpers | constants:
             needed[symbol] = None
             waiting += _SYMBOL.findall(helpers.get(symbol, ""))
-    called = set(_SYMBOL.findall(body))
+    called = {*_SYMBOL.findall(body), *(s for name in needed for s in _SYMBOL.findall(helpers.get(name, "")))}
     elsewhere = [head for f, head in heads.items() if f not in group and _name(head) in called]
     above = [
         *[f"declare hidden {head}" for head in elsewhere],

@@ -85,7 +85,8 @@ def _plain(self: Any) -> np.ndarray:
 
 
 def _buffer(self: Any, flags: int) -> memoryview:
-    return memoryview(read_only(value_of(self)))
+    whole: Any = read_only(value_of(self))
+    return memoryview(whole)
 
 
 EXCHANGE: dict[str, Any] = {

@@ -7,9 +7,9 @@ else it leaves to the operator written in Python. It refers to nothing outside o
 
 from __future__ import annotations
 
-from ...runtime.lane import operator_words as words
-from ...runtime.lane.operator_words import Word
-from ...runtime.lane.words import (
+from ....runtime.lane import operator_words as words
+from ....runtime.lane.operator_words import Word
+from ....runtime.lane.words import (
     ARRAY_DATA,
     ARRAY_DIMS,
     ARRAY_DTYPE,
@@ -18,8 +18,8 @@ from ...runtime.lane.words import (
     OB_TYPE,
     READABLE,
 )
-from ..ir_text import NULL, Value, float_literal, integer
-from .matmul.counted_loops import Operand, Signature, Writer, loop_metadata
+from ...ir_text import NULL, Value, float_literal, integer
+from ..matmul.counted_loops import Operand, Signature, Writer, loop_metadata
 
 _COUNT = Signature("count", "ptr %array", "i64")
 _SAME = Signature("same", "ptr %one, ptr %other", "i1")
