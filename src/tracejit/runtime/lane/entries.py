@@ -20,7 +20,7 @@ from tracejit.runtime.lane.words import Entry, Kind, Nest, Output, Source, Step,
 from tracejit.runtime.pool import POOL, SMALLEST
 
 #: Kinds of calls of one function; those that come later go the Python way.
-MAX_ENTRIES = 16
+MAX_ENTRIES = 32
 #: A call without loops of its own that touches no more bytes keeps other threads from running: it is over before they
 #: would notice.
 SHORT = 1 << 16
