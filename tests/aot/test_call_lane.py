@@ -24,7 +24,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.aot import Artifact
-from tracejit.runtime.lane import builtin, probe
+from tracejit.runtime.lane import builtin, probe, room
 from tracejit.runtime.lane.words import Api, Entry, Output
 
 pytestmark = pytest.mark.skipif(
@@ -282,11 +282,11 @@ def test_without_a_lane_calls_go_through_python(fresh: Artifact, monkeypatch: py
 
 
 def test_layouts_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert probe._is_known() and all(map(probe._is_laid_out, probe._samples()))
+    assert room.is_known() and all(map(probe._is_laid_out, probe._samples()))
     monkeypatch.setattr(probe.words, "ARRAY_FLAGS", probe.words.ARRAY_FLAGS + 8)
     assert not all(map(probe._is_laid_out, probe._samples()))
     monkeypatch.setattr(sys, "version_info", (3, 99))
-    assert not probe._is_known()
+    assert not room.is_known()
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from tracejit.core.settings import configure, settings
 from tracejit.frontend.function import function, lanes
 from tracejit.frontend.function.function import Function
 from tracejit.frontend.state.variable import changing
-from tracejit.runtime.lane import called, entries, probe, words
+from tracejit.runtime.lane import called, entries, probe, room, words
 
 pytestmark = pytest.mark.skipif(
     probe.api() is None, reason="an interpreter or a NumPy that the lane does not know"
@@ -702,6 +702,20 @@ def test_many_arguments_that_are_not_for_the_lane() -> None:
             assert outcome(f, *args, **kwargs) == outcome(python(f), *args, **kwargs)
 
 
+def test_a_subclass_may_have_calls_of_its_own() -> None:
+    class Counting(Function):
+        calls = 0
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            return super().__call__(*args, **kwargs)
+
+    f = Counting(lambda x: x + 1)
+    for _ in range(10):
+        f(x4)
+    assert f.calls == 10
+
+
 def test_methods() -> None:
     class Model:
         def __init__(self, k: float):
@@ -751,19 +765,23 @@ def test_loops_that_take_long_go_to_python() -> None:
     assert float(count(zero, few)) == 3.0
 
 
-def test_where_layouts_are_unknown_calls_go_the_python_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    for cached in (called.with_room, called.api):
+@pytest.mark.parametrize("known", [False, True])
+def test_where_layouts_are_unknown_calls_go_the_python_way(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for cached in (room.with_room, called.api):
         cached.cache_clear()
+    monkeypatch.setattr(room, "is_known", lambda: known)
     monkeypatch.setattr(probe, "api", lambda: None)
     try:
         f = tf.function(lambda x: x * 2)
-        assert type(f) is Function
+        assert (type(f) is Function) is not known
         for _ in range(5):
             np.testing.assert_array_equal(f(x4).array, x4 * 2)
         assert f._lane._entries is None
     finally:
         monkeypatch.undo()
-        for cached in (called.with_room, called.api):
+        for cached in (room.with_room, called.api):
             cached.cache_clear()
 
 

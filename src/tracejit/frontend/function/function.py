@@ -53,10 +53,10 @@ from .signature import (
 from .specialization import Specialization, apart, converted
 
 if TYPE_CHECKING:
-    from ...runtime.lane import called
+    from ...runtime.lane import room
     from . import lanes
 else:
-    called, lanes = Later("...runtime.lane.called", __package__), Later(".lanes", __package__)
+    room, lanes = Later("...runtime.lane.room", __package__), Later(".lanes", __package__)
 
 _MAX_REMEMBERED = 4096
 #: Calls that go the Python way before one is offered to machine code: what that takes is worth some calls.
@@ -135,7 +135,7 @@ class Function:
     def __new__(cls, *args: Any, **kwargs: Any) -> Function:
         """An object with room for the address of the code that calls it, where calls can be made so."""
         kind: Any = cls
-        made: Function = object.__new__(called.with_room(kind))
+        made: Function = object.__new__(room.with_room(kind))
         return made
 
     def __init__(

@@ -17,7 +17,7 @@ import numpy as np
 from ...core import settings
 from ...core.lazy import Later
 from ...core.tensor import Tensor
-from ...runtime.lane import called, entries, words
+from ...runtime.lane import called, entries, room, words
 from ...runtime.lane.words import Kind, Nest, Source, Step, Update
 from ..state.variable import Variable, changing
 from ..structure import Leaf, Structure, in_order
@@ -59,7 +59,8 @@ class Lane:
 
     def __init__(self, function: Any, parameters: Parameters, slow: Any):
         api = called.api(Variable, changing)
-        able = api is not None and called.has_room(function) and parameters.plain_defaults
+        own = type(function).__call__ is slow  # else a subclass has something to say
+        able = own and room.has_room(function) and parameters.plain_defaults
         self._entries = entries.Entries(api, slow) if able and api is not None else None
         self._parameters = parameters
         self._settings: Any = None
@@ -76,7 +77,7 @@ class Lane:
             return _MANY
         call = self._parameters.described(args, kwargs)
         if self._admits(self._entries, machine, call, args, kwargs, made):
-            called.call_by(function, machine.call, self._entries.address)
+            room.call_by(function, machine.call, self._entries.address)
             return _SOON
         self._patience = min(4 * self._patience, _NEVER)
         return self._patience

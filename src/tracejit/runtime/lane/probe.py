@@ -20,10 +20,9 @@ except ImportError:  # private to numpy: without it, calls go the Python way
     _ARRAY_API = None
 
 from tracejit.runtime import abi
-from tracejit.runtime.lane import words
+from tracejit.runtime.lane import room, words
 from tracejit.runtime.lane.words import Api
 
-_VERSIONS = ((3, 11), (3, 14))  # of Python, first and last
 _ABI = (0x1000009, 0x2000000)  # of NumPy's C interface
 # places in NumPy's table of functions
 _ABI_VERSION, _NDARRAY, _NEW_FROM_DESCR = 0, 2, 94
@@ -48,24 +47,13 @@ _OBJECTS = {
 def api() -> ctypes.Array[Any] | None:
     """The table of `Api`, which lives as long as the process; None where the lane must not be used."""
     try:
-        table = _table() if _is_known() else None
+        table = _table() if room.is_known() else None
     except (AttributeError, ValueError, TypeError, ImportError):
         return None
     if table is None or not all(map(_is_laid_out, _samples())):
         return None
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))  # objects that are called may outlive this module
     return table
-
-
-def _is_known() -> bool:
-    """Is this an interpreter that has been tried?"""
-    return (
-        sys.implementation.name == "cpython"
-        and _VERSIONS[0] <= sys.version_info[:2] <= _VERSIONS[1]
-        and object.__basicsize__ == words.HEAD
-        and ctypes.sizeof(ctypes.c_void_p) == 8
-        and sys.byteorder == "little"
-    )
 
 
 def _table() -> ctypes.Array[Any] | None:
