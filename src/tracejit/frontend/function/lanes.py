@@ -33,6 +33,8 @@ else:
 #: Calls that go the Python way before the next one is looked at: after one that took the lane, and after one that could
 #: not; and those that are worth compiling the lane's code, which is done once per machine.
 _SOON, _LATER, _MANY, _NEVER = 2, 64, 1000, 1 << 62
+#: How often a function's calls are written down anew since the settings are others, as those of each block are.
+_MOST_SETTINGS = 16
 
 _ARRAYS = (np.ndarray, np.generic, Tensor)
 _NESTS: dict[Any, int] = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}
@@ -93,11 +95,12 @@ class Lane:
     ) -> bool:
         called.know_thread()
         executable = made.ready()
-        own = settings.in_block.get() is None  # the settings of a block are another object each time
-        if not own or executable is None or not entries.serves(executable) or executable.calls_python:
+        if executable is None or not entries.serves(executable) or executable.calls_python:
             return False
-        if self._settings is not settings.of_process():
-            self._settings = settings.of_process()
+        if self._settings is not settings.current():
+            if table.forgotten >= _MOST_SETTINGS:
+                return False
+            self._settings = settings.current()
             self._known.clear()
             table.forget()
         try:

@@ -78,7 +78,6 @@ def serves(executable: Executable) -> bool:
         and not signature.bound
         and len(signature.outputs) <= words.MAX_ARRAYS
         and len(signature.inputs) <= words.MAX_ARRAYS
-        and len(signature.atoms) <= words.MAX_SIZES
         and all(
             dtype.isnative and not dtype.hasobject for dtype, _ in (*signature.inputs, *signature.outputs)
         )
@@ -100,7 +99,7 @@ class Entries:
         self.table = np.zeros(Table.WORDS, np.uint64).view(Words)
         self.table.kept = [api, slow]
         self.table[Table.API], self.table[Table.SLOW] = ctypes.addressof(api), id(slow)
-        self.count = 0
+        self.count = self.forgotten = 0
 
     @property
     def address(self) -> int:
@@ -110,6 +109,7 @@ class Entries:
     def forget(self) -> None:
         """Let no call take the lane; those in progress still read what is kept."""
         self.table[Table.ENTRIES] = self.count = 0
+        self.forgotten += 1
 
     def add(
         self, executable: Executable, stop: int, taken: Taken, shapes: Sequence[tuple[int, ...]], weight: int

@@ -16,8 +16,8 @@ CALL = "tracejit_call"
 #: What answers the polls of an entry: it ends the call, which then is Python's to make again.
 STOP = "tracejit_lane_stop"
 
-#: Inputs, and outputs, that the code has room for; nests among arguments, and among results; sizes.
-MAX_ARRAYS, MAX_NESTS, MAX_SIZES = 128, 64, 32
+#: Inputs, and outputs, that the code has room for; nests among arguments, and among results.
+MAX_ARRAYS, MAX_NESTS = 128, 64
 #: Bytes of workspace that the code has on its stack; more it asks `Api.ALLOC` for.
 STACK_WORK = 1 << 14
 

@@ -35,8 +35,8 @@ _LET_GO = internal("let_go", "ptr %api, ptr %of, ptr %frame")
 _ATTEMPT = internal(
     "attempt", "ptr %table, ptr %settings, ptr %args, i64 %nargs, ptr %names, ptr %out", "ptr"
 )
-#: Is nothing traced or recorded in this thread, and are its settings the process's?
-_PLAIN = internal("plain", "ptr %api", "i1")
+#: The settings here, borrowed; null while anything is traced or recorded in this thread.
+_FREE = internal("free_to_call", "ptr %api", "ptr")
 _PASS_ON = internal("pass_on", "ptr %table, ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr")
 _EXTERNAL = {"linkage": "", "attributes": "nounwind #0"}
 _CALLED = "ptr %self, ptr %args, i64 %nargs, ptr %names"
@@ -48,7 +48,7 @@ _STOP = Signature(words.STOP, "ptr %context", "i32", **_EXTERNAL)
 def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
     functions = [*arguments.functions(), *spares.functions(), *results.functions()]
-    functions += [_run(), _perform(), _hold(), _let_go(), _attempt(), _plain(), _pass_on(), _lane(), _call()]
+    functions += [_run(), _perform(), _hold(), _let_go(), _attempt(), _free(), _pass_on(), _lane(), _call()]
     functions.append(Writer(_STOP).text("i32 1"))
     return "".join([*functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
 
@@ -237,21 +237,23 @@ def _lane() -> str:
     return w.text(w.through(api, Api.CALL, "ptr", w.word(table, Table.SLOW, "ptr"), args, nargs, names).typed)
 
 
-def _plain() -> str:
-    w = Writer(_PLAIN)
+def _free() -> str:
+    w = Writer(_FREE)
     (api,) = w.args("api")
-    place = w.room("ptr", 1)
+    place, none = w.room("ptr", 1), "ptr null"
     thread = w.through(api, Api.THREAD, "ptr")
-    w.no(w.is_null(thread))
+    w.no(w.is_null(thread), none)
     mode = w.through(api, Api.GET_DICT_ITEM, "ptr", thread, w.word(api, Api.MODE, "ptr"))
-    w.no(w.is_null(mode))
-    w.no(w.compare("ne", w.load("ptr", w.slot(api, mode, Api.BUSY)), w.word(api, Api.FALSE, "ptr")))
+    w.no(w.is_null(mode), none)
+    busy = w.load("ptr", w.slot(api, mode, Api.BUSY))
+    w.no(w.compare("ne", busy, w.word(api, Api.FALSE, "ptr")), none)
     w.store(NULL, place)
     w.through(api, Api.GET_CONTEXT, "i32", w.word(api, Api.BLOCK, "ptr"), NULL, place)
     block = w.load("ptr", place)
-    w.no(w.is_null(block))
+    w.no(w.is_null(block), none)
     w.through(api, Api.DECREF, "void", block)  # None, or what the context keeps
-    return w.text(w.compare("eq", block, w.word(api, Api.NONE, "ptr")).typed)
+    outside = w.compare("eq", block, w.word(api, Api.NONE, "ptr"))
+    return w.text(w.select(outside, w.word(api, Api.SETTINGS, "ptr"), block).typed)
 
 
 def _pass_on() -> str:
@@ -285,8 +287,8 @@ def _call() -> str:
     nargs = w.op("and", flagged, _COUNT)
     table = w.field(self, words.CALLED_TABLE)
     api = w.word(table, Table.API, "ptr")
-    w.go(w.negated(w.invoke(_PLAIN, api)), "slow")
-    settings = w.word(api, Api.SETTINGS, "ptr")
+    settings = w.invoke(_FREE, api)
+    w.go(w.is_null(settings), "slow")
     result = w.invoke(_ATTEMPT, table, settings, args, nargs, names, NULL)
     with w.returning(w.compare("ne", result, table), result.typed):
         pass

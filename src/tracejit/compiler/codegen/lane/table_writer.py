@@ -20,7 +20,6 @@ _PARTS = {
     "nests": _M + _N,  # of arguments, and values that Variables had
     "positions": _N,  # how far dicts among them have been read
     "results": _M + _N,  # arrays, then Tensors, then nests of them; null when somebody else has them
-    "sizes": words.MAX_SIZES,
     "context": ctypes.sizeof(abi.Context) // 8,
 }
 
@@ -37,13 +36,11 @@ class Frame:
 
 
 FRAME = Frame(_PARTS)
-#: How every internal function is called: `entry` is what the call is compared with, or is.
-INTERNAL = "internal fastcc "
 
 
 def internal(name: str, parameters: str, result: str = "void", inline: bool = False) -> Signature:
-    """How a function of this module alone is defined and called."""
-    return Signature(name, parameters, result, INTERNAL, f"{'' if inline else 'noinline '}nounwind #0")
+    """How a function that only others of the module call is defined: of its parameters, `of` is an entry."""
+    return Signature(name, parameters, result, attributes=f"{'' if inline else 'noinline '}nounwind #0")
 
 
 class Writer(CountingWriter):
