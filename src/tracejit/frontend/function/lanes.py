@@ -20,9 +20,9 @@ from ...core.tensor import Tensor
 from ...runtime.lane import called, entries, room, words
 from ...runtime.lane.words import Kind, Nest, Source, Step, Update
 from ..state.variable import Variable, changing
-from ..structure import Leaf, Structure, in_order
+from ..structure import Leaf, Structure, flatten, in_order, unflatten
 from .parameters import Parameters
-from .signature import Call, Weak
+from .signature import Call, Weak, admits, open_spec
 from .specialization import Specialization
 
 if TYPE_CHECKING:
@@ -77,8 +77,10 @@ class Lane:
         if machine is None:
             self._waited = True
             return _MANY
+        leaves, structure = flatten((args, kwargs))  # other threads may change nests meanwhile
+        args, kwargs = unflatten(structure, leaves)
         call = self._parameters.described(args, kwargs)
-        if self._admits(self._entries, machine, call, args, kwargs, made):
+        if _is_for(made, call) and self._admits(self._entries, machine, call, args, kwargs, made):
             room.call_by(function, machine.call, self._entries.address)
             return _SOON
         self._patience = min(4 * self._patience, _NEVER)
@@ -116,6 +118,16 @@ class Lane:
             return False
         self._known.add(reader.key)
         return True
+
+
+def _is_for(made: Specialization, call: Call) -> bool:
+    """Is it the trace of a call, and not of what its arguments were a moment ago?"""
+    pairs = zip(made.input_specs, call.specs, strict=False)
+    return (
+        made.arguments == call.arguments
+        and all(a.dtype == b.dtype and admits(open_spec(a).shape, b.shape) for a, b in pairs)
+        and made.serves([s.shape for s in call.specs])
+    )
 
 
 _loaded: entries.Code | None = None
