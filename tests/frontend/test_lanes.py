@@ -199,7 +199,7 @@ def test_whatever_the_arguments_are_it_is_as_in_python() -> None:
             args.append(rng.choice([2, 3, 2.0, True, np.int64(2), array(n)]))
         return tuple(args[: len(args) if rng.random() < 0.98 else rng.randrange(4)])
 
-    for _ in range(1500):
+    for _ in range(800):
         args = nest(rng.choice([3, 3, 3, 4]))
         kwargs: dict[str, Any] = {}
         if rng.random() < 0.2:
@@ -211,7 +211,7 @@ def test_whatever_the_arguments_are_it_is_as_in_python() -> None:
         found = outcome(f, *args, **kwargs)
         taken += f._calls_to_wait == was and isinstance(found[1], list)
         assert found == outcome(python(f), *args, **kwargs), (args, kwargs)
-    assert taken > 300, taken
+    assert taken > 150, taken
 
 
 # ---- who is in charge --------------------------------------------------------------------------------------
