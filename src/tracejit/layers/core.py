@@ -11,6 +11,7 @@ import tracejit as tf
 from ..errors import at_user_line
 from ..nn import activations
 from ..nn import common as neural
+from ..nn.dense import dense
 from .layer import Layer, is_training
 
 
@@ -70,8 +71,7 @@ class Dense(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The result, with `units` in place of the last size."""
-        y = tf.dot(inputs, self.kernel)
-        return self.activation(y + self.bias if self.bias is not None else y)
+        return dense(inputs, self.kernel, self.bias, self.activation)
 
 
 class Activation(Layer):

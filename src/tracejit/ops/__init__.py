@@ -1,6 +1,6 @@
 """The operations: one declaration each, one file per family."""
 
-from . import checks, cross_entropy, factor, image, linalg, prints, random, text, triangular
+from . import checks, cross_entropy, dense_layer, factor, image, linalg, prints, random, text, triangular
 from .arrays import gather, index, positions, reduce, shape, sort
 from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute

@@ -1,0 +1,40 @@
+"""What a dense layer computes: in eager programs one op, in traces its parts, which the compiler knows best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.op import Op, ops
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor, state
+from ..ops import linalg
+from ..ops.dense_layer import ACTIVATIONS
+from .activations import linear
+
+
+def dense(inputs: Any, kernel: Any, bias: Any, activation: Callable[[Any], Any]) -> Tensor:
+    """``activation(inputs @ kernel + bias)`` over the last axis; without a bias where it is None.
+
+    Shapes and dtypes go together as those of ``@`` and ``+`` do, and fail as theirs: ShapeError, DtypeError.
+    """
+    if bias is None:
+        return activation(linalg.dot(inputs, kernel))
+    if state.mode.interpreter is not None:
+        return activation(linalg.dot(inputs, kernel) + bias)
+    x, kernel, bias = as_tensor(inputs), as_tensor(kernel), as_tensor(bias)
+    if not _fits(x, kernel, bias):
+        return activation(linalg.dot(x, kernel) + bias)
+    if isinstance(activation, Op) and activation.name in ACTIVATIONS:
+        return ops.dense(x, kernel, bias, activation=activation.name)
+    y = ops.dense(x, kernel, bias, activation="identity")
+    return y if activation is linear else activation(y)
+
+
+def _fits(x: Tensor, kernel: Tensor, bias: Tensor) -> bool:
+    """Is it what the op takes, without conversions and broadcasting?"""
+    if x.dtype.kind != "f" or x.dtype is not kernel.dtype or x.dtype is not bias.dtype:
+        return False
+    if x.is_symbolic or len(x.shape) < 2 or len(kernel.shape) != 2 or len(bias.shape) != 1:
+        return False
+    return x.shape[-1] == kernel.shape[0] and kernel.shape[1] == bias.shape[0]
