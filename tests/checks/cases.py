@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+import tracejit.ops.cross_entropy
+import tracejit.ops.dense_layer  # noqa: F401  ops that load with what calls them
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import OPS, Op, Sample
 from tracejit.core.spec import TensorSpec

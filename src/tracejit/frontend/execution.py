@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -39,8 +40,9 @@ def split(graph: Graph) -> Any:
 
 
 def operators_are_hot() -> None:
-    """Let machine code do what operators of eager tensors do."""
-    importlib.import_module("tracejit.frontend.operator_lane").use()
+    """Let machine code do what operators of eager tensors do; where it cannot be made, they stay in Python."""
+    with suppress(Exception):
+        importlib.import_module("tracejit.frontend.operator_lane").use()
 
 
 seams.operators_are_hot.provide(operators_are_hot)

@@ -1,6 +1,10 @@
-"""The operations: one declaration each, one file per family."""
+"""The operations: one declaration each, one file per family.
 
-from . import checks, cross_entropy, dense_layer, factor, image, linalg, prints, random, text, triangular
+Those that only eager programs call, `cross_entropy` and `dense_layer`, load with the functions of ``nn`` that call
+them.
+"""
+
+from . import checks, factor, image, linalg, prints, random, text, triangular
 from .arrays import gather, index, positions, reduce, shape, sort
 from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute
