@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from checks.ways import DTYPES, random_array, same
+from checks.ways import DTYPES, outcome, random_array, same
 
 
 def random_bound(rng):
@@ -151,6 +151,28 @@ def test_a_number_that_was_met_while_tracing_is_no_tensor_of_the_trace():
     np.testing.assert_array_equal(f(x), np.array([2.25, 9.0], "f4"))
     with tf.settings(check=True):
         np.testing.assert_array_equal(x * 1.5, np.array([1.5, 3.0], "f4"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reading_parts_on_a_tape(seed):
+    """The second time that an index is met its calls are remembered: records and gradients are the same."""
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        shape = tuple(int(d) for d in rng.integers(0, 4, size=rng.integers(0, 4)))
+        x = tf.constant(rng.normal(size=shape))
+        index = random_index(rng, x.shape)
+
+        def read(x=x, index=index):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x[index]
+                z = tf.reduce_sum(y * y)
+            calls = [(str(r.op), repr(r.attrs), str(r.location)) for r in tape.records]
+            gradient = tape.gradient(z, x)
+            return [y, gradient, np.array(calls)] if gradient is not None else [y, np.array(calls)]
+
+        first, second = outcome(read, True), outcome(read, True)
+        assert first == second == outcome(read, False)
 
 
 EINSUMS = [

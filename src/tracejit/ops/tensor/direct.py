@@ -6,6 +6,7 @@ also words the errors.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from types import EllipsisType, NoneType
 from typing import Any
 
@@ -47,6 +48,28 @@ def read(mode: Mode, x: Any, index: Any) -> Tensor | None:
     elif part.shape == array.shape:
         return None  # it may be the tensor itself, which is to stay the same one
     return Tensor(part)
+
+
+def key_of(index: Any) -> Hashable | None:
+    """A simple index as a key, of which `index_of` is the inverse; None where tensors, arrays or others choose."""
+    if index.__class__ is int:
+        return index
+    parts: list[Hashable] = []
+    for entry in index if index.__class__ is tuple else (index,):
+        if entry.__class__ is slice and _is_plain(entry):
+            parts.append((entry.start, entry.stop, entry.step))
+        elif entry.__class__ in _SIMPLE:
+            parts.append(entry)
+        else:
+            return None
+    return tuple(parts)
+
+
+def index_of(key: Any) -> Any:
+    """The index with this key."""
+    if key.__class__ is int:
+        return key
+    return tuple([slice(*part) if part.__class__ is tuple else part for part in key])
 
 
 def _is_plain(part: slice) -> bool:

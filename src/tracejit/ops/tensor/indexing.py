@@ -18,6 +18,7 @@ from ...core.op import ops
 from ...core.spec import dtype_name, shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
+from ...core.tracing.recipes import by_recipe
 from ..arrays.index import stacked_positions
 from . import direct
 
@@ -233,10 +234,22 @@ def _clip(bound: Any, size: Size, low: Size, high: Size) -> Size:
 def get(x: Any, index: Any) -> Any:
     """``x[index]``."""
     if x.__class__ is Tensor:
-        part = direct.read(state.mode, x, index)
+        mode = state.mode
+        part = direct.read(mode, x, index)
         if part is not None:
             return part
-    x = as_tensor(x)
+        if mode.recorders and not mode.slow:
+            key = direct.key_of(index)
+            if key is not None:
+                return by_recipe(_get_simple, (x,), key)
+    return _get(as_tensor(x), index)
+
+
+def _get_simple(tensors: Sequence[Tensor], key: Any) -> Any:
+    return _get(tensors[0], direct.index_of(key))
+
+
+def _get(x: Any, index: Any) -> Any:
     if index.__class__ is int and x.shape and not _is_late(index, x.shape[0]):
         row = _position(index, x.shape[0], x.shape)
         rest = x.shape[1:]
