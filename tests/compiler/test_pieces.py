@@ -64,7 +64,29 @@ def rows_of_rows(x):
     return [tf.reduce_sum(torus(x)[0] * tf.roll(x, 1, 0)), tf.reduce_max(tf.roll(x, 1, 1) + x, 1)]
 
 
+def stencil(x):
+    p = tf.pad(x, [[1, 1], [1, 1]], constant_values=3.0)
+    return [p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4.0 * x]
+
+
+def ring(x):
+    p = tf.concat([x[-1:], x, x[:1]], 0)
+    return [p[2:] * p[:-2] - x, tf.sqrt(p[1:-1] * p[1:-1])]
+
+
+def stencils_in_a_loop(x):
+    return list(tf.while_loop(lambda k, x: k < 3, lambda k, x: (k + 1, 0.1 * stencil(x)[0]), (0, x)))[1:]
+
+
+def changed_behind(x):
+    """What is padded is updated before the padded array is read."""
+    p = tf.pad(x * 2.0, [[1, 1], [0, 0]])
+    y = tf.tensor_scatter_nd_update(x * 2.0, [[1]], x[:1])
+    return [p[1:-1] + y, p[2:] - p[:-2]]
+
+
 PROGRAMS = (
+    stencil, ring, stencils_in_a_loop, changed_behind,
     torus, torus_in_a_loop, swept, padded, side_by_side, differences, flipped, replaced, rows_of_rows,
 )  # fmt: skip
 
@@ -84,7 +106,7 @@ def test_levels_agree(f: Callable[..., Sequence[Any]], order: str, shape: tuple)
         assert_levels_agree(graph, complete(graph, [x], source, order))
 
 
-@pytest.mark.parametrize("f", [torus, padded, side_by_side, differences], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [torus, padded, stencil, side_by_side, differences], ids=lambda f: f.__name__)
 def test_levels_agree_on_special_values(f: Callable[..., Sequence[Any]]):
     source, graph = traced(f, (16, 20), "gradient")
     x = np.random.default_rng(1).choice(SPECIAL, (16, 20))
@@ -101,9 +123,12 @@ def stored(f: Callable[..., Sequence[Any]], shape: tuple, order: str) -> int:
     return sum(b.size for b in pipeline.lower_graph(graph).buffers if b.kind == "temp")
 
 
-def test_rolled_arrays_need_no_memory():
+def test_rolled_and_padded_arrays_need_no_memory():
     assert stored(torus, (20, 30), "value") == 0
     assert stored(torus, (20, 30), "gradient") == 0
+    assert stored(stencil, (20, 30), "value") == 0
+    assert stored(ring, (20, 30), "value") == 0
+    assert stored(padded, (20, 30), "value") == 0
 
 
 def test_a_step_on_a_torus_reads_its_neighbours_where_they_are():

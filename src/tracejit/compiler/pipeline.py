@@ -32,6 +32,7 @@ from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, Whi
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
+from .loopir.passes.piece_readers import read_through_pieces
 from .loopir.passes.pieces import join_pieces
 from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
@@ -52,6 +53,7 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("number values", number_values),
     ("drop dead", drop_dead),
     ("recompute", recompute),
+    ("read through pieces", read_through_pieces),
     ("join pieces", join_pieces),
     ("fuse rows", fuse_rows),
     ("forward_to_rows", forward_to_rows),

@@ -8,7 +8,7 @@ and copies that nobody reads any more go. Valid program in, valid program out, s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -50,14 +50,14 @@ def _runs(block: Sequence[Statement]) -> Iterator[list[Any]]:
     """The block in stretches: nests that may be done box by box, as long as they come, and what is between."""
     run: list[Any] = []
     for s in block:
-        if run and _is_candidate(s) != _is_candidate(run[0]):
+        if run and is_candidate(s) != is_candidate(run[0]):
             yield run
             run = []
         run.append(s)
     yield run
 
 
-def _is_candidate(s: Statement) -> bool:
+def is_candidate(s: Statement) -> bool:
     """Is it a nest of simple statements in any order, of known sizes?"""
     return (
         isinstance(s, Nest)
@@ -75,7 +75,7 @@ def _is_candidate(s: Statement) -> bool:
 
 def _joined(run: list[Any], names: Iterator[Name]) -> list[Any]:
     """The stretch with its runs done box by box; the list itself when there are none."""
-    if len(run) < 2 or not _is_candidate(run[0]):
+    if len(run) < 2 or not is_candidate(run[0]):
         return run
     nests = [one for nest in run for one in _single(nest, names)]
     made: list[Any] = []
@@ -134,7 +134,7 @@ def _parts(nests: Sequence[Nest]) -> list[Part]:
     nests = list(nests)
     while True:
         written = {b for n in nests for b in _stored(n) if size is not None and b.size == size}
-        shape = _shape(nests, written, size)
+        shape = None if size is None else shape_of(nests, written, size)
         parts: list[Part] = []
         for nest in nests:
             part = None if shape is None else _placed(nest, written, *shape)
@@ -162,17 +162,13 @@ def _accesses(nest: Nest) -> list[Load | Store]:
     return [s for s in nest.body if isinstance(s, (Load, Store))]
 
 
-def _shape(
-    nests: Sequence[Nest], written: set[Buffer], size: int | None
-) -> tuple[list[int], list[int]] | None:
-    """The sizes and strides of a shape in which every access to the written buffers is a place."""
-    if size is None:
-        return None
+def shape_of(nests: Sequence[Nest], arrays: set[Buffer], size: int) -> tuple[list[int], list[int]] | None:
+    """The sizes and strides of a shape in which every access to `arrays` is a place."""
     steps: set[Any] = {1}
     for nest in nests:
         own = {a.name for a in nest.axes}
         for s in _accesses(nest):
-            if s.buffer in written:
+            if s.buffer in arrays:
                 steps.update(c for name, c in s.index.terms if name in own)
     if not all(isinstance(c, int) and c > 0 for c in steps):
         return None
@@ -188,29 +184,37 @@ def _shape(
 
 def _placed(nest: Nest, written: set[Buffer], shape: Sequence[int], strides: Sequence[int]) -> Part | None:
     """Where a nest lies, if all its accesses to what is written say the same."""
-    sizes = {a.name: a.size for a in nest.axes}
-    found = {s.index.key for s in _accesses(nest) if s.buffer in written}
+    found = {s.index.key: s.index for s in _accesses(nest) if s.buffer in written}
     if len(found) != 1:
         return None
-    rest, terms = found.pop()
-    by_step = {c: name for name, c in terms}
-    if len(by_step) != len(terms) or (
-        by_step.values() != sizes.keys() and set(by_step.values()) != set(sizes)
-    ):
+    where = place(found.popitem()[1], nest, shape, strides)
+    if where is None or {a for a in where[1] if a is not None} != {a.name for a in nest.axes}:
         return None
+    return Part(nest, *where)
+
+
+def place(
+    index: Index, nest: Nest, shape: Sequence[int], strides: Sequence[int]
+) -> tuple[Box, tuple[Name | None, ...]] | None:
+    """The box of a shape that an index reaches in a nest, and the axis along each dimension."""
+    sizes = {a.name: a.size for a in nest.axes}
+    by_step = {c: name for name, c in index.terms}
+    if len(by_step) != len(index.terms) or not sizes.keys() >= set(by_step.values()):
+        return None
+    rest: Any = index.const
     box: Box = []
     axes: list[Name | None] = []
     for extent, stride in zip(shape, strides, strict=True):
         if not isinstance(rest, int) or rest < 0:
             return None
         start, rest = divmod(rest, stride)
-        axis = by_step.get(stride)
+        axis = by_step.pop(stride, None)
         size: Any = 1 if axis is None else sizes[axis]
         if start + size > extent:
             return None
         box.append((start, size, 1))
         axes.append(axis)
-    return Part(nest, box, tuple(axes))
+    return None if by_step else (box, tuple(axes))
 
 
 def _is_elsewhere(first: Nest, second: Nest, written: set[Buffer]) -> bool:
@@ -219,12 +223,12 @@ def _is_elsewhere(first: Nest, second: Nest, written: set[Buffer]) -> bool:
         for s in one.body:
             if isinstance(s, Store) and s.buffer not in written:
                 for t in _accesses(other):
-                    if t is not s and t.buffer is s.buffer and not _is_apart(s.index, one, t.index, other):
+                    if t is not s and t.buffer is s.buffer and not is_apart(s.index, one, t.index, other):
                         return False
     return True
 
 
-def _is_apart(a: Index, nest: Nest, b: Index, other: Nest) -> bool:
+def is_apart(a: Index, nest: Nest, b: Index, other: Nest) -> bool:
     """Do the two never reach the same element, wherever the axes of their nests stand?"""
     (low, high, outside), (low2, high2, outside2) = _reach(a, nest), _reach(b, other)
     if outside != outside2:
@@ -298,13 +302,12 @@ def _within(part: Part, box: Box, axes: Sequence[Name], names: Iterator[Name]) -
     for s in part.nest.body:
         new = renamed(s, fresh)
         if isinstance(new, (Load, Store)):
-            if new is s:
-                new = s.renamed({**fresh, "": ""})
-            new.index = _moved(new.index, places)
+            new.index = moved(new.index, places)
         yield new
 
 
-def _moved(index: Index, places: dict[Name, tuple[Name, Any, Any]]) -> Index:
+def moved(index: Index, places: Mapping[Name, tuple[Any, Any, Any]]) -> Index:
+    """An index in a box: `places` gives, for an axis, the new one, where that starts, and its size."""
     const = index.const
     terms: dict[Name, Size] = {}
     for name, c in index.terms:
