@@ -22,6 +22,7 @@ from ..statement import Statement, renamed
 from .dce import drop_dead
 from .pieces import (
     LEAST,
+    MAX_GROWTH,
     MAX_STATEMENTS,
     MAX_WRITTEN,
     MOST_BOXES,
@@ -33,38 +34,29 @@ from .pieces import (
 )
 from .value_numbering import numbered
 
+WINDOW = 64  # statements from the first use of an array to the last
+
 
 def read_through_pieces(program: Program) -> Program:
     """Let readers of arrays made of copies read their sources, in place; returns the program."""
     names = (f"e{k}" for k in count())
-    targets = {b for m in program.moves for b in (m.temp, m.target)}
-    users = _users(program)
-    changed = False
-    for block in sequences(program.body):
-        for b in [b for b in _filled(block) if b not in targets]:
-            array = _array(b, block, users[b])
+    blocks = [(block, filled) for block in sequences(program.body) if (filled := _filled(block))]
+    owners = _owners(program) if blocks else {}
+    grown = 0
+    for block, filled in blocks:
+        slots = Slots(block)
+        for b in filled:
+            array = _array(b, slots) if owners[b] == {id(block)} and grown < MAX_GROWTH else None
             boxes = None if array is None else _all_read(array, names)
-            if array is None or boxes is None:
-                continue
-            for nest, made in boxes:
-                at = next(p for p, s in enumerate(block) if s is nest)
-                block[at : at + 1] = made
+            for nest, made in boxes or ():
+                grown += sum(len(n.body) for n in made)
+                slots.put(nest, made)
                 if wants(REWRITES):
                     fired(read_through_pieces, nest.location, what=f"{b} in {len(made)} boxes")
-            users = _users(program)
-            changed = True
-    if changed:
+        block[:] = [s for slot in slots.statements for s in slot]
+    if grown:
         drop_dead(program)
     return program
-
-
-def _users(program: Program) -> dict[Buffer, int]:
-    """How many statements of the program mention each buffer."""
-    found: dict[Buffer, int] = {}
-    for s in walk(program.body):
-        for b in set(s.buffers()):
-            found[b] = found.get(b, 0) + 1
-    return found
 
 
 def _filled(block: Sequence[Statement]) -> list[Buffer]:
@@ -74,8 +66,52 @@ def _filled(block: Sequence[Statement]) -> list[Buffer]:
         for s in nest.body if isinstance(nest, Nest) else ():
             if isinstance(s, Store):
                 stores[s.buffer] = stores.get(s.buffer, 0) + 1
-    known = (b for b, n in stores.items() if n > 1 and b.kind == "temp" and isinstance(b.size, int))
+    known = (b for b, n in stores.items() if n > 1 and b.kind == "temp")
     return [b for b in known if isinstance(b.size, int) and b.size >= LEAST]
+
+
+def _owners(program: Program) -> dict[Buffer, set[int]]:
+    """The blocks whose nests use each buffer; 0 stands for other uses."""
+    found: dict[Buffer, set[int]] = {b: {0} for m in program.moves for b in (m.temp, m.target)}
+    for block in sequences(program.body):
+        for s in block:
+            inside = walk([s]) if isinstance(s, Nest) else [s]
+            for b in {b for t in inside for b in t.buffers()}:
+                found.setdefault(b, set()).add(id(block) if isinstance(s, Nest) else 0)
+    return found
+
+
+class Slots:
+    """A block whose nests give their slot to others; `users` are the slots that use a buffer."""
+
+    def __init__(self, block: Sequence[Statement]):
+        self.statements = [[s] for s in block]
+        self.users: dict[Buffer, list[int]] = {}
+        for p, s in enumerate(block):
+            if isinstance(s, Nest):
+                self.note(p, s)
+
+    def note(self, slot: int, nest: Nest) -> None:
+        for b in {b for s in walk([nest]) for b in s.buffers()}:
+            slots = self.users.setdefault(b, [])
+            if slot not in slots:
+                slots.append(slot)
+
+    def using(self, b: Buffer) -> tuple[list[Nest], Sequence[Statement]]:
+        """The nests that use a buffer, in order, and all statements from the first of them to the last."""
+        slots = sorted(self.users[b])
+        nests = [n for p in slots for n in self.statements[p] if any(b in t.buffers() for t in walk([n]))]
+        between = self.statements[slots[0] : slots[-1] + 1] if slots[-1] - slots[0] < WINDOW else []
+        return nests, [s for slot in between for s in slot]  # type: ignore[return-value]
+
+    def put(self, nest: Nest, made: Sequence[Nest]) -> None:
+        """Let others take the place of a nest."""
+        for slot in {p for s in nest.body for b in s.buffers() for p in self.users[b]}:
+            at = next((k for k, s in enumerate(self.statements[slot]) if s is nest), None)
+            if at is not None:
+                self.statements[slot][at : at + 1] = made
+                for n in made:
+                    self.note(slot, n)
 
 
 # ---- the array and its pieces ---------------------------------------------------------------------------
@@ -102,20 +138,15 @@ class Array:
     readers: list[Nest]
 
 
-def _array(b: Buffer, block: Sequence[Statement], mentions: int) -> Array | None:
-    """The array, if nests of this block alone use it, and reading its sources instead gives the same."""
-    using = [
-        (p, s) for p, s in enumerate(block) if isinstance(s, Nest) and any(b in t.buffers() for t in s.body)
-    ]
-    nests = [s for _, s in using]
-    if not all(is_plain(n) for n in nests) or mentions != sum(
-        b in t.buffers() for n in nests for t in n.body
-    ):
+def _array(b: Buffer, slots: Slots) -> Array | None:
+    """The array, if reading its sources instead of it gives the same."""
+    nests, between = slots.using(b)
+    if not between or not all(is_plain(n) and is_candidate(n) for n in nests):
         return None
     writers = [n for n in nests if any(isinstance(s, Store) and s.buffer is b for s in n.body)]
     readers = nests[len(writers) :]
     in_order = all(a is b for a, b in zip(nests, writers, strict=False))
-    if not in_order or not readers or not all(is_candidate(n) for n in nests):
+    if not in_order or not readers:
         return None
     if any(isinstance(s, Load) and s.buffer is b for n in writers for s in n.body):
         return None
@@ -123,8 +154,7 @@ def _array(b: Buffer, block: Sequence[Statement], mentions: int) -> Array | None
     pieces = None if frame is None else _pieces(b, writers, *frame)
     if frame is None or pieces is None or not _tile(pieces, b):
         return None
-    first, last = using[0][0], using[-1][0]
-    return Array(b, *frame, pieces, readers) if _stay(pieces, readers, block[first : last + 1]) else None
+    return Array(b, *frame, pieces, readers) if _stay(pieces, readers, between) else None
 
 
 def _pieces(b: Buffer, writers: Sequence[Nest], shape: list[int], strides: list[int]) -> list[Piece] | None:

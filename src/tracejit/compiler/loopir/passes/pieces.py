@@ -23,7 +23,9 @@ from ..statement import Statement, renamed
 from .dce import drop_dead
 from .value_numbering import numbered
 
-LEAST = 256  # elements of an array worth it
+LEAST = 512  # elements of an array worth it
+MAX_GROWTH = 4096  # statements that are written in a program
+LONGEST = 32  # nests of one run
 MOST_BOXES = 32
 MAX_STATEMENTS = 256  # of one box
 MAX_WRITTEN = 1024  # statements of all boxes
@@ -33,15 +35,15 @@ _SIMPLE = (Load, Store, Compute, Size_)
 def join_pieces(program: Program) -> Program:
     """Do runs of nests box by box in every block, in place; returns the program."""
     names = (f"p{k}" for k in count())
-    changed = False
+    grown = 0
     for block in sequences(program.body):
         made: list[Statement] = []
         for run in _runs(block):
-            joined = _joined(run, names)
-            changed |= joined is not run
+            joined = _joined(run, names) if grown < MAX_GROWTH else run
+            grown += 0 if joined is run else sum(len(n.body) for n in joined)
             made += joined
         block[:] = made
-    if changed:
+    if grown:
         drop_dead(program)
     return program
 
@@ -131,10 +133,12 @@ class Part:
 def _parts(nests: Sequence[Nest]) -> list[Part]:
     """As many nests from the first as lie in one shape, and touch what they write at their own place alone."""
     size = _size(nests[0])
-    nests = list(nests)
+    if size is None:
+        return []
+    nests = list(nests[:LONGEST])
     while True:
-        written = {b for n in nests for b in _stored(n) if size is not None and b.size == size}
-        shape = None if size is None else shape_of(nests, written, size)
+        written = {b for n in nests for b in _stored(n) if b.size == size}
+        shape = shape_of(nests, written, size)
         parts: list[Part] = []
         for nest in nests:
             part = None if shape is None else _placed(nest, written, *shape)
@@ -219,6 +223,8 @@ def place(
 
 def _is_elsewhere(first: Nest, second: Nest, written: set[Buffer]) -> bool:
     """Is what one of them writes, apart from the arrays of the common shape, nowhere in the other?"""
+    if written.issuperset(_stored(first)) and written.issuperset(_stored(second)):
+        return True
     for one, other in ((first, second), (second, first)):
         for s in one.body:
             if isinstance(s, Store) and s.buffer not in written:
