@@ -16,9 +16,12 @@ from tracejit.compiler.loopir.parser import parse
 from tracejit.compiler.loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from tracejit.compiler.loopir.passes.dce import drop_dead
 from tracejit.compiler.loopir.passes.fuse import fuse
+from tracejit.compiler.loopir.passes.piece_readers import read_through_pieces
+from tracejit.compiler.loopir.passes.pieces import join_pieces
 from tracejit.compiler.loopir.passes.recompute import recompute
 from tracejit.compiler.loopir.passes.row_fusion import fuse_rows
 from tracejit.compiler.loopir.passes.schedule import Target, schedule
+from tracejit.compiler.loopir.passes.short_axes import write_out_short_axes
 from tracejit.compiler.loopir.passes.value_numbering import number_values
 from tracejit.compiler.loopir.text import to_text
 from tracejit.compiler.loopir.verifier import verify
@@ -370,3 +373,82 @@ program plans() -> (64, 64)
     targets = {"512 bits": Target(), "128 bits": Target(16, False, False, False, False)}
     found = [f"---- {name} ----\n\n{to_text(schedule(parse(text), t))}" for name, t in targets.items()]
     golden("\n\n".join([text, *found]), "loops")
+
+
+def test_short_axes_are_written_out(show: Show):
+    show(
+        write_out_short_axes,
+        """
+program lengths(n) -> (n)
+  input x: float64[3*n] slot 0
+  output y: float64[n] slot 0
+  for i < n, k < 3 reduce with a: float64 = 0x0.0p+0
+    v0 = x[(3)*i + k]
+    v1: float64 = mul(v0, v0)
+    a <- add(v1)
+  then:
+    y[i] = a
+""",
+    )
+
+
+def test_sums_over_other_axes_join_what_makes_their_elements(show: Show):
+    show(
+        fuse,
+        """
+program both() -> (40), (30)
+  input x: float64[40] slot 0
+  input y: float64[30] slot 1
+  temp t: float64[1200]
+  output r: float64[40] slot 0
+  output c: float64[30] slot 1
+  for i < 40, j < 30
+    v0 = x[i]
+    v1 = y[j]
+    v2: float64 = mul(v0, v1)
+    t[(30)*i + j] = v2
+  for k < 40, l < 30 reduce with a: float64 = 0x0.0p+0
+    v3 = t[(30)*k + l]
+    a <- add(v3)
+  then:
+    r[k] = a
+  for m < 40 reduce, o < 30 with b: float64 = 0x0.0p+0
+    v4 = t[(30)*m + o]
+    b <- add(v4)
+  then:
+    c[o] = b
+""",
+    )
+
+
+ROLLED = """
+program rolled() -> (600)
+  input x: float64[600] slot 0
+  temp t: float64[600]
+  output y: float64[{size}] slot 0
+  for i < 599
+    v0 = x[i]
+    t[i + 1] = v0
+  once
+    v1 = x[599]
+    t[0] = v1
+  for j < {size}
+    v2 = t[j{shift}]
+    v3 = x[j]
+    v4: float64 = sub(v2, v3)
+    y[j] = v4
+"""
+
+
+def test_arrays_made_of_pieces_are_done_box_by_box(show: Show):
+    show(join_pieces, ROLLED.format(size=600, shift=""))
+
+
+def test_readers_of_pieces_read_their_sources(show: Show):
+    show(read_through_pieces, ROLLED.format(size=598, shift=" + 1"))
+
+
+def test_pieces_whose_sources_change_stay():
+    text = ROLLED.format(size=598, shift="").replace("input x: float64[600] slot 0", "temp x: float64[600]")
+    text = text.replace("  for j < 598", "  once\n    x[5] = 0x0.0p+0\n  for j < 598").strip()
+    assert to_text(read_through_pieces(parse(text))) == text
