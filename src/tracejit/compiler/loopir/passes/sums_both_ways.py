@@ -23,6 +23,7 @@ from ..statement import Statement, all_renamed
 
 RUN = 16  # rows that are added up before their sum goes to a compensated total
 LEAST = 1024  # points of a nest that is worth it
+NARROWEST = 16  # columns that fill lanes
 INT64, BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -45,8 +46,11 @@ def split(axes: Sequence[Axis], over: Sequence[frozenset[Name]]) -> tuple[list[A
     names = [a.name for a in axes if any(a.name in o for o in over)]
     for k in range(1, len(names)):
         rows, columns = frozenset(names[:k]), frozenset(names[k:])
-        if all(o in (rows, columns, rows | columns) for o in over):
-            return [a for a in axes if a.name in rows], [a for a in axes if a.name in columns]
+        across = [a for a in axes if a.name in columns]
+        width = product(a.size for a in across)
+        wide = not isinstance(width, int) or width >= NARROWEST
+        if wide and all(o in (rows, columns, rows | columns) for o in over):
+            return [a for a in axes if a.name in rows], across
     return None
 
 
