@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
+import re
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -54,8 +58,8 @@ def fresh(program: Program) -> Program:
 
 def marks(program: Program, target: Target = HOST) -> list[str]:
     """How each outermost nest may be shared; an empty text for one that may not."""
-    nests = parallelize.outermost(schedule(fresh(program), target).body)
-    return ["" if n.schedule.parallel is None else str(n.schedule.parallel) for n in nests]
+    marked = [s.schedule.parallel for s in schedule(fresh(program), target).body if isinstance(s, Nest)]
+    return ["" if parallel is None else str(parallel) for parallel in marked]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -247,3 +251,51 @@ def test_programs_in_parts(in_parts: None) -> None:
         found = tf.function(gradients)(x)
     for mine, theirs in zip(found, gradients(x), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
+
+
+# ---- loops ------------------------------------------------------------------------------------------------
+
+BATCH = np.random.default_rng(1).normal(size=(9, 6, 6))
+LOOPS = {
+    "products": lambda x: x @ tf.transpose(x, [0, 2, 1]),
+    "rows": lambda x: tf.map_fn(lambda r: tf.nn.softmax(tf.reduce_sum(tf.sin(r), 0)), x),
+    "private": lambda x: tf.map_fn(lambda r: tf.matmul(r @ r, tf.exp(r)) + tf.cumsum(r), x),
+    "backwards": lambda x: tf.map_fn(lambda r: tf.reverse(r @ r, [0]), x[::-1]),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_over_a_batch_in_parts(name: str, in_parts: None) -> None:
+    f, x = LOOPS[name], tf.constant(BATCH)
+    with tf.settings(cache=False):
+        g = tf.function(f)
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+        assert re.search(r"@loops\d+[.]job, ptr", g.llvm(x))
+
+
+def test_loops_that_carry_stay_whole(in_parts: None) -> None:
+    def f(x: tf.Tensor) -> tf.Tensor:
+        total = x[0]
+        for r in x:
+            total = total @ r
+        return total
+
+    with tf.settings(cache=False):
+        g = tf.function(f)
+        x = tf.constant(BATCH)
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+
+
+def test_shared_loops_can_be_stopped() -> None:
+    x = tf.constant(np.linspace(0, 1, 1_000_000, dtype=np.float32))
+    f = tf.function(lambda n: tf.map_fn(lambda k: tf.reduce_sum(tf.sin(x * k)), n))
+    f(tf.zeros([20]))
+    long = tf.zeros([20_000])
+    assert "loops" in f.llvm(long)
+    timer = threading.Timer(1.5, _thread.interrupt_main)
+    start = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(long)
+        time.sleep(10)
+    assert time.perf_counter() - start < 5

@@ -93,7 +93,7 @@ def _lowered(
             settings.current().debug_info,
             [s for s in walk(program.body) if isinstance(s, Call)],
         )
-        for name in sorted({name for s in calls for name in library_kernels(s, machine(), debug_info)}):
+        for name in sorted({name for s in calls for name in library_kernels(s, machine(), shares)}):
             begin(name)
     for name, run in PROGRAM_PASSES:
         start = time.perf_counter()

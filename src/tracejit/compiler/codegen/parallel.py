@@ -13,16 +13,21 @@ from ...core.dim import Size
 from ...runtime.threads import state
 from ...runtime.threads.state import SCRATCH
 from ..ir_text import NULL, Value, Writer, function, integer
-from ..loopir.ir import Nest
+from ..loopir.ir import Nest, While
 from ..loopir.passes.parallelize import MOST_BLOCKS, Parallel
+from ..loopir.statement import Statement
 from . import structure
 from .footprint import Footprint
 from .nests import folding
 from .nests import nest as nests
-from .writing.kernel import NAME_OF_PART, KernelWriter
+from .nests.spans import Span, each
+from .poll import Place, look, quick
+from .writing.context import CTX
+from .writing.kernel import NAME_OF_PART, SCALAR, KernelWriter
 
 INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
 ALIGN = 64  # of every private buffer
+AT_ONCE = 20_000_000_000  # picoseconds of a loop's work between two questions whether to go on
 _CLOSURE, _BEGIN, _END = Value("%closure", "ptr"), Value("%begin", "i64"), Value("%end", "i64")
 ONE = integer(1)
 _OWN, _WORK = Value("%own", "ptr"), Value("%work", "ptr")
@@ -35,27 +40,43 @@ def nest(k: KernelWriter, s: Nest) -> None:
         nests.nest(k, s)
     elif parallel.folds:
         ReducedNest(k, s, parallel).write()
-    elif k.target.threads:
+    elif k.shares:
         ParallelNest(k, s, parallel).write()
     else:
         nests.nest(k, s)
 
 
-class ParallelNest:
-    """Writes the function of one nest, and the job in the function that the nest stands in."""
+def loop(k: KernelWriter, s: While) -> None:
+    """A loop here, or as jobs for the pool."""
+    if s.parallel is not None and k.shares:
+        ParallelLoop(k, s, s.parallel).write()
+    else:
+        structure.loop(k, s)
 
-    def __init__(self, k: KernelWriter, s: Nest, parallel: Parallel):
-        self.k, self.s, self.parallel = k, s, parallel
+
+class Shared:
+    """Writes the function of some loops, and the job in the function that they stand in.
+
+    Attributes
+    ----------
+    inner : KernelWriter
+        Of the function.
+    print : Footprint
+        What the loops need.
+    parameters, arguments : list of Value
+        Inside and outside.
+    scratch : int or Dim
+        Bytes of its own memory that a thread uses for library calls and strips, in the place of workspace.
+    """
+
+    def __init__(self, k: KernelWriter, s: Statement, parallel: Parallel):
+        self.k, self.parallel = k, parallel
         self.print = Footprint([s])
         self.inner = KernelWriter(k.module, k.writers)
         self.inner.inline_math = self.print.elementary < INLINE_MATH
         self.parameters: list[Value] = []
         self.arguments: list[Value] = []
-
-    def write(self) -> None:
-        self.take()
-        nests.nest(self.inner, self.s, part=(_BEGIN, _END))
-        self.call(self.defined(), self.k.size(self.s.schedule.lines[0].size), self.parallel.unit)
+        self.scratch: Size = 0
 
     def defined(self) -> str:
         """The name of the function, which is written."""
@@ -94,6 +115,9 @@ class ParallelNest:
         w = Writer()
         arguments = [w.load(p.kind, w.step(_CLOSURE, 8 * place)) for place, p in enumerate(self.parameters)]
         shared = w.compare("eq", _OWN, NULL)
+        if self.scratch != 0:
+            which = [p.text for p in self.parameters].index(_WORK.text)
+            arguments[which] = w.select(shared, arguments[which], _OWN)
         for place, b in enumerate(self.parallel.private, len(arguments)):
             which = list(self.print.buffers).index(b)
             own = w.step(_OWN, w.load("i64", w.step(_CLOSURE, 8 * place)))
@@ -113,12 +137,12 @@ class ParallelNest:
         closure = w.slot("i64", max(len(values), 2))
         for place, value in enumerate(values):
             w.store(value, w.step(closure, 8 * place))
-        if not k.target.threads:
+        if not k.shares:
             spelled = ", ".join(v.typed for v in (closure, integer(0), count, NULL))
             w.stmt(f"call void {name}.job({spelled})")
             return
         cost = w.mul(k.size(self.parallel.cost), iterations)
-        if not isinstance(room, int):  # where it does not fit, there is nothing to share
+        if not isinstance(room, int) or room > SCRATCH:  # where it does not fit, there is nothing to share
             cost = w.select(w.compare("sle", k.size(room), integer(SCRATCH)), cost, integer(0))
         job = Value(f"{name}.job", "ptr"), closure, count, integer(unit), cost
         spelled = ", ".join(v.typed for v in job)
@@ -127,12 +151,82 @@ class ParallelNest:
     def private_places(self) -> tuple[list[Size], Size]:
         """Where private buffers are in a thread's own memory, and how much of it they take."""
         offsets: list[Size] = []
-        room: Size = 0
+        room = aligned(self.scratch)
         for b in self.parallel.private:
             offsets.append(room)
-            size = b.size * b.dtype.itemsize
-            room = room + (-(-size // ALIGN) * ALIGN if isinstance(size, int) else size + ALIGN)
+            room = room + aligned(b.size * b.dtype.itemsize)
         return offsets, room
+
+
+def aligned(size: Size) -> Size:
+    """Bytes that leave what follows aligned, or room to align it."""
+    return -(-size // ALIGN) * ALIGN if isinstance(size, int) else size + ALIGN
+
+
+class ParallelNest(Shared):
+    """Writes one nest whose outermost loop is shared."""
+
+    def __init__(self, k: KernelWriter, s: Nest, parallel: Parallel):
+        super().__init__(k, s, parallel)
+        self.s = s
+
+    def write(self) -> None:
+        self.take()
+        nests.nest(self.inner, self.s, part=(_BEGIN, _END))
+        self.call(self.defined(), self.k.size(self.s.schedule.lines[0].size), self.parallel.unit)
+
+
+class ParallelLoop(Shared):
+    """Writes a loop whose iterations are shared, some milliseconds of them at a time, so that it can be stopped."""
+
+    def __init__(self, k: KernelWriter, s: While, parallel: Parallel):
+        super().__init__(k, s, parallel)
+        self.s, self.scratch = s, self.print.scratch
+        self.inner.shares = False
+
+    def write(self) -> None:
+        k, s = self.k, self.s
+        before = k.vector, k.still, k.stored
+        k.vector, k.still = SCALAR, None
+        self.take()
+        self.pass_in(CTX.text, CTX)
+        first = self.pass_in("%first", integer(0))  # that of each job
+        each(self.inner, Span(_BEGIN, _END), [], False, lambda number, _: self.iteration(first, number))
+        self.jobs(self.defined())
+        k.vector, k.still, k.stored = before
+        structure.counted(k, s, k.size(self.count))
+
+    @property
+    def count(self) -> Size:
+        assert self.s.count is not None and not isinstance(self.s.count, str)
+        return self.s.count
+
+    def iteration(self, first: Value, number: Value) -> list[Value]:
+        inner, trips = self.inner, self.inner.w.add(first, number)
+        inner.env[self.s.index] = structure.position(inner, self.s, trips, inner.size(self.count))
+        inner.statements(self.s.body)
+        return []
+
+    def jobs(self, name: str) -> None:
+        """The jobs one after another; between them the loop may be stopped."""
+        k, w, s = self.k, self.k.w, self.s
+        total, cost = k.size(self.count), self.parallel.cost
+        if isinstance(cost, int):
+            at_once = integer(max(AT_ONCE // cost, 1))
+        else:
+            at_once = w.intrinsic("umax", w.binary("udiv", integer(AT_ONCE), k.size(cost)), ONE)
+        rounds = w.binary("udiv", w.add(total, w.sub(at_once, ONE)), at_once)
+
+        def job(number: Value, _: list[Value]) -> list[Value]:
+            first = self.arguments[-1] = w.mul(number, at_once)
+            done = w.smallest(w.add(first, at_once), total)
+            self.call(name, w.sub(done, first), 1)
+            here = Place(-1 if s.location is None else s.location, done, total)
+            if not quick(s):
+                look(k, s, here, k.outermost or here, at_once)
+            return []
+
+        each(k, Span(integer(0), rounds, may_skip=True), [], False, job)
 
 
 class ReducedNest(ParallelNest):

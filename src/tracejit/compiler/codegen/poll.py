@@ -23,6 +23,7 @@ WORK = 1 << 24  # statements between two questions: milliseconds, and a question
 QUICK = 1 << 12  # a loop of no more statements than this never asks
 UNKNOWN = 1 << 12  # what a nest does whose size is not known where its loop ends
 ELEMENTARY_WORK = 16
+ONE = integer(1)
 
 
 @dataclass
@@ -72,13 +73,13 @@ def known(k: KernelWriter, size: Size) -> Size:
     return size
 
 
-def look(k: KernelWriter, s: While, here: Place, outermost: Place) -> None:
-    """At the end of an iteration: count its work, and when enough was done ask whether to go on."""
+def look(k: KernelWriter, s: While, here: Place, outermost: Place, iterations: Value = ONE) -> None:
+    """At the end of one iteration or several: count their work, and when enough was done ask whether to go on."""
     w, number = k.w, k.w.fresh("")
     if k.patience is None:
         k.patience = w.slot("i64")
         w.entry.append(f"  store i64 {WORK}, {k.patience.typed}, align 8")
-    cost = k.size(known(k, work(s.cond) + work(s.body) + 1))
+    cost = w.mul(k.size(known(k, work(s.cond) + work(s.body) + 1)), iterations)
     rest = w.binary("sub", w.load("i64", k.patience), cost)
     w.store(rest, k.patience)
     rarely = w.intrinsic("expect", w.compare("slt", rest, integer(0)), FALSE)

@@ -32,7 +32,7 @@ else:
 
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
-    ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: control.loop, ir.If: control.branch,
+    ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: parallel.loop, ir.If: control.branch,
     ir.Fail: control.fail, ir.Call: control.call, ir.HostCall: control.host_call,
     ir.Allocate: memory.allocate, ir.Grow: memory.grow, ir.Free: memory.free,
 }  # fmt: skip

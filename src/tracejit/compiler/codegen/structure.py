@@ -173,7 +173,7 @@ def call(k: KernelWriter, s: Call) -> None:
     for view, argument in zip(s.views, KERNELS[s.function].arguments, strict=True):
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[: argument.strides]]
-    kernel, products = (function(k, name) for name in library_kernels(s, k.target, k.cursor is not None))
+    kernel, products = (function(k, name) for name in library_kernels(s, k.target, k.shares))
     spelled = ", ".join(a.typed for a in [*arguments, products])
     w.stmt(f"call void {kernel.text}({spelled}, ptr %work)")
 
@@ -187,21 +187,21 @@ def matrix_product(k: KernelWriter, s: Call) -> None:
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
     arguments += [integer(int(s.accumulate)), Value("%work", "ptr")]
-    (name,) = library_kernels(s, k.target, k.cursor is not None)
+    (name,) = library_kernels(s, k.target, k.shares)
     if name.endswith(SHARED):
         arguments.append(function(k, state.NAME))
     spelled = ", ".join(a.typed for a in arguments)
     w.stmt(f"call void {function(k, name).text}({spelled})")
 
 
-def library_kernels(s: Call, target: Target, debug_info: bool) -> list[str]:
+def library_kernels(s: Call, target: Target, shares: bool) -> list[str]:
     """The names of what it calls; with `SHARED`, several threads may work on a product."""
     work, dtype = product(s.sizes), s.views[0].buffer.dtype
     if s.function != "matmul":
         return [f"{name}_f{8 * dtype.itemsize}" for name in (s.function, "gemm")]
     large = not isinstance(work, int) or matmul.is_worth_sharing(work, dtype.name, target.register_bytes)
     name = f"gemm_f{8 * dtype.itemsize}"
-    return [name + SHARED if large and target.threads and not debug_info else name]
+    return [name + SHARED if large and shares else name]
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:

@@ -188,7 +188,7 @@ class While(Access):
     number of iterations done, and the atom `binds`, if any, has that size for the rest of the program. State
     lives in buffers. `swaps` exchanges the memory of buffer pairs after each iteration. `location` is the place
     in the program's messages of the user's line. `fills` are buffers that temps of the body will be rows of
-    (``Program.moves``): what reads them must stay behind.
+    (``Program.moves``): what reads them must stay behind. `parallel` says how iterations may be given to threads.
     """
 
     index: Name
@@ -202,6 +202,7 @@ class While(Access):
     swaps: list[tuple[Buffer, Buffer]] = field(default_factory=list)
     location: int | None = None
     fills: list[Buffer] = field(default_factory=list)
+    parallel: Any = field(default=None, compare=False)
 
     has_blocks = True
 

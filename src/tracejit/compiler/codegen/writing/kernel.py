@@ -109,6 +109,8 @@ class KernelWriter:
         Axes merged into their neighbour: their terms in an index count there.
     cursor : Cursor or None
         The place in the user's program that what is written next stands for.
+    shares : bool
+        May it give work to other threads?
     still : int
         The outermost scope loads may move to; `stored` are the buffers whose loads stay in place.
     """
@@ -117,6 +119,7 @@ class KernelWriter:
         self.module, self.writers = module, writers
         self.target, self.flags = module.target, "contract " if module.contract else ""
         self.cursor = None if module.places is None else Cursor(module.places)
+        self.shares = self.target.threads and self.cursor is None
         self.w = HoistingWriter() if self.cursor is None else HoistingWriter(self.cursor.lines)
         self.env: dict[Name, Value] = {}
         self.atoms: dict[str, Value] = {}

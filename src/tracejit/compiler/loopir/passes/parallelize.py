@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....core.dim import Size, nonnegative, product
-from ..ir import Combine, Compute, If, Load, Nest, Program, Size_, Store, walk
+from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
 from ..operands import Buffer, Index, Name
 from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement
@@ -25,16 +25,19 @@ STRIP = 2048
 """Bytes of a row that one thread sums down at least: less would touch a page for little."""
 MOST_BLOCKS = 64
 """Blocks in which a nest folds everything: their number is the same on every machine, as rounding depends on it."""
+MANY = 8
+"""Iterations of a loop from which they are shared, and not the nests in them, however long they are."""
 BLOCK_COST = 4_000_000
 """Picoseconds of work in a block at least."""
 _LANE = 800  # picoseconds of a cycle, over all lanes of a register
 _MEMORY, _COMBINE = 1.0, 0.5  # cycles of an access and of a step of an accumulator
+_PRODUCT = 2  # picoseconds of a byte of each product of a matrix product
 _INSIDE = (Load, Store, Compute, Size_, Combine, Nest, If)
 
 
 @dataclass(frozen=True)
 class Parallel:
-    """How the iterations of a nest's outermost loop are given to threads.
+    """How the iterations of a loop, or of a nest's outermost one, are given to threads.
 
     Attributes
     ----------
@@ -59,25 +62,44 @@ class Parallel:
 
 
 def parallelize(program: Program) -> None:
-    """Mark the outermost nests that may run on several threads; they have schedules."""
+    """Mark the outermost loops and nests that may run on several threads; nests have schedules."""
     mentions: Counter[Buffer] = Counter(b for s in walk(program.body) for b in s.buffers())
-    for nest in outermost(program.body):
-        schedule: Any = nest.schedule
-        if schedule.parallel is None and (chosen := decided(nest, mentions)) is not None:
-            nest.schedule = replace(schedule, parallel=chosen)
+    for s in outermost(program.body, mentions):
+        if isinstance(s, Nest) and s.schedule.parallel is None:
+            s.schedule = replace(s.schedule, parallel=of_nest(s, mentions))
 
 
-def outermost(block: Iterable[Statement]) -> Iterable[Nest]:
-    """Nests that are in no other."""
+def outermost(block: Iterable[Statement], mentions: Counter[Buffer]) -> Iterable[Statement]:
+    """Nests that are in no other, and in no loop that is shared itself: such loops are marked."""
     for s in block:
-        if isinstance(s, Nest):
+        if isinstance(s, While):
+            s.parallel = s.parallel or of_loop(s, mentions)
+        if isinstance(s, Nest) or (isinstance(s, While) and s.parallel is not None):
             yield s
         else:
             for inner in s.blocks():
-                yield from outermost(inner)
+                yield from outermost(inner, mentions)
 
 
-def decided(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
+def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
+    """How a loop that carries nothing may be shared, such as one over a batch; None for others.
+
+    Few long iterations are shared one by one.
+    """
+    count, inside = loop.count, list(walk(loop.body))
+    if loop.cond or loop.test is not None or loop.swaps or isinstance(count, str) or count is None:
+        return None
+    if not all(isinstance(s, (*_INSIDE, Call)) for s in inside):
+        return None
+    cost = block_cost(loop.body, 1) + 1
+    total = cost * count
+    if isinstance(total, int) and (total < LEAST or (cost >= LEAST and count < MANY)):
+        return None
+    private = independent(Stretches(loop.index, (), inside, {}), inside, mentions)
+    return None if private is None else Parallel(cost, 1, private)
+
+
+def of_nest(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
     """How the nest may be shared, or None."""
     schedule: Any = nest.schedule
     if schedule.full or not schedule.lines or schedule.search or (schedule.strips and schedule.outer > 1):
@@ -95,7 +117,8 @@ def decided(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
     inside = [*walk(nest.body), *(() if folds else walk(nest.tail))]
     if not all(isinstance(s, _INSIDE) for s in inside):
         return None
-    private = independent(nest, inside, mentions)
+    sizes = {a.name: a.size for a in nest.axes}
+    private = independent(Stretches(line.axis, line.merged, inside, sizes), inside, mentions)
     if private is None:
         return None
     unit = schedule.lanes * schedule.unroll if line.axis == schedule.vector else 1
@@ -134,6 +157,8 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
                 within = s.schedule.lanes
                 points = product(a.size for a in s.axes)
                 total = total + points * block_cost(s.body, within) + block_cost(s.tail, within)
+            case Call():
+                total = total + product(s.sizes) * (_PRODUCT * s.views[0].buffer.dtype.itemsize)
             case If():
                 total = total + block_cost(s.then, lanes) + block_cost(s.orelse, lanes)
             case Compute():
@@ -148,22 +173,38 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
 # ---- independence ---------------------------------------------------------------------------------------
 
 
-def independent(nest: Nest, inside: list[Statement], mentions: Counter[Buffer]) -> tuple[Buffer, ...] | None:
+Access = tuple[Index, tuple[tuple[Size, Size], ...]]
+"""Elements of a buffer: from an index on, so many steps of such lengths."""
+
+
+def accesses(s: Statement) -> Iterable[tuple[Buffer, Access]]:
+    """What a statement touches by itself."""
+    if isinstance(s, (Load, Store)):
+        yield s.buffer, (s.index, ())
+    elif isinstance(s, Call):
+        m, k, n = s.sizes
+        for view, sizes in zip(s.views, ((m, k), (k, n), (m, n)), strict=True):
+            yield view.buffer, (view.index, tuple(zip(view.strides, sizes, strict=True)))
+
+
+def independent(
+    stretches: Stretches, inside: list[Statement], mentions: Counter[Buffer]
+) -> tuple[Buffer, ...] | None:
     """The buffers that must be private for iterations to touch different memory; None where that is not enough."""
-    line = nest.schedule.lines[0]
-    stretches = Stretches(line, sizes_inside(nest, inside), {name for s in inside for name in s.defines()})
-    written = dict.fromkeys(b for s in inside for b in s.writes())
     here = Counter(b for s in inside for b in s.buffers())
-    private, room = [], 0
-    for buffer in written:
-        accesses = [s for s in inside if isinstance(s, (Load, Store)) and s.buffer is buffer]
-        if any(isinstance(s, Store) and s.add for s in accesses):
+    found: dict[Buffer, list[Access]] = {b: [] for s in inside for b in s.writes()}
+    for s in inside:
+        if isinstance(s, Store) and s.add:
             return None
-        if stretches.apart([s.index for s in accesses]):
+        for buffer, access in accesses(s):
+            if buffer in found:
+                found[buffer].append(access)
+    private, room = [], 0
+    for buffer, places in found.items():
+        if stretches.apart(places):
             continue
         alone = here[buffer] == mentions[buffer] and buffer.kind in ("temp", "local")
-        names = {line.axis, *line.merged}
-        if not alone or any(names & set(s.index.symbols) for s in accesses):
+        if not alone or any(stretches.axes & set(index.symbols) for index, _ in places):
             return None
         private.append(buffer)
         if isinstance(buffer.size, int):
@@ -171,10 +212,9 @@ def independent(nest: Nest, inside: list[Statement], mentions: Counter[Buffer]) 
     return tuple(private) if room <= PRIVATE else None
 
 
-def sizes_inside(nest: Nest, inside: list[Statement]) -> dict[Name, Size]:
-    """The axes of a nest and of those in it."""
-    nests = [nest, *[s for s in inside if isinstance(s, Nest)]]
-    return {a.name: a.size for n in nests for a in n.axes}
+def sizes_inside(inside: Iterable[Statement]) -> dict[Name, Size]:
+    """The axes of nests."""
+    return {a.name: a.size for s in inside if isinstance(s, Nest) for a in s.axes}
 
 
 class Stretches:
@@ -182,42 +222,49 @@ class Stretches:
 
     Parameters
     ----------
-    line : Line
-        That loop.
+    axis, merged : str and tuple of str
+        The index of that loop, and axes that count there.
+    inside : list of Statement
+        All that is in it.
     sizes : dict
-        Of the loops in it.
-    varying : set of str
-        Scalars that differ from iteration to iteration.
+        Of further axes.
     """
 
-    def __init__(self, line: Any, sizes: dict[Name, Size], varying: set[Name]):
-        self.line, self.sizes, self.varying = line, sizes, varying
+    def __init__(
+        self, axis: Name, merged: tuple[Name, ...], inside: list[Statement], sizes: dict[Name, Size]
+    ):
+        self.axis, self.axes = axis, {axis, *merged}
+        self.sizes = sizes | sizes_inside(inside)
+        self.varying = {name for s in inside for name in s.defines()}
 
-    def of(self, index: Index) -> tuple[Size, tuple[tuple[Name, Size], ...], Size, Size] | None:
+    def of(self, access: Access) -> tuple[Size, tuple[tuple[Name, Size], ...], Size, Size] | None:
         """The step of the loop, what is the same in all iterations, the first element and the last."""
+        index, steps = access
         step: Size = 0
         low = high = index.const
         same = []
+        extents = list(steps)
         for name, factor in index.terms:
-            if name == self.line.axis:
+            if name == self.axis:
                 step = factor
-            elif name in self.line.merged:
-                continue
             elif name in self.varying:
                 return None
-            elif name not in self.sizes:
+            elif name in self.sizes:
+                extents += [(factor, self.sizes[name])] if name not in self.axes else []
+            else:
                 same.append((name, factor))
-            elif nonnegative(factor):
-                high = high + factor * (self.sizes[name] - 1)
+        for factor, size in extents:
+            if nonnegative(factor):
+                high = high + factor * (size - 1)
             elif isinstance(factor, int):
-                low = low + factor * (self.sizes[name] - 1)
+                low = low + factor * (size - 1)
             else:
                 return None
         return step, tuple(same), low, high
 
-    def apart(self, indices: list[Index]) -> bool:
+    def apart(self, places: list[Access]) -> bool:
         """Does every iteration stay within a stretch that no other one reaches?"""
-        found = [self.of(index) for index in indices]
+        found = [self.of(access) for access in places]
         known = [f for f in found if f is not None]
         if len(known) < len(found) or len({(step, same) for step, same, _, _ in known}) > 1:
             return False
