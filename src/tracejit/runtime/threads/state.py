@@ -14,6 +14,7 @@ LINE = 64
 SCRATCH = 1 << 21
 """Bytes of memory that every thread of the pool has to itself."""
 
+MOST_SHARES = 64
 OPEN = 1 << 30
 """The bit of `gate` that lets workers in; the bits below it count those inside."""
 
@@ -35,10 +36,12 @@ class PoolState(ctypes.Structure):
         Workers that do not watch any more, and are to be woken.
     posted : int
         When the last job began, in nanoseconds.
-    next : int
-        The first iteration that nobody has taken.
     body, closure, count, grain, admitted
         The job: a function, its argument, iterations in all and taken at once, and how many workers may join.
+    shares, share : int
+        In how many stretches the iterations are, one for each thread, and how long these are.
+    next : array of int
+        How many iterations of each share are taken.
     lock : int
         Somebody has the pool.
     account : int
@@ -71,15 +74,15 @@ class PoolState(ctypes.Structure):
         ("sleeping", ctypes.c_int32),
         ("posted", ctypes.c_int64),
         ("_1", ctypes.c_int64 * 6),
-        ("next", ctypes.c_int64),
-        ("_2", ctypes.c_int64 * 7),
         ("body", ctypes.c_void_p),
         ("closure", ctypes.c_void_p),
         ("count", ctypes.c_int64),
         ("grain", ctypes.c_int64),
         ("admitted", ctypes.c_int32),
         ("stop", ctypes.c_int32),
-        ("_3", ctypes.c_int64 * 3),
+        ("shares", ctypes.c_int64),
+        ("share", ctypes.c_int64),
+        ("_2", ctypes.c_int64),
         ("lock", ctypes.c_int32),
         ("threads", ctypes.c_int32),
         ("account", ctypes.c_int64),
@@ -92,6 +95,8 @@ class PoolState(ctypes.Structure):
         ("start", ctypes.c_void_p),
         ("system_call", ctypes.c_void_p),
         ("clock", ctypes.c_void_p),
+        ("_3", ctypes.c_int64 * 6),
+        ("next", ctypes.c_int64 * (8 * MOST_SHARES)),
     ]
 
 

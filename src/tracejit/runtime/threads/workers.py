@@ -21,7 +21,7 @@ from tracejit.runtime.threads.state import SCRATCH, PoolState, Symbol
 
 MOST = 256
 _START_TYPE = ctypes.CFUNCTYPE(None)
-_WORKER_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_WORKER_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 
 def processors() -> int:
@@ -80,8 +80,10 @@ class Workers:
         try:
             count = wanted()
             while len(self.threads) < count - 1:
-                name = f"tracejit-worker-{len(self.threads) + 1}"
-                thread = threading.Thread(target=self._run, name=name, daemon=True)
+                number = len(self.threads) + 1
+                thread = threading.Thread(
+                    target=self._run, args=(number,), name=f"tracejit-worker-{number}", daemon=True
+                )
                 thread.start()
                 self.threads.append(thread)
             self.state.workers, self.state.threads = len(self.threads), count
@@ -90,10 +92,10 @@ class Workers:
         except (RuntimeError, MemoryError):  # no more threads, or the interpreter ends
             self.state.workers, self.state.threads = len(self.threads), len(self.threads) + 1
 
-    def _run(self) -> None:
+    def _run(self, number: int) -> None:
         scratch = abi.allocate(abi.WORKSPACE_ALIGN, SCRATCH)
         try:
-            self._worker(scratch)
+            self._worker(scratch, number)
         finally:
             abi.release(scratch)
 

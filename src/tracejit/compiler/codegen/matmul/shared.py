@@ -14,7 +14,7 @@ from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
 
 SHARED = Signature("shared", BLOCKS.parameters + ", ptr %parallel")
-COPIED = 20  # picoseconds of a byte that is packed
+COPIED = 200  # picoseconds of a byte that is packed
 MULTIPLIED = 128  # picoseconds of a product and a sum, over the elements of a register of 64 bytes
 LEAST = 20_000_000
 """Picoseconds of work below which a product stays on one thread."""

@@ -1,9 +1,10 @@
 """The thread pool as LLVM text: one module, whose state is the `PoolState` that Python sees, too.
 
-A job is a range of iterations. The caller opens a gate, and takes parts of the range from one counter as the workers do
-that come in; when nothing is left it closes the gate, and waits for those inside. Nobody has to come: on a busy
-machine the caller does everything alone. Waiting is watching for a while, then sleeping in the system. Whoever finds
-the pool taken, or too little to do, runs its job alone. Results do not depend on who did what: bodies see to that.
+A job is a range of iterations, of which every thread has a share, the same one in every job of its length: so it finds
+in its caches what it wrote there. The caller opens a gate, and takes parts of its share, then of the others', as the
+workers do that come in; when nothing is left it closes the gate, and waits for those inside. Nobody has to come: on a
+busy machine the caller does everything alone. Waiting is watching for a while, then sleeping in the system. Whoever
+finds the pool taken, or too little to do, runs its job alone. Results do not depend on who did what: bodies see to that.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ WAKING = 200_000_000
 """Picoseconds of work, in one job or several, for which sleeping workers are woken."""
 SHORTEST, LONGEST = 2_000_000, 100_000_000
 """Picoseconds of work that are taken from a job at once, at least and at the most."""
-SHARES = 8
+PARTS = 8
 """About how many parts of a job each thread takes."""
 WATCH, WATCH_LEAST = 2000, 50
 """How often a worker looks for a job before it sleeps, adapted between these."""
@@ -109,33 +110,52 @@ counted:
   ret i32 %found
 }}
 
-; Takes parts of the job until none is left; how many iterations these were.
-define internal i64 @work(ptr %scratch) #0 {{
+; Takes parts of the thread's own share until none is left, then of the others'; how many iterations these were.
+define internal i64 @work(ptr %scratch, i64 %me) #0 {{
 entry:
   %body = load ptr, ptr {body}, align 8
   %closure = load ptr, ptr {closure}, align 8
   %count = load i64, ptr {count}, align 8
   %grain = load i64, ptr {grain}, align 8
+  %shares = load i64, ptr {shares}, align 8
+  %each = load i64, ptr {share}, align 8
+  br label %visit
+visit:
+  %v = phi i64 [ 0, %entry ], [ %v.n, %empty ]
+  %done.0 = phi i64 [ 0, %entry ], [ %done.1, %empty ]
+  %place = add i64 %me, %v
+  %number = urem i64 %place, %shares
+  %first = mul i64 %number, %each
+  %full.share = add i64 %first, %each
+  %last.share = icmp sgt i64 %full.share, %count
+  %last = select i1 %last.share, i64 %count, i64 %full.share
+  %line = mul i64 %number, {line}
+  %counter = getelementptr i8, ptr {next}, i64 %line
   br label %take
 take:
-  %done.0 = phi i64 [ 0, %entry ], [ %done.n, %part ]
-  %begin = atomicrmw add ptr {next}, i64 %grain monotonic, align 8
-  %left = icmp slt i64 %begin, %count
-  br i1 %left, label %part, label %done
+  %done.1 = phi i64 [ %done.0, %visit ], [ %done.n, %part ]
+  %taken = atomicrmw add ptr %counter, i64 %grain monotonic, align 8
+  %begin = add i64 %first, %taken
+  %left = icmp slt i64 %begin, %last
+  br i1 %left, label %part, label %empty
 part:
   %full = add i64 %begin, %grain
-  %short = icmp slt i64 %full, %count
-  %end = select i1 %short, i64 %full, i64 %count
+  %short = icmp slt i64 %full, %last
+  %end = select i1 %short, i64 %full, i64 %last
   call void %body(ptr %closure, i64 %begin, i64 %end, ptr %scratch)
-  %taken = sub i64 %end, %begin
-  %done.n = add i64 %done.0, %taken
+  %iterations = sub i64 %end, %begin
+  %done.n = add i64 %done.1, %iterations
   br label %take
+empty:
+  %v.n = add i64 %v, 1
+  %more = icmp ult i64 %v.n, %shares
+  br i1 %more, label %visit, label %done
 done:
-  ret i64 %done.0
+  ret i64 %done.1
 }}
 
 ; What a worker thread does until it is told to stop.
-define void @{worker}(ptr %scratch) #0 {{
+define void @{worker}(ptr %scratch, i64 %me) #0 {{
 entry:
   br label %look
 look:
@@ -162,7 +182,7 @@ retry:
   br label %look
 help:
   atomicrmw add ptr {joined}, i32 1 monotonic, align 4
-  %helped = call i64 @work(ptr %scratch)
+  %helped = call i64 @work(ptr %scratch, i64 %me)
   %before = atomicrmw sub ptr {gate}, i32 1 seq_cst, align 4
   %last = icmp eq i32 %before, 1
   br i1 %last, label %tell, label %wait
@@ -265,7 +285,8 @@ ready:
   %bound = icmp ne i64 %bounded, 0
   %less = icmp slt i32 %processors, %threads
   %fewer = and i1 %bound, %less
-  %limit = select i1 %fewer, i32 %processors, i32 %threads
+  %limit.0 = select i1 %fewer, i32 %processors, i32 %threads
+  %limit = call i32 @llvm.smin.i32(i32 %limit.0, i32 {most_shares})
   %others = sub i32 %limit, 1
   %any = icmp sgt i32 %others, 0
   br i1 %any, label %awake, label %give.up
@@ -283,8 +304,8 @@ save:
   br i1 %rich, label %share, label %give.up
 share:
   %limit.64 = zext i32 %limit to i64
-  %shares = mul i64 %limit.64, {shares}
-  %part = udiv i64 %work, %shares
+  %all.parts = mul i64 %limit.64, {parts}
+  %part = udiv i64 %work, %all.parts
   %part.1 = call i64 @llvm.umax.i64(i64 %part, i64 {shortest})
   %part.2 = call i64 @llvm.umin.i64(i64 %part.1, i64 {longest})
   %iterations = udiv i64 %part.2, %cost
@@ -300,7 +321,25 @@ post:
   store ptr %closure, ptr {closure}, align 8
   store i64 %count, ptr {count}, align 8
   store i64 %grain, ptr {grain}, align 8
-  store atomic i64 0, ptr {next} monotonic, align 8
+  %even = add i64 %count, %limit.64
+  %even.1 = sub i64 %even, 1
+  %each = udiv i64 %even.1, %limit.64
+  %each.1 = add i64 %each, %unit
+  %each.2 = sub i64 %each.1, 1
+  %each.3 = udiv i64 %each.2, %unit
+  %each.4 = mul i64 %each.3, %unit
+  store i64 %limit.64, ptr {shares}, align 8
+  store i64 %each.4, ptr {share}, align 8
+  br label %reset
+reset:
+  %r = phi i64 [ 0, %post ], [ %r.n, %reset ]
+  %r.line = mul i64 %r, {line}
+  %r.place = getelementptr i8, ptr {next}, i64 %r.line
+  store atomic i64 0, ptr %r.place monotonic, align 8
+  %r.n = add i64 %r, 1
+  %r.more = icmp ult i64 %r.n, %limit.64
+  br i1 %r.more, label %reset, label %publish
+publish:
   store atomic i32 %others, ptr {admitted} monotonic, align 4
   store atomic i64 %now, ptr {posted} monotonic, align 8
   store atomic i32 {open}, ptr {gate} seq_cst, align 4
@@ -316,7 +355,7 @@ waken:
   br label %own
 own:
   %begun = call i64 @read_clock(i32 {own_time})
-  %done = call i64 @work(ptr null)
+  %done = call i64 @work(ptr null, i64 0)
   %worked = call i64 @read_clock(i32 {own_time})
   %closed = atomicrmw and ptr {gate}, i32 {inside} seq_cst, align 4
   %inside = and i32 %closed, {inside}
@@ -381,6 +420,7 @@ none:
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
+declare i32 @llvm.smin.i32(i32, i32)
 attributes #0 = {{ noinline nounwind "no-builtins" }}
 """
 
@@ -392,14 +432,17 @@ def module_text(arch: str) -> str:
         name: f"getelementptr (i8, ptr @{Symbol.STATE}, i64 {state.offset(name)})"
         for name, *_ in state.PoolState._fields_
     }
-    return _TEXT.format(
-        **fields, state=Symbol.STATE, parallel=Symbol.PARALLEL, worker=Symbol.WORKER, stop_workers=Symbol.STOP,
-        size=state.LINE * -(-state.SIZE // state.LINE), pause_thread=pause, declare=declare, futex=futex,
-        affinity=affinity, open=OPEN, inside=OPEN - 1, least=LEAST, waking=WAKING,
-        shares=SHARES, shortest=SHORTEST, longest=LONGEST, watch=WATCH, watch_least=WATCH_LEAST,
-        watch_nanoseconds=WATCH_NANOSECONDS, caller_watch=CALLER_WATCH, ask_nanoseconds=ASK_NANOSECONDS,
-        most_gained=MOST_GAINED, wall=1, own_time=3, picoseconds_allowed=1000 * ALLOWANCE,
-    )  # fmt: skip
+    numbers = {
+        "size": state.LINE * -(-state.SIZE // state.LINE), "line": state.LINE, "most_shares": state.MOST_SHARES,
+        "open": OPEN, "inside": OPEN - 1, "futex": futex, "affinity": affinity, "wall": 1, "own_time": 3,
+        "least": LEAST, "waking": WAKING, "parts": PARTS, "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH,
+        "watch_least": WATCH_LEAST, "watch_nanoseconds": WATCH_NANOSECONDS, "caller_watch": CALLER_WATCH,
+        "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "picoseconds_allowed": 1000 * ALLOWANCE,
+    }  # fmt: skip
+    names = {
+        "state": Symbol.STATE, "parallel": Symbol.PARALLEL, "worker": Symbol.WORKER, "stop_workers": Symbol.STOP,
+    }  # fmt: skip
+    return _TEXT.format(**fields, **numbers, **names, pause_thread=pause, declare=declare)
 
 
 def serves(arch: str) -> bool:
