@@ -15,6 +15,7 @@ SCRATCH = 1 << 21
 """Bytes of memory that every thread of the pool has to itself."""
 
 MOST_SHARES = 64
+SITES = 256
 OPEN = 1 << 30
 """The bit of `gate` that lets workers in; the bits below it count those inside."""
 
@@ -44,9 +45,6 @@ class PoolState(ctypes.Structure):
         How many iterations of each share are taken.
     lock : int
         Somebody has the pool.
-    account : int
-        Nanoseconds that sharing has gained, up to a limit, less those it has lost. Where other programs keep the
-        processors busy threads wait for each other: below 0 jobs are not shared until their work has paid for it.
     credit : int
         Picoseconds of work that was too short to wake a worker for.
     workers : int
@@ -61,6 +59,10 @@ class PoolState(ctypes.Structure):
         Workers are to end.
     jobs : int
         Jobs done by several threads.
+    sites : array of int
+        Of bodies, four words each: the address; the nanoseconds that sharing has gained, up to a limit, less those it
+        has lost; how many calls there were; and how many nanoseconds a picosecond of estimated work takes on one
+        thread, as a float64. Below 0 jobs are not shared until their work has paid for it.
     start, system_call, clock : address
         ``void start()``, of Python; ``syscall`` and ``clock_gettime`` of the C library.
     """
@@ -85,7 +87,6 @@ class PoolState(ctypes.Structure):
         ("_2", ctypes.c_int64),
         ("lock", ctypes.c_int32),
         ("threads", ctypes.c_int32),
-        ("account", ctypes.c_int64),
         ("workers", ctypes.c_int32),
         ("processors", ctypes.c_int32),
         ("credit", ctypes.c_int64),
@@ -95,8 +96,9 @@ class PoolState(ctypes.Structure):
         ("start", ctypes.c_void_p),
         ("system_call", ctypes.c_void_p),
         ("clock", ctypes.c_void_p),
-        ("_3", ctypes.c_int64 * 6),
+        ("_3", ctypes.c_int64 * 7),
         ("next", ctypes.c_int64 * (8 * MOST_SHARES)),
+        ("sites", ctypes.c_int64 * (4 * SITES)),
     ]
 
 

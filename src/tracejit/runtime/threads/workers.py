@@ -103,7 +103,7 @@ class Workers:
         """Other threads are not here, whatever they were doing."""
         state = self.state
         self.threads = []
-        for name in ("gate", "caller_sleeps", "sleeping", "workers", "stop", "lock", "asked", "account"):
+        for name in ("gate", "caller_sleeps", "sleeping", "workers", "stop", "lock", "asked"):
             setattr(state, name, 0)
         self.decide()
 

@@ -4,7 +4,7 @@ A job is a range of iterations, of which every thread has a share, the same one 
 in its caches what it wrote there. The caller opens a gate, and takes parts of its share, then of the others', as the
 workers do that come in; when nothing is left it closes the gate, and waits for those inside. Nobody has to come: on a
 busy machine the caller does everything alone. Waiting is watching for a while, then sleeping in the system. Whoever
-finds the pool taken, or too little to do, runs its job alone. Results do not depend on who did what: bodies see to that.
+finds the pool taken, or too little to do, runs its job alone. Results do not depend on who did what.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ CALLER_WATCH = 1000
 """How often a caller looks for the end of its job before it sleeps."""
 ASK_NANOSECONDS = 1_000_000
 """How long what is known of the caller's processors is believed."""
-ALLOWANCE = 20
+MEASURED = 128
+"""One in so many calls of a body runs on one thread, to see what it takes; the first time it is the second call."""
+ALLOWANCE = 40
 """What sharing may lose: one part in so many of all work."""
 MOST_GAINED = 500_000
 """Nanoseconds of gains that are remembered, to be lost again."""
@@ -269,13 +271,50 @@ start:
   call void %starts()
   br label %started
 started:
-  %account = load i64, ptr {account}, align 8
+  ; What is known of this body; of several that meet in one place the last one.
+  %address = ptrtoint ptr %body to i64
+  %bits = lshr i64 %address, 4
+  %which = and i64 %bits, {last_site}
+  %site.at = mul i64 %which, 32
+  %site = getelementptr i8, ptr {sites}, i64 %site.at
+  %account.at = getelementptr i8, ptr %site, i64 8
+  %calls.at = getelementptr i8, ptr %site, i64 16
+  %rate.at = getelementptr i8, ptr %site, i64 24
+  %resident = load i64, ptr %site, align 8
+  %at.home = icmp eq i64 %resident, %address
+  br i1 %at.home, label %met, label %meet
+meet:
+  store i64 %address, ptr %site, align 8
+  store i64 0, ptr %account.at, align 8
+  store i64 0, ptr %calls.at, align 8
+  store double 0.0, ptr %rate.at, align 8
+  br label %met
+met:
+  %work.f = uitofp i64 %work to double
+  %rate = load double, ptr %rate.at, align 8
+  %account = load i64, ptr %account.at, align 8
+  %calls = load i64, ptr %calls.at, align 8
+  %calls.n = add i64 %calls, 1
+  store i64 %calls.n, ptr %calls.at, align 8
+  %phase = and i64 %calls, {last_call}
+  %turn = icmp eq i64 %phase, 1
+  br i1 %turn, label %measure, label %met.before
+measure:
+  %from = call i64 @read_clock(i32 {own_time})
+  call void %body(ptr %closure, i64 0, i64 %count, ptr null)
+  %until = call i64 @read_clock(i32 {own_time})
+  %took = sub i64 %until, %from
+  %took.f = sitofp i64 %took to double
+  %measured = fdiv double %took.f, %work.f
+  store double %measured, ptr %rate.at, align 8
+  br label %leave
+met.before:
   %poor = icmp slt i64 %account, 0
   br i1 %poor, label %rest, label %ready
 rest:
   %earned = udiv i64 %work, {picoseconds_allowed}
   %earning = add i64 %account, %earned
-  store i64 %earning, ptr {account}, align 8
+  store i64 %earning, ptr %account.at, align 8
   br label %give.up
 ready:
   %threads = load atomic i32, ptr {threads} seq_cst, align 4
@@ -386,7 +425,8 @@ woken:
   br label %over
 over:
   ; What one thread would have needed follows from what this one did in its time on a processor, which it may have
-  ; shared with a worker; the rest is gained, or lost.
+  ; shared with a worker, or from what it once did alone: caches may make others' help expensive. The rest is gained,
+  ; or lost.
   %some.done = icmp sgt i64 %done, 0
   br i1 %some.done, label %reckon, label %leave
 reckon:
@@ -397,12 +437,17 @@ reckon:
   %count.f = sitofp i64 %count to double
   %done.f = sitofp i64 %done to double
   %ratio = fdiv double %count.f, %done.f
-  %alone.f = fmul double %busy.f, %ratio
+  %likely = fmul double %busy.f, %ratio
+  %by.rate = fmul double %rate, %work.f
+  %lower = fcmp olt double %by.rate, %likely
+  %is.known = fcmp ogt double %rate, 0.0
+  %better = and i1 %lower, %is.known
+  %alone.f = select i1 %better, double %by.rate, double %likely
   %alone.ns = fptosi double %alone.f to i64
   %gain = sub i64 %alone.ns, %all
   %sum = add i64 %account, %gain
   %kept.gains = call i64 @llvm.smin.i64(i64 %sum, i64 {most_gained})
-  store i64 %kept.gains, ptr {account}, align 8
+  store i64 %kept.gains, ptr %account.at, align 8
   br label %leave
 leave:
   store atomic i32 0, ptr {lock} seq_cst, align 4
@@ -437,6 +482,7 @@ def module_text(arch: str) -> str:
         "open": OPEN, "inside": OPEN - 1, "futex": futex, "affinity": affinity, "wall": 1, "own_time": 3,
         "least": LEAST, "waking": WAKING, "parts": PARTS, "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH,
         "watch_least": WATCH_LEAST, "watch_nanoseconds": WATCH_NANOSECONDS, "caller_watch": CALLER_WATCH,
+        "last_site": state.SITES - 1, "last_call": MEASURED - 1,
         "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "picoseconds_allowed": 1000 * ALLOWANCE,
     }  # fmt: skip
     names = {
