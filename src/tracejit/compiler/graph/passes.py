@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ...core.ir.graph import Graph
 from .batch_matmuls import multiply_results, multiply_rows, sum_products
+from .roll import roll
 from .save_residuals import save_residuals
 from .simplify import simplify
 
@@ -19,4 +20,4 @@ LOOP_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("products of results", multiply_results),
 )
 
-GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify), *LOOP_PASSES)
+GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify), ("roll", roll), *LOOP_PASSES)
