@@ -6,6 +6,7 @@ import sys
 NAMES = (
     "startup",
     "compile_time",
+    "first_calls",
     "flagship",
     "control_flow",
     "memory",
