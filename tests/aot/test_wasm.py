@@ -108,6 +108,15 @@ def normal(*shape: int, dtype: str = "f8") -> np.ndarray:
     return np.asarray(random.normal(size=shape)).astype(dtype)
 
 
+def factored(a, b):
+    return {"x": tf.linalg.cholesky_solve(tf.linalg.cholesky(a), b), "y": tf.linalg.inv(a)}
+
+
+def definite(n: int) -> np.ndarray:
+    a = normal(n, n)
+    return a @ a.T + n * np.eye(n)
+
+
 WEIGHTS = normal(300, 900)
 KINDS = "f32 f16 i8 i16 i32 i64 u8 u16 u32 u64 bool c128 c64".split()
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
@@ -132,6 +141,9 @@ PROGRAMS = {
     "singles": Program(
         products, ["f32[n,30]", "f32[30,8]", "f32[8]"],
         [(normal(50, 30, dtype="f4"), normal(30, 8, dtype="f4"), normal(8, dtype="f4"))], ("value", "grad"), 256,
+    ),
+    "factored": Program(
+        factored, ["f64[n,n]", "f64[n,m]"], [(definite(n), normal(n, 2), {"n": n, "m": 2}) for n in (1, 6, 110)], ulps=64
     ),
     "ordered": Program(ordered, ["f64[n]"], [(NUMBERS,), (normal(1000),), (NUMBERS[:2],)]),
     "picked": Program(

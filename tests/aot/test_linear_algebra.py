@@ -1,0 +1,44 @@
+"""Factors and solutions in exported libraries: without Python, for processors with registers of any width."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.runtime import cpu
+
+LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4"] if cpu.host().arch == "x86_64" else ["host"]
+
+
+def factored(a, b):
+    y = tf.linalg.cholesky(a)
+    return (y, tf.linalg.triangular_solve(y, b), tf.linalg.solve(a, b, adjoint=True), tf.linalg.inv(a))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("target", LEVELS)
+def test_a_library_factors_and_solves(target, dtype):
+    kind = {"f32": "f4", "f64": "f8"}[dtype]
+    if target != "host" and not cpu.baseline(target).runs_on(cpu.host()):
+        pytest.skip(f"this processor runs no code for {target}")
+    art = tf.export(
+        factored, [f"{dtype}[n,n]", f"{dtype}[n,k]"], name="factored", outputs="value", targets=(target,)
+    )
+    random = np.random.default_rng(0)
+    for n in (1, 5, 40, 130):
+        a, b = random.normal(size=(n, n)), random.normal(size=(n, 3)).astype(kind)
+        p = (a @ a.T + n * np.eye(n)).astype(kind)
+        lower = np.linalg.cholesky(p)
+        wanted = (lower, np.linalg.solve(lower, b), np.linalg.solve(p.T, b), np.linalg.inv(p))
+        close = 1e-4 if kind == "f4" else 1e-11
+        for own, right in zip(art(p, b), wanted, strict=True):
+            np.testing.assert_allclose(own, right, rtol=close, atol=close)
+    with pytest.raises(RuntimeError, match="the matrix is not positive definite"):
+        art(-p, b)
+
+
+@pytest.mark.parametrize("target", ["aarch64", "riscv64", "wasm32", "wasm32+simd128", "thumbv7em+fp64"])
+def test_code_is_made_for_other_machines(target):
+    art = tf.export(factored, ["f64[n,n]", "f64[n,k]"], name="factored", outputs="value", targets=(target,))
+    assert str(art.signature).startswith("factored(a: float64[n,n], b: float64[n,k])")
