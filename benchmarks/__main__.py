@@ -15,6 +15,7 @@ NAMES = (
     "lstm",
     "newton",
     "elementwise",
+    "linear_algebra",
     "digits",
     "eager",
     "embedding",
