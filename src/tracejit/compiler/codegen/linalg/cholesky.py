@@ -5,16 +5,20 @@ Strides are in bytes.
 
 from __future__ import annotations
 
-from ...ir_text import Value
+from ...ir_text import Value, integer, zeros
 from ..matmul.counted_loops import Operand, Signature, Writer
+from ..matmul.geometry import Geometry
 from ..matmul.packing import COPY_ROWS, PACK
-from ..matmul.vectors import load
+from ..matmul.vectors import exchange, load, multiply_add, prefix_mask
 from .fill import CLEAR_ABOVE, FILL_NAN, UPPER_IS_FINITE
 from .module import Module, at, entry, subtract_product
 from .substitution import SOLVE_BLOCK, SUBTRACT, solve_rows
 
 FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
 FACTOR = Signature("factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %work", result="i64")
+# Sizes up to which a matrix is factored in registers alone.
+_SMALL = (4, 8)
+LOSE = Signature("lose", "i64 %n, ptr %l, i64 %row")
 TURN_LOWER = Signature("turn_lower", "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %u, i64 %row")
 MIRROR = Signature("mirror", "i64 %n, ptr %u, i64 %row, ptr %square")
 
@@ -24,11 +28,20 @@ def factor_rows(rows: int) -> Signature:
     return Signature(f"factor_rows_{rows}", "i64 %depth, ptr %u, i64 %row, ptr %reciprocals", result="i64")
 
 
+def factor_small(lanes: int) -> Signature:
+    """Factor a matrix of no more than so many rows."""
+    parameters = "i64 %n, ptr %a, i64 %a_row, ptr %l, i64 %row"
+    return Signature(f"factor_small_{lanes}", parameters, result="i64")
+
+
 def add_cholesky(m: Module, symbol: str) -> None:
     """The external function and its parts."""
     for rows in m.s.rows:
         _add_factor_rows(m, rows)
+    for lanes in _SMALL:
+        _add_factor_small(m, lanes)
     _add_factor_diagonal(m)
+    _add_lose(m)
     _add_factor(m)
     _add_turn_lower(m)
     _add_mirror(m)
@@ -47,22 +60,68 @@ def _add_factor_rows(m: Module, rows: int) -> None:
         for row, value in enumerate(loop.carried[1:]):
             factor = w.splat(_lane(w, above, row), rows)
             loop.following.append(subtract_product(w, g, factor, above, value))
-    values = list(loop.carried[1:])
-    bad: Value = Value("0", "i64")
-    zero, one = Value("0.0", g.scalar), Value("1.0", g.scalar)
+    bad, factored, reciprocals = _factored(w, g, list(loop.carried[1:]))
     for row in range(rows):
-        square = _lane(w, values[row], row)
+        w.store(reciprocals[row], w.offset(a.reciprocals, row * g.size), g.size)
+        w.store(factored[row], here[row], g.size)
+    m.add(w, f"i64 {bad}")
+
+
+def _factored(w: Writer, g: Geometry, values: list[Value]) -> tuple[Value, list[Value], list[Value]]:
+    """The number of a bad row, the factor of a square whose upper half the values are, and reciprocals of roots."""
+    bad, factored, reciprocals = Value("0", "i64"), [], []
+    zero, one = Value("0.0", g.scalar), Value("1.0", g.scalar)
+    for row, value in enumerate(values):
+        square = _lane(w, value, row)
         refused = w.both(w.compare("ule", square, zero), w.compare("eq", bad, 0))
         bad = w.select(refused, row + 1, bad)
         root = w.intrinsic("sqrt", square)
-        reciprocal = w.op("fdiv", one, root)
-        w.store(reciprocal, w.offset(a.reciprocals, row * g.size), g.size)
-        scaled = w.op("fmul", values[row], w.splat(reciprocal, rows))
-        for below in range(row + 1, rows):
-            factor = w.splat(_lane(w, scaled, below), rows)
-            values[below] = subtract_product(w, g, factor, scaled, values[below])
-        w.store(_with_lane(w, scaled, row, root), here[row], g.size)
-    m.add(w, f"i64 {bad}")
+        reciprocals.append(w.op("fdiv", one, root))
+        scaled = w.op("fmul", value, w.splat(reciprocals[-1], len(values)))
+        # The rows below wait for a quotient, not for a root and a quotient.
+        factors = w.op("fdiv", value, w.splat(square, len(values)))
+        for below in range(row + 1, len(values)):
+            factor = w.splat(_lane(w, factors, below), len(values))
+            values[below] = subtract_product(w, g, factor, value, values[below])
+        factored.append(_with_lane(w, scaled, row, root))
+    return bad, factored, reciprocals
+
+
+def _add_factor_small(m: Module, lanes: int) -> None:
+    """A matrix that fits into registers, with ones on the diagonal behind it; returns the state, -1 for NaN."""
+    w, g = Writer(factor_small(lanes)), m.s.g
+    a, last = w.arg, w.subtract(w.arg.n, 1)
+    rows, nothing = [], zeros(g.scalar, lanes)
+    total = nothing
+    for row in range(lanes):
+        count = w.select(w.compare("sgt", a.n, row), row + 1, 0)
+        place = w.offset(a.a, w.multiply(a.a_row, w.select(w.compare("slt", last, row), last, row)))
+        rows.append(load(w, g, place, lanes, prefix_mask(w, count, lanes)))
+        total = multiply_add(w, g, rows[-1], nothing, total)
+    columns = _turned(w, rows)
+    for row, column in enumerate(columns):
+        inside = w.select(w.compare("sgt", a.n, row), w.lane(column, row), Value("1.0", g.scalar))
+        columns[row] = _with_lane(w, column, row, inside)
+    bad, factored, _ = _factored(w, g, columns)
+    mask = prefix_mask(w, a.n, lanes)
+    for row, value in enumerate(_turned(w, factored)):
+        value = w.select(
+            prefix_mask(w, integer(row + 1), lanes), value, nothing
+        )  # behind it is what is left of U
+        with w.when(w.compare("sgt", a.n, row)):
+            w.store(value, w.offset(a.l, w.multiply(a.row, row)), g.size, mask)
+    is_lost = w.any_lane(w.compare("une", total, nothing))
+    m.add(w, f"i64 {w.select(is_lost, -1, bad)}")
+
+
+def _turned(w: Writer, rows: list[Value]) -> list[Value]:
+    """A square of registers transposed."""
+    rows, distance = list(rows), 1
+    while distance < len(rows):
+        for row in (row for row in range(len(rows)) if not row & distance):
+            rows[row], rows[row + distance] = exchange(w, rows[row], rows[row + distance], distance)
+        distance *= 2
+    return rows
 
 
 def _lane(w: Writer, value: Value, number: int) -> Value:
@@ -153,6 +212,14 @@ def _add_mirror(m: Module) -> None:
     m.add(w)
 
 
+def _add_lose(m: Module) -> None:
+    """NaN in the lower triangle."""
+    w = Writer(LOSE)
+    w.invoke(FILL_NAN, w.arg.n, w.arg.n, w.arg.l, w.arg.row)
+    w.invoke(CLEAR_ABOVE, w.arg.n, w.arg.l, w.arg.row)
+    m.add(w)
+
+
 def _add_entry(m: Module, symbol: str) -> None:
     s, g = m.s, m.s.g
     w = Writer(
@@ -163,15 +230,21 @@ def _add_entry(m: Module, symbol: str) -> None:
         )
     )
     a = w.arg
+    w.store(Value("0", "i64"), a.state, 8)
     a_row, a_col, row = (
         w.multiply(x, g.size) for x in (a.a_row_elements, a.a_col_elements, a.l_row_elements)
     )
+    for lanes in _SMALL:
+        is_small = w.both(w.compare("sle", a.n, lanes), w.compare("eq", a_col, g.size))
+        with w.returning(is_small):
+            state = w.invoke(factor_small(lanes), a.n, a.a, a_row, a.l, row)
+            with w.returning(w.compare("sge", state, 0)):
+                w.store(state, a.state, 8)
+            w.invoke(LOSE, a.n, a.l, row)
     w.invoke(TURN_LOWER, a.n, a.a, a_row, a_col, a.l, row)
-    w.store(Value("0", "i64"), a.state, 8)
     is_finite = w.invoke(UPPER_IS_FINITE, a.n, a.l, row)
     with w.returning(w.op("xor", is_finite, Value("true", "i1"))):
-        w.invoke(FILL_NAN, a.n, a.n, a.l, row)
-        w.invoke(CLEAR_ABOVE, a.n, a.l, row)
+        w.invoke(LOSE, a.n, a.l, row)
     bad = w.invoke(FACTOR, a.n, a.l, row, a.gemm, a.work)
     w.store(bad, a.state, 8)
     with w.returning(w.compare("ne", bad, 0)):
