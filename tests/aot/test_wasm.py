@@ -143,7 +143,10 @@ PROGRAMS = {
         [(normal(50, 30, dtype="f4"), normal(30, 8, dtype="f4"), normal(8, dtype="f4"))], ("value", "grad"), 256,
     ),
     "factored": Program(
-        factored, ["f64[n,n]", "f64[n,m]"], [(definite(n), normal(n, 2), {"n": n, "m": 2}) for n in (1, 6, 110)], ulps=64
+        factored,
+        ["f64[n,n]", "f64[n,m]"],
+        [(definite(n), normal(n, 2), {"n": n, "m": 2}) for n in (1, 6, 110)],
+        ulps=64,
     ),
     "ordered": Program(ordered, ["f64[n]"], [(NUMBERS,), (normal(1000),), (NUMBERS[:2],)]),
     "picked": Program(
