@@ -15,7 +15,6 @@ NAMES = (
     "lstm",
     "newton",
     "elementwise",
-    "linear_algebra",
     "digits",
     "eager",
     "embedding",

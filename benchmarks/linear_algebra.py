@@ -1,211 +1,174 @@
-"""Factors of matrices and solutions with them beside NumPy, SciPy and JAX, and what is made of them: the likelihood of
-a Gaussian process with its gradient by three parameters.
+"""Dense linear algebra of many sizes, float64: factorizations, systems, and the likelihood of a Gaussian process.
 
-SciPy's solution is that of its quickest function that gives the same; its gradient of the likelihood is the closed
-form, by hand, with the inverse from the factor. JAX and SciPy are left out where they are not installed.
+The likelihood comes with its gradient by three logarithms of parameters: by hand in closed form, from the inverse that
+LAPACK makes of the Cholesky factor. Matrices are symmetric and well conditioned, so that results can be compared.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-import tracejit as tf
-from benchmarks.peers import installed, jax
-from benchmarks.timing import Candidate, Case, run
+from benchmarks.timing import Candidate
 
-SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-LIKELIHOODS = (50, 500, 1500)
-LOG_TWO_PI = float(np.log(2.0 * np.pi))
-NAMES = ("cholesky", "solve", "triangular_solve", "inverse", "determinant")
+POINTS = (50, 500, 1500)
+SIZES = (4, 8, 32, 128, 512, 2048)
+STACK = (1000, 8, 8)
+PROCESS, BATCHED = "Gaussian process, likelihood and gradient", f"{STACK[0]} × ({STACK[1]}×{STACK[2]})"
+KINDS = ("Cholesky", "solve", "triangular solve", "inverse", "determinant")
+PARAMETERS = np.log([1.5, 1.2, 0.1])  # length, amplitude, noise
 
 
-def matrices(*lead: int, n: int, dtype: str, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return matrices that are positive definite, others that are not symmetric, and right sides."""
+def name(kind: str, n: int) -> str:
+    return f"{kind}, n = {n}"
+
+
+def points(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return places ``[n, 3]``, values ``[n]`` and the logarithms of the parameters ``[3]``."""
     random = np.random.default_rng(n)
-    a = random.standard_normal((*lead, n, n))
-    general = a + 3.0 * np.eye(n)
-    definite = a @ np.swapaxes(a, -1, -2) + n * np.eye(n)
-    return tuple(x.astype(dtype) for x in (definite, general, random.standard_normal((*lead, n, columns))))
+    x = random.uniform(-2.0, 2.0, (n, 3))
+    return x, np.sin(x.sum(1)) + 0.1 * random.standard_normal(n), PARAMETERS
 
 
-def own(definite: np.ndarray, general: np.ndarray, b: np.ndarray) -> dict[str, Candidate]:
-    """Return the calls of compiled functions."""
-    factor, solve, triangular = map(
-        tf.function, (tf.linalg.cholesky, tf.linalg.solve, tf.linalg.triangular_solve)
-    )
-    inverse, determinant = map(tf.function, (tf.linalg.inv, tf.linalg.slogdet))
-    a, c, right = (tf.constant(x) for x in (definite, general, b))
-    return {
-        "cholesky": lambda: factor(a).numpy(),
-        "solve": lambda: solve(c, right).numpy(),
-        "triangular_solve": lambda: triangular(a, right).numpy(),
-        "inverse": lambda: inverse(c).numpy(),
-        "determinant": lambda: determinant(c)[1].numpy(),
+def matrix(*shape: int) -> np.ndarray:
+    """Return a symmetric matrix, or a stack of them, with eigenvalues about 1; its determinant is about 1 as well."""
+    n = shape[-1]
+    a = np.random.default_rng(n).standard_normal(shape) / (4 * math.sqrt(n))
+    return np.eye(n) + (a + np.swapaxes(a, -1, -2)) / 2
+
+
+def column(*shape: int) -> np.ndarray:
+    return np.random.default_rng(shape[-1]).standard_normal((*shape[:-1], 1))
+
+
+def candidates(
+    likelihood: Callable[..., Any], by_kind: Mapping[str, Callable[..., Any]], bound: Callable[..., Candidate]
+) -> dict[str, Candidate]:
+    """Return the calls of every size; `bound` gives a call of a function on NumPy's arrays."""
+    found = {name(PROCESS, n): bound(likelihood, *points(n)) for n in POINTS}
+    for kind, f in by_kind.items():
+        columns = "solve" in kind
+        for n in SIZES:
+            found[name(kind, n)] = bound(f, matrix(n, n), *([column(n, n)] if columns else []))
+        if kind in ("Cholesky", "solve", "inverse"):
+            stack = [matrix(*STACK), *([column(*STACK)] if columns else [])]
+            found[f"{kind}, {BATCHED}"] = bound(f, *stack)
+    return found
+
+
+def likelihood_of(xp: Any, cholesky: Any, solve_lower: Any, diagonal: Any) -> Callable[..., Any]:
+    """Return the logarithm of the likelihood as the frameworks' users write it."""
+
+    def likelihood(x: Any, y: Any, parameters: Any) -> Any:
+        length, amplitude, noise = (xp.exp(parameters[k]) for k in range(3))
+        n = x.shape[0]
+        squares = (x * x).sum(1)
+        apart = squares[:, None] + squares[None, :] - 2.0 * (x @ x.T)
+        kernel = amplitude * xp.exp(-0.5 * apart / length**2) + noise * xp.eye(n, dtype=x.dtype)
+        factor = cholesky(kernel)
+        white = solve_lower(factor, y[:, None])
+        return -0.5 * (white * white).sum() - xp.log(diagonal(factor)).sum() - 0.5 * n * math.log(2 * math.pi)
+
+    return likelihood
+
+
+def tracejit_candidates() -> dict[str, Candidate]:
+    import tracejit as tj
+
+    likelihood = likelihood_of(tj.numpy, tj.linalg.cholesky, tj.linalg.triangular_solve, tj.linalg.diag_part)
+
+    def bound(f: Callable[..., Any], *arguments: np.ndarray) -> Candidate:
+        compiled = tj.function(f)
+        return lambda: compiled(*arguments)
+
+    by_kind = {
+        "Cholesky": tj.linalg.cholesky,
+        "solve": tj.linalg.solve,
+        "triangular solve": tj.linalg.triangular_solve,
+        "inverse": tj.linalg.inv,
+        "determinant": tj.linalg.det,
     }
+    by_kind = {kind: lambda *a, f=f: f(*a) for kind, f in by_kind.items()}
+    return candidates(lambda *a: tj.value_and_grad(likelihood, 2)(*a), by_kind, bound)
 
 
-def of_numpy(definite: np.ndarray, general: np.ndarray, b: np.ndarray) -> dict[str, Candidate]:
-    """Return the calls of ``numpy.linalg``."""
-    linear = np.linalg
-    return {
-        "cholesky": lambda: linear.cholesky(definite),
-        "solve": lambda: linear.solve(general, b),
-        "inverse": lambda: linear.inv(general),
-        "determinant": lambda: linear.slogdet(general)[1],
+def numpy_candidates() -> dict[str, Candidate]:
+    """Return calls of SciPy where there is one matrix, without its checks, and of NumPy where there are many."""
+    from scipy import linalg
+
+    def likelihood(x: np.ndarray, y: np.ndarray, parameters: np.ndarray) -> Any:
+        length, amplitude, noise = np.exp(parameters)
+        squares = (x * x).sum(1)
+        apart = squares[:, None] + squares[None, :] - 2.0 * (x @ x.T)
+        apart *= -0.5 / length**2
+        smooth = np.exp(apart)
+        smooth *= amplitude
+        kernel = smooth.copy()
+        kernel.flat[:: len(x) + 1] += noise
+        factor, _ = linalg.lapack.dpotrf(kernel.T, lower=1, overwrite_a=1)
+        weights, _ = linalg.lapack.dpotrs(factor, y, lower=1)
+        value = -0.5 * y @ weights - np.log(np.diag(factor)).sum() - 0.5 * len(x) * math.log(2 * math.pi)
+        inverse, _ = linalg.lapack.dpotri(factor, lower=1)  # its lower triangle
+        trace = np.trace(inverse)
+        doubled = np.tril(inverse, -1) * 2.0
+        doubled.flat[:: len(x) + 1] = np.diag(inverse)
+        by_amplitude = 0.5 * (weights @ (smooth @ weights) - np.vdot(doubled, smooth))
+        apart *= smooth
+        by_length = -0.5 * 2.0 * (weights @ (apart @ weights) - np.vdot(doubled, apart))
+        return value, np.array([by_length, by_amplitude, 0.5 * noise * (weights @ weights - trace)])
+
+    def single(f: Callable[..., Any], many: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda a, *b: many(a, *b) if a.ndim == 3 else f(a, *b)
+
+    by_kind = {
+        "Cholesky": single(lambda a: linalg.cholesky(a, lower=True, check_finite=False), np.linalg.cholesky),
+        "solve": single(lambda a, b: linalg.solve(a, b, check_finite=False), np.linalg.solve),
+        "triangular solve": lambda a, b: linalg.solve_triangular(a, b, lower=True, check_finite=False),
+        "inverse": single(lambda a: linalg.inv(a, check_finite=False), np.linalg.inv),
+        "determinant": lambda a: np.asarray(linalg.det(a, check_finite=False)),
     }
+    return candidates(likelihood, by_kind, lambda f, *arguments: lambda: f(*arguments))
 
 
-def of_scipy(definite: np.ndarray, general: np.ndarray, b: np.ndarray) -> dict[str, Candidate]:
-    """Return the calls of ``scipy.linalg``, without its look for what is not finite."""
-    linear = installed("scipy.linalg")
-    if linear is None:
-        return {}
-    return {
-        "cholesky": lambda: linear.cholesky(definite, lower=True, check_finite=False),
-        "solve": lambda: linear.solve(general, b, assume_a="gen", check_finite=False),
-        "triangular_solve": lambda: linear.solve_triangular(definite, b, lower=True, check_finite=False),
-        "inverse": lambda: linear.inv(general, check_finite=False),
-        "determinant": lambda: np.log(
-            abs(np.diagonal(linear.lu_factor(general, check_finite=False)[0]))
-        ).sum(),
+def jax_candidates() -> dict[str, Candidate]:
+    from benchmarks.peers import jax, jitted
+
+    jnp, linalg = jax.numpy, jax.scipy.linalg
+    lower = lambda a, b: linalg.solve_triangular(a, b, lower=True)
+    likelihood = likelihood_of(jnp, jnp.linalg.cholesky, lower, jnp.diagonal)
+    by_kind = {
+        "Cholesky": jnp.linalg.cholesky,
+        "solve": jnp.linalg.solve,
+        "triangular solve": lower,
+        "inverse": jnp.linalg.inv,
+        "determinant": jnp.linalg.det,
     }
+    return candidates(jax.value_and_grad(likelihood, 2), by_kind, jitted)
 
 
-def of_jax(definite: np.ndarray, general: np.ndarray, b: np.ndarray) -> dict[str, Candidate]:
-    """Return the calls of functions that JAX compiles."""
-    if jax is None:
-        return {}
-    linear, numpy = jax.scipy.linalg, jax.numpy
-    calls = {
-        "cholesky": (numpy.linalg.cholesky, (definite,)),
-        "solve": (numpy.linalg.solve, (general, b)),
-        "triangular_solve": (lambda a, b: linear.solve_triangular(a, b, lower=True), (definite, b)),
-        "inverse": (numpy.linalg.inv, (general,)),
-        "determinant": (lambda a: numpy.linalg.slogdet(a)[1], (general,)),
+def torch_candidates() -> dict[str, Candidate]:
+    import torch
+
+    lower = lambda a, b: torch.linalg.solve_triangular(a, b, upper=False)
+    likelihood = likelihood_of(torch, torch.linalg.cholesky, lower, torch.diagonal)
+
+    def with_gradient(x: Any, y: Any, parameters: Any) -> Any:
+        leaf = parameters.clone().requires_grad_()
+        value = likelihood(x, y, leaf)
+        return value.detach(), torch.autograd.grad(value, leaf)[0]
+
+    def bound(f: Callable[..., Any], *arguments: np.ndarray) -> Candidate:
+        placed = [torch.from_numpy(a) for a in arguments]
+        return lambda: f(*placed)
+
+    by_kind = {
+        "Cholesky": torch.linalg.cholesky,
+        "solve": torch.linalg.solve,
+        "triangular solve": lower,
+        "inverse": torch.linalg.inv,
+        "determinant": torch.linalg.det,
     }
-    return {name: compiled_by_jax(f, *given) for name, (f, given) in calls.items()}
-
-
-def compiled_by_jax(f: Callable[..., Any], *given: np.ndarray) -> Candidate:
-    """Return a call with arrays that are JAX's already."""
-    call, placed = jax.jit(f), [jax.device_put(x) for x in given]
-    return lambda: [np.asarray(y) for y in jax.tree.leaves(call(*placed))]
-
-
-# ---- the likelihood of a Gaussian process ---------------------------------------------------------------
-
-
-def likelihood(parameters: Any, x: Any, y: Any, np: Any, cholesky: Any, solve: Any) -> Any:
-    """Return the negative logarithm of the likelihood of `y [n]` at points `x [n, k]`.
-
-    `parameters` are the logarithms of the length, the amplitude and the noise. Written with the names of `np`.
-    """
-    length, amplitude, noise = np.exp(parameters[0]), np.exp(parameters[1]), np.exp(parameters[2])
-    squares = np.sum(x * x, axis=1)
-    distances = np.maximum(squares[:, None] + squares[None, :] - 2.0 * (x @ x.T), 0.0)
-    covariance = amplitude**2 * np.exp(-0.5 * distances / length**2)
-    factor = cholesky(covariance + (noise**2 + 1e-10) * np.eye(x.shape[0]))
-    white = solve(factor, y[:, None])
-    logarithms = np.sum(np.log(np.diagonal(factor)))
-    return 0.5 * np.sum(white**2) + logarithms + 0.5 * x.shape[0] * LOG_TWO_PI
-
-
-def by_hand(parameters: np.ndarray, x: np.ndarray, y: np.ndarray, linear: Any) -> tuple[Any, np.ndarray]:
-    """Return the same with its gradient in closed form."""
-    length, amplitude, noise = np.exp(parameters)
-    squares = (x * x).sum(1)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * (x @ x.T), 0.0)
-    smooth = amplitude**2 * np.exp(-0.5 * distances / length**2)
-    covariance = smooth.copy()
-    covariance[np.diag_indices_from(covariance)] += noise**2 + 1e-10
-    factor = linear.cholesky(covariance, lower=True, check_finite=False, overwrite_a=True)
-    weights = linear.cho_solve((factor, True), y, check_finite=False)
-    value = 0.5 * y @ weights + np.log(np.diagonal(factor)).sum() + 0.5 * len(y) * LOG_TWO_PI
-    half = linear.lapack.dpotri(factor, lower=1)[0]
-    slopes = np.tril(half) + np.tril(half, -1).T - np.outer(weights, weights)
-    trace, slopes = np.trace(slopes), slopes * smooth
-    by_length = 0.5 * (slopes * distances).sum() / length**2
-    return value, np.array([by_length, slopes.sum(), noise**2 * trace])
-
-
-def likelihoods(n: int) -> Case:
-    """Return the case of `n` points."""
-    random = np.random.default_rng(n)
-    x = np.sort(random.uniform(-3.0, 3.0, (n, 2)), axis=0)
-    y = np.sin(x[:, 0]) + 0.1 * random.standard_normal(n)
-    start = np.log(np.array([0.7, 1.2, 0.3]))
-    numpy, linear = tf.numpy, tf.linalg
-
-    @tf.function
-    def with_gradient(parameters: Any, x: Any, y: Any) -> Any:
-        return tf.value_and_grad(
-            lambda p: likelihood(p, x, y, numpy, linear.cholesky, linear.triangular_solve)
-        )(parameters)
-
-    arguments = [tf.constant(v) for v in (start, x, y)]
-    candidates: dict[str, Candidate] = {
-        "tracejit": lambda: tuple(v.numpy() for v in with_gradient(*arguments))
-    }
-    if (by := installed("scipy.linalg")) is not None:
-        candidates["NumPy and SciPy, by hand"] = lambda: by_hand(start, x, y, by)
-    if jax is not None:
-
-        def loss(p: Any, x: Any, y: Any) -> Any:
-            solve = lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True)
-            return likelihood(p, x, y, jax.numpy, jax.numpy.linalg.cholesky, solve)
-
-        candidates["JAX"] = compiled_by_jax(jax.value_and_grad(loss), start, x, y)
-    name = f"likelihood of a Gaussian process and its gradient, n = {n}"
-    return Case(name, candidates, unit="µs", tolerance=1e-6)
-
-
-# ---- the cases ------------------------------------------------------------------------------------------
-
-
-def squares(n: int, dtype: str) -> Iterator[Case]:
-    """Return the cases of one matrix of a size; the systems have one right side."""
-    given = matrices(n=n, dtype=dtype, columns=1)
-    peers = {"tracejit": own, "NumPy": of_numpy, "SciPy": of_scipy, "JAX": of_jax}
-    calls = {peer: made(*given) for peer, made in peers.items()}
-    for name in NAMES:
-        found = {peer: those[name] for peer, those in calls.items() if name in those}
-        tolerance = 1e-8 if dtype == "float64" else 1e-1
-        yield Case(f"{name}, {n} x {n}, {dtype}", found, unit="µs", tolerance=tolerance)
-
-
-def batches(n: int, count: int = 1000) -> Iterator[Case]:
-    """Return the cases of many small matrices."""
-    given = matrices(count, n=n, dtype="float64", columns=1)
-    calls = {"tracejit": own(*given), "NumPy": of_numpy(*given)}
-    for name in ("cholesky", "solve", "inverse", "determinant"):
-        found = {peer: those[name] for peer, those in calls.items()}
-        yield Case(f"{name}, {count} of {n} x {n}", found, unit="µs", tolerance=1e-8)
-
-
-def main() -> int:
-    """Measure what is asked for, or all."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--likelihoods", type=int, nargs="*", default=LIKELIHOODS, help="numbers of points")
-    parser.add_argument("--batches", type=int, nargs="*", default=(4, 8), help="sizes of 1000 matrices")
-    parser.add_argument("--dtypes", nargs="*", default=("float64", "float32"))
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each case")
-    options = parser.parse_args()
-    run(map(likelihoods, options.likelihoods), options.seconds)
-    for dtype in options.dtypes:
-        for n in options.sizes:
-            run(squares(n, dtype), options.seconds)
-    for n in options.batches:
-        run(batches(n), options.seconds)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return candidates(with_gradient, by_kind, bound)

@@ -247,10 +247,10 @@ def _draw_lines(axes: Any, series: Mapping[str, Mapping[int, float]], x: str, y:
 
 
 def _sizes(figure_type: Any, found: Sequence[Found]) -> Any:
-    """One plot of time against n for each family of rows, such as CHOLESKY_8, CHOLESKY_32."""
+    """One plot of time against n for each family of rows, such as ``solve, n = 8`` and ``solve, n = 32``."""
     families: dict[str, list[Found]] = {}
     for each in found:
-        families.setdefault(each.row.case.rpartition("_")[0], []).append(each)
+        families.setdefault(each.row.case.rpartition(", n = ")[0], []).append(each)
     if not families:
         return None
     columns = min(3, len(families))
@@ -261,7 +261,7 @@ def _sizes(figure_type: Any, found: Sequence[Found]) -> Any:
         for each in sorted(rows, key=lambda each: each.row.n or 0):
             for peer, timing in each.timings.items():
                 series.setdefault(peer, {})[each.row.n or 0] = timing.median * UNITS["µs"]
-        _draw_lines(axes, series, "n", "µs", family.lower())
+        _draw_lines(axes, series, "n", "µs", family)
     return figure
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.full.rows import Row, exists
+from benchmarks.linear_algebra import BATCHED, KINDS, POINTS, PROCESS, SIZES, name
 
 BY_HAND = "C|numba|SciPy"
 FRAMEWORKS = "JAX|torch|torch.compile|TF XLA|TF"
@@ -25,15 +26,25 @@ _CALLS = (
 )
 _LINEAR = (
     *(
-        Row(LINEAR, f"GP_{n}", n=n, goals={"SciPy": 1 / 1.2, "JAX": 1.5}, quick=n <= 500)
-        for n in (50, 500, 1500)
+        Row(
+            LINEAR,
+            name(PROCESS, n),
+            n=n,
+            goals={"SciPy": 1 / 1.2, "JAX": 1.5},
+            quick=n <= 500,
+            tolerance=1e-7,
+        )
+        for n in POINTS
     ),
     *(
-        Row(LINEAR, f"{what}_{n}", "µs", n=n, goals={"SciPy": 0.95}, quick=n <= 128)
-        for what in ("CHOLESKY", "SOLVE", "TRIANGULAR", "INVERSE", "DETERMINANT")
-        for n in (4, 8, 32, 128, 512, 2048)
+        Row(LINEAR, name(kind, n), "µs", n=n, goals={"SciPy": 0.95}, quick=n <= 32)
+        for kind in KINDS
+        for n in SIZES
     ),
-    *(Row(LINEAR, f"BATCHED_{what}", "µs", goals={"SciPy": 3}) for what in ("CHOLESKY", "SOLVE", "INVERSE")),
+    *(
+        Row(LINEAR, f"{kind}, {BATCHED}", "µs", goals={"SciPy": 3})
+        for kind in ("Cholesky", "solve", "inverse")
+    ),
 )
 _SCHEDULES = (
     Row("schedules", "NBODY", goals={BY_HAND: 1 / 1.3, "TF XLA": 8}),
