@@ -57,6 +57,18 @@ def test_parts_are_all_of_the_module(arguments, most):
     assert max(map(len, texts)) < len(unit.text)
 
 
+@pytest.mark.parametrize("most", [2, 5])
+def test_every_part_knows_what_its_helpers_call(most):
+    """Loops that threads share are called by helpers, which go wherever they are needed."""
+    x, w = RNG.normal(size=(900, 330)), RNG.normal(size=(330, 200))
+    _, unit = pipeline.source(tj.function(work).graph(x, w))
+    texts = parts.split(unit.text, most)
+    assert len(texts) > 1 and "@loops" in unit.text
+    for text in texts:
+        known = set(re.findall(r"^(?:define|declare) .*?(@[\w.]+)\(", text, re.M))
+        assert set(re.findall(r"call .*?(@(?:loops|\.k)\w*)\(", text)) <= known
+
+
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_results_do_not_depend_on_parts(arguments, fresh, monkeypatch, most):
     expected = flat(work(*map(tj.constant, arguments)))
