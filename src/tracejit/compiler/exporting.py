@@ -13,6 +13,7 @@ from ..core import settings
 from ..core.errors import TracejitError, at
 from ..core.ir import text
 from ..core.ir.graph import Graph, walk
+from ..ops.lowering import Callback
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.elf import ObjectError
@@ -148,6 +149,11 @@ def _refuse_host_calls(graph: Graph) -> None:
             raise NotExportable(
                 f"{node.op} needs Python, which an exported function does not have: take it out, or return what it "
                 f"shows{at(node.location)}"
+            )
+        if isinstance(node.op.lower, Callback):
+            raise NotExportable(
+                f"{node.op} is computed by NumPy in Python, which an exported function does not have: compute it "
+                f"outside, and pass it as an argument{at(node.location)}"
             )
 
 

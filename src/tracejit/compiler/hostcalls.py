@@ -19,9 +19,17 @@ from ..runtime.hostcall import host_entry
 from ..runtime.signature import Signature
 
 
-def spelled(op: str, arguments: Sequence[tuple[np.dtype, int]], attrs: Mapping[str, Any]) -> str:
-    """The call of the kernel of `op` on arrays of these dtypes and ranks, as text."""
-    return json.dumps([op, [[dtype.name, rank] for dtype, rank in arguments], dict(attrs)])
+def spelled(
+    op: str, arguments: Sequence[tuple[np.dtype, int]], attrs: Mapping[str, Any], results: int = 0
+) -> str:
+    """The call of the kernel of `op` on arrays of these dtypes and ranks, as text; the last `results` are written."""
+    named = [[dtype.name, rank] for dtype, rank in arguments]
+    return json.dumps([op, named, dict(attrs), results] if results else [op, named, dict(attrs)])
+
+
+def results(name: str) -> int:
+    """How many of its arrays, the last ones, a spelled call writes."""
+    return sum(json.loads(name)[3:])
 
 
 def is_host_call(name: str) -> bool:
@@ -30,27 +38,29 @@ def is_host_call(name: str) -> bool:
 
 
 def arguments(name: str) -> list[tuple[np.dtype, int]]:
-    """The dtypes and ranks of the arrays it takes."""
+    """The dtypes and ranks of the arrays it takes and, behind them, of those it writes."""
     return [(np.dtype(dtype), rank) for dtype, rank in json.loads(name)[1]]
 
 
-def function(name: str) -> Callable[..., Any]:
-    """The kernel, with its attributes."""
-    op, _, attrs = json.loads(name)
-    return functools.partial(OPS[op].kernel, **attrs)
+def function(name: str) -> Callable[..., Sequence[Any]]:
+    """The kernel, with its attributes, from the arrays it takes to a sequence of what it writes."""
+    op, _, attrs, *written = json.loads(name)
+    run = functools.partial(OPS[op].kernel, **attrs)
+
+    def call(*arrays: np.ndarray) -> Sequence[Any]:
+        found = run(*arrays)
+        return (found if isinstance(found, tuple) else (found,)) if written else ()
+
+    return call
 
 
 def entry(name: str) -> Any:
     """What machine code calls: pointers to the arrays, then all their sizes."""
-    run, inputs = function(name), []
+    arrays = []
     atoms: list[tuple[str, int, int]] = []
     for position, (dtype, rank) in enumerate(arguments(name)):
         names = [f"s{len(atoms) + axis}" for axis in range(rank)]
         atoms += [(s, position, axis) for axis, s in enumerate(names)]
-        inputs.append((dtype, tuple(Dim.of(s) for s in names)))
-
-    def call(*arrays: np.ndarray) -> tuple:
-        run(*arrays)
-        return ()
-
-    return host_entry(call, Signature(tuple(inputs), (), tuple(atoms)))
+        arrays.append((dtype, tuple(Dim.of(s) for s in names)))
+    given = len(arrays) - results(name)
+    return host_entry(function(name), Signature(tuple(arrays[:given]), tuple(arrays[given:]), tuple(atoms)))

@@ -89,10 +89,8 @@ def _lowered(
     program, constants = lower(graph, settings.current().contract, settings.current().debug_info)
     _note("lower", start, program)
     if begin is not None:
-        debug_info, calls = (
-            settings.current().debug_info,
-            [s for s in walk(program.body) if isinstance(s, Call)],
-        )
+        shares = machine().threads and not settings.current().debug_info
+        calls = [s for s in walk(program.body) if isinstance(s, Call)]
         for name in sorted({name for s in calls for name in library_kernels(s, machine(), shares)}):
             begin(name)
     for name, run in PROGRAM_PASSES:

@@ -16,7 +16,7 @@ from ..ops.factor import identity_of
 from ..ops.linalg import swapped
 
 
-def _of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
+def of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:
     """`f` of one matrix each, or of each in the leading axes, which broadcast."""
     tensors = [as_tensor(x) for x in inputs]
     if any(len(x.shape) < 2 for x in tensors):
@@ -52,7 +52,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
      [0.   0.25]], shape=(2, 2), dtype=float32)
     """
     x = as_tensor(input)
-    return _of_matrices(ops.inverse, swapped(x) if adjoint else x)
+    return of_matrices(ops.inverse, swapped(x) if adjoint else x)
 
 
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
@@ -71,7 +71,7 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
     [[1. ]
      [0.5]], shape=(2, 1), dtype=float32)
     """
-    return _of_matrices(lambda a, b: ops.solve(a, b, adjoint=adjoint), matrix, rhs)
+    return of_matrices(lambda a, b: ops.solve(a, b, adjoint=adjoint), matrix, rhs)
 
 
 def triangular_solve(
@@ -82,7 +82,7 @@ def triangular_solve(
     With `adjoint` that of the conjugate transposes; `matrix` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats.
     ShapeError where sizes do not fit, RuntimeError for a singular matrix.
     """
-    return _of_matrices(lambda a, b: ops.triangular_solve(a, b, lower=lower, adjoint=adjoint), matrix, rhs)
+    return of_matrices(lambda a, b: ops.triangular_solve(a, b, lower=lower, adjoint=adjoint), matrix, rhs)
 
 
 def det(input: Any, name: str | None = None) -> Tensor:
@@ -96,7 +96,7 @@ def det(input: Any, name: str | None = None) -> Tensor:
     >>> float(tf.linalg.det([[2.0, 0.0], [0.0, 4.0]]))
     8.0
     """
-    return _of_matrices(ops.det, input)
+    return of_matrices(ops.det, input)
 
 
 class LogMatrixDeterminant(NamedTuple):
@@ -111,7 +111,7 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
 
     ShapeError for matrices that are not square.
     """
-    return LogMatrixDeterminant(*_of_matrices(ops.slogdet, input))
+    return LogMatrixDeterminant(*of_matrices(ops.slogdet, input))
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
@@ -127,7 +127,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
     `chol` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats. ShapeError where sizes do not fit.
     """
-    return _of_matrices(_by_factor, chol, rhs)
+    return of_matrices(_by_factor, chol, rhs)
 
 
 def lstsq(
@@ -155,7 +155,7 @@ def lstsq(
     >>> print(tf.linalg.lstsq([[1.0], [1.0]], [[1.0], [3.0]]))
     tf.Tensor([[2.]], shape=(1, 1), dtype=float32)
     """
-    return _of_matrices(lambda a, b: _least_squares(a, b, l2_regularizer), matrix, rhs)
+    return of_matrices(lambda a, b: _least_squares(a, b, l2_regularizer), matrix, rhs)
 
 
 def _least_squares(a: Any, b: Any, regularizer: Any) -> Any:
@@ -194,4 +194,4 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
     [[2. 0.]
      [1. 1.]], shape=(2, 2), dtype=float32)
     """
-    return _of_matrices(ops.cholesky, input)
+    return of_matrices(ops.cholesky, input)

@@ -82,16 +82,26 @@ def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
     return ops.pow(reduce_sum(ops.pow(sizes, float(ord)), axis, keepdims), 1.0 / float(ord))
 
 
+#: Norms of matrices that are sums, largest or smallest ones of their singular values.
+_OF_SINGULAR_VALUES = {2: reduce_max, -2: reduce_min, "nuc": reduce_sum}
+
+
 def matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor:
     """The norm of matrices whose rows and columns are numbered by two axes."""
     rows, columns = (one_axis(int(k), len(x.shape)) for k in axes)
     sizes = ops.abs(x)
     if ord == "euclidean":
         return ops.sqrt(reduce_sum(ops.square(sizes), (rows, columns), keepdims))
+    if ord in _OF_SINGULAR_VALUES:
+        others = [k for k in range(len(x.shape)) if k not in (rows, columns)]
+        values = ops.svd(ops.transpose(x, perm=(*others, rows, columns)), full_matrices=False)[1]
+        found = _OF_SINGULAR_VALUES[ord](values, -1)
+        kept = tuple([1 if k in (rows, columns) else d for k, d in enumerate(x.shape)])
+        return ops.reshape(found, shape=kept) if keepdims else found
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError(
-            f"of matrices the norms 'fro', 1, -1, inf and -inf are known, not {ord!r}, which needs singular values; "
-            f"for the Euclidean norm of all elements write ord='fro'{at(user_location())}"
+            f"of matrices the norms 'fro', 'nuc', 1, -1, 2, -2, inf and -inf are known, not {ord!r}; for the Euclidean "
+            f"norm of all elements write ord='fro'{at(user_location())}"
         )
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
     norms = (reduce_max if ord > 0 else reduce_min)(reduce_sum(sizes, summed, True), chosen, True)

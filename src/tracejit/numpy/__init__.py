@@ -1,10 +1,9 @@
 """NumPy's names for what tracejit has, differentiable and compiled: ``import tracejit.numpy as tnp``. Names only.
 
 Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
-positions, which have no derivative, are NumPy's own. Not here: singular values, eigenvalues and what needs them
-(``svd``, ``eigh``, ``qr``, ``pinv``, ``lstsq``, ``matrix_rank``, ``cond``), ``fft``, ``random`` (``tracejit.random``),
-``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see ``Tensor.at``), an order of complex
-numbers (``max``, ``sort``, ``<`` …) and their inverse functions but ``log`` and ``sqrt``.
+positions, which have no derivative, are NumPy's own. The names of the Array API 2024.12 are here too. Not here:
+``random`` (``tracejit.random``), ``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see
+``Tensor.at``), an order of complex numbers (``max``, ``sort``, ``<`` …).
 """
 
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     )
 
     from ..core.tensor import Tensor as ndarray
+    from . import fft
     from . import matrix_functions as linalg
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of

@@ -11,13 +11,15 @@ import numpy as np
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..linalg import matrices
+from ..linalg import matrices, spectral
 from ..linalg import tensor_products as linear
 from ..ops.arrays.reduce import axes_of
-from ..ops.arrays.shape import expand_dims, squeeze
+from ..ops.arrays.shape import expand_dims, squeeze, stack
+from ..ops.elementwise.arithmetic import matched
 from ..ops.factor import identity_of
+from ..ops.linalg import swapped
 from . import products, reductions
-from .conversion import array, arrays, floats
+from .conversion import array, arrays, floats, wide_floats
 from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat
 
 LinAlgError = np.linalg.LinAlgError
@@ -25,20 +27,32 @@ LinAlgError = np.linalg.LinAlgError
 __all__ = [
     "LinAlgError",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "expm",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "multi_dot",
     "norm",
     "outer",
+    "pinv",
+    "qr",
     "slogdet",
     "solve",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
     "vecdot",
@@ -54,8 +68,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     ----------
     x : tensor-like
     ord : number or str, optional
-        Of vectors any number, ``inf`` and ``-inf`` included; of matrices ``"fro"``, 1, -1, ``inf`` and ``-inf``.
-        None is the Euclidean one. 2, -2 and ``"nuc"`` of matrices need singular values, which are not known.
+        Of vectors any number, ``inf`` and ``-inf`` included; of matrices ``"fro"``, ``"nuc"``, 1, -1, 2, -2, ``inf``
+        and ``-inf``. None is the Euclidean one.
     axis : int or pair of int, optional
     keepdims : bool
 
@@ -111,7 +125,7 @@ def _named(ord: Any) -> Any:
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """The norm of matrices in the last two axes of `x`, which `keepdims` keeps as size 1, as real floats.
 
-    `ord` is ``"fro"``, 1, -1, ``inf`` or ``-inf``; ValueError for others.
+    `ord` is ``"fro"``, ``"nuc"``, 1, -1, 2, -2, ``inf`` or ``-inf``; ValueError for others.
     """
     return linear.matrix_norm(floats(x), _named(ord), (-2, -1), keepdims)
 
@@ -168,12 +182,188 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*matrices.slogdet(floats(a)))
 
 
-def cholesky(a: Any) -> Tensor:
+def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     """The lower triangular factor of the symmetric positive definite matrices in the last two axes of `a`, as floats.
 
-    ShapeError for matrices that are not square, RuntimeError for those that are not positive definite.
+    With `upper` the conjugate transpose of that of the transposed matrices. ShapeError for matrices that are not
+    square, RuntimeError for those that are not positive definite.
     """
-    return matrices.cholesky(floats(a))
+    x = floats(a)
+    return swapped(matrices.cholesky(swapped(x))) if upper else matrices.cholesky(x)
+
+
+# ---- singular values and eigenvalues --------------------------------------------------------------------
+
+
+class SVDResult(NamedTuple):
+    """The factors ``U @ diag(S) @ Vh``."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class QRResult(NamedTuple):
+    """The factors ``Q @ R``."""
+
+    Q: Tensor
+    R: Tensor
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """U, the singular values in descending order, and V^H, of the matrices ``(..., m, n)`` in `a`; floats or complex.
+
+    U and V^H are square unless `full_matrices` is false; vectors beyond the first ``min(m, n)`` have no derivative. The
+    values alone, real, unless `compute_uv`. ShapeError for vectors, DtypeError for strings.
+    """
+    found = ops.svd(wide_floats(a), full_matrices=full_matrices and compute_uv)
+    return SVDResult(*found) if compute_uv else found[1]
+
+
+def svdvals(x: Any, /) -> Tensor:
+    """The singular values of matrices in `x`, descending, real, ``(..., min(m, n))``; ShapeError for vectors."""
+    return svd(x, compute_uv=False)
+
+
+def eigh(a: Any, UPLO: str = "L") -> EigResult:
+    """Eigenvalues, ascending and real, and eigenvectors of the symmetric or Hermitian matrices ``(..., n, n)`` in `a`.
+
+    The lower triangle is read and has the gradient, or the upper one if `UPLO` is "U". ValueError for another,
+    ShapeError for matrices that are not square.
+    """
+    if UPLO not in ("L", "U", "l", "u"):
+        raise ValueError(f"UPLO is 'L' or 'U', got {UPLO!r}{at(user_location())}")
+    return EigResult(*ops.eigh(wide_floats(a), lower=UPLO in "Ll"))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
+    """The values of :func:`eigh` of `a`, with its `UPLO`: real floats ``(..., n)``; ValueError, ShapeError as there."""
+    return eigh(a, UPLO).eigenvalues
+
+
+def eig(a: Any) -> EigResult:
+    """Eigenvalues and eigenvectors of length 1 of the square matrices in `a`, complex whatever their values.
+
+    ShapeError for matrices that are not square.
+    """
+    return EigResult(*spectral.eig(wide_floats(a)))
+
+
+def eigvals(a: Any) -> Tensor:
+    """The values of :func:`eig` of `a`, complex, ``(..., n)``; ShapeError for matrices that are not square."""
+    return eig(a).eigenvalues
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and the upper triangular R with ``Q @ R = a``, of matrices ``(..., m, n)``, as floats.
+
+    `mode` is "reduced", "complete" for a square Q, or "r" for R alone. ValueError for others, ShapeError for vectors.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"mode is 'reduced', 'complete' or 'r', got {mode!r}{at(user_location())}")
+    factors = QRResult(*spectral.qr(wide_floats(a), mode == "complete"))
+    return factors.R if mode == "r" else factors
+
+
+def pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Tensor:
+    """The pseudoinverse ``(..., n, m)`` of the matrices in `a`, as floats; the derivative is that which keeps the rank.
+
+    Singular values below `rcond`, or `rtol`, times the largest one count as 0. ShapeError for vectors.
+    """
+    least = rcond if rtol is None else rtol
+    x = wide_floats(a)
+    if least is None or np.ndim(least) == 0:
+        return ops.pinv(x, rcond=None if least is None else float(least))
+    limits = np.broadcast_to(np.asarray(least), x.shape[:-2])
+    flat = ops.reshape(x, shape=(limits.size, *x.shape[-2:]))
+    found = [ops.pinv(m, rcond=float(r)) for m, r in zip(flat, limits.ravel(), strict=True)]
+    return ops.reshape(stack(found), shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
+
+
+def matrix_rank(A: Any, tol: Any = None, *, rtol: Any = None) -> Tensor:
+    """How many singular values of the matrices in `A` are more than `tol`, or than `rtol` times the largest; int64.
+
+    Of a vector 1 if an element is not 0. The default is what rounding leaves. DtypeError for strings.
+    """
+    x = wide_floats(A)
+    if len(x.shape) < 2:
+        return ops.cast(reductions.any(ops.not_equal(x, 0)), dtype=np.dtype(np.int64))
+    values = ops.stop_gradient(svdvals(x))
+    if tol is None:
+        part = np.finfo(values.dtype).eps * max(x.shape[-2:]) if rtol is None else rtol
+        largest = reductions.max(values, -1, keepdims=True, initial=0.0)
+        limit = ops.multiply(largest, ops.cast(expand_dims(array(part), -1), dtype=values.dtype))
+    else:
+        limit = expand_dims(array(tol), -1)
+    return reductions.count_nonzero(ops.greater(*arrays(values, limit)), -1)
+
+
+class LstsqResult(NamedTuple):
+    """What solves best, the sums of squares that remain, the rank and the singular values."""
+
+    x: Tensor
+    residuals: Tensor
+    rank: Tensor
+    s: Tensor
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+    """The `x` for which ``a @ x`` is nearest to `b`, the smallest of them, by the pseudoinverse; floats.
+
+    Parameters
+    ----------
+    a : tensor-like, ``(m, n)``
+    b : tensor-like, ``(m,)`` or ``(m, k)``
+    rcond : float, optional
+        Singular values below that part of the largest one count as 0; by default what rounding leaves.
+
+    Returns
+    -------
+    LstsqResult
+        ``x``, the sums of squares of ``b - a @ x`` where the rank is full and there are more rows than columns (else
+        empty), the rank and the singular values.
+
+    Raises
+    ------
+    ShapeError
+        Where sizes do not fit.
+    """
+    a, b = map(wide_floats, arrays(a, b))
+    a, b = matched((a, b), {})[0]
+    least = float(np.finfo(a.dtype).eps * max(a.shape)) if rcond is None or rcond < 0 else float(rcond)
+    x = products.matmul(ops.pinv(a, rcond=least), b)
+    rank = matrix_rank(a, rtol=least)
+    m, n = a.shape
+    if m > n and (rank.is_symbolic or int(rank.array) == n):
+        residuals = reductions.sum(ops.square(ops.abs(b - products.matmul(a, x))), 0)
+    else:
+        residuals = array(np.zeros(0, ops.abs(a).dtype))
+    return LstsqResult(x, residuals if len(residuals.shape) else expand_dims(residuals, 0), rank, svdvals(a))
+
+
+def expm(a: Any) -> Tensor:
+    """The exponential of the square matrices in `a`, of their shape, as floats; ShapeError if they are not square."""
+    return ops.expm(wide_floats(a))
+
+
+def cond(x: Any, p: Any = None) -> Tensor:
+    """The largest singular value of the matrices in `x` over the smallest one, real floats.
+
+    With `p`, see `ord` of :func:`norm`, the norm times that of the inverse: RuntimeError for singular matrices,
+    ValueError for another `p`, ShapeError for vectors.
+    """
+    v = wide_floats(x)
+    if p is None:
+        values: Any = svdvals(v)
+        return values[..., 0] / values[..., -1]
+    return ops.multiply(norm(v, p, (-2, -1)), norm(inv(v), p, (-2, -1)))
 
 
 def matrix_power(a: Any, n: int) -> Tensor:

@@ -87,6 +87,12 @@ class Library:
         self.sizes = sizes
 
 
+class Callback:
+    """By the kernel itself: machine code calls it, in Python, with whole arrays. Not for programs that leave Python."""
+
+    __slots__ = ()
+
+
 class Structure:
     """Control flow, state and literals, which the compiler knows by this name."""
 

@@ -279,7 +279,11 @@ class _Machine:
             first = self.offset(view.index)
             count = int(np.prod(shape, dtype=np.int64)) * (2 if dtype.kind == "c" else 1)
             arrays.append(self.memory[view.buffer][first : first + count].view(dtype).reshape(shape))
-        hostcalls.function(s.function)(*arrays)
+        given = len(arrays) - s.results
+        for target, result in zip(
+            arrays[given:], hostcalls.function(s.function)(*arrays[:given]), strict=True
+        ):
+            target[...] = result
 
     def cells(self, view: View, shape: tuple[int, ...]) -> np.ndarray:
         strides = [self.size(stride) for stride in view.strides]

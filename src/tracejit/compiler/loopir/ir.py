@@ -277,13 +277,21 @@ class Call(OfViews):
 
 @dataclass
 class HostCall(OfViews):
-    """Hand whole arrays to a Python function, which does not change them.
+    """Hand whole arrays to a Python function, which writes the last `results` of them and does not change the others.
 
     `views` have no strides: each is the elements of an array from `index` on, without gaps, whose sizes come next in
     `sizes`. Calls keep their order; `function` says which, see ``hostcalls``.
     """
 
+    results: int = 0
+
     ordered = True
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return super().reads()[: len(self.views) - self.results]
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return super().reads()[len(self.views) - self.results :]
 
 
 @dataclass

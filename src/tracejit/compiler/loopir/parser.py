@@ -243,9 +243,10 @@ class _Reader:
 
     def host(self, indent: str, rest: str) -> ir.HostCall:
         end = json.JSONDecoder().raw_decode(rest)[1]
-        match = re.fullmatch(r"\((.*)\) sizes (.*)", rest[end:])
+        match = re.fullmatch(r"\((.*)\) sizes (.*?)(?: gives (\d+))?", rest[end:])
         assert match, rest
-        return ir.HostCall(rest[:end], self.views(match[1]), tuple(map(parse_size, split(match[2]))))
+        sizes = tuple(map(parse_size, split(match[2])))
+        return ir.HostCall(rest[:end], self.views(match[1]), sizes, int(match[3] or 0))
 
     def views(self, text: str) -> tuple[View, ...]:
         views = []

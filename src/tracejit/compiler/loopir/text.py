@@ -78,9 +78,9 @@ def _describe_effect(statement: Statement) -> str:
         case ir.Call(function, views, sizes, accumulate):
             operands = _list(f"{v.buffer}[{v.index}; {_list(v.strides)}]" for v in views)
             return f"{function}({operands}) sizes {_list(sizes)}{' accumulate' if accumulate else ''}"
-        case ir.HostCall(function, views, sizes):
+        case ir.HostCall(function, views, sizes, results):
             operands = _list(f"{v.buffer}[{v.index}]" for v in views)
-            return f"host {function}({operands}) sizes {_list(sizes)}"
+            return f"host {function}({operands}) sizes {_list(sizes)}{f' gives {results}' if results else ''}"
         case ir.Allocate(buffer, elements):
             return f"allocate {buffer} to {_size(elements)}"
         case ir.Grow(buffer, index):

@@ -351,6 +351,8 @@ class _Checker:
             self.stored(buffer)
 
     def check_HostCall(self, s: ir.HostCall, scope: _Scope) -> None:
+        for buffer in s.writes():
+            self.stored(buffer)
         self.sizes(scope, *s.sizes)
         for v in s.views:
             self.known(v.buffer)

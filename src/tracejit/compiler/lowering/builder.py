@@ -473,9 +473,26 @@ class Builder:
         whole = [self.empty(TensorSpec(v.shape, v.dtype), "temp") for v in views]
         for view, target in zip(views, whole, strict=True):
             self.copy(view, target)
+        self._call_python(op, whole, attrs)
+
+    def callback(
+        self, op: str, outs: Sequence[TensorSpec], views: Sequence[View], attrs: Mapping[str, Any]
+    ) -> list[View]:
+        """The results of the kernel of an op, which is called in Python."""
+        given = [self.empty(TensorSpec(v.shape, v.dtype), "temp") for v in views]
+        for view, target in zip(views, given, strict=True):
+            self.copy(view, target)
+        written = [self.empty(out, "temp") for out in outs]
+        self._call_python(op, [*given, *written], attrs, len(written))
+        return written
+
+    def _call_python(
+        self, op: str, whole: Sequence[View], attrs: Mapping[str, Any], results: int = 0
+    ) -> None:
         operands = tuple([Operand(v.memory, v.index((0,) * len(v.shape)), ()) for v in whole])
-        name = spelled(op, [(v.dtype, len(v.shape)) for v in views], attrs)
-        self.block.append(HostCall(name, operands, tuple([d for v in views for d in v.shape])))
+        name = spelled(op, [(v.dtype, len(v.shape)) for v in whole], attrs, results)
+        sizes = tuple([d for v in whole for d in v.shape])
+        self.block.append(HostCall(name, operands, sizes, results))
 
     def fail(self, test: Val, kind: str, message: str) -> None:
         """Raise the builtin exception `kind` with `message` and the user's line when `test` holds."""

@@ -17,7 +17,7 @@ from ...core.errors import Location, TracejitError, at
 from ...core.ir.graph import Graph, Node, Value
 from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
-from ...ops.lowering import Compose, Library, Nests, Reduce, Reindex, Scalar, Structure
+from ...ops.lowering import Callback, Compose, Library, Nests, Reduce, Reindex, Scalar, Structure
 from ..loopir.ir import Allocate, Call, Nest, Store, While
 from ..loopir.library import KERNELS
 from ..loopir.operands import Buffer, BufferAlias
@@ -140,8 +140,10 @@ class Lowering:
             return self.structures[lower.name](self, node, views, life, position)
         if lower == "constant":
             return [self.b.literal(node.attrs["value"])]
-        out = self.spec(node.outputs[0].spec)
         attrs = self.attrs(node)
+        if isinstance(lower, Callback):
+            return self.b.callback(node.op.name, [self.spec(v.spec) for v in node.outputs], views, attrs)
+        out = self.spec(node.outputs[0].spec)
         match lower:
             case Scalar(name):
                 return [self.elementwise(name, out, views)]
