@@ -121,3 +121,23 @@ def test_copies_are_made_when_asked_for_and_refused_when_not():
 def test_memory_has_no_place_in_a_trace():
     with pytest.raises(tf.errors.SymbolicValue, match="has no value"):
         tf.function(lambda x: np.from_dlpack(x))(tf.constant(1.0))
+
+
+@pytest.mark.parametrize(
+    "name", ["arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "expm1", "log1p"]
+)
+def test_inverse_functions_of_complex_numbers(name):
+    z, direction = np.array([0.3 + 0.4j, -2 + 0.1j, 0.5 - 3j]), np.array([1 + 0.5j, 2 - 1j, 0.3j])
+    f, h = getattr(tnp, name), 1e-6
+    np.testing.assert_array_equal(f(z), getattr(np, name)(z))
+    g = tf.grad(lambda x: tf.reduce_sum(tf.abs(f(x)) ** 2))(tf.constant(z)).numpy()
+    ends = [np.sum(np.abs(getattr(np, name)(z + k * h * direction)) ** 2) for k in (-1, 1)]
+    np.testing.assert_allclose(np.sum(np.conj(g) * direction).real, (ends[1] - ends[0]) / (2 * h), rtol=1e-6)
+
+
+def test_neighbours_and_complex_numbers_compiled():
+    z = np.array([0.3 + 0.4j, -2 + 0.1j])
+    f = tf.function(lambda z, x: (tnp.arccos(z), tnp.nextafter(x, 2.0)))
+    found = f(tf.constant(z), tf.constant(np.array([1.0, 3.0])))
+    np.testing.assert_array_equal(found[0], np.arccos(z))
+    np.testing.assert_array_equal(found[1], np.nextafter([1.0, 3.0], 2.0))

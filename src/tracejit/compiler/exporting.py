@@ -13,7 +13,6 @@ from ..core import settings
 from ..core.errors import TracejitError, at
 from ..core.ir import text
 from ..core.ir.graph import Graph, walk
-from ..ops.lowering import Callback
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.elf import ObjectError
@@ -27,6 +26,7 @@ from .cache import kernel_source, library_kernel
 from .codegen import llvm
 from .codegen.footprint import larger
 from .codegen.machines import Unit
+from .lowering.nodes import calls_python
 
 
 class NotExportable(TracejitError, ValueError):
@@ -150,7 +150,7 @@ def _refuse_host_calls(graph: Graph) -> None:
                 f"{node.op} needs Python, which an exported function does not have: take it out, or return what it "
                 f"shows{at(node.location)}"
             )
-        if isinstance(node.op.lower, Callback):
+        if calls_python(node):
             raise NotExportable(
                 f"{node.op} is computed by NumPy in Python, which an exported function does not have: compute it "
                 f"outside, and pass it as an argument{at(node.location)}"

@@ -154,6 +154,7 @@ class Op:
         What it is: ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element), ``reduce``
         (folds axes of its input), ``multiple`` (always returns a tuple), ``runs_graphs`` (its kernel calls other
         ops), ``literal`` (its attribute `value` is the result), ``internal`` (nobody calls it).
+        How it becomes code: ``complex_by_kernel`` (of complex numbers as by the lowering `Callback`).
         When to compute it: ``view`` (of its first input, or as cheap: always again), ``cheap`` (never kept),
         ``expensive`` (never again).
         What it touches: ``partial_access`` (a part of its first input only), ``adds_rows`` (to its first input the

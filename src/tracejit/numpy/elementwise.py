@@ -178,6 +178,7 @@ arctan2 = _of_two_floats("arctan2", ops.atan2)
 hypot = _of_two_floats("hypot", _hypot)
 atan2 = arctan2
 logaddexp = _of_two_floats("logaddexp", ops.logaddexp)
+nextafter = _of_two_floats("nextafter", ops.nextafter)
 
 bitwise_and = _of_two("bitwise_and", ops.bitwise_and)
 bitwise_or = _of_two("bitwise_or", ops.bitwise_or)

@@ -141,7 +141,7 @@ class Lowering:
         if lower == "constant":
             return [self.b.literal(node.attrs["value"])]
         attrs = self.attrs(node)
-        if isinstance(lower, Callback):
+        if calls_python(node):
             return self.b.callback(node.op.name, [self.spec(v.spec) for v in node.outputs], views, attrs)
         out = self.spec(node.outputs[0].spec)
         match lower:
@@ -296,6 +296,12 @@ def _is_most(part: Sequence[tuple[Size, Size, int]], shape: Sequence[Size]) -> b
     if isinstance(left, int) and isinstance(whole, int):
         return 2 * left >= whole > 0
     return all(isinstance(d - size, int) for (_, size, _), d in zip(part, shape, strict=True))
+
+
+def calls_python(node: Node) -> bool:
+    """Is it computed by the kernel of its op, which machine code calls?"""
+    of_complex = "complex_by_kernel" in node.op.traits and node.outputs[0].spec.dtype.kind == "c"
+    return of_complex or isinstance(node.op.lower, Callback)
 
 
 def composed(node: Node, rule: Callable[..., Any]) -> Graph:

@@ -10,7 +10,16 @@ import numpy as np
 from ...core.op import defop, floating, ops, real
 from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
-from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, elementary, matched, pairs, unary
+from .arithmetic import (
+    COMPLEX_BY_KERNEL,
+    ELEMENTARY,
+    ELEMENTWISE,
+    broadcast,
+    elementary,
+    matched,
+    pairs,
+    unary,
+)
 
 _LN2 = math.log(2.0)
 _LARGE = {
@@ -43,37 +52,41 @@ def cosh(x: TensorSpec) -> TensorSpec:
     kernel=lambda x: (1.0 - x) * (1.0 + x),
     lower=Compose(lambda x: (1.0 - x) * (1.0 + x)),
     traits=ELEMENTWISE,
-    samples=unary(),
+    samples=unary(complex=True),
 )
 def one_minus_square(x: TensorSpec) -> TensorSpec:
     """``1 - x**2`` without cancellation near 1 and -1; its derivative has none near 0, unlike that of the product."""
-    return real(x)
+    return floating(x)
 
 
 @defop(
     partial=(lambda y, x: 1.0 / ops.sqrt(ops.one_minus_square(x)),),
     kernel=np.arcsin,
-    **elementary("asin", -0.9, 0.9),
+    **elementary("asin", -0.9, 0.9, complex=True) | COMPLEX_BY_KERNEL,
 )
 def asin(x: TensorSpec) -> TensorSpec:
-    """The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside of [-1, 1]."""
-    return real(x)
+    """The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside of [-1, 1] but for complex numbers."""
+    return floating(x)
 
 
 @defop(
     partial=(lambda y, x: -1.0 / ops.sqrt(ops.one_minus_square(x)),),
     kernel=np.arccos,
-    **elementary("acos", -0.9, 0.9),
+    **elementary("acos", -0.9, 0.9, complex=True) | COMPLEX_BY_KERNEL,
 )
 def acos(x: TensorSpec) -> TensorSpec:
-    """The angle in [0, pi] whose cosine is `x`; NaN outside of [-1, 1]."""
-    return real(x)
+    """The angle in [0, pi] whose cosine is `x`; NaN outside of [-1, 1] but for complex numbers."""
+    return floating(x)
 
 
-@defop(partial=(lambda y, x: 1.0 / (x * x + 1.0),), kernel=np.arctan, **elementary("atan"))
+@defop(
+    partial=(lambda y, x: 1.0 / (x * x + 1.0),),
+    kernel=np.arctan,
+    **elementary("atan", complex=True) | COMPLEX_BY_KERNEL,
+)
 def atan(x: TensorSpec) -> TensorSpec:
     """The angle in [-pi/2, pi/2] whose tangent is `x`."""
-    return real(x)
+    return floating(x)
 
 
 def _turn(y: Any, x: Any, along: Any) -> Any:
@@ -110,15 +123,17 @@ def _asinh(x: Any) -> Any:
 
 
 @defop(
-    partial=(lambda y, x: 1.0 / ops.abs(ops.complex(1.0, x)),),
+    partial=(
+        lambda y, x: 1.0 / (ops.sqrt(x * x + 1.0) if x.dtype.kind == "c" else ops.abs(ops.complex(1.0, x))),
+    ),
     kernel=np.arcsinh,
     lower=Compose(_asinh),
-    traits=ELEMENTARY,
-    samples=unary(),
+    samples=unary(complex=True),
+    **COMPLEX_BY_KERNEL,
 )
 def asinh(x: TensorSpec) -> TensorSpec:
     """The number whose hyperbolic sine is `x`."""
-    return real(x)
+    return floating(x)
 
 
 def _acosh(x: Any) -> Any:
@@ -131,21 +146,21 @@ def _acosh(x: Any) -> Any:
     partial=(lambda y, x: 1.0 / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0)),),
     kernel=np.arccosh,
     lower=Compose(_acosh),
-    traits=ELEMENTARY,
-    samples=unary(1.5, 4.0),
+    samples=unary(1.5, 4.0, complex=True),
+    **COMPLEX_BY_KERNEL,
 )
 def acosh(x: TensorSpec) -> TensorSpec:
-    """The number, 0 or more, whose hyperbolic cosine is `x`; NaN below 1."""
-    return real(x)
+    """The number, 0 or more, whose hyperbolic cosine is `x`; NaN below 1 but for complex numbers."""
+    return floating(x)
 
 
 @defop(
     partial=(lambda y, x: 1.0 / ops.one_minus_square(x),),
     kernel=np.arctanh,
     lower=Compose(lambda x: 0.5 * (ops.log1p(x) - ops.log1p(-x))),
-    traits=ELEMENTARY,
-    samples=unary(-0.9, 0.9),
+    samples=unary(-0.9, 0.9, complex=True),
+    **COMPLEX_BY_KERNEL,
 )
 def atanh(x: TensorSpec) -> TensorSpec:
-    """The number whose hyperbolic tangent is `x`; NaN outside of [-1, 1]."""
-    return real(x)
+    """The number whose hyperbolic tangent is `x`; NaN outside of [-1, 1] but for complex numbers."""
+    return floating(x)

@@ -21,6 +21,7 @@ from ..symbolic_values import each_size, same_sizes
 
 ELEMENTWISE = ("elementwise",)
 ELEMENTARY = ("elementwise", "elementary")
+COMPLEX_BY_KERNEL = {"traits": (*ELEMENTARY, "complex_by_kernel")}
 
 
 def matched(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:

@@ -10,7 +10,16 @@ import numpy as np
 from ...core.op import defop, floating, numeric, ops, ordered, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
-from .arithmetic import ELEMENTARY, ELEMENTWISE, broadcast, elementary, matched, pairs, unary
+from .arithmetic import (
+    COMPLEX_BY_KERNEL,
+    ELEMENTARY,
+    ELEMENTWISE,
+    broadcast,
+    elementary,
+    matched,
+    pairs,
+    unary,
+)
 
 SATURATED = "its argument is so large that the result no longer changes: {this}"
 UNDERFLOWN = "its argument is so small that the result is 0: {this}"
@@ -104,16 +113,24 @@ def sigmoid(x: TensorSpec) -> TensorSpec:
     return floating(x)
 
 
-@defop(partial=(lambda y, x: y + 1.0,), kernel=np.expm1, **elementary("expm1"))
+@defop(
+    partial=(lambda y, x: y + 1.0,),
+    kernel=np.expm1,
+    **elementary("expm1", complex=True) | COMPLEX_BY_KERNEL,
+)
 def expm1(x: TensorSpec) -> TensorSpec:
     """``exp(x) - 1``, accurate near 0."""
-    return real(x)
+    return floating(x)
 
 
-@defop(partial=(lambda y, x: 1.0 / (x + 1.0),), kernel=np.log1p, **elementary("log1p", -0.5, 2.0))
+@defop(
+    partial=(lambda y, x: 1.0 / (x + 1.0),),
+    kernel=np.log1p,
+    **elementary("log1p", -0.5, 2.0, complex=True) | COMPLEX_BY_KERNEL,
+)
 def log1p(x: TensorSpec) -> TensorSpec:
     """``log(1 + x)``, accurate near 0."""
-    return real(x)
+    return floating(x)
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
