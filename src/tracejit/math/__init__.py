@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         not_equal,
     )
     from ..ops.elementwise.power import pow
+    from ..ops.elementwise.special import bessel_i0e, bessel_i1e, erfinv, lgamma, ndtri
     from ..ops.elementwise.transcendental import (
         cos,
         erf,
@@ -65,5 +66,6 @@ if TYPE_CHECKING:
     from .elementary import *
     from .segments import *
     from .sorting import in_top_k, invert_permutation, top_k
+    from .special import *
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -1,0 +1,224 @@
+"""Special functions of real numbers: of the gamma, error and Bessel families; NumPy computes them in double precision.
+
+Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.3, 6.4, 7.1, 9.6, 9.7.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.op import defop, ops, real, sample
+from ...core.spec import TensorSpec
+from ..lowering import Callback
+from .arithmetic import ELEMENTARY, unary
+
+#: Bernoulli numbers of even order, from the second on.
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
+#: From here on, more for higher derivatives, the asymptotic series of the gamma family is exact to rounding.
+_FAR = 12.0
+#: From here on that of the Bessel family is.
+_FAR_BESSEL = 40.0
+
+
+def _double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A kernel that computes in float64 whatever float is given, in silence."""
+
+    def kernel(x: np.ndarray, **attrs: Any) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(np.asarray(x, np.float64), **attrs), x.dtype)
+
+    return kernel
+
+
+# ---- the gamma function ---------------------------------------------------------------------------------
+
+
+def _log_gamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # a pole, or beyond all floats
+        return math.inf
+
+
+@defop(
+    partial=(lambda y, x: ops.polygamma(x, order=0),),
+    kernel=_double(np.vectorize(_log_gamma, otypes=[np.float64])),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 4.0),
+)
+def lgamma(x: TensorSpec) -> TensorSpec:
+    """The logarithm of the size of the gamma function; infinite at its poles, 0 and the negative integers."""
+    return real(x)
+
+
+def _polygamma(x: np.ndarray, *, order: int) -> np.ndarray:
+    """Moved upwards by the recurrence, then the asymptotic series; digamma of negative numbers by reflection."""
+    if order == 0 and np.any(x < 0.0):
+        reflected = _polygamma(np.where(x < 0.0, 1.0 - x, 1.0), order=0) - np.pi / np.tan(np.pi * x)
+        return np.where(x < 0.0, reflected, _polygamma(np.where(x < 0.0, 1.0, x), order=0))
+    sign, whole, near = (-1.0) ** (order + 1), math.factorial(order), _FAR + order
+    total, z = np.zeros(x.shape), x.astype(np.float64)
+    for _ in range(int(near) + 1_000):
+        low = z < near
+        if not low.any():
+            break
+        total += np.where(low, sign * whole / np.where(low, z, 1.0) ** (order + 1), 0.0)
+        z = np.where(low, z + 1.0, z)
+    z = np.where(z < near, np.nan, z)  # too far below 0
+    if order == 0:
+        series = np.log(z) - 0.5 / z - sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(_BERNOULLI, 1))
+        return np.where(np.isposinf(x), np.inf, series + total)
+    first = math.factorial(order - 1) / z**order + whole / (2.0 * z ** (order + 1))
+    rest = sum(
+        b * math.factorial(2 * k + order - 1) / (math.factorial(2 * k) * z ** (2 * k + order))
+        for k, b in enumerate(_BERNOULLI, 1)
+    )
+    return sign * (first + rest) + total
+
+
+@defop(
+    partial=(lambda y, x, *, order: ops.polygamma(x, order=order + 1),),
+    kernel=_double(_polygamma),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=(sample((2, 3), low=0.5, high=4.0, order=0), sample((), low=0.5, high=4.0, order=2)),
+)
+def polygamma(x: TensorSpec, *, order: int) -> TensorSpec:
+    """The derivative number `order` of digamma, which itself is that of `lgamma`."""
+    if order < 0:
+        raise ValueError(f"the order of a derivative is 0 or more, got {order}")
+    return real(x)
+
+
+# ---- the error function ---------------------------------------------------------------------------------
+
+_erf, _erfc = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
+
+
+def _of_small(y: np.ndarray) -> np.ndarray:
+    """The inverse of erf in [-0.5, 0.5], by Halley's iteration."""
+    x = y * (0.5 * math.sqrt(math.pi)) * (1.0 + math.pi / 12.0 * y * y)
+    for _ in range(3):
+        step = (_erf(x) - y) / (2.0 / math.sqrt(math.pi) * np.exp(-x * x))
+        x = x - step / (1.0 + x * step)
+    return x
+
+
+def _of_tail(q: np.ndarray) -> np.ndarray:
+    """The inverse of erfc in (0, 1], by Halley's iteration from its asymptotic form (26.2.22)."""
+    t = np.sqrt(-2.0 * np.log(0.5 * q))
+    x = math.sqrt(0.5) * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)))
+    for _ in range(3):
+        step = (q - _erfc(x)) / (2.0 / math.sqrt(math.pi) * np.exp(-x * x))
+        x = x - step / (1.0 + x * step)
+    return np.where(q == 0.0, np.inf, x)
+
+
+def _erfinv(y: np.ndarray) -> np.ndarray:
+    a = np.abs(y)
+    middle = a <= 0.5
+    x = np.where(
+        middle, _of_small(np.where(middle, y, 0.0)), np.copysign(_of_tail(np.where(middle, 1.0, 1.0 - a)), y)
+    )
+    return np.where(a <= 1.0, x, np.nan)
+
+
+@defop(
+    partial=(lambda y, x: 0.5 * math.sqrt(math.pi) * ops.exp(y * y),),
+    kernel=_double(_erfinv),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(-0.9, 0.9),
+)
+def erfinv(x: TensorSpec) -> TensorSpec:
+    """The number whose error function is `x`; infinite at -1 and 1, NaN beyond."""
+    return real(x)
+
+
+def _ndtri(p: np.ndarray) -> np.ndarray:
+    small = np.where(p < 0.5, p, 1.0 - p)
+    tail = np.where(small < 0.25, math.sqrt(2.0) * _of_tail(np.where(small < 0.25, 2.0 * small, 1.0)), 0.0)
+    middle = math.sqrt(2.0) * _of_small(np.where(small < 0.25, 0.0, 2.0 * p - 1.0))
+    x = np.where(small < 0.25, np.where(p < 0.5, -tail, tail), middle)
+    return np.where((p >= 0.0) & (p <= 1.0), x, np.nan)
+
+
+@defop(
+    partial=(lambda y, p: math.sqrt(2.0 * math.pi) * ops.exp(0.5 * y * y),),
+    kernel=_double(_ndtri),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(0.1, 0.9),
+)
+def ndtri(p: TensorSpec) -> TensorSpec:
+    """The number below which a normal variable lies with probability `p`; infinite at 0 and 1, NaN beyond."""
+    return real(p)
+
+
+# ---- Bessel functions -----------------------------------------------------------------------------------
+
+
+def _bessel(x: np.ndarray, order: int) -> np.ndarray:
+    """``exp(-|x|) I(x)`` of order 0 or 1: the power series, or far away the asymptotic one."""
+    a = np.abs(x)
+    far = a > _FAR_BESSEL
+    near = np.where(far, 1.0, a)
+    term = np.exp(-near) * (0.5 * near) ** order
+    total = term
+    for k in range(1, 100):
+        term = term * (0.25 * near * near) / (k * (k + order))
+        total = total + term
+    z = np.where(far, a, 1.0)
+    part = np.ones(x.shape)
+    series = part
+    for k in range(1, 25):
+        part = -part * (4.0 * order * order - (2 * k - 1) ** 2) / (8.0 * k * z)
+        series = series + part
+    size = np.where(far, series / np.sqrt(2.0 * math.pi * z), total)
+    return np.where(np.isposinf(a), 0.0, np.where(np.isnan(x), np.nan, size)) * (np.sign(x) if order else 1.0)
+
+
+def _slope(y: Any, x: Any) -> Any:
+    none = ops.equal(x, 0.0)
+    over = ops.divide(y, ops.where(none, 1.0, x))
+    return ops.bessel_i0e(x) - ops.where(none, 0.5, over) - ops.sign(x) * y
+
+
+@defop(
+    partial=(lambda y, x: ops.bessel_i1e(x) - ops.sign(x) * y,),
+    kernel=_double(lambda x: _bessel(x, 0)),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 3.0) + unary(-3.0, -0.5),
+)
+def bessel_i0e(x: TensorSpec) -> TensorSpec:
+    """``exp(-|x|)`` times the modified Bessel function of the first kind of order 0."""
+    return real(x)
+
+
+@defop(
+    partial=(_slope,),
+    kernel=_double(lambda x: _bessel(x, 1)),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 3.0) + unary(-3.0, -0.5),
+)
+def bessel_i1e(x: TensorSpec) -> TensorSpec:
+    """``exp(-|x|)`` times the modified Bessel function of the first kind of order 1."""
+    return real(x)
