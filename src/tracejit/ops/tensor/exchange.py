@@ -85,8 +85,8 @@ def _plain(self: Any) -> np.ndarray:
 
 
 def _buffer(self: Any, flags: int) -> memoryview:
-    whole: Any = read_only(value_of(self))
-    return memoryview(whole)
+    array: Any = read_only(value_of(self))
+    return memoryview(array)
 
 
 EXCHANGE: dict[str, Any] = {
