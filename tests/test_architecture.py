@@ -65,7 +65,7 @@ LAZILY = f"{PACKAGE}.core.lazy"
 ROOMS = {
     "core": "core core.ir core.tracing core.autodiff",
     "ops": "ops.lowering ops.batch ops.symbolic_values ops.elementwise ops.arrays ops.control "
-    "ops.control.checkpointing ops.control ops ops.tensor",
+    "ops.control.checkpointing ops.control ops.linalg ops ops.tensor",
     "compiler": "compiler.report compiler.ir_text compiler.hostcalls compiler.loopir compiler.loopir.passes "
     "compiler.lowering compiler.graph compiler.codegen.math compiler.codegen.matmul compiler.codegen.linalg "
     "compiler.codegen.writing compiler.codegen.nests compiler.codegen.lane compiler.codegen.threads compiler.codegen "

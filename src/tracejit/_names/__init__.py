@@ -98,7 +98,7 @@ from ..ops.elementwise.transcendental import (
     sqrt,
     tanh,
 )
-from ..ops.linalg import dot, matmul
+from ..ops.linalg.products import dot, matmul
 
 truediv = realdiv = divide
 newaxis = None

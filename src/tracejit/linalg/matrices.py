@@ -12,8 +12,8 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.transforms.vectorize import vmap
-from ..ops.factor import identity_of
-from ..ops.linalg import swapped
+from ..ops.linalg.factors import identity_of
+from ..ops.linalg.products import swapped
 
 
 def of_matrices(f: Callable[..., Any], *inputs: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..ops.linalg import swapped
+from ..ops.linalg.products import swapped
 from .matrices import of_matrices
 
 

@@ -18,10 +18,10 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..core.tracing.recipes import by_recipe
 from ..frontend.control.reductions import reduce_max, reduce_min, reduce_sum
-from ..ops import linalg
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, squeeze
 from ..ops.elementwise.arithmetic import matched
+from ..ops.linalg import products
 from .diagonals import diag_part
 
 #: The first letter for an axis behind dots: above all those that users may write.
@@ -71,7 +71,7 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
 def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
     """The norm of what the axes hold (None: all), taken as one vector, for any number but 0."""
     if ord == 2 and axis is None and not keepdims:
-        return linalg.norm(x)
+        return products.norm(x)
     sizes = ops.abs(x)
     if ord == 2:
         return ops.sqrt(reduce_sum(ops.square(sizes), axis, keepdims))
@@ -164,7 +164,7 @@ def matvec(
     tf.Tensor([3. 7.], shape=(2,), dtype=float32)
     """
     column = expand_dims(as_tensor(b), -1)
-    return squeeze(linalg.matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
+    return squeeze(products.matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
 
 
 def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:

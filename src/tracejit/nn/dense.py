@@ -8,8 +8,8 @@ from typing import Any
 from ..core.op import Op, ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, state
-from ..ops import linalg
 from ..ops.dense_layer import ACTIVATIONS
+from ..ops.linalg import products
 from .activations import linear
 
 
@@ -19,12 +19,12 @@ def dense(inputs: Any, kernel: Any, bias: Any, activation: Callable[[Any], Any])
     Shapes and dtypes go together as those of ``@`` and ``+`` do, and fail as theirs: ShapeError, DtypeError.
     """
     if bias is None:
-        return activation(linalg.dot(inputs, kernel))
+        return activation(products.dot(inputs, kernel))
     if state.mode.interpreter is not None:
-        return activation(linalg.dot(inputs, kernel) + bias)
+        return activation(products.dot(inputs, kernel) + bias)
     x, kernel, bias = as_tensor(inputs), as_tensor(kernel), as_tensor(bias)
     if not _fits(x, kernel, bias):
-        return activation(linalg.dot(x, kernel) + bias)
+        return activation(products.dot(x, kernel) + bias)
     if isinstance(activation, Op) and activation.name in ACTIVATIONS:
         return ops.dense(x, kernel, bias, activation=activation.name)
     y = ops.dense(x, kernel, bias, activation="identity")

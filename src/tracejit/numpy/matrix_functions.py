@@ -16,8 +16,8 @@ from ..linalg import tensor_products as linear
 from ..ops.arrays.reduce import axes_of
 from ..ops.arrays.shape import expand_dims, squeeze, stack
 from ..ops.elementwise.arithmetic import matched
-from ..ops.factor import identity_of
-from ..ops.linalg import swapped
+from ..ops.linalg.factors import identity_of
+from ..ops.linalg.products import swapped
 from . import products, reductions
 from .conversion import array, arrays, floats, wide_floats
 from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat

@@ -17,7 +17,7 @@ from ..linalg import tensor_products as linear
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, squeeze
 from ..ops.elementwise.arithmetic import matched
-from ..ops.linalg import dot as matrix_product
+from ..ops.linalg.products import dot as matrix_product
 from .conversion import array, arrays, summable
 from .shapes import moveaxis
 

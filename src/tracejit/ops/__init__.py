@@ -4,9 +4,10 @@ Those that only eager programs call, `cross_entropy` and `dense_layer`, load wit
 them.
 """
 
-from . import checks, decompositions, factor, fourier, image, linalg, prints, random, text, triangular
+from . import checks, fourier, image, prints, random, text
 from .arrays import gather, index, positions, reduce, shape, sort
 from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute
 from .control.checkpointing import loop_gradient as checkpoint
 from .elementwise import angles, arithmetic, bits, compare, neighbours, power, special, transcendental
+from .linalg import decompositions, factors, lu, products, triangular

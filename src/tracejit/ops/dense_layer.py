@@ -16,7 +16,7 @@ from ..core.dim import product, same
 from ..core.errors import require
 from ..core.op import Joint, defop, ops, real, sample
 from ..core.spec import TensorSpec, shape_text
-from .linalg import turned
+from .linalg.products import turned
 from .lowering import Compose
 
 #: Through an activation, given its result: the cotangent of what it was given.

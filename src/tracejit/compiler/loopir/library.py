@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...core.dim import Size, product
-from ...ops import dense
+from ...ops.linalg import kernels
 
 AnySize = TypeVar("AnySize", int, Size)
 
@@ -69,17 +69,17 @@ KERNELS: dict[str, Kernel] = {
         (Argument(("m", "k")), Argument(("k", "n")), Argument(("m", "n"), dense=True)),
         _matmul,
     ),
-    "cholesky": Kernel(("n",), (_SQUARE, _DENSE, _STATE), dense.cholesky, 2),
-    "cholesky_pullback": Kernel(("n",), (_DENSE, _SQUARE, _DENSE), dense.cholesky_pullback),
+    "cholesky": Kernel(("n",), (_SQUARE, _DENSE, _STATE), kernels.cholesky, 2),
+    "cholesky_pullback": Kernel(("n",), (_DENSE, _SQUARE, _DENSE), kernels.cholesky_pullback),
     "triangular": Kernel(
-        ("n", "columns", "upper"), (_SQUARE, _RIGHT, _SOLUTION, _STATE), dense.triangular, 2, flags=1
+        ("n", "columns", "upper"), (_SQUARE, _RIGHT, _SOLUTION, _STATE), kernels.triangular, 2, flags=1
     ),
-    "lu": Kernel(("n",), (_SQUARE, _DENSE, _PIVOTS, _STATE), dense.lu, 3),
+    "lu": Kernel(("n",), (_SQUARE, _DENSE, _PIVOTS, _STATE), kernels.lu, 3),
     "lu_solve": Kernel(
         ("n", "columns", "transposed"),
         (_DENSE, _PIVOTS, _STATE, _RIGHT, _SOLUTION),
-        dense.lu_solve,
+        kernels.lu_solve,
         flags=1,
     ),
-    "lu_inverse": Kernel(("n",), (_DENSE, _PIVOTS, _STATE, _DENSE), dense.lu_inverse),
+    "lu_inverse": Kernel(("n",), (_DENSE, _PIVOTS, _STATE, _DENSE), kernels.lu_inverse),
 }

@@ -21,7 +21,7 @@ from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
 from ...core.tracing.guards import carried, unguarded
-from .. import linalg
+from ..linalg import products
 
 #: NumPy ufunc name to op name, where they differ.
 _OTHER_NAMES = {
@@ -77,7 +77,7 @@ def _meanings(name: str) -> Iterator[Callable[..., Any] | None]:
     """
     if name == "divide":
         yield from_face(name)
-    yield linalg.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
+    yield products.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
     yield from_face(name)
 
 

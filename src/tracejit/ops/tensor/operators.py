@@ -20,10 +20,10 @@ from ...core.tensor import Tensor, no_value
 from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, state
 from ...core.tracing.promotion import known_scalar
 from ...core.tracing.transaction import warn
-from .. import linalg
 from ..arrays import reduce
 from ..arrays.reduce import axes_of, kept
 from ..elementwise import arithmetic, bits, compare, power
+from ..linalg import products
 from . import printing
 from .at import At
 from .exchange import EXCHANGE, read_only, value_of
@@ -137,7 +137,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "floordiv": arithmetic.floordiv,
         "mod": arithmetic.mod,
         "pow": power.pow,
-        "matmul": linalg.dot,
+        "matmul": products.dot,
         "and": _logic_or_bits(compare.logical_and, bits.bitwise_and),
         "or": _logic_or_bits(compare.logical_or, bits.bitwise_or),
         "xor": _logic_or_bits(compare.not_equal, bits.bitwise_xor),
@@ -291,7 +291,7 @@ def _matrices_transposed(self: Any) -> Any:
     rank = len(self.shape)
     if rank < 2:
         raise ValueError(f"mT takes matrices, this is {self.spec}{at(user_location())}")
-    return linalg.turned(self)
+    return products.turned(self)
 
 
 #: What NumPy adds up small integers and bools in.

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..core.autodiff.scattered import dense
-from ..core.dim import Size, product, same
-from ..core.errors import require
-from ..core.failures import FailedComputation
-from ..core.op import Joint, defop, floating, numeric, ops, sample
-from ..core.spec import TensorSpec, broadcast_shapes, shape_text
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import Record
-from ..core.tracing.loop_form import INDEX, LoopForm
-from .arrays.shape import expand_dims, squeeze
-from .batch import batch_matmul, by_columns
-from .elementwise.arithmetic import matched, one_factor_is_zero
-from .factors import KNOWN
-from .lowering import Expand, Structure
+from ...core.autodiff.scattered import dense
+from ...core.dim import Size, product, same
+from ...core.errors import require
+from ...core.failures import FailedComputation
+from ...core.op import Joint, defop, floating, numeric, ops, sample
+from ...core.spec import TensorSpec, broadcast_shapes, shape_text
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import Record
+from ...core.tracing.loop_form import INDEX, LoopForm
+from ..arrays.shape import expand_dims, squeeze
+from ..batch import batch_matmul, by_columns
+from ..elementwise.arithmetic import matched, one_factor_is_zero
+from ..lowering import Expand, Structure
+from .lu import KNOWN
 
 _TURNS = ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
 

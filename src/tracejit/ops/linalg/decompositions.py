@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.autodiff.scattered import dense
-from ..core.dim import Size, known, same
-from ..core.errors import GradientError, at, own_location, require
-from ..core.failures import FailedComputation
-from ..core.op import Joint, defop, floating, ops, sample
-from ..core.spec import TensorSpec, shape_text
-from ..core.tracing.dispatch import Record
-from ..core.tracing.loop_form import INDEX
-from .arrays.shape import expand_dims
-from .batch import by_lanes
-from .linalg import swapped
-from .lowering import Callback
+from ...core.autodiff.scattered import dense
+from ...core.dim import Size, known, same
+from ...core.errors import GradientError, at, own_location, require
+from ...core.failures import FailedComputation
+from ...core.op import Joint, defop, floating, ops, sample
+from ...core.spec import TensorSpec, shape_text
+from ...core.tracing.dispatch import Record
+from ...core.tracing.loop_form import INDEX
+from ..arrays.shape import expand_dims
+from ..batch import by_lanes
+from ..lowering import Callback
+from .products import swapped
 
 PHASES = "a derivative is taken of vectors whose phases are arbitrary, through something that depends on these phases"
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.op import defop
-from ..core.spec import TensorSpec
-from . import dense
-from .batch import by_lanes
-from .lowering import Library
+from ...core.op import defop
+from ...core.spec import TensorSpec
+from ..batch import by_lanes
+from ..lowering import Library
+from . import kernels
 
 KNOWN = (np.dtype(np.float32), np.dtype(np.float64))
 _TRAITS = ("expensive", "internal")
-_STATE = TensorSpec((), dense.INT64)
+_STATE = TensorSpec((), kernels.INT64)
 
 
 def _order(a: Any, *others: Any, **attrs: Any) -> tuple:
@@ -31,7 +31,7 @@ def _order_and_columns(a: Any, *others: Any, **flags: bool) -> tuple:
 
 @defop(
     vjp=(None,),
-    kernel=dense.cholesky,
+    kernel=kernels.cholesky,
     lower=Library("cholesky", _order),
     batch=by_lanes("cholesky_factor"),
     traits=(*_TRAITS, "multiple"),
@@ -43,7 +43,7 @@ def cholesky_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
 
 @defop(
     vjp=(None, None),
-    kernel=dense.cholesky_pullback,
+    kernel=kernels.cholesky_pullback,
     lower=Library("cholesky_pullback", _order),
     batch=by_lanes("cholesky_backward"),
     traits=_TRAITS,
@@ -55,7 +55,7 @@ def cholesky_backward(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
 
 @defop(
     vjp=(None, None),
-    kernel=lambda t, b, *, upper: dense.triangular(t, b, upper),
+    kernel=lambda t, b, *, upper: kernels.triangular(t, b, upper),
     lower=Library("triangular", _order_and_columns),
     batch=by_lanes("substitute"),
     traits=(*_TRAITS, "multiple"),
@@ -67,7 +67,7 @@ def substitute(t: TensorSpec, b: TensorSpec, *, upper: bool) -> tuple[TensorSpec
 
 @defop(
     vjp=(None,),
-    kernel=dense.lu,
+    kernel=kernels.lu,
     lower=Library("lu", _order),
     batch=by_lanes("lu_factor"),
     traits=(*_TRAITS, "multiple"),
@@ -77,12 +77,12 @@ def lu_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
 
     The state is the number of a pivot that is zero, -1 for a matrix with a NaN, or 0.
     """
-    return a, TensorSpec(a.shape[:1], dense.INT64), _STATE
+    return a, TensorSpec(a.shape[:1], kernels.INT64), _STATE
 
 
 @defop(
     vjp=(None, None, None, None),
-    kernel=lambda lu, pivots, state, b, *, transposed: dense.lu_solve(lu, pivots, state, b, transposed),
+    kernel=lambda lu, pivots, state, b, *, transposed: kernels.lu_solve(lu, pivots, state, b, transposed),
     lower=Library("lu_solve", _order_and_columns),
     batch=by_lanes("lu_solve"),
     traits=_TRAITS,
@@ -96,7 +96,7 @@ def lu_solve(
 
 @defop(
     vjp=(None, None, None),
-    kernel=dense.lu_inverse,
+    kernel=kernels.lu_inverse,
     lower=Library("lu_inverse", _order),
     batch=by_lanes("lu_inverse"),
     traits=_TRAITS,

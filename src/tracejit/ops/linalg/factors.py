@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ..core.autodiff.scattered import dense
-from ..core.failures import FailedComputation
-from ..core.op import Joint, defop, floating, ops
-from ..core.op import real as floats
-from ..core.spec import TensorSpec
-from ..core.tensor import Tensor
-from ..core.tracing.loop_form import INDEX
-from .arrays.shape import expand_dims
-from .batch import by_lanes
-from .dense import cholesky_pullback as cholesky_pullback_kernel
-from .factors import KNOWN
-from .linalg import SINGULAR, as_float, check_state, eliminated, for_each, solve_kernel, square, swapped
-from .lowering import Expand
+from ...core.autodiff.scattered import dense
+from ...core.failures import FailedComputation
+from ...core.op import Joint, defop, floating, ops
+from ...core.op import real as floats
+from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
+from ...core.tracing.loop_form import INDEX
+from ..arrays.shape import expand_dims
+from ..batch import by_lanes
+from ..lowering import Expand
+from .kernels import cholesky_pullback as cholesky_pullback_kernel
+from .lu import KNOWN
+from .products import SINGULAR, as_float, check_state, eliminated, for_each, solve_kernel, square, swapped
 from .triangular import triangle
 
 NOT_POSITIVE = "the matrix is not positive definite"

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.autodiff.scattered import dense
-from ..core.op import Joint, defop, ops
-from ..core.spec import TensorSpec
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import Record
-from ..core.tracing.loop_form import INDEX
-from .arrays.shape import expand_dims
-from .batch import by_columns
-from .factors import KNOWN
-from .linalg import (
+from ...core.autodiff.scattered import dense
+from ...core.op import Joint, defop, ops
+from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import Record
+from ...core.tracing.loop_form import INDEX
+from ..arrays.shape import expand_dims
+from ..batch import by_columns
+from ..lowering import Expand
+from .lu import KNOWN
+from .products import (
     SINGULAR,
     check_state,
     eliminated,
@@ -27,7 +28,6 @@ from .linalg import (
     system_of,
     turned,
 )
-from .lowering import Expand
 
 
 def triangle(a: Any, lower: bool) -> Any:

@@ -1,0 +1,1 @@
+"""Products of matrices, their factors, and systems of equations."""
