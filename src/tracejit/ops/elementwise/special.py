@@ -164,7 +164,6 @@ def _ndtri(p: np.ndarray) -> np.ndarray:
     kernel=_double(_ndtri),
     lower=Callback(),
     traits=ELEMENTARY,
-    samples=unary(0.1, 0.9),
 )
 def ndtri(p: TensorSpec) -> TensorSpec:
     """The number below which a normal variable lies with probability `p`; infinite at 0 and 1, NaN beyond."""

@@ -16,7 +16,7 @@ from ...core.autodiff.scattered import dense
 from ...core.dim import Size, known, same
 from ...core.errors import GradientError, at, own_location, require
 from ...core.failures import FailedComputation
-from ...core.op import Joint, defop, floating, ops, sample
+from ...core.op import Joint, defop, floating, ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tracing.dispatch import Record
 from ...core.tracing.loop_form import INDEX
@@ -457,7 +457,6 @@ def _expm_specs(a: TensorSpec) -> TensorSpec:
     lower=Callback(),
     batch=lambda batch, a: ops.expm(a),
     traits=("expensive", "may_fail"),
-    samples=(sample((2, 2), complex=True), sample((2, 3, 3), complex=True)),
 )
 def expm(a: TensorSpec) -> TensorSpec:
     """The exponential of square matrices ``(..., n, n)``, floats or complex numbers: the sum of ``a**k / k!``.
