@@ -15,7 +15,10 @@ from tracejit.ops.lowering import Scalar
 MOST = 3
 #: Names with a further meaning, with files that count for it.
 FURTHER = {
-    "add": ("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
+    "add": (
+        *("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
+        "compiler/loopir/passes/sums_both_ways.py",
+    ),
     "min": ("compiler/lowering/nodes.py",),
     # so is this, and a recipe of sizes, which every language writes its own way
     "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),
@@ -29,7 +32,11 @@ FURTHER = {
     "index": (
         *("compiler/loopir/accesses.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
         *("compiler/loopir/parser.py", "ops/tensor/at.py"),
+        *("compiler/loopir/passes/pieces.py", "compiler/loopir/passes/short_axes.py"),
     ),
+    # activations that a dense layer takes
+    "sigmoid": ("ops/dense_layer.py",),
+    "tanh": ("ops/dense_layer.py",),
     "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
     "and": (
         "frontend/tape/gradient_tape.py",

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -183,8 +183,7 @@ def begin_kernel(name: str) -> None:
         _begun[name] = work
 
 
-@lru_cache(maxsize=8)
-@lru_cache(maxsize=32)
+@cache
 def function_address(name: str) -> int:
     """A library kernel, or the thread pool's function, compiled once per machine."""
     if name == THREADS:
@@ -223,7 +222,7 @@ def operator_lane() -> bytes:
 
     def made(target: cpu.CpuTarget) -> CompiledObject:
         image = llvm.compile_text(operators.module_text(), opt=2, cpu=target)
-        return CompiledObject(image, Signature((), ()), entry=operator_words.symbol("add"))
+        return CompiledObject(image, Signature((), ()), entry=operator_words.symbol("__add__"))
 
     return _kept("operator lane", cpu.host(), made).image
 

@@ -32,16 +32,16 @@ from ..runtime.lane.words import Api
 
 _METH_O = 0x8
 _FORWARD = {
-    "add": arithmetic.add,
-    "sub": arithmetic.subtract,
-    "mul": arithmetic.multiply,
-    "truediv": arithmetic.divide,
+    "__add__": arithmetic.add,
+    "__sub__": arithmetic.subtract,
+    "__mul__": arithmetic.multiply,
+    "__truediv__": arithmetic.divide,
 }
 #: The op of an operator, and which of the operands it is called on.
 _CALLS: dict[str, tuple[Op, slice]] = {
     **{name: (op, slice(2)) for name, op in _FORWARD.items()},
-    **{f"r{name}": (op, slice(None, None, -1)) for name, op in _FORWARD.items()},
-    "pow": (arithmetic.square, slice(1)),
+    **{f"__r{name[2:]}": (op, slice(None, None, -1)) for name, op in _FORWARD.items()},
+    "__pow__": (arithmetic.square, slice(1)),
 }
 _FUNCTIONS = {
     Word.GET_ATTR: "PyObject_GetAttr",
@@ -77,7 +77,7 @@ def use() -> bool:
 
 def leave() -> None:
     """From now on operators are Python again."""
-    give_methods(Tensor, {name: OPERATORS[name] for name, _, _ in words.OPERATORS.values()})
+    give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
 
 
 @lru_cache(maxsize=1)
@@ -92,10 +92,10 @@ def _methods() -> dict[str, Any] | None:
     new = ctypes.pythonapi.PyDescr_NewMethod
     new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
     methods = {}
-    for name, (method, _, _) in words.OPERATORS.items():
-        found = _MethodDef(method.encode(), loaded.function(words.symbol(name)), _METH_O, None)
+    for name in words.OPERATORS:
+        found = _MethodDef(name.encode(), loaded.function(words.symbol(name)), _METH_O, None)
         _keep(found)
-        methods[method] = new(Tensor, ctypes.addressof(found))
+        methods[name] = new(Tensor, ctypes.addressof(found))
     return methods
 
 
@@ -128,8 +128,8 @@ def _table(api: Any) -> np.ndarray | None:
     for word, name in _FUNCTIONS.items():
         table[word] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     table[Word.NEW_ARRAY] = api[Api.NEW_ARRAY]
-    for index, (name, (method, _, _)) in enumerate(words.OPERATORS.items()):
-        table[words.place(index, words.Callable.SLOW)] = id(_keep(OPERATORS[method]))
+    for index, name in enumerate(words.OPERATORS):
+        table[words.place(index, words.Callable.SLOW)] = id(_keep(OPERATORS[name]))
         op, chosen = _CALLS[name]
         heard = _heard(op, chosen)
         table[words.place(index, words.Callable.HEARD)] = id(_keep(heard))

@@ -5,7 +5,6 @@ Its derivative is written with ordinary ops, those that the parts have. Compiled
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,13 @@ from ..core.autodiff.batching import Batch
 from ..core.autodiff.scattered import dense as whole
 from ..core.dim import product, same
 from ..core.errors import require
-from ..core.op import Joint, defop, ops, real, sample
+from ..core.op import OPS, Joint, Op, defop, ops, real, sample
 from ..core.spec import TensorSpec, shape_text
 from .linalg.products import turned
 from .lowering import Compose
 
-#: Through an activation, given its result: the cotangent of what it was given.
-_THROUGH: Mapping[str, Callable[[Any, Any], Any]] = {
-    "identity": lambda g, y: g,
-    "relu": lambda g, y: ops.where(ops.less(0.0, y), g, 0.0),
-    "sigmoid": lambda g, y: g * (y * (1.0 - y)),
-    "tanh": lambda g, y: g * (1.0 - y * y),
-}
-#: The activations that the op knows, by the names of their ops.
-ACTIVATIONS = frozenset(_THROUGH)
+#: The activations that the op knows, by the names of their ops: their derivatives need no more than their results.
+ACTIVATIONS = frozenset({"identity", "relu", "sigmoid", "tanh"})
 
 
 def _kernel(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray, *, activation: str) -> np.ndarray:
@@ -48,9 +40,19 @@ def _rows(x: Any) -> Any:
     return x if len(x.shape) == 2 else ops.reshape(x, shape=(product(x.shape[:-1]), x.shape[-1]))
 
 
+def _through(activation: Op, g: Any, y: Any) -> Any:
+    """The cotangent of what an activation was given, from its result."""
+    if activation.partial is not None:
+        (rule,) = activation.partial
+        assert rule is not None
+        return g * rule(y, None)
+    rules: Any = activation.vjp
+    return rules[0](g, y, None)
+
+
 def _vjp(record: Any, gs: list, needs: list[bool]) -> list:
     x, kernel, _ = record.inputs
-    g = _THROUGH[record.attrs["activation"]](whole(gs[0]), record.outputs[0])
+    g = _through(OPS[record.attrs["activation"]], whole(gs[0]), record.outputs[0])
     return [
         ops.matmul(g, turned(kernel)) if needs[0] else None,
         ops.matmul(turned(_rows(x)), _rows(g)) if needs[1] else None,
@@ -62,7 +64,7 @@ def _vanishes(record: Any, position: int) -> str:
     activation, y = record.attrs["activation"], record.outputs[0]
     if activation == "relu" and not y.is_symbolic and not (y.array > 0).any():
         return "relu lets nothing through: no sum is positive"
-    if activation in ("sigmoid", "tanh"):
+    if OPS[activation].partial is not None:
         return f"the sums are so large that {activation} no longer changes, or what multiplies this argument is 0"
     return "what multiplies this argument is 0: {this}"
 

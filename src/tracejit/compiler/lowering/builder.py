@@ -468,31 +468,20 @@ class Builder:
         self.block.append(Nest(axes, body, [acc] if axes else [], tail, location=self.location))
         self.fail(self.scalar(flag), "IndexError", f"an index is out of range for an axis of size {size}")
 
-    def host_call(self, op: str, views: Sequence[View], attrs: Mapping[str, Any]) -> None:
-        """Run the kernel of an op on the views, each copied into memory of its own."""
-        whole = [self.empty(TensorSpec(v.shape, v.dtype), "temp") for v in views]
-        for view, target in zip(views, whole, strict=True):
-            self.copy(view, target)
-        self._call_python(op, whole, attrs)
-
-    def callback(
-        self, op: str, outs: Sequence[TensorSpec], views: Sequence[View], attrs: Mapping[str, Any]
+    def host_call(
+        self, op: str, views: Sequence[View], attrs: Mapping[str, Any], outs: Sequence[TensorSpec] = ()
     ) -> list[View]:
-        """The results of the kernel of an op, which is called in Python."""
+        """Run the kernel of an op in Python on the views, each copied into memory of its own; its results."""
         given = [self.empty(TensorSpec(v.shape, v.dtype), "temp") for v in views]
         for view, target in zip(views, given, strict=True):
             self.copy(view, target)
         written = [self.empty(out, "temp") for out in outs]
-        self._call_python(op, [*given, *written], attrs, len(written))
-        return written
-
-    def _call_python(
-        self, op: str, whole: Sequence[View], attrs: Mapping[str, Any], results: int = 0
-    ) -> None:
+        whole = [*given, *written]
         operands = tuple([Operand(v.memory, v.index((0,) * len(v.shape)), ()) for v in whole])
-        name = spelled(op, [(v.dtype, len(v.shape)) for v in whole], attrs, results)
+        name = spelled(op, [(v.dtype, len(v.shape)) for v in whole], attrs, len(written))
         sizes = tuple([d for v in whole for d in v.shape])
-        self.block.append(HostCall(name, operands, sizes, results))
+        self.block.append(HostCall(name, operands, sizes, len(written)))
+        return written
 
     def fail(self, test: Val, kind: str, message: str) -> None:
         """Raise the builtin exception `kind` with `message` and the user's line when `test` holds."""

@@ -142,7 +142,7 @@ class Lowering:
             return [self.b.literal(node.attrs["value"])]
         attrs = self.attrs(node)
         if calls_python(node):
-            return self.b.callback(node.op.name, [self.spec(v.spec) for v in node.outputs], views, attrs)
+            return self.b.host_call(node.op.name, views, attrs, [self.spec(v.spec) for v in node.outputs])
         out = self.spec(node.outputs[0].spec)
         match lower:
             case Scalar(name):

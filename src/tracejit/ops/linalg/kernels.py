@@ -84,9 +84,9 @@ def _order(pivots: np.ndarray) -> np.ndarray:
 
 def cholesky_pullback(l: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Murray, Differentiation of the Cholesky decomposition, 2016: L^-T Phi(L^T G) L^-1, made symmetric."""
-    inner = np.tril(l.T @ np.tril(g))
-    inner[np.diag_indices_from(inner)] /= 2
     upper: Any = np.triu(l.T)
+    inner = np.tril(upper @ np.tril(g))
+    inner[np.diag_indices_from(inner)] /= 2
     try:
         left = np.linalg.solve(upper, inner)
         whole = np.linalg.solve(upper, left.T)

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dim import same
+from ...core.errors import require
 from ...core.op import defop
-from ...core.spec import TensorSpec
+from ...core.spec import TensorSpec, shape_text
 from ..batch import by_lanes
 from ..lowering import Library
 from . import kernels
@@ -19,6 +21,31 @@ from . import kernels
 KNOWN = (np.dtype(np.float32), np.dtype(np.float64))
 _TRAITS = ("expensive", "internal")
 _STATE = TensorSpec((), kernels.INT64)
+
+
+def _square(a: TensorSpec) -> TensorSpec:
+    """Shape rule: a square matrix of a known dtype, which is what comes out."""
+    fits = len(a.shape) == 2 and same(a.shape[0], a.shape[1]) and a.dtype in KNOWN
+    require(fits, f"takes a square matrix of float32 or float64, got {a.dtype} of {shape_text(a.shape)}")
+    return a
+
+
+def _columns(a: TensorSpec, b: TensorSpec) -> TensorSpec:
+    """Shape rule: right sides for the matrix, one in each column, which is what comes out."""
+    fits = len(b.shape) == 2 and same(_square(a).shape[0], b.shape[0]) and a.dtype == b.dtype
+    require(fits, f"takes columns of {a.shape[0]} {a.dtype}, got {b.dtype} of {shape_text(b.shape)}")
+    return b
+
+
+def _factors(lu: TensorSpec, pivots: TensorSpec, state: TensorSpec) -> TensorSpec:
+    """Shape rule: the three results of `lu_factor`, the first of which is what comes out."""
+    n = _square(lu).shape[0]
+    fits = len(pivots.shape) == 1 and same(pivots.shape[0], n) and not state.shape
+    fits = fits and pivots.dtype == state.dtype == kernels.INT64
+    require(
+        fits, f"takes a state and {n} pivots, got {shape_text(state.shape)} and {shape_text(pivots.shape)}"
+    )
+    return lu
 
 
 def _order(a: Any, *others: Any, **attrs: Any) -> tuple:
@@ -38,7 +65,7 @@ def _order_and_columns(a: Any, *others: Any, **flags: bool) -> tuple:
 )
 def cholesky_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     """The lower factor and a state, which is the number of a pivot that is not positive, or 0."""
-    return a, _STATE
+    return _square(a), _STATE
 
 
 @defop(
@@ -50,7 +77,7 @@ def cholesky_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
 )
 def cholesky_backward(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
     """The symmetric cotangent of a matrix, from its factor and the cotangent of that."""
-    return factor
+    return _columns(factor, g)
 
 
 @defop(
@@ -62,7 +89,7 @@ def cholesky_backward(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
 )
 def substitute(t: TensorSpec, b: TensorSpec, *, upper: bool) -> tuple[TensorSpec, TensorSpec]:
     """The x with ``t @ x = b`` of a triangle, and a state, which is the number of a zero on the diagonal, or 0."""
-    return b, _STATE
+    return _columns(t, b), _STATE
 
 
 @defop(
@@ -77,7 +104,7 @@ def lu_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
 
     The state is the number of a pivot that is zero, -1 for a matrix with a NaN, or 0.
     """
-    return a, TensorSpec(a.shape[:1], kernels.INT64), _STATE
+    return _square(a), TensorSpec(a.shape[:1], kernels.INT64), _STATE
 
 
 @defop(
@@ -91,7 +118,7 @@ def lu_solve(
     lu: TensorSpec, pivots: TensorSpec, state: TensorSpec, b: TensorSpec, *, transposed: bool
 ) -> TensorSpec:
     """Solutions for a matrix given by its factors, or for its transpose; NaN where it was lost to one."""
-    return b
+    return _columns(_factors(lu, pivots, state), b)
 
 
 @defop(
@@ -103,4 +130,4 @@ def lu_solve(
 )
 def lu_inverse(lu: TensorSpec, pivots: TensorSpec, state: TensorSpec) -> TensorSpec:
     """The inverse of a matrix given by its factors; NaN where it was lost to one."""
-    return lu
+    return _factors(lu, pivots, state)

@@ -17,23 +17,23 @@ LARGEST = 256
 #: Integers up to this size are the same number in every float that the code knows.
 LARGEST_INTEGER = 1 << 24
 
-#: Operators by name: the method of Python, LLVM's instruction, and whether the other operand comes first.
-OPERATORS: dict[str, tuple[str, str, bool]] = {
-    "add": ("__add__", "fadd", False),
-    "radd": ("__radd__", "fadd", True),
-    "sub": ("__sub__", "fsub", False),
-    "rsub": ("__rsub__", "fsub", True),
-    "mul": ("__mul__", "fmul", False),
-    "rmul": ("__rmul__", "fmul", True),
-    "truediv": ("__truediv__", "fdiv", False),
-    "rtruediv": ("__rtruediv__", "fdiv", True),
-    "pow": ("__pow__", "fmul", False),  # of squares only
+#: Operators by the name of Python's method: LLVM's instruction, and whether the other operand comes first.
+OPERATORS: dict[str, tuple[str, bool]] = {
+    "__add__": ("fadd", False),
+    "__radd__": ("fadd", True),
+    "__sub__": ("fsub", False),
+    "__rsub__": ("fsub", True),
+    "__mul__": ("fmul", False),
+    "__rmul__": ("fmul", True),
+    "__truediv__": ("fdiv", False),
+    "__rtruediv__": ("fdiv", True),
+    "__pow__": ("fmul", False),  # of squares only
 }
 
 
 def symbol(name: str) -> str:
     """The function of an operator: ``PyObject *(PyObject *self, PyObject *other)``."""
-    return f"tracejit_operator_{name}"
+    return f"tracejit_operator{name}"
 
 
 class Word(IntEnum):

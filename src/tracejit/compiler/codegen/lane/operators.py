@@ -36,7 +36,7 @@ _KINDS = {"double": "double", "single": "float"}
 
 def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
-    instructions = dict.fromkeys(instruction for _, instruction, _ in words.OPERATORS.values())
+    instructions = dict.fromkeys(instruction for instruction, _ in words.OPERATORS.values())
     functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
     functions += [_count(), _same(), _fits(), _number(), _wrapped(), _operate()]
     functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
@@ -275,7 +275,7 @@ def _ordinary(w: _Writer, table: Value) -> Value:
 
 def _entry(index: int, name: str) -> str:
     """What Python calls."""
-    _, instruction, turned = words.OPERATORS[name]
+    instruction, turned = words.OPERATORS[name]
     signature = Signature(
         words.symbol(name), "ptr %self, ptr %other", "ptr", linkage="", attributes="nounwind #0"
     )
@@ -285,7 +285,7 @@ def _entry(index: int, name: str) -> str:
     callables = w.step(table, 8 * words.place(index, words.Callable.SLOW))
     kernels = [Value(f"@{instruction}_{kind}", "ptr") for kind in _KINDS]
     operand = other
-    if name == "pow":
+    if name == "__pow__":
         number = w.room("double")
         is_number = w.invoke(_NUMBER, table, other, Value("false", "i1"), number)
         two = Value(float_literal(2.0, "double"), "double")

@@ -19,6 +19,7 @@ import numpy as np
 from ....core.dim import Size, product
 from ..ir import Combine, Compute, If, Load, Nest, Program, Size_, Store
 from ..operands import Acc, Axis, Buffer, Const, Index, Name, Operand
+from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement, all_renamed
 
 RUN = 16  # rows that are added up before their sum goes to a compensated total
@@ -214,7 +215,7 @@ class Waiting:
 
     def compute(self, out: Name, op: str, *args: Operand) -> Compute:
         dtype = self.acc.dtype
-        return Compute(out, op, args, BOOL if op == "lt" else dtype, dtype)
+        return Compute(out, op, args, BOOL if SCALAR_OPS[op].result == "bool" else dtype, dtype)
 
     def constant(self, value: float) -> Const:
         return Const(value, self.acc.dtype)
