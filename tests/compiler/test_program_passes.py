@@ -195,64 +195,6 @@ program stencil() -> (299)
     )
 
 
-def test_recompute_works_elements_out_of_others_that_a_reader_has_loaded(show: Show):
-    """`u` comes of `t`, which is dear but read all the same, and `b`, of which there is one for each row."""
-    show(
-        recompute,
-        """
-program backward() -> (20, 30), (20, 30)
-  input x: float64[600] slot 0
-  input b: float64[20] slot 1
-  input g: float64[600] slot 2
-  temp t: float64[600]
-  temp u: float64[600]
-  output y: float64[600] slot 0
-  output dx: float64[600] slot 1
-  for i < 20, j < 30
-    v0 = x[(30)*i + j]
-    v1: float64 = tanh(v0)
-    t[(30)*i + j] = v1
-    v2 = b[i]
-    v3: float64 = mul(v1, v2)
-    u[(30)*i + j] = v3
-    v4: float64 = mul(v3, v1)
-    y[(30)*i + j] = v4
-  for k < 20, l < 30
-    v5 = g[(30)*k + l]
-    v6 = t[(30)*k + l]
-    v7 = u[(30)*k + l]
-    v8: float64 = mul(v6, v7)
-    v9: float64 = sub(v5, v8)
-    dx[(30)*k + l] = v9
-""",
-    )
-
-
-def test_recompute_reads_nothing_that_its_reader_does_not():
-    """The reader has not loaded `t`: instead of `u` it would read `t`, and nothing is won."""
-    text = """
-program apart() -> (300), (300)
-  input x: float64[300] slot 0
-  temp t: float64[300]
-  temp u: float64[300]
-  output y: float64[300] slot 0
-  output z: float64[300] slot 1
-  for i < 300
-    v0 = x[i]
-    v1: float64 = tanh(v0)
-    t[i] = v1
-    v2: float64 = mul(v1, v1)
-    u[i] = v2
-  for j < 300
-    v3 = u[j]
-    y[j] = v3
-  for k < 300
-    v4 = t[k]
-    z[k] = v4
-""".strip()
-    assert to_text(recompute(parse(text))) == text
-
-
 def test_fuse_rows_walks_each_row_once(show: Show):
     show(
         fuse_rows,

@@ -2,9 +2,7 @@
 
 A stencil reads each element of what it is applied to several times, at other indices than they were computed
 at, so fusion cannot pass them in registers. Where an element takes one load and little arithmetic, working it out
-where it is read costs less than a pass over memory. What one nest stores for another, as a forward pass does for the
-backward one, is also worked out of other elements that both have anyway. Valid program in, valid program out, same
-results.
+where it is read costs less than a pass over memory. Valid program in, valid program out, same results.
 """
 
 from __future__ import annotations
@@ -40,14 +38,11 @@ class Limits:
         Operations for all reads of one element together.
     loads : int
         Loads for one element, of what differs from element to element.
-    partial : int
-        Loads for one element of what stays the same along one of its axes.
     """
 
     computes: int
     work: int
     loads: int
-    partial: int
 
     @staticmethod
     def of(buffer: Buffer) -> Limits:
@@ -55,8 +50,8 @@ class Limits:
         return FAR if buffer.size * buffer.dtype.itemsize >= LARGE else NEAR
 
 
-NEAR = Limits(computes=4, work=12, loads=1, partial=2)
-FAR = Limits(computes=16, work=16, loads=4, partial=4)
+NEAR = Limits(computes=4, work=12, loads=1)
+FAR = Limits(computes=16, work=16, loads=4)
 
 
 def recompute(program: Program) -> Program:
@@ -118,7 +113,8 @@ def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[
         if not isinstance(nest, Nest) or not is_plain(nest):
             continue
         for store in [s for s in nest.body if isinstance(s, Store) and _is_candidate(s, uses)]:
-            recipe, readers = _applied(block, position, nest, store, uses)
+            recipe = _recipe(nest, store)
+            readers = recipe and _readers(block, position, recipe, uses[store.buffer])
             if recipe and readers:
                 for reader, loads in readers:
                     if wants(REWRITES):
@@ -130,36 +126,6 @@ def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[
                         _note(part, uses)
                 changed = True
     return changed
-
-
-Readers = list[tuple[Nest, dict[int, dict[str, Any]]]]
-
-
-def _applied(
-    block: list[Statement], position: int, nest: Nest, store: Store, uses: dict[Buffer, Uses]
-) -> tuple[Recipe | None, Readers | None]:
-    """The recipe of a store and where it is read: from the nest's loads, else from what all readers load anyway."""
-    for stored in ({}, _stored_beside(nest, store, uses)):
-        recipe = _recipe(nest, store, stored)
-        readers = recipe and _readers(block, position, recipe, uses[store.buffer])
-        if recipe and readers:
-            beside = {stored[s.out].buffer for s in recipe.body if s.out in stored}
-            if all(beside <= effects(reader).reads for reader, _ in readers):
-                return recipe, readers
-    return None, None
-
-
-def _stored_beside(nest: Nest, store: Store, uses: dict[Buffer, Uses]) -> dict[str, Load]:
-    """Other values that the nest stores at the store's index and somebody loads, with the loads that give them."""
-    return {
-        s.value: Load(s.value, s.buffer, s.index)
-        for s in nest.body
-        if isinstance(s, Store)
-        and isinstance(s.value, str)
-        and s.value != store.value
-        and s.index == store.index
-        and _is_candidate(s, uses)
-    }
 
 
 def _is_candidate(s: Store, uses: dict[Buffer, Uses]) -> bool:
@@ -210,11 +176,8 @@ class Recipe:
         return sum(isinstance(s, Compute) for s in self.body)
 
 
-def _recipe(nest: Nest, store: Store, stored: dict[str, Load]) -> Recipe | None:
-    """The recipe for what `store` writes, or None when it is not cheap or does not fill the buffer.
-
-    Values in `stored` are loaded.
-    """
+def _recipe(nest: Nest, store: Store) -> Recipe | None:
+    """The recipe for what `store` writes, or None when it is not cheap or does not fill the buffer."""
     sizes = {a.name: a.size for a in nest.axes}
     axes = []
     for name, stride in store.index.terms:
@@ -231,7 +194,7 @@ def _recipe(nest: Nest, store: Store, stored: dict[str, Load]) -> Recipe | None:
         expected //= size
         if stride != expected:
             return None
-    body = _chain(nest, store, stored)
+    body = _chain(nest, store)
     fastest = axes[-1][0]
     if body is None or any(
         dict(s.index.terms).get(fastest, 0) not in (0, 1) for s in body if isinstance(s, Load)
@@ -240,15 +203,15 @@ def _recipe(nest: Nest, store: Store, stored: dict[str, Load]) -> Recipe | None:
     return Recipe(axes, body, store.value, {s.buffer for s in body if isinstance(s, Load)})
 
 
-def _chain(nest: Nest, store: Store, stored: dict[str, Load]) -> list[Any] | None:
+def _chain(nest: Nest, store: Store) -> list[Any] | None:
     """The statements that the stored value needs, when they are few and cheap."""
-    made = {s.out: s for s in nest.body if isinstance(s, (Load, Compute))} | stored
-    own = {a.name for a in nest.axes if a.size != 1}
+    made = {s.out: s for s in nest.body if isinstance(s, (Load, Compute))}
+    own = {a.name for a in nest.axes}
     written = {s.buffer for s in (*nest.body, *nest.tail) if isinstance(s, Store)}
     limits = Limits.of(store.buffer)
     needed: set[str] = set()
     todo = [store.value]
-    whole = partial = computes = 0
+    varying = computes = 0
     while todo:
         name = todo.pop()
         if isinstance(name, Const) or name in needed:
@@ -259,34 +222,30 @@ def _chain(nest: Nest, store: Store, stored: dict[str, Load]) -> list[Any] | Non
         needed.add(name)
         if isinstance(s, Load):
             terms = {n for n, _ in s.index.terms}
-            overwritten = s.buffer in written and name not in stored
-            if s.guard is not None or overwritten or not terms.isdisjoint(made):
+            if s.guard is not None or s.buffer in written or not terms.isdisjoint(made):
                 return None
-            whole += own <= terms and name not in stored
-            partial += bool(own & terms) and not own <= terms
+            varying += not terms.isdisjoint(own)
         else:
             if s.op not in CHEAP:
                 return None
             computes += 1
             todo.extend(s.args)
-        if whole > limits.loads or partial > limits.partial or computes > limits.computes:
+        if varying > limits.loads or computes > limits.computes:
             return None
-    order = [
-        *stored.values(),
-        *(s for s in nest.body if isinstance(s, (Load, Compute)) and s.out not in stored),
-    ]
-    return [s for s in order if s.out in needed]
+    return [s for s in nest.body if isinstance(s, (Load, Compute)) and s.out in needed]
 
 
 # ---- where it is read -----------------------------------------------------------------------------------
 
 
-def _readers(block: list[Statement], position: int, recipe: Recipe, uses: Uses) -> Readers | None:
+def _readers(
+    block: list[Statement], position: int, recipe: Recipe, uses: Uses
+) -> list[tuple[Nest, dict[int, dict[str, Any]]]] | None:
     """The nests behind `position` that read the temporary, with the shifts of each load; None when one defies it."""
     left = set(uses.loads)
     (store,) = uses.stores.values()
     work = Limits.of(store.buffer).work
-    readers: Readers = []
+    readers: list[tuple[Nest, dict[int, dict[str, Any]]]] = []
     for later in block[position + 1 :]:
         if not left:
             break
