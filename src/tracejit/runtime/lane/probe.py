@@ -92,19 +92,13 @@ def _numpy_functions() -> ctypes.Array[Any]:
 
 def _makes(address: int) -> bool:
     """Does the function make an array as it is asked to?"""
-    pointer = ctypes.c_void_p
-    kinds: list[Any] = [ctypes.py_object] * 3 + [
-        ctypes.c_int,
-        pointer,
-        pointer,
-        pointer,
-        ctypes.c_int,
-        pointer,
-    ]
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    kinds: list[Any] = [ctypes.py_object] * 3 + [number, pointer, pointer, pointer, number, pointer]
     make: Callable[..., Any] = ctypes.PYFUNCTYPE(*kinds)(address)
     dtype = np.dtype(np.int16)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the function keeps one
-    made = make(np.ndarray, dtype, 2, ctypes.addressof((ctypes.c_ssize_t * 2)(3, 5)), None, None, 0, None)
+    sizes = (ctypes.c_ssize_t * 2)(3, 5)
+    made = make(np.ndarray, dtype, 2, ctypes.addressof(sizes), None, None, 0, None)
     return type(made) is np.ndarray and made.shape == (3, 5) and made.dtype is dtype and made.flags.carray
 
 
