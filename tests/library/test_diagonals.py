@@ -117,5 +117,5 @@ def test_what_is_no_diagonal_is_refused():
         tf.linalg.band_part([1.0], 0, 0)
     with pytest.raises(ValueError, match="three elements"):
         tf.linalg.cross([1.0, 2.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"of matrices the norms 'fro'.* are known, not 2"):
-        tf.norm(X, ord=2, axis=(1, 2))
+    with pytest.raises(ValueError, match=r"of matrices the norms 'fro'.* are known, not 3"):
+        tf.norm(X, ord=3, axis=(1, 2))
