@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     "page, name, size",
-    [("README.md", "rosenbrock", 12288), ("docs/aot.md", "fit", 8192)],  # code for three levels, and for one
+    [("README.md", "rosenbrock", 12288), ("docs/aot.md", "fit", 10240)],  # code for three levels, and for one
 )
 def test_what_pages_show(
     page: str,
