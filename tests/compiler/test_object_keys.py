@@ -25,6 +25,7 @@ from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.trace import trace
+from tracejit.ops.lowering import Callback
 
 SOURCE = Path(tj.__file__).resolve().parent.parent
 SQUARE = TensorSpec((8, 8), "float64")
@@ -84,6 +85,7 @@ def test_an_op_that_needs_matrices_or_graphs_says_so(name: str):
 
 def test_every_op_that_may_fail_is_tried():
     failing = {op.name for op in OPS.values() if "may_fail" in op.traits and op.lower is not None}
+    failing -= {name for name in failing if isinstance(OPS[name].lower, Callback)}  # these fail in Python
     assert failing - {"print"} <= {op.name for op in drawn_ops()} | set(CALLS)
 
 
