@@ -13,6 +13,7 @@ from typing import Any
 
 from ....core.dim import Size, nonnegative, product
 from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
+from ..library import KERNELS
 from ..operands import Buffer, Index, Name
 from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement
@@ -89,14 +90,58 @@ def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
     count, inside = loop.count, list(walk(loop.body))
     if loop.cond or loop.test is not None or loop.swaps or isinstance(count, str) or count is None:
         return None
-    if not all(isinstance(s, (*_INSIDE, Call)) for s in inside):
+    if not all(isinstance(s, _INSIDE) or is_product(s) for s in inside):
         return None
     cost = block_cost(loop.body, 1) + 1
     total = cost * count
     if isinstance(total, int) and (total < LEAST or (cost >= LEAST and count < MANY)):
         return None
     private = independent(Stretches(loop.index, (), inside, {}), inside, mentions)
-    return None if private is None else Parallel(cost, 1, private)
+    if private is None or not all(is_filled_first(loop.body, buffer) for buffer in private):
+        return None
+    return Parallel(cost, 1, private)
+
+
+def is_product(s: Statement) -> bool:
+    """Is it a call that works in memory which every thread has?"""
+    return isinstance(s, Call) and s.function == "matmul"
+
+
+def is_filled_first(block: Iterable[Statement], buffer: Buffer) -> bool:
+    """Does each iteration write the whole buffer before it reads any of it, so that nothing is carried there?"""
+    for s in block:
+        users = [inner for inner in walk([s]) if buffer in inner.buffers()]
+        if isinstance(s, Call) and users:
+            return _covers(
+                s.views[-1].index, zip(s.views[-1].strides, s.sizes[::2], strict=False), buffer
+            ) and (buffer not in [view.buffer for view in s.views[:-1]] and not s.accumulate)
+        if users:
+            stores = [inner for inner in users if isinstance(inner, Store)]
+            plain = isinstance(s, Nest) and len(stores) == 1 and all(u is s or u is stores[0] for u in users)
+            return plain and _is_filling(s, stores[0], buffer)
+    return False
+
+
+def _is_filling(nest: Any, store: Store, buffer: Buffer) -> bool:
+    """Does the nest's only access to the buffer store all of its elements?"""
+    sizes = {a.name: a.size for a in nest.axes}
+    direct = any(store is s for s in (*nest.body, *nest.tail)) and not store.add and store.guard is None
+    if not direct or not {name for name, _ in store.index.terms} <= sizes.keys():
+        return False
+    return _covers(store.index, [(stride, sizes[name]) for name, stride in store.index.terms], buffer)
+
+
+def _covers(index: Index, extents: Iterable[tuple[Size, Size]], buffer: Buffer) -> bool:
+    """Do steps of these lengths, so many each, reach every element from the first one on?"""
+    found = list(extents)
+    if not all(isinstance(size, int) and isinstance(stride, int) for stride, size in found):
+        return False
+    reached: Size = 1
+    for stride, size in sorted(found):
+        if size != 1 and stride != reached:
+            return False
+        reached *= size
+    return index.const == 0 and reached == buffer.size
 
 
 def of_nest(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
@@ -158,7 +203,9 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
                 points = product(a.size for a in s.axes)
                 total = total + points * block_cost(s.body, within) + block_cost(s.tail, within)
             case Call():
-                total = total + product(s.sizes) * (_PRODUCT * s.views[0].buffer.dtype.itemsize)
+                total = total + KERNELS[s.function].work(s.sizes) * (
+                    _PRODUCT * s.views[0].buffer.dtype.itemsize
+                )
             case If():
                 total = total + block_cost(s.then, lanes) + block_cost(s.orelse, lanes)
             case Compute():
@@ -182,8 +229,7 @@ def accesses(s: Statement) -> Iterable[tuple[Buffer, Access]]:
     if isinstance(s, (Load, Store)):
         yield s.buffer, (s.index, ())
     elif isinstance(s, Call):
-        m, k, n = s.sizes
-        for view, sizes in zip(s.views, ((m, k), (k, n), (m, n)), strict=True):
+        for view, sizes in zip(s.views, KERNELS[s.function].extents(s.sizes), strict=True):
             yield view.buffer, (view.index, tuple(zip(view.strides, sizes, strict=True)))
 
 
