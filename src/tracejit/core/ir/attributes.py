@@ -76,6 +76,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "Slices": _is_slices,
     "bool": _is_a(bool),
     "float": _is_a(float),
+    "float | None": _or_none(_is_a(float)),
     "int": _is_int,
     "int | str": lambda x: _is_int(x) or _is_text(x),
     "np.dtype": lambda x: isinstance(x, np.dtype) and x.kind in "biufc",
