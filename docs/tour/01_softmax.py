@@ -142,7 +142,7 @@ for line in softmax.loops(x).splitlines():
 
 # %%
 text = softmax.llvm(x)
-print(sum(line.startswith("define internal void @k") for line in text.splitlines()), "kernel")
+print(sum(line.startswith("define internal void @.k") for line in text.splitlines()), "kernel")
 #> 1 kernel
 print([line.split("(")[0] for line in text.splitlines() if line.startswith("define i32")])
 #> ['define i32 @"softmax"']
