@@ -176,6 +176,7 @@ def test_a_fork_while_others_compute() -> None:
         PROGRAM
         + """
     expected, over = np.asarray(f(x)).tobytes(), threading.Event()
+    for _ in range(20): f(x)  # what calls need is imported: Python itself cannot fork while another thread imports
     wrong = []
     def compute():
         while not over.is_set():

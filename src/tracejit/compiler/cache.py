@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
@@ -22,6 +21,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.errors import AT
+from ..core.forks import fork_safe
 from ..core.ir import text
 from ..core.ir.graph import Graph
 from ..core.ir.graph import walk as walk_graph
@@ -64,7 +64,7 @@ else:  # whoever finds all compiled code on disk needs no compiler
 FORMAT = "1"
 MAX_OBJECTS = 4096
 _objects: dict[str, CompiledObject] = {}
-_lock = threading.RLock()
+_lock = fork_safe()
 
 
 def compile_graph(graph: Graph) -> Executable:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from ...core.autodiff.backprop import gradient_graph
 from ...core.depth import too_deep
 from ...core.dim import Assumptions
 from ...core.errors import Untraceable
+from ...core.forks import fork_safe
 from ...core.ir.graph import Graph
 from ...core.lazy import Later
 from ...core.spec import TensorSpec
@@ -164,7 +164,7 @@ class Function:
         self._traces = 0
         self._may_create = True
         self._retracing = Retracing()
-        self._lock = threading.RLock()
+        self._lock = fork_safe()
         self._bound: dict[int, tuple[weakref.ref, Function]] = {}
         self._lane: Any = None
         self._calls_to_wait = _SOON
