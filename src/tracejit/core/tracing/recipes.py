@@ -59,6 +59,7 @@ class _Listing(list[Record]):
 
 
 _recipes: dict[Hashable, Recipe | None] = {}
+_UNMET: Any = object()
 
 
 def by_recipe(f: Callable[..., Tensor], tensors: Sequence[Tensor], *arguments: Hashable) -> Tensor:
@@ -68,9 +69,9 @@ def by_recipe(f: Callable[..., Tensor], tensors: Sequence[Tensor], *arguments: H
     if mode.slow or not all(a.__class__ is np.ndarray for a in arrays):
         return f(tensors, *arguments)
     key = (f, arguments, *[a.shape for a in arrays], *[a.dtype.num for a in arrays])
-    if key not in _recipes:
+    recipe = _recipes.get(key, _UNMET)  # looked up once: other threads may empty the table
+    if recipe is _UNMET:
         return _met(key, f, tensors, arguments)
-    recipe = _recipes[key]
     if recipe is None:
         return f(tensors, *arguments)
     if recipe.result < len(tensors):
