@@ -88,7 +88,7 @@ class _Random(Initializer):
         with tf.init_scope():  # always the same values: a constant, also inside of a trace
             return self._drawn(Generator(self.seed), shape, dtype)
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
+    def _drawn(self, source: Generator, shape: tuple[Any, ...], dtype: np.dtype) -> tf.Tensor:
         raise NotImplementedError
 
 
@@ -110,9 +110,11 @@ class RandomNormal(_Random):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean = mean
+        self.stddev = stddev
+        self.seed = seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
+    def _drawn(self, source: Generator, shape: tuple[Any, ...], dtype: np.dtype) -> tf.Tensor:
         return source.normal(shape, self.mean, self.stddev, dtype)
 
 
@@ -120,9 +122,11 @@ class RandomUniform(_Random):
     """Uniform in [`minval`, `maxval`); `seed` as for :class:`RandomNormal`."""
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
-        self.minval, self.maxval, self.seed = minval, maxval, seed
+        self.minval = minval
+        self.maxval = maxval
+        self.seed = seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
+    def _drawn(self, source: Generator, shape: tuple[Any, ...], dtype: np.dtype) -> tf.Tensor:
         return source.uniform(shape, self.minval, self.maxval, dtype)
 
 
@@ -130,9 +134,11 @@ class TruncatedNormal(_Random):
     """Normal around `mean`, drawn again where more than two `stddev` off; `seed` as for :class:`RandomNormal`."""
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean = mean
+        self.stddev = stddev
+        self.seed = seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
+    def _drawn(self, source: Generator, shape: tuple[Any, ...], dtype: np.dtype) -> tf.Tensor:
         return source.truncated_normal(shape, self.mean, self.stddev, dtype)
 
 
@@ -168,9 +174,12 @@ class VarianceScaling(_Random):
             raise ValueError(f"scale is positive, got {scale}{at_user_line()}")
         _among("mode", mode, ("fan_in", "fan_out", "fan_avg"))
         _among("distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform"))
-        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+        self.scale = scale
+        self.mode = mode
+        self.distribution = distribution
+        self.seed = seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
+    def _drawn(self, source: Generator, shape: tuple[Any, ...], dtype: np.dtype) -> tf.Tensor:
         inputs, outputs = fans(shape)
         fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
@@ -221,9 +230,10 @@ class Orthogonal(_Random):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None):
-        self.gain, self.seed = gain, seed
+        self.gain = gain
+        self.seed = seed
 
-    def _drawn(self, source: Generator, shape: tuple, dtype: np.dtype) -> tf.Tensor:
+    def _drawn(self, source: Generator, shape: tuple[Any, ...], dtype: np.dtype) -> tf.Tensor:
         if len(shape) < 2:
             raise ValueError(f"Orthogonal makes tensors of rank 2 and more, not {shape}{at_user_line()}")
         rows, columns = math.prod(shape[:-1]), shape[-1]

@@ -10,7 +10,7 @@ from .layers.model import Model
 from .layers.sequential import Sequential
 from .random.generators import set_seed
 
-utils = SimpleNamespace(set_random_seed=set_seed, to_categorical=to_categorical)
+utils: SimpleNamespace = SimpleNamespace(set_random_seed=set_seed, to_categorical=to_categorical)
 
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here
 sys.modules.update(

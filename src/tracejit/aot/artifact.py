@@ -98,7 +98,7 @@ class Artifact:
     # A call finds what is stored here, without a method of Python in between: first `_called`, then the lane's builtin.
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
-    __signature__ = _CallSignature()
+    __signature__: _CallSignature = _CallSignature()
 
     def __init__(
         self,
@@ -111,8 +111,8 @@ class Artifact:
         self._sample = sample
         self._lanes = dict(lanes or {})
         self._graph = graph
-        self._admitted: set[tuple] = set()
-        self._offered: set[tuple] = set()
+        self._admitted: set[tuple[Any, ...]] = set()
+        self._offered: set[tuple[Any, ...]] = set()
         _, compiled, self._interface = codes[0]
         self._inputs = compiled.signature.inputs
         self._dtypes = [dtype for dtype, _ in self._inputs]

@@ -100,7 +100,7 @@ def _check_code(code: Code, first: Code) -> None:
         raise ValueError("it holds code for several functions")
 
 
-def _specs(code: Code) -> tuple:
+def _specs(code: Code) -> tuple[Any, ...]:
     signature = code.compiled.signature
     return signature.inputs, signature.outputs, signature.atoms
 

@@ -16,7 +16,8 @@ class Loaded:
     """The C functions of an exported function, in this process."""
 
     def __init__(self, compiled: CompiledObject, interface: Interface):
-        self._signature, self._interface = compiled.signature, interface
+        self._signature = compiled.signature
+        self._interface = interface
         self._object = objects.load(compiled.image)
 
     @property

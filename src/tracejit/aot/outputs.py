@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,9 +65,11 @@ class Point:
     """
 
     def __init__(self, graph: Graph, inputs: Sequence[Tensor], chosen: Sequence[int]):
-        self._graph, self._inputs, self._chosen = graph, inputs, chosen
-        self.xs = [inputs[k] for k in chosen]
-        self.all = tuple(range(len(self.xs)))
+        self._graph = graph
+        self._inputs = inputs
+        self._chosen = chosen
+        self.xs: list[Tensor] = [inputs[k] for k in chosen]
+        self.all: tuple[int, ...] = tuple(range(len(self.xs)))
 
     def _run(self, *xs: Tensor) -> tuple[Tensor, ...]:
         inputs = list(self._inputs)
@@ -84,7 +86,7 @@ class Point:
         return self.floats(*xs)[0]
 
     @cached_property
-    def _pulled(self) -> tuple:
+    def _pulled(self) -> tuple[Any, ...]:
         """Results that are floats, the function from their cotangents to those of the inputs, and all results."""
 
         def both(*xs: Tensor) -> tuple[list[Tensor], Sequence[Tensor]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .failures import WrongUsage
 
@@ -104,7 +104,7 @@ def _common() -> argparse.ArgumentParser:
     return common
 
 
-def _how(name: str, text: str, parents: list[argparse.ArgumentParser]) -> dict:
+def _how(name: str, text: str, parents: list[argparse.ArgumentParser]) -> dict[Any, Any]:
     return {
         "description": text,
         "epilog": _EXAMPLES[name],

@@ -40,7 +40,9 @@ class _Reader:
     """A text, and how far it is read."""
 
     def __init__(self, text: str):
-        self.text, self.place, self.depth = text, 0, 0
+        self.text = text
+        self.place = 0
+        self.depth = 0
 
     def wrong(self, what: str, place: int | None = None) -> WrongUsage:
         """The error: the text, a caret, what is wrong there."""

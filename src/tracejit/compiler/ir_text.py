@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,11 @@ class Value:
     __slots__ = ("text", "kind", "lanes", "level", "number")
 
     def __init__(self, text: str, kind: str, lanes: int = 1, level: int = 0, number: int | None = None):
-        self.text, self.kind, self.lanes, self.level, self.number = text, kind, lanes, level, number
+        self.text = text
+        self.kind = kind
+        self.lanes = lanes
+        self.level = level
+        self.number = number
 
     def __str__(self) -> str:
         return self.text
@@ -162,7 +167,7 @@ class Writer:
         What makes its lists of lines.
     """
 
-    def __init__(self, new_lines: Callable[[], list] = list) -> None:
+    def __init__(self, new_lines: Callable[[], list[Any]] = list) -> None:
         self.new_lines = new_lines
         self.lines: list[str | list[str]] = new_lines()
         self.declares: dict[str, str] = {}
@@ -366,7 +371,9 @@ class Block:
     __slots__ = ("writer", "after", "returns")
 
     def __init__(self, writer: Writer, after: str, returns: bool):
-        self.writer, self.after, self.returns = writer, after, returns
+        self.writer = writer
+        self.after = after
+        self.returns = returns
 
     def __enter__(self) -> None:
         pass

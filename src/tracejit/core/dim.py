@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import Union
+from typing import Any, Union
 
 from .asking import asked_by_program
 from .errors import Untraceable, at, take, user_location
@@ -53,7 +53,7 @@ class Dim:
     __slots__ = ("terms", "_hash")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]):
-        self.terms = terms
+        self.terms: tuple[tuple[Monomial, int], ...] = terms
         self._hash = hash(terms)
 
     @staticmethod
@@ -360,8 +360,8 @@ class GuardMark:
 
     def __init__(self) -> None:
         context = _assumptions.get()
-        self.guards: dict = {} if context is None else context.guards
-        self.length = len(self.guards)
+        self.guards: dict[Any, Any] = {} if context is None else context.guards
+        self.length: int = len(self.guards)
 
     def rollback(self) -> None:
         """Drop the guards recorded since."""
@@ -376,7 +376,7 @@ class assuming:
         self.context = context
 
     def __enter__(self) -> Assumptions | None:
-        self.before = _assumptions.get()
+        self.before: Assumptions | None = _assumptions.get()
         self.put(self.context)
         return self.context
 

@@ -89,7 +89,9 @@ class WholeFirst:
     """
 
     def __init__(self, package: str, alone: Callable[[str], bool], load: Callable[[], None]):
-        self._package, self._alone, self._load = f"{package}.", alone, load
+        self._package = f"{package}."
+        self._alone = alone
+        self._load = load
         sys.meta_path.insert(0, self)
 
     def retire(self) -> None:
@@ -115,7 +117,8 @@ class _Loaded:
     """
 
     def __init__(self, module: ModuleType):
-        self.module, self.spec = module, module.__spec__
+        self.module = module
+        self.spec = module.__spec__
         module.__spec__ = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -193,20 +193,20 @@ class Op:
     doc: str = ""
 
     def __post_init__(self) -> None:
-        self.__name__ = self.name
-        self.inferred: dict[tuple, Any] = {}
+        self.__name__: str = self.name
+        self.inferred: dict[tuple[Any, ...], Any] = {}
         #: Numbers of the dtypes of a first input that the shape rule accepted.
         self.accepted_dtypes: set[int] = set()
-        self.elementwise = "elementwise" in self.traits
-        self.multiple = "multiple" in self.traits
-        self.runs_graphs = "runs_graphs" in self.traits
-        self.literal = "literal" in self.traits
+        self.elementwise: bool = "elementwise" in self.traits
+        self.multiple: bool = "multiple" in self.traits
+        self.runs_graphs: bool = "runs_graphs" in self.traits
+        self.literal: bool = "literal" in self.traits
         # its code may name the user's line
-        self.names_line = not self.traits.isdisjoint(("may_fail", "polls"))
+        self.names_line: bool = not self.traits.isdisjoint(("may_fail", "polls"))
         kernel = self.kernel
-        self.ufunc = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
+        self.ufunc: bool = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
         # has no place in the fast lane of `apply`
-        self.slow = self.runs_graphs or self.with_residuals is not None
+        self.slow: bool = self.runs_graphs or self.with_residuals is not None
 
     @cached_property
     def keywords(self) -> frozenset[str]:
@@ -237,7 +237,7 @@ class Op:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> str | tuple:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         return _find, (self.name,)
 
     def specs(self, inputs: tuple[TensorSpec, ...], attrs: Mapping[str, Any]) -> tuple[TensorSpec, ...]:

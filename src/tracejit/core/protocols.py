@@ -18,13 +18,18 @@ class Record:
     __slots__ = ("op", "inputs", "attrs", "outputs", "location")
 
     def __init__(
-        self, op: Op, inputs: tuple, attrs: Mapping[str, Any], outputs: tuple, location: Location | None
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        attrs: Mapping[str, Any],
+        outputs: tuple[Any, ...],
+        location: Location | None,
     ):
-        self.op = op
-        self.inputs = inputs
-        self.attrs = attrs
-        self.outputs = outputs
-        self.location = location
+        self.op: Op = op
+        self.inputs: tuple[Any, ...] = inputs
+        self.attrs: Mapping[str, Any] = attrs
+        self.outputs: tuple[Any, ...] = outputs
+        self.location: Location | None = location
 
 
 class Interpreter(Protocol):

@@ -27,7 +27,7 @@ class Seam(Generic[P, R]):
     __slots__ = ("name", "provided")
 
     def __init__(self, name: str, default: Callable[P, R] | None = None):
-        self.name = name
+        self.name: str = name
         self.provided: Callable[P, R] = default if default is not None else self._missing
 
     def _missing(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -47,7 +47,7 @@ class Event(Generic[P]):
     __slots__ = ("name", "listeners")
 
     def __init__(self, name: str):
-        self.name = name
+        self.name: str = name
         self.listeners: list[Callable[P, None]] = []
 
     def on(self, listener: Callable[P, None]) -> None:

@@ -103,7 +103,7 @@ class TensorSpec:
     def __repr__(self) -> str:
         return self.text
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return TensorSpec, (self.shape, self.dtype)
 
 
@@ -127,10 +127,10 @@ def as_dtype(type_value: Any) -> np.dtype:
     return np.dtype(type_value)
 
 
-_interned: dict[tuple, TensorSpec] = {}
+_interned: dict[tuple[Any, ...], TensorSpec] = {}
 
 
-def _make(cls: type[TensorSpec], shape: tuple, dtype: np.dtype) -> TensorSpec:
+def _make(cls: type[TensorSpec], shape: tuple[Any, ...], dtype: np.dtype) -> TensorSpec:
     shape = tuple(s if isinstance(s, Dim) or s is None else int(s) for s in shape)
     if any(isinstance(s, int) and s < 0 for s in shape):
         raise ShapeError(f"sizes are not negative, got the shape {shape}")

@@ -48,7 +48,7 @@ class Tensor(Unhashable):
         self._payload = payload
         self._spec = spec
         self.dtype: np.dtype = payload.dtype if spec is None else spec.dtype
-        self.serial = next_serial()
+        self.serial: int = next_serial()
 
     @property
     def spec(self) -> TensorSpec:
@@ -59,7 +59,7 @@ class Tensor(Unhashable):
         return spec
 
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[Any, ...]:
         """The sizes, outermost axis first."""
         return self.spec.shape if self._spec is not None else self._payload.shape
 
@@ -99,9 +99,9 @@ class Elided:
     __array_ufunc__ = None
     nbytes = 0
 
-    def __init__(self, shape: tuple, dtype: np.dtype):
-        self.shape = shape
-        self.dtype = dtype
+    def __init__(self, shape: tuple[Any, ...], dtype: np.dtype):
+        self.shape: tuple[Any, ...] = shape
+        self.dtype: np.dtype[Any] = dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise TypeError("the value of this tensor was dropped")

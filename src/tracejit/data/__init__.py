@@ -7,4 +7,4 @@ from .reading import DatasetIterator, NumpyIterator
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
-experimental = SimpleNamespace(AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)
+experimental: SimpleNamespace = SimpleNamespace(AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)

@@ -30,7 +30,8 @@ class Options:
     """Options of a dataset, accepted for programs written for other libraries: any attribute may be set."""
 
     def __init__(self) -> None:
-        self.experimental_optimization, self.threading = SimpleNamespace(), SimpleNamespace()
+        self.experimental_optimization = SimpleNamespace()
+        self.threading = SimpleNamespace()
 
 
 class Dataset(Regrouping):
@@ -58,7 +59,10 @@ class Dataset(Regrouping):
         shuffled: bool = False,
         spec: Callable[[], Any] | None = None,
     ):
-        self._source, self._length, self._shuffled, self._spec = source, length, shuffled, spec
+        self._source = source
+        self._length = length
+        self._shuffled = shuffled
+        self._spec = spec
 
     # ---- sources ----------------------------------------------------------------------------------------
 

@@ -61,10 +61,11 @@ class FIFOQueue:
         if capacity < 1:
             raise ValueError(f"capacity is positive, got {capacity}{at_user_line()}")
         several = isinstance(dtypes, (list, tuple))
-        self.capacity, self.name = capacity, name
-        self.dtypes = [tf.as_dtype(d) for d in (dtypes if several else [dtypes])]
-        self.names = None if isinstance(names, str) or names is None else list(names)
-        self.shapes = _shapes(shapes, len(self.dtypes), several)
+        self.capacity = capacity
+        self.name = name
+        self.dtypes: list[np.dtype[Any]] = [tf.as_dtype(d) for d in (dtypes if several else [dtypes])]
+        self.names: list[str] | None = None if isinstance(names, str) or names is None else list(names)
+        self.shapes: list[Any] = _shapes(shapes, len(self.dtypes), several)
         self._elements: deque[tuple[Any, Any]] = deque()
         self._closed = False
 
@@ -114,12 +115,12 @@ class FIFOQueue:
 
     # ---- inside -----------------------------------------------------------------------------------------
 
-    def _put(self, element: tuple) -> None:
+    def _put(self, element: tuple[Any, ...]) -> None:
         if self._closed or len(self._elements) >= self.capacity:
             raise QueueError(f"nothing can be put into {self._state()}{at_user_line()}")
         self._elements.append((element, tf.autograph.current_trace()))
 
-    def _take(self) -> tuple:
+    def _take(self) -> tuple[Any, ...]:
         if not self._elements:
             raise QueueError(f"nothing can be taken from {self._state()}{at_user_line()}")
         if self._elements[0][1] is not tf.autograph.current_trace():
@@ -129,13 +130,13 @@ class FIFOQueue:
             )
         return self._elements.popleft()[0]
 
-    def _given(self, element: tuple) -> Any:
+    def _given(self, element: tuple[Any, ...]) -> Any:
         tensors = as_tensors(element)
         if self.names is not None:
             return dict(zip(self.names, tensors, strict=True))
         return tensors[0] if len(tensors) == 1 else list(tensors)
 
-    def _parts(self, vals: Any, shapes: Sequence[Any]) -> tuple:
+    def _parts(self, vals: Any, shapes: Sequence[Any]) -> tuple[Any, ...]:
         if self.names is not None:
             vals = [vals[name] for name in self.names]
         parts = vals if isinstance(vals, (list, tuple)) and len(self.dtypes) > 1 else (vals,)

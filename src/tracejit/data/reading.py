@@ -24,7 +24,9 @@ class DatasetIterator:
     __slots__ = ("_source", "_elements", "_trace", "_count", "_position", "__weakref__")
 
     def __init__(self, source: Callable[[], Iterator[Any]]):
-        self._source, self._elements, self._trace = source, source(), tf.autograph.current_trace()
+        self._source = source
+        self._elements = source()
+        self._trace = tf.autograph.current_trace()
         self._count = 0
         self._position: tf.Variable | None = None
 

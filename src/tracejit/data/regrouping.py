@@ -217,9 +217,9 @@ def _inner(map_func: Callable[..., Any], element: Any) -> Any:
     return dataset
 
 
-def _spans(elements: Iterator[Any], span: int, step: int) -> Iterator[deque]:
+def _spans(elements: Iterator[Any], span: int, step: int) -> Iterator[deque[Any]]:
     """Up to `span` elements at a time, each `step` after the last."""
-    now: deque = deque(itertools.islice(elements, span))
+    now: deque[Any] = deque(itertools.islice(elements, span))
     while now:
         yield now
         for _ in range(min(step, len(now))):

@@ -84,14 +84,14 @@ threading = SimpleNamespace(
 )
 #: Names that stood for the same before.
 experimental_run_functions_eagerly = run_functions_eagerly
-experimental = SimpleNamespace(
+experimental: SimpleNamespace = SimpleNamespace(
     list_physical_devices=list_physical_devices,
     list_logical_devices=list_logical_devices,
     set_visible_devices=set_visible_devices,
     set_memory_growth=lambda device, enable: None,
 )
 #: Everything in a compiled function is compiled, so there is nothing to switch on.
-optimizer = SimpleNamespace(set_jit=lambda enabled: None, get_jit=lambda: "autoclustering")
+optimizer: SimpleNamespace = SimpleNamespace(set_jit=lambda enabled: None, get_jit=lambda: "autoclustering")
 
 
 class _Switches(ModuleType):

@@ -39,8 +39,8 @@ class Nest(NamedTuple):
     """
 
     kind: type
-    keys: tuple
-    children: tuple
+    keys: tuple[Any, ...]
+    children: tuple[Any, ...]
 
 
 Structure = Leaf | Nest

@@ -45,12 +45,12 @@ class progress:
     """
 
     def __init__(self, show: Callable[[Loop], Any] | None = None, every: float = 0.1):
-        self.bar = Bar() if show is None else None
+        self.bar: Bar | None = Bar() if show is None else None
         self.show: Callable[[Loop], Any] = self.bar.show if self.bar is not None else show  # type: ignore[assignment]
         self.every = every
         self.next = 0.0
         self.last: Loop | None = None
-        self.token: Token | None = None
+        self.token: Token[Any] | None = None
 
     def __enter__(self) -> progress:
         self.token = watch.progress.set(self)
@@ -128,7 +128,10 @@ class Line:
     """The part of tqdm's interface that is used here, as plain text on stderr."""
 
     def __init__(self, total: int | None, desc: str = "", leave: bool = True):
-        self.total, self.desc, self.leave, self.n = total, f"{desc}: " if desc else "", leave, 0
+        self.total = total
+        self.desc = f"{desc}: " if desc else ""
+        self.leave = leave
+        self.n = 0
         self.width = 0
 
     def update(self, more: int) -> None:

@@ -52,10 +52,13 @@ class Dense(Layer):
         super().__init__(**options)
         if units < 1:
             raise ValueError(f"units is positive, got {units}{at_user_line()}")
-        self.units, self.use_bias = int(units), use_bias
+        self.units = int(units)
+        self.use_bias = use_bias
         self.activation = activations.get(activation)
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_initializer = kernel_initializer
+        self.bias_initializer = bias_initializer
+        self.kernel_regularizer = kernel_regularizer
+        self.bias_regularizer = bias_regularizer
         self.kernel: tf.Variable | None = None
         self.bias: tf.Variable | None = None
 
@@ -170,7 +173,7 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Sequence[int], **options: Any):
         super().__init__(**options)
-        self.target_shape = tuple(target_shape)
+        self.target_shape: tuple[int, ...] = tuple(target_shape)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The examples in the shape asked for."""
@@ -204,7 +207,9 @@ class Dropout(Layer):
         super().__init__(**options)
         if not 0.0 <= rate < 1.0:
             raise ValueError(f"rate is in [0, 1), got {rate}{at_user_line()}")
-        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        self.rate = rate
+        self.noise_shape = noise_shape
+        self.seed = seed
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """The inputs, thinned out while training."""
@@ -235,7 +240,8 @@ class Embedding(Layer):
         self, input_dim: int, output_dim: int, embeddings_initializer: Any = "random_uniform", **options: Any
     ):
         super().__init__(**options)
-        self.input_dim, self.output_dim = int(input_dim), int(output_dim)
+        self.input_dim = int(input_dim)
+        self.output_dim = int(output_dim)
         self.embeddings_initializer = embeddings_initializer
         self.embeddings: tf.Variable | None = None
 

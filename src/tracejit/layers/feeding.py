@@ -52,7 +52,9 @@ class _OfArrays:
     """Batches of arrays, cut out at once: the elements of a Dataset, in a fraction of the time."""
 
     def __init__(self, arrays: Any, size: int, shuffle: bool):
-        self.arrays, self.size, self.shuffle = arrays, positive("batch_size", size), shuffle
+        self.arrays = arrays
+        self.size = positive("batch_size", size)
+        self.shuffle = shuffle
         self.count = len(Dataset.from_tensor_slices(arrays))
 
     def __len__(self) -> int:

@@ -60,7 +60,8 @@ class Rescaling(Layer):
 
     def __init__(self, scale: Any, offset: Any = 0.0, **options: Any):
         super().__init__(**options)
-        self.scale, self.offset = scale, offset
+        self.scale = scale
+        self.offset = offset
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The inputs, rescaled; integers become floats."""

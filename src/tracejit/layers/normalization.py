@@ -26,8 +26,12 @@ class _Normalization(Layer):
         options: dict[str, Any],
     ):
         super().__init__(**options)
-        self.axis, self.epsilon, self.center, self.scale = axis, epsilon, center, scale
-        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.axis = axis
+        self.epsilon = epsilon
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = beta_initializer
+        self.gamma_initializer = gamma_initializer
         self.gamma: tf.Variable | None = None
         self.beta: tf.Variable | None = None
 

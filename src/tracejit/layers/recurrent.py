@@ -33,10 +33,12 @@ class _Cell(Layer):
         **options: Any,
     ):
         super().__init__(**options)
-        self.units, self.use_bias = int(units), use_bias
+        self.units = int(units)
+        self.use_bias = use_bias
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)
-        self.kernel_initializer, self.recurrent_initializer = kernel_initializer, recurrent_initializer
+        self.kernel_initializer = kernel_initializer
+        self.recurrent_initializer = recurrent_initializer
         self.bias_initializer = bias_initializer
         self.kernel: tf.Variable | None = None
         self.recurrent_kernel: tf.Variable | None = None
@@ -69,7 +71,8 @@ class _UnitForgetBias(initializers.Initializer):
     """A bias of an LSTM that is 1 for the forget gate, so that it starts by remembering."""
 
     def __init__(self, first: Any, units: int):
-        self.first, self.units = first, units
+        self.first = first
+        self.units = units
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         whole: Any = self.first(shape, dtype)
@@ -185,7 +188,9 @@ class RNN(Layer):
 
     def __init__(self, cell: Any, return_sequences: bool = False, return_state: bool = False, **options: Any):
         super().__init__(**options)
-        self.cell, self.return_sequences, self.return_state = cell, return_sequences, return_state
+        self.cell = cell
+        self.return_sequences = return_sequences
+        self.return_state = return_state
 
     def build(self, input_shape: Any) -> None:
         """Make the cell's weights, outside of the loop."""

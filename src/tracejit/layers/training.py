@@ -391,8 +391,10 @@ class _Report:
     def __init__(self, verbose: Any, steps: int | None, title: str = ""):
         watched = sys.stderr.isatty() or "ipykernel" in sys.modules
         self.level = (1 if watched else 2) if verbose == "auto" else int(verbose)
-        self.steps, self.title = steps, title
-        self.count, self.started = 0, time.perf_counter()
+        self.steps = steps
+        self.title = title
+        self.count = 0
+        self.started = time.perf_counter()
         if self.level and title:
             print(title, file=sys.stdout)
 

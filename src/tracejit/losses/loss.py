@@ -49,7 +49,7 @@ class Loss:
         if reduction not in _REDUCTIONS:
             raise ValueError(f"reduction is one of {_REDUCTIONS}, got {reduction!r}{at_user_line()}")
         self.reduction = reduction
-        self.name = name or tf.Module.snake_case(type(self).__name__)
+        self.name: str = name or tf.Module.snake_case(type(self).__name__)
 
     def call(self, y_true: Any, y_pred: Any) -> tf.Tensor:
         """One number per example, from the labels `y_true` and the predictions `y_pred`; NotImplementedError here."""

@@ -34,7 +34,7 @@ class _Counting(Metric):
         super().__init__(dtype, name)
         thresholds = 0.5 if thresholds is None else thresholds
         several = isinstance(thresholds, (list, tuple, np.ndarray))
-        self.thresholds = [float(t) for t in (thresholds if several else [thresholds])]
+        self.thresholds: list[float] = [float(t) for t in (thresholds if several else [thresholds])]
         self._single = not several
         for kind in self.kinds:
             setattr(self, kind, self.add_weight((len(self.thresholds),), name=kind))

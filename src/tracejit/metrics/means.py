@@ -92,7 +92,8 @@ class MeanMetricWrapper(Mean):
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **options: Any):
         super().__init__(name or getattr(fn, "__name__", "").strip("<>"), dtype)
-        self._function, self._options = fn, options
+        self._function = fn
+        self._options = options
 
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:

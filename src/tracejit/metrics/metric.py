@@ -50,7 +50,7 @@ class Metric(tf.Module):
         if isinstance(dtype, str) and name is None and dtype not in np.sctypeDict:
             dtype, name = None, dtype  # a single text may be meant as the name
         super().__init__(name or tf.Module.snake_case(type(self).__name__))
-        self.dtype = tf.as_dtype(dtype or float)
+        self.dtype: np.dtype[Any] = tf.as_dtype(dtype or float)
         self._first: list[tf.Tensor] = []
 
     def add_weight(

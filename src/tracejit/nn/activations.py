@@ -30,7 +30,7 @@ def _shifted(x: Any, axis: int) -> Any:
     return x - ops.stop_gradient(ops.reshape(ops.reduce_max(x, axis=axis), shape=_kept(x, axis)))
 
 
-def _kept(x: Any, axis: int) -> tuple:
+def _kept(x: Any, axis: int) -> tuple[Any, ...]:
     return tuple([1 if a == axis % len(x.shape) else d for a, d in enumerate(x.shape)])
 
 

@@ -350,9 +350,11 @@ _AS_IN_2D = (
     "`input`, `ksize`, `strides`, `padding`, `data_format`, dtype and errors, ShapeError and ValueError, are those of "
     ":func:`max_pool2d`."
 )
-max_pool1d = _pool(1, False, "max_pool1d", f"The largest element of each window along one axis. {_AS_IN_2D}")
-avg_pool1d = _pool(1, True, "avg_pool1d", f"The mean of each window along one axis. {_AS_IN_2D}")
-max_pool2d = _pool(
+max_pool1d: Any = _pool(
+    1, False, "max_pool1d", f"The largest element of each window along one axis. {_AS_IN_2D}"
+)
+avg_pool1d: Any = _pool(1, True, "avg_pool1d", f"The mean of each window along one axis. {_AS_IN_2D}")
+max_pool2d: Any = _pool(
     2,
     False,
     "max_pool2d",
@@ -389,7 +391,7 @@ max_pool2d = _pool(
      [13. 15.]], shape=(2, 2), dtype=float32)
     """,
 )
-avg_pool2d = _pool(
+avg_pool2d: Any = _pool(
     2,
     True,
     "avg_pool2d",
@@ -429,5 +431,5 @@ def _of_any_rank(of_one: Any, of_two: Any, what: str) -> Any:
     return pool
 
 
-max_pool = _of_any_rank(max_pool1d, max_pool2d, "max_pool")
-avg_pool = _of_any_rank(avg_pool1d, avg_pool2d, "avg_pool")
+max_pool: Any = _of_any_rank(max_pool1d, max_pool2d, "max_pool")
+avg_pool: Any = _of_any_rank(avg_pool1d, avg_pool2d, "avg_pool")

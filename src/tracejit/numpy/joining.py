@@ -298,7 +298,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     return sorting.take_along(x, numbers, along)
 
 
-def _without(shape: tuple, axis: int) -> tuple:
+def _without(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 

@@ -101,7 +101,7 @@ def broadcast_to(array_: Any, shape: Any) -> Tensor:
     return ops.broadcast_to(array(array_), shape=shapes.sizes_of(shape))
 
 
-def shape(a: Any) -> tuple:
+def shape(a: Any) -> tuple[Any, ...]:
     """The sizes of `a`, a tuple."""
     return array(a).shape
 
@@ -124,7 +124,7 @@ def broadcast_arrays(*args: Any) -> list[Tensor]:
     return [ops.broadcast_to(x, shape=common) for x in tensors]
 
 
-def _at_least(rank: int, place: Callable[[tuple], tuple]) -> Callable[..., Any]:
+def _at_least(rank: int, place: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[..., Any]:
     def at_least(*arys: Any) -> Any:
         """Each of `arys` with axes of size 1 until it has enough, of the same dtype; several give a tuple."""
         reshaped = [

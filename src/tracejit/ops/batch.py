@@ -26,7 +26,7 @@ def inner(axis: Any) -> Any:
     return tuple([a + 1 for a in axis]) if isinstance(axis, tuple) else axis + 1
 
 
-def every(batch: Batch, slices: Sequence[tuple[Size, Size, int]]) -> tuple:
+def every(batch: Batch, slices: Sequence[tuple[Size, Size, int]]) -> tuple[Any, ...]:
     """Static slices of one lane as slices of all."""
     return ((0, batch.size, 1), *slices)
 
@@ -115,7 +115,7 @@ def by_lanes(name: str) -> Any:
 # ---- parts ----------------------------------------------------------------------------------------------
 
 
-def batch_place(batch: Batch, *values: Tensor, shape: tuple[Size, ...], slices: tuple) -> Tensor:
+def batch_place(batch: Batch, *values: Tensor, shape: tuple[Size, ...], slices: tuple[Any, ...]) -> Tensor:
     """Place each value at the same slices of every lane."""
     where = tuple([every(batch, s) for s in slices])
     return ops.place(*batch.all_spread(values), shape=(batch.size, *shape), slices=where)
@@ -128,13 +128,13 @@ def _values_for(batch: Batch, x: Tensor, values: Sequence[Tensor]) -> tuple[Tens
     return x if batch.flags[0] else batch.spread(x), fitting
 
 
-def batch_slice_add(batch: Batch, x: Tensor, *values: Tensor, slices: tuple) -> Tensor:
+def batch_slice_add(batch: Batch, x: Tensor, *values: Tensor, slices: tuple[Any, ...]) -> Tensor:
     """Add at the same slices of every lane."""
     whole, fitting = _values_for(batch, x, values)
     return ops.slice_add(whole, *fitting, slices=tuple([every(batch, s) for s in slices]))
 
 
-def batch_slice_set(batch: Batch, x: Tensor, value: Tensor, *, slices: tuple) -> Tensor:
+def batch_slice_set(batch: Batch, x: Tensor, value: Tensor, *, slices: tuple[Any, ...]) -> Tensor:
     """Replace the same slices of every lane."""
     whole, fitting = _values_for(batch, x, (value,))
     return ops.slice_set(whole, *fitting, slices=every(batch, slices))

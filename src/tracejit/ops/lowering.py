@@ -19,7 +19,7 @@ class Scalar:
     __slots__ = __match_args__ = ("name",)
 
     def __init__(self, name: str):
-        self.name = name
+        self.name: str = name
 
 
 class Compose:
@@ -28,7 +28,7 @@ class Compose:
     __slots__ = __match_args__ = ("rule",)
 
     def __init__(self, rule: Rule):
-        self.rule = rule
+        self.rule: Rule = rule
 
 
 class Expand:
@@ -37,7 +37,7 @@ class Expand:
     __slots__ = __match_args__ = ("rule",)
 
     def __init__(self, rule: Rule):
-        self.rule = rule
+        self.rule: Rule = rule
 
 
 class Reduce:
@@ -46,7 +46,7 @@ class Reduce:
     __slots__ = __match_args__ = ("rule", "init")
 
     def __init__(self, rule: str, init: Callable[[Any], Any]):
-        self.rule = rule
+        self.rule: str = rule
         self.init = init
 
 
@@ -56,7 +56,7 @@ class Reindex:
     __slots__ = __match_args__ = ("rule",)
 
     def __init__(self, rule: Rule):
-        self.rule = rule
+        self.rule: Rule = rule
 
 
 class Nests:
@@ -69,9 +69,9 @@ class Nests:
     __slots__ = __match_args__ = ("rule", "updates", "parts")
 
     def __init__(self, rule: Rule, updates: int | None = None, parts: Rule | None = None):
-        self.rule = rule
-        self.updates = updates
-        self.parts = parts
+        self.rule: Rule = rule
+        self.updates: int | None = updates
+        self.parts: Rule | None = parts
 
 
 class Library:
@@ -99,4 +99,4 @@ class Structure:
     __slots__ = __match_args__ = ("name",)
 
     def __init__(self, name: str):
-        self.name = name
+        self.name: str = name

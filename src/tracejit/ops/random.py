@@ -165,7 +165,7 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 # ---- ops ------------------------------------------------------------------------------------------------
 
 
-def _canonical(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     canonical: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
     if "dtype" in attrs:
         canonical["dtype"] = as_dtype(attrs["dtype"])

@@ -45,7 +45,8 @@ class Adadelta(Optimizer):
         **options: Any,
     ):
         super().__init__(learning_rate, name, **options)
-        self.rho, self.epsilon = rho, epsilon
+        self.rho = rho
+        self.epsilon = epsilon
 
     def state(self) -> Mapping[str, float]:
         return {"accumulated_gradient": 0.0, "accumulated_step": 0.0}

@@ -49,7 +49,8 @@ class Adagrad(Optimizer):
             raise ValueError(
                 f"initial_accumulator_value is not negative, got {initial_accumulator_value}{at_user_line()}"
             )
-        self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
+        self.initial_accumulator_value = initial_accumulator_value
+        self.epsilon = epsilon
 
     def state(self) -> Mapping[str, float]:
         return {"accumulator": self.initial_accumulator_value}

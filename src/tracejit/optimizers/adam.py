@@ -58,7 +58,10 @@ class Adam(Optimizer):
     ):
         super().__init__(learning_rate, name, **options)
         check_betas(beta_1, beta_2)
-        self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.amsgrad = amsgrad
 
     def state(self) -> Mapping[str, float]:
         return {"momentum": 0.0, "velocity": 0.0, **({"velocity_hat": 0.0} if self.amsgrad else {})}

@@ -29,7 +29,9 @@ class _TwoMeans(Optimizer):
     ):
         super().__init__(learning_rate, name, **options)
         check_betas(beta_1, beta_2)
-        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
 
 
 class Adamax(_TwoMeans):
@@ -122,7 +124,8 @@ class Lion(Optimizer):
     ):
         super().__init__(learning_rate, name, **options)
         check_betas(beta_1, beta_2)
-        self.beta_1, self.beta_2 = beta_1, beta_2
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
 
     def state(self) -> Mapping[str, float]:
         return {"momentum": 0.0}

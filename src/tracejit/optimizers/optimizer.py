@@ -67,7 +67,9 @@ class Optimizer(tf.Module):
         given = [k for k, v in chosen.items() if v is not None]
         if len(given) > 1:
             raise ValueError(f"give one of {' and '.join(given)}, not several{at_user_line()}")
-        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.clipnorm = clipnorm
+        self.clipvalue = clipvalue
+        self.global_clipnorm = global_clipnorm
         self.weight_decay = weight_decay
         self.slots: list[dict[str, tf.Variable]] = []
         self._slot_of: dict[int, int] = {}

@@ -51,7 +51,10 @@ class RMSprop(Optimizer):
         **options: Any,
     ):
         super().__init__(learning_rate, name, **options)
-        self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
+        self.rho = rho
+        self.momentum = momentum
+        self.epsilon = epsilon
+        self.centered = centered
 
     def state(self) -> Mapping[str, float]:
         kept = {"velocity": True, "momentum": self.momentum > 0, "average_gradient": self.centered}

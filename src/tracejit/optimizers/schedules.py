@@ -64,7 +64,7 @@ class ExponentialDecay(LearningRateSchedule):
         self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False
     ):
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = _positive(decay_steps)
+        self.decay_steps: int = _positive(decay_steps)
         self.decay_rate = decay_rate
         self.staircase = staircase
 
@@ -111,7 +111,7 @@ class CosineDecay(LearningRateSchedule):
         warmup_steps: int = 0,
     ):
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = _positive(decay_steps)
+        self.decay_steps: int = _positive(decay_steps)
         self.alpha = alpha
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
@@ -159,8 +159,10 @@ class InverseTimeDecay(LearningRateSchedule):
         staircase: bool = False,
         name: str | None = None,
     ):
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, _positive(decay_steps)
-        self.decay_rate, self.staircase = decay_rate, staircase
+        self.initial_learning_rate = initial_learning_rate
+        self.decay_steps = _positive(decay_steps)
+        self.decay_rate = decay_rate
+        self.staircase = staircase
 
     def __call__(self, step: Any) -> tf.Tensor:
         times = _float(step) / self.decay_steps
@@ -198,8 +200,11 @@ class PolynomialDecay(LearningRateSchedule):
         cycle: bool = False,
         name: str | None = None,
     ):
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, _positive(decay_steps)
-        self.end_learning_rate, self.power, self.cycle = end_learning_rate, power, cycle
+        self.initial_learning_rate = initial_learning_rate
+        self.decay_steps = _positive(decay_steps)
+        self.end_learning_rate = end_learning_rate
+        self.power = power
+        self.cycle = cycle
 
     def __call__(self, step: Any) -> tf.Tensor:
         now: Any = _float(step)
@@ -245,8 +250,10 @@ class CosineDecayRestarts(LearningRateSchedule):
         name: str | None = None,
     ):
         self.initial_learning_rate = initial_learning_rate
-        self.first_decay_steps = _positive(first_decay_steps)
-        self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
+        self.first_decay_steps: int = _positive(first_decay_steps)
+        self.t_mul = t_mul
+        self.m_mul = m_mul
+        self.alpha = alpha
 
     def __call__(self, step: Any) -> tf.Tensor:
         done, ratio = _float(step) / self.first_decay_steps, self.t_mul
@@ -287,7 +294,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             )
         if any(a >= b for a, b in itertools.pairwise(boundaries)):
             raise ValueError(f"boundaries rise, got {list(boundaries)}{at_user_line()}")
-        self.boundaries, self.values = tuple(boundaries), tuple(values)
+        self.boundaries = tuple(boundaries)
+        self.values = tuple(values)
 
     def __call__(self, step: Any) -> tf.Tensor:
         now = _float(step)

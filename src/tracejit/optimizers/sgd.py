@@ -46,7 +46,8 @@ class SGD(Optimizer):
         super().__init__(learning_rate, name, **options)
         if not 0.0 <= momentum <= 1.0:
             raise ValueError(f"momentum is in [0, 1], got {momentum}{at_user_line()}")
-        self.momentum, self.nesterov = momentum, nesterov
+        self.momentum = momentum
+        self.nesterov = nesterov
 
     def state(self) -> Mapping[str, float]:
         return {"momentum": 0.0} if self.momentum else {}

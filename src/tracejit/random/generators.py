@@ -59,7 +59,7 @@ class _RandomState(Variable):
     def __copy__(self) -> _RandomState:
         return _RandomState(np.array(self.array), trainable=False, name="random_state")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _RandomState, (np.array(self.array), False)
 
 
@@ -84,7 +84,7 @@ class Generator:
     def __init__(self, seed: int | None = None):
         first, now = _fresh(seed), tracer()
         with interpreting(None):  # also inside of a trace, whose state it is not
-            self.state = _RandomState(first, trainable=False, name="random_state")
+            self.state: _RandomState = _RandomState(first, trainable=False, name="random_state")
         if now is not None:
             begin_anew(now, self.state, first)
 

@@ -122,7 +122,7 @@ class Executable:
         self.address = address
         self.signature = signature
         self.workspace = workspace
-        self.messages = tuple(messages)
+        self.messages: tuple[Message, ...] = tuple(messages)
         self._entry = abi.ENTRY_TYPE(address)
         self.polls = polls
         self._kept = ([_readable(np.asarray(c), np.asarray(c).dtype) for c in constants], list(functions))

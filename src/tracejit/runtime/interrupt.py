@@ -54,7 +54,8 @@ class _Call:
 
     def __init__(self, context: Context, messages: watch.Messages):
         """Take the place of the handler of Ctrl-C, and let the code poll if there is anything to poll for."""
-        self.context, self.messages = context, messages
+        self.context = context
+        self.messages = messages
         self.failure: BaseException | None = None
         self.before: Callable[[int, Any], Any] | None = None
         self.around = around = _calls.now

@@ -27,7 +27,7 @@ _CLASS_BYTES = 256 << 20  # idle memory a class may keep
 _MADV_HUGEPAGE = 14
 
 
-class _End(weakref.ref):
+class _End(weakref.ref[Any]):
     """What Python calls when a block dies: C code with this as its argument, so that no signal can raise in it.
 
     A ``__del__`` would be Python code, in which Ctrl-C is lost.
@@ -50,8 +50,8 @@ class Block:
     __slots__ = ("__array_interface__", "__weakref__", "_end", "address", "size")
 
     def __init__(self, address: int, size: int, at_end: Callable[[Any], Any] = release):
-        self.address = address
-        self.size = size
+        self.address: int = address
+        self.size: int = size
         end = _End(self, at_end)
         end._as_parameter_ = address
         self._end = end

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tracejit.core import settings
 from tracejit.core.errors import Location
@@ -114,7 +114,7 @@ class Patience:
 
     def __init__(self, other: Listener | None = None) -> None:
         self.other = other
-        self.run: tuple = ()
+        self.run: tuple[Any, ...] = ()
         self.last = 0
         self.since = 0.0
         self.warned = False

@@ -110,7 +110,11 @@ class LoadedFunction(Function):
     """A compiled function of which only its traces are left."""
 
     def __init__(
-        self, name: str, parameters: list | None, signature: tuple | None, traces: Sequence[Specialization]
+        self,
+        name: str,
+        parameters: list[Any] | None,
+        signature: tuple[Any, ...] | None,
+        traces: Sequence[Specialization],
     ):
         def gone(*args: Any, **kwargs: Any) -> Any:
             raise NotSaved(f"{name} was saved without its Python code{at(user_location())}")
@@ -118,7 +122,7 @@ class LoadedFunction(Function):
         gone.__name__ = gone.__qualname__ = name
         vars(gone)["__signature__"] = _signature(parameters)
         super().__init__(gone, signature)
-        self.saved = list(traces)
+        self.saved: list[Specialization] = list(traces)
 
     def traces(self) -> list[Specialization]:
         """The traces that were saved."""
@@ -140,7 +144,7 @@ class LoadedFunction(Function):
             f"be called afterwards, or give it an input_signature{at(user_location())}"
         )
 
-    def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """In a trace, and where functions run eagerly: the graph is what there is."""
         call = self._described(args, kwargs)
         return self.specialization(call).apply(call.tensors())
@@ -179,7 +183,7 @@ def _fits(made: Specialization, specs: Sequence[TensorSpec]) -> bool:
     )
 
 
-def _signature(parameters: list | None) -> inspect.Signature:
+def _signature(parameters: list[Any] | None) -> inspect.Signature:
     kind = inspect.Parameter
     if parameters is None:
         return inspect.Signature([kind("args", kind.VAR_POSITIONAL), kind("kwargs", kind.VAR_KEYWORD)])
@@ -245,7 +249,8 @@ class _Loading:
     """Objects from what a file holds."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], limit: int):
-        self.arrays, self.limit = arrays, limit
+        self.arrays = arrays
+        self.limit = limit
         self.made: dict[str, Variable] = {}
         self.constants: dict[str, np.ndarray] = {}
 
@@ -325,7 +330,7 @@ class _Loading:
         return made
 
 
-def _decoded_signature(described: list | None) -> tuple | None:
+def _decoded_signature(described: list[Any] | None) -> tuple[Any, ...] | None:
     if described is None:
         return None
     structure, specs = described

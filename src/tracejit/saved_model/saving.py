@@ -142,7 +142,7 @@ class _Saving:
         record["parts"] = {name: part for name, part in parts.items() if part is not None}
         return record
 
-    def part(self, value: Any, path: str) -> list | None:
+    def part(self, value: Any, path: str) -> list[Any] | None:
         """A Variable, a Module, or a nest that holds some; None for anything else, and for what contains itself."""
         if isinstance(value, Variable):
             return ["variable", self.variable(value)]
@@ -238,7 +238,7 @@ def _functions(obj: Any) -> Iterator[tuple[str, Any]]:
             yield name, getattr(obj, name) if isinstance(held, Function) else held
 
 
-def _parameters(signature: inspect.Signature | None) -> list | None:
+def _parameters(signature: inspect.Signature | None) -> list[Any] | None:
     """Names and plain defaults of the parameters, so that keywords work after loading."""
     if signature is None:
         return None
@@ -262,11 +262,11 @@ def _encoded_call(key: Any) -> dict[str, Any]:
     }
 
 
-def _spec(s: TensorSpec) -> list:
+def _spec(s: TensorSpec) -> list[Any]:
     return [[str(d) for d in s.shape], s.dtype.name]
 
 
-def _encoded_signature(signature: tuple | None) -> list | None:
+def _encoded_signature(signature: tuple[Any, ...] | None) -> list[Any] | None:
     """An ``input_signature``: its structure, and per TensorSpec a shape, in which None is open, and a dtype."""
     if signature is None:
         return None

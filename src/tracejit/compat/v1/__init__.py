@@ -51,7 +51,7 @@ from .classic_names import (
 enable_v2_behavior = enable_eager_execution
 arg_max, arg_min = argmax, argmin
 
-train = SimpleNamespace(
+train: SimpleNamespace = SimpleNamespace(
     AdadeltaOptimizer=_optimizers.AdadeltaOptimizer,
     AdagradOptimizer=_optimizers.AdagradOptimizer,
     AdamOptimizer=_optimizers.AdamOptimizer,
@@ -65,7 +65,7 @@ train = SimpleNamespace(
     get_or_create_global_step=_classic.get_or_create_global_step,
     latest_checkpoint=_latest_checkpoint,
 )
-contrib = SimpleNamespace(
+contrib: SimpleNamespace = SimpleNamespace(
     eager=SimpleNamespace(
         Checkpoint=_Checkpoint,
         Iterator=iter,

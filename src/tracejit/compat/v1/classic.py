@@ -37,7 +37,7 @@ def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> tf.Te
 
 def gradients_function(
     f: Callable[..., Any], params: Sequence[int | str] | None = None
-) -> Callable[..., list]:
+) -> Callable[..., list[Any]]:
     """As :func:`tracejit.gradients_function`; `params` may be names of arguments.
 
     Examples

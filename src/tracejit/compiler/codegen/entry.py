@@ -38,16 +38,21 @@ class Entry:
         writers: Mapping[type, Callable[[KernelWriter, Any], None]],
         prints: Sequence[Footprint],
     ):
-        self.program, self.k = program, KernelWriter(module, writers)
+        self.program = program
+        self.k = KernelWriter(module, writers)
         self.homes: dict[Buffer, Value] = {}
-        self.moved = {b for p in prints for b in p.moved if b.kind != "local"}
-        self.allocated = {s.buffer for s in walk(program.body) if isinstance(s, (Allocate, Grow))}
+        self.moved: set[Buffer] = {b for p in prints for b in p.moved if b.kind != "local"}
+        self.allocated: set[Buffer] = {
+            s.buffer for s in walk(program.body) if isinstance(s, (Allocate, Grow))
+        }
         self.mentions: dict[Buffer, int] = {}
         for p in prints:
             for b in p.buffers:
                 self.mentions[b] = self.mentions.get(b, 0) + 1
-        self.common = {b for b, count in self.mentions.items() if count > 1 and b.kind == "local"}
-        self.needed = behind(prints)
+        self.common: set[Buffer] = {
+            b for b, count in self.mentions.items() if count > 1 and b.kind == "local"
+        }
+        self.needed: list[set[Name]] = behind(prints)
         self.workspace: Value | None = None
 
     def open(self) -> None:

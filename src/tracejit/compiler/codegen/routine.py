@@ -54,9 +54,11 @@ class KernelFunction:
     """One group of statements as a function, and its call in the entry."""
 
     def __init__(self, entry: Entry, number: int, group: list[Statement], print_: Footprint):
-        self.entry, self.group, self.print = entry, group, print_
-        self.names = {b: f"%b{p}" for p, b in enumerate(print_.buffers)}
-        self.k = KernelWriter(entry.k.module, entry.k.writers)
+        self.entry = entry
+        self.group = group
+        self.print = print_
+        self.names: dict[Buffer, str] = {b: f"%b{p}" for p, b in enumerate(print_.buffers)}
+        self.k: KernelWriter = KernelWriter(entry.k.module, entry.k.writers)
         self.k.inline_math = print_.elementary < INLINE_MATH
         self.outs = [n for n in print_.defines if n in entry.needed[number]]
         self.parameters: list[str] = []
@@ -64,7 +66,7 @@ class KernelFunction:
         self.copied: list[tuple[Buffer, Value]] = []
         self.workspace: Value | None = None
         temps = [b for b in print_.buffers if b.kind == "temp"]
-        self.from_one = len(temps) > MAX_POINTERS or kind(group[0]) == "scalars"
+        self.from_one: bool = len(temps) > MAX_POINTERS or kind(group[0]) == "scalars"
         # the plan never gives two buffers of one statement the same place
         self.overlapping = overlapping(temps) if len(group) > 1 else set()
 

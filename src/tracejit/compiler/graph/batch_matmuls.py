@@ -134,7 +134,8 @@ class _Body:
     """The body of a loop: who makes a value, how often it is read, and what is behind its inputs."""
 
     def __init__(self, loop: LoopForm):
-        self.form, self.graph = loop, loop.body
+        self.form = loop
+        self.graph = loop.body
         self.scanned = dict(zip(loop.xs_in, loop.xs, strict=True))
         self.fixed = dict(zip(loop.consts_in, loop.consts, strict=True))
         self.made = {v: n for n in self.graph.nodes for v in n.outputs}
@@ -167,7 +168,7 @@ class _RowProducts(_Rewriter):
 
     def __init__(self, graph: Graph):
         super().__init__(graph)
-        self.known: dict[tuple, Value] = {}
+        self.known: dict[tuple[Any, ...], Value] = {}
 
     def loop(self, body: _Body, location: Location | None) -> Sequence[Value] | None:
         if body.form.cond is not None or not may_keep(body.form):
@@ -312,7 +313,9 @@ class _Sum:
     """A carry whose new value is the old one, plus `products`, each seen through views, plus the `rest`."""
 
     def __init__(self, carry: int, products: dict[Node, list[Node]], rest: list[Value]):
-        self.carry, self.products, self.rest = carry, products, rest
+        self.carry = carry
+        self.products = products
+        self.rest = rest
 
     @staticmethod
     def of(carry: int, body: _Body) -> _Sum | None:

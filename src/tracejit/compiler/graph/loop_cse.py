@@ -26,7 +26,8 @@ class Matcher:
     """
 
     def __init__(self, target: Graph, image: dict[Value, Value]):
-        self.target, self.image = target, image
+        self.target = target
+        self.image = image
         self.known = {call_key(n.op, n.inputs, n.attrs): n.outputs for n in reversed(target.nodes)}
 
     def finds(self, node: Node) -> bool:
@@ -64,8 +65,12 @@ class _Joint:
     """One loop that returns what `loop` does, and what `other` does on these operands."""
 
     def __init__(self, graph: Graph, loop: LoopForm, other: LoopForm, operands: Parts):
-        self.graph, self.loop, self.other, self.operands = graph, loop, other, operands
-        self.xs, self.consts = list(loop.xs), list(loop.consts)
+        self.graph = graph
+        self.loop = loop
+        self.other = other
+        self.operands = operands
+        self.xs = list(loop.xs)
+        self.consts = list(loop.consts)
 
     def run(self) -> tuple[LoopForm, Results] | None:
         """The joint loop, and its outputs that are the results of the other."""

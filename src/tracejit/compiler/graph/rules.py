@@ -35,7 +35,7 @@ class _Patterns:
         return _PatternOf(OPS[name])
 
 
-p = _Patterns()
+p: _Patterns = _Patterns()
 
 
 @dataclass(frozen=True)

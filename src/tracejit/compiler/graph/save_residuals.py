@@ -95,7 +95,9 @@ class _Pair:
     """
 
     def __init__(self, graph: Graph, earlier: LoopForm, later: LoopForm):
-        self.graph, self.unchanged, self.later = graph, earlier, later
+        self.graph = graph
+        self.unchanged = earlier
+        self.later = later
         self.earlier = earlier.replace(body=whole_copy(earlier.body))
         self.before, self.after = self.earlier.body, later.body
         self.image: dict[Value, Value] = {}

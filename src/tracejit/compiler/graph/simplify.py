@@ -51,15 +51,15 @@ class Rewriter:
     def __init__(self, graph: Graph, rules: Mapping[Op, tuple[Rule, ...]], final: bool = True):
         self.old = graph
         self.final = final
-        self.new = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
+        self.new: Graph = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
         self.rules = rules
         self.env: dict[Value, Value] = {}
         self.made: dict[Value, Node] = {}
-        self.known: dict[tuple, tuple[Value, ...]] = {}
+        self.known: dict[tuple[Any, ...], tuple[Value, ...]] = {}
         self.sizes: dict[str, Size] = {}
         self.location: Any = None
         self.visits = self.rewrites = 0
-        self.tells = wants(REWRITES)
+        self.tells: bool = wants(REWRITES)
 
     def run(self) -> Graph:
         for v in self.old.inputs:
@@ -247,7 +247,7 @@ class Rewriter:
         return loop.replace(body=copy, cond=cond, consts=(*loop.consts, *moved.values()))
 
 
-def call_key(op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any]) -> tuple:
+def call_key(op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
     """Equal for nodes that compute the same; floats as text, for -0.0 equals 0.0."""
     return op, inputs, tuple([(k, v.hex() if v.__class__ is float else v) for k, v in attrs.items()])
 

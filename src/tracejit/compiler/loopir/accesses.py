@@ -35,9 +35,10 @@ class NestAnalysis:
 
     def __init__(self, nest: Nest):
         self.nest = nest
-        self.bits = {a.name: 1 << p for p, a in enumerate(nest.axes)}
+        self.bits: dict[Name, int] = {a.name: 1 << p for p, a in enumerate(nest.axes)}
         self.varies: dict[Name, int] = dict(self.bits)
-        self.simple, self.has_add = True, False
+        self.simple = True
+        self.has_add = False
         self.indices: list[dict[Name, Size]] = []
         self.counted: set[Name] = set()
         self.buffers: set[Buffer] = set()

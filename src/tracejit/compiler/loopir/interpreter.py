@@ -9,6 +9,7 @@ and temps that have an offset share one workspace, so that unwritten reads and o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -72,9 +73,10 @@ class ProgramFailure(RuntimeError):
         Values of the scalars the statement names.
     """
 
-    def __init__(self, code: int, message: str, details: tuple):
+    def __init__(self, code: int, message: str, details: tuple[Any, ...]):
         super().__init__(f"status {code}: {message} {details}")
-        self.code, self.details = code, details
+        self.code = code
+        self.details = details
 
 
 def run(
@@ -131,7 +133,9 @@ class _Machine:
     While a nest runs as arrays, a scalar is an array that broadcasts to `lanes`, one position per axis.
     """
 
-    def __init__(self, program: ir.Program, inputs: Sequence, sizes: Mapping[str, int], constants: Sequence):
+    def __init__(
+        self, program: ir.Program, inputs: Sequence[Any], sizes: Mapping[str, int], constants: Sequence[Any]
+    ):
         self.program = program
         self.sizes = dict(sizes)
         self.scalars: dict[Name, np.ndarray] = {}
@@ -332,7 +336,7 @@ class _Machine:
         outer, inner = nest.axes[:split], nest.axes[split:]
         parallel = [a for a in inner if a.kind == "parallel"]
         for _ in self.indices(outer):
-            states: dict[tuple, dict[Name, np.ndarray]] = {}
+            states: dict[tuple[Any, ...], dict[Name, np.ndarray]] = {}
             for _ in self.indices(inner):
                 key = tuple(int(self.scalars[a.name]) for a in parallel)
                 self.scalars.update(states.get(key) or _initial(nest.accs))

@@ -51,7 +51,7 @@ def _print_block(statements: list[Statement], indent: str, lines: list[str]) -> 
             _print_block(block, indent + "  ", lines)
 
 
-def _describe(statement: Statement) -> list:
+def _describe(statement: Statement) -> list[Any]:
     match statement:
         case ir.Load(out, buffer, index, guard, other):
             return [f"{out} = {buffer}[{index}]" + (f" if {guard} else {other}" if guard is not None else "")]

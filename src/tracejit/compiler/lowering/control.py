@@ -100,7 +100,11 @@ class _Loop:
     """One loop being lowered."""
 
     def __init__(self, low: Lowering, node: Node, views: list[View], life: Liveness, position: int):
-        self.low, self.b, self.node, self.life, self.position = low, low.b, node, life, position
+        self.low = low
+        self.b = low.b
+        self.node = node
+        self.life = life
+        self.position = position
         #: The loop of views, and as it stands in the graph.
         self.loop = LoopForm(views, low.attrs(node))
         self.form = LoopForm(node.inputs, node.attrs, node.outputs)
@@ -286,7 +290,7 @@ class _Loop:
             and view.buffer not in self.low.swapped
         )
 
-    def _hand_over(self, outputs: list[View], storage: list[View]) -> list:
+    def _hand_over(self, outputs: list[View], storage: list[View]) -> list[Any]:
         """Bring the new carries into the carries' memory: in place, by swapping, or by copying."""
         swaps, copies = [], []
         fresh: list[View] = []

@@ -6,6 +6,7 @@ Decides nothing; the lowering asks it before an update takes a buffer over.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...core.ir.graph import Graph, Node, Value
 from ...ops.lowering import Reindex, Scalar
@@ -55,12 +56,12 @@ class Liveness:
         root = self.root(value)
         return root not in self._foreign and self._last.get(root, -1) <= position
 
-    def views_in(self, value: Value, target: Value) -> set[tuple | None]:
+    def views_in(self, value: Value, target: Value) -> set[tuple[Any, ...] | None]:
         """How `value`, worked out element by element from its last nodes on, reads `target`.
 
         The slices it takes of it, or None for any other view; the walk ends at what is not element-wise.
         """
-        views: set[tuple | None] = set()
+        views: set[tuple[Any, ...] | None] = set()
         todo, seen = [value], {value}
         while todo:
             v = todo.pop()

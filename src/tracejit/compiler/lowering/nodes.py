@@ -46,9 +46,10 @@ class OpenNest:
     """
 
     def __init__(self, b: Builder, shape: Sequence[Size]):
-        self.b, self.shape = b, tuple(shape)
+        self.b = b
+        self.shape = tuple(shape)
         axes, self.ix = b.axes(shape)
-        self.nest = Nest(axes, [], location=b.location)
+        self.nest: Nest = Nest(axes, [], location=b.location)
         self.values: dict[int, tuple[View, Any]] = {}
         self.written: dict[Any, View] = {}
         self.size: Size | None = None
@@ -84,7 +85,7 @@ class OpenNest:
             if self.size is None:
                 self.size, self.strides = out.size, row_major(out.shape)
                 self.index = View(None, self.shape, self.strides, out.dtype).index(self.ix)
-                self.kind = b.empty_kind(out)
+                self.kind: str = b.empty_kind(out)
             view = View(b.buffer(out.dtype, self.size, self.kind), self.shape, self.strides, out.dtype)
             b.block.append(Store(view.memory, self.index, value.operand))
         self.values[id(view)] = (view, value)

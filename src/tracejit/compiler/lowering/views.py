@@ -161,7 +161,9 @@ def row_major(shape: Sequence[Size], unit: Size = 1) -> tuple[Size, ...]:
     return tuple(reversed(strides))
 
 
-def _split_and_join(old: Sequence[Size], old_strides: Sequence[Size], new: Sequence[Size]) -> tuple | None:
+def _split_and_join(
+    old: Sequence[Size], old_strides: Sequence[Size], new: Sequence[Size]
+) -> tuple[Any, ...] | None:
     """Match runs of old and new axes with equal products; a run joins only if its strides nest."""
     a = [(d, s) for d, s in zip(old, old_strides, strict=True) if d != 1]
     todo = list(new)

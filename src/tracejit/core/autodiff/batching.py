@@ -33,7 +33,7 @@ class Lanes:
     nbytes = 0
 
     def __init__(self, tensor: Tensor):
-        self.tensor = tensor
+        self.tensor: Tensor = tensor
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ class Batching:
 
     def __init__(self, size: Size):
         self.size = size
-        self.outer, self.recorders = state.interpreter, state.recorders
+        self.outer = state.interpreter
+        self.recorders = state.recorders
         self.ragged: dict[str, Ragged] = {}
 
     def constant(self, array: np.ndarray) -> Tensor:
@@ -244,7 +245,9 @@ def by_rows(op: Op, batch: Batch, behind: Sequence[Tensor], attrs: Mapping[str, 
     rows = [x for x, f in zip(behind, batch.flags, strict=True) if f]
     held = [x for x, f in zip(behind, batch.flags, strict=True) if not f]
 
-    def body(i: Tensor, carry: tuple, xs: Sequence[Tensor], consts: Sequence[Tensor]) -> tuple[tuple, tuple]:
+    def body(
+        i: Tensor, carry: tuple[Any, ...], xs: Sequence[Tensor], consts: Sequence[Tensor]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         row, whole = iter(xs), iter(consts)
         return (), _tuple(apply(op, tuple([next(row) if f else next(whole) for f in batch.flags]), attrs))
 
@@ -252,7 +255,7 @@ def by_rows(op: Op, batch: Batch, behind: Sequence[Tensor], attrs: Mapping[str, 
     return tuple(LoopForm.written(body, (), rows, held, length=batch.size, names=names).apply().ys)
 
 
-def _tuple(results: Any) -> tuple:
+def _tuple(results: Any) -> tuple[Any, ...]:
     return tuple(results) if isinstance(results, (tuple, list)) else (results,)
 
 

@@ -21,10 +21,10 @@ class Scattered:
 
     __slots__ = ("spec", "pieces", "base")
 
-    def __init__(self, spec: TensorSpec, pieces: tuple[tuple, ...], base: Tensor | None = None):
-        self.spec = spec
-        self.pieces = pieces
-        self.base = base
+    def __init__(self, spec: TensorSpec, pieces: tuple[tuple[Any, ...], ...], base: Tensor | None = None):
+        self.spec: TensorSpec = spec
+        self.pieces: tuple[tuple[Any, ...], ...] = pieces
+        self.base: Tensor | None = base
 
 
 def is_rows(g: Any) -> bool:

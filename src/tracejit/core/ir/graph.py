@@ -37,8 +37,8 @@ class Value:
     nbytes = 0  # no memory yet
 
     def __init__(self, spec: TensorSpec, graph: Graph):
-        self.spec = spec
-        self.graph = graph
+        self.spec: TensorSpec = spec
+        self.graph: Graph = graph
         self.node: Node | None = None
 
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray:
@@ -58,11 +58,11 @@ class Node:
         outputs: tuple[Value, ...],
         location: Location | None,
     ):
-        self.op = op
-        self.inputs = inputs
-        self.attrs = attrs
-        self.outputs = outputs
-        self.location = location
+        self.op: Op = op
+        self.inputs: tuple[Value, ...] = inputs
+        self.attrs: Mapping[str, Any] = attrs
+        self.outputs: tuple[Value, ...] = outputs
+        self.location: Location | None = location
 
 
 @dataclass(frozen=True, eq=False)

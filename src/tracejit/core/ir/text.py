@@ -188,7 +188,7 @@ def _value(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[Any, in
     return _scalar(match, table), match.end()
 
 
-def _tuple(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[tuple, int]:
+def _tuple(text: str, at: int, table: Mapping[str, np.ndarray]) -> tuple[tuple[Any, ...], int]:
     items: list[Any] = []
     while text[at] != ")":
         value, at = _value(text, at, table)

@@ -69,7 +69,8 @@ class _Admission:
     """One graph on its way in."""
 
     def __init__(self, graph: Graph, limit: int):
-        self.graph, self.limit = graph, limit
+        self.graph = graph
+        self.limit = limit
 
     def run(self, specs: Sequence[TensorSpec]) -> Graph:
         known: set[str] = set()

@@ -35,7 +35,9 @@ class Form:
     make: ClassVar[Callable[..., Any]]
 
     def __init__(self, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any] = ()):
-        self.inputs, self.attrs, self.outputs = inputs, attrs, outputs
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs = outputs
 
     @classmethod
     def of(cls, call: Any) -> Self | None:

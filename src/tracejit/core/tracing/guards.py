@@ -16,7 +16,7 @@ class guarding:
     __slots__ = ("guard", "before")
 
     def __init__(self, guard: Guard):
-        self.guard = guard
+        self.guard: Guard = guard
 
     def __enter__(self) -> None:
         mode = state.mode

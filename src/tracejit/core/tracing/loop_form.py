@@ -105,7 +105,9 @@ class LoopForm(Form):
     )
 
     def __init__(self, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any] = ()):
-        self.inputs, self.attrs, self.outputs = inputs, attrs, outputs
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs = outputs
         self.body: Graph = attrs["body"]
         self._first: int = 1 if attrs["counted"] else 0
         self._carries: int = attrs["carries"]

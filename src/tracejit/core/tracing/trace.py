@@ -70,15 +70,15 @@ class Trace:
     """
 
     def __init__(self, name: str, parent: Trace | None = None):
-        self.graph = Graph(name)
+        self.graph: Graph = Graph(name)
         self.parent = parent
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.held: dict[int, VariableState] = {}
         self.constants: dict[str, Tensor] = {}
         self.counting: set[Node] = set()
-        self.bodies: dict[tuple, object] = {}
+        self.bodies: dict[tuple[Any, ...], object] = {}
         self.watched: list[Any] = []
-        self.merged: dict[Any, set] = {} if parent is None else parent.merged
+        self.merged: dict[Any, set[Any]] = {} if parent is None else parent.merged
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:

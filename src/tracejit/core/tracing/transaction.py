@@ -108,8 +108,8 @@ class Attempt:
 
     def __init__(self) -> None:
         now = state.interpreter
-        self.trace = TraceSnapshot(now) if isinstance(now, Trace) else None
-        self.tapes = [r.snapshot() for r in state.recorders if hasattr(r, "snapshot")]
+        self.trace: TraceSnapshot | None = TraceSnapshot(now) if isinstance(now, Trace) else None
+        self.tapes: list[Any] = [r.snapshot() for r in state.recorders if hasattr(r, "snapshot")]
         self.undo: dict[Hashable, Callable[[], None]] = {}
         self.waiting: list[Callable[[], None]] = []
         self.unwinding: Unwinding | None = None
@@ -159,12 +159,14 @@ class TraceSnapshot:
     __slots__ = ("trace", "nodes", "inputs", "constants", "captures", "held", "bodies", "guards")
 
     def __init__(self, trace: Trace):
-        self.trace = trace
-        self.nodes, self.inputs = len(trace.graph.nodes), len(trace.graph.inputs)
-        self.constants, self.captures = len(trace.constants), len(trace.captures)
+        self.trace: Trace = trace
+        self.nodes = len(trace.graph.nodes)
+        self.inputs = len(trace.graph.inputs)
+        self.constants = len(trace.constants)
+        self.captures = len(trace.captures)
         self.held = [(h, h.now, h.assigned) for h in trace.held.values()]
-        self.bodies = len(trace.bodies)
-        self.guards = GuardMark()
+        self.bodies: int = len(trace.bodies)
+        self.guards: GuardMark = GuardMark()
 
     def rollback(self, keeping_nodes: bool = False) -> None:
         """Forget what was added since; it belongs to a finished graph now, so that using it is an error.
@@ -203,7 +205,7 @@ class TraceSnapshot:
         return needed
 
 
-def _truncate(table: dict, length: int) -> None:
+def _truncate(table: dict[Any, Any], length: int) -> None:
     """Drop what was added last."""
     while len(table) > length:
         table.popitem()

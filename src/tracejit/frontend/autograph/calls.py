@@ -49,10 +49,12 @@ class Conversion:
     __slots__ = ("code", "tree", "reason")
 
     def __init__(self, code: CodeType | None, tree: Definition | None, reason: str = ""):
-        self.code, self.tree, self.reason = code, tree, reason
+        self.code = code
+        self.tree = tree
+        self.reason = reason
 
 
-_conversions: dict[tuple[int, bool], tuple[weakref.ref, Conversion]] = {}
+_conversions: dict[tuple[int, bool], tuple[weakref.ref[Any], Conversion]] = {}
 _AS_IT_IS = Conversion(None, None)
 #: Of functions of this package that may be given the user's: as they are, called with converted ones.
 _BUT_ITS_ARGUMENTS = Conversion(None, None)
@@ -150,7 +152,8 @@ class _Converting:
     __slots__ = ("__wrapped__", "eager")
 
     def __init__(self, f: FunctionType, eager: bool):
-        self.__wrapped__, self.eager = f, eager
+        self.__wrapped__ = f
+        self.eager = eager
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         eager = self.eager

@@ -214,7 +214,9 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     return unflatten(structure, prefixes)
 
 
-def _prefixes(combine: Callable[[list, list], list], xs: list[Tensor], axes: list[int]) -> list[Tensor]:
+def _prefixes(
+    combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Tensor], axes: list[int]
+) -> list[Tensor]:
     """Combine neighbours, scan those, fill in between; one round per halving."""
     size = xs[0].shape[axes[0]]
     if size < 2:

@@ -63,7 +63,8 @@ class CarriedNest:
     around: Reachable
 
     def __init__(self, what: str, init: Any, *functions: Any):
-        self.what, self.functions = what, functions
+        self.what = what
+        self.functions = functions
         self.leaves, self.structure = flatten(init)
         self.tensors = [as_tensor(x) for x in self.leaves]
         self.first: list[Any] | None = None

@@ -29,12 +29,12 @@ class AnyRank:
     def __init__(
         self,
         concrete: Callable[..., Any],
-        args: tuple,
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
         signature: inspect.Signature | None,
     ):
         self.concrete = concrete
-        self.structured_input_signature = (args, kwargs)
+        self.structured_input_signature: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         self.signature = signature
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -52,7 +52,9 @@ class AnyRank:
         own_args, own_kwargs = unflatten(structure, known)
         return self.concrete(*own_args, **own_kwargs)
 
-    def _given(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> list[Any]:
+    def _given(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], structure: Any, leaves: list[Any]
+    ) -> list[Any]:
         """What is given in the place of each leaf, with None for what is left out."""
         places = [i for i, x in enumerate(leaves) if isinstance(x, TensorSpec)]
         if not kwargs and len(args) == len(places):

@@ -13,7 +13,7 @@ from ..structure import flatten, leaves_like, text
 from .signature import ArgumentError, ConcreteTrace, value_key
 
 
-def bound_arrays(trace: ConcreteTrace, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+def bound_arrays(trace: ConcreteTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arrays among the arguments of a call, in the order of the trace's inputs; ArgumentError if it is another."""
     if trace.arguments is None or trace.signature is None:
         raise _wrong(trace, f"{len(args)} arguments given for {len(trace.input_specs)} arrays")

@@ -14,10 +14,10 @@ from ...core.errors import TracejitError, at, user_location
 class Method:
     """A method whose instance is kept weakly, so that compiled methods do not keep objects alive."""
 
-    def __init__(self, f: Callable[..., Any], instance: weakref.ref):
+    def __init__(self, f: Callable[..., Any], instance: weakref.ref[Any]):
         self.f = f
         self.instance = instance
-        self.__name__ = getattr(f, "__name__", "method")
+        self.__name__: str = getattr(f, "__name__", "method")
         self.__qualname__ = getattr(f, "__qualname__", self.__name__)
         self.__doc__ = f.__doc__
         self.__module__ = f.__module__
@@ -46,8 +46,8 @@ class BoundFunction:
     __slots__ = ("function", "instance")
 
     def __init__(self, function: Any, instance: Any):
-        self.function = function
-        self.instance = instance
+        self.function: Any = function
+        self.instance: Any = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -58,11 +58,11 @@ class BoundFunction:
     def __repr__(self) -> str:
         return f"{repr(self.function)[:-1]} of {object.__repr__(self.instance)}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.instance, self.function.__name__)
 
     def __copy__(self) -> BoundFunction:
         return self
 
-    def __deepcopy__(self, memo: dict) -> Any:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
         return getattr(copy.deepcopy(self.instance, memo), self.function.__name__)

@@ -47,8 +47,10 @@ class Parameters:
         TensorSpecs of its first arguments; without it all arguments are taken as they are.
     """
 
-    def __init__(self, f: Callable[..., Any], name: str, input_signature: tuple | None):
-        self.function, self.name, self.input_signature = f, name, input_signature
+    def __init__(self, f: Callable[..., Any], name: str, input_signature: tuple[Any, ...] | None):
+        self.function = f
+        self.name = name
+        self.input_signature = input_signature
         self._arity = _plain_arity(f)
         #: Does it only show another's signature? Then what a call leaves out or names may mean something to it.
         self._wraps = hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
@@ -67,7 +69,9 @@ class Parameters:
         parameters = self.signature.parameters.values() if self.signature else ()
         return all(p.default is p.empty or p.default.__class__ in NUMBERS for p in parameters)
 
-    def complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    def complete(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments by position as far as they have one, with the defaults of those not given."""
         if self.signature is None or not (kwargs or len(args) != self._arity):
             return args, kwargs
@@ -81,7 +85,9 @@ class Parameters:
             bound.apply_defaults()
         return bound.args, bound.kwargs
 
-    def conforming(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    def conforming(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The complete arguments, converted to the input_signature, which says nothing of those with a default."""
         args, kwargs = self.complete(args, kwargs)
         covered = len(self.input_signature or ())
@@ -93,7 +99,7 @@ class Parameters:
         _must_be_defaults(self.name, self.signature, args[covered:], kwargs)
         return (*conform(args[:covered], self.input_signature or ()), *args[covered:]), kwargs
 
-    def described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+    def described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """What a call with these arguments is, for the choice of a trace."""
         if self.input_signature is not None:
             return describe(*self.conforming(args, kwargs))
@@ -101,7 +107,7 @@ class Parameters:
 
 
 def _must_be_defaults(
-    name: str, signature: inspect.Signature | None, args: tuple, kwargs: dict[str, Any]
+    name: str, signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Refuse arguments behind those of an ``input_signature`` that are not what their parameters default to."""
     names = list(signature.parameters) if signature else []

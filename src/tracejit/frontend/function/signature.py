@@ -32,7 +32,7 @@ class ConcreteTrace(Protocol):
     input_specs: Any
 
     @property
-    def structured_input_signature(self) -> tuple[tuple, dict[str, Any]]: ...
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
 
     @property
     def structured_outputs(self) -> Any: ...
@@ -58,7 +58,7 @@ class Weak:
 
     def __init__(self, x: Any):
         self.ref = weakref.ref(x)
-        self.hash = id(x)
+        self.hash: int = id(x)
 
     def __hash__(self) -> int:
         return self.hash
@@ -130,10 +130,10 @@ class Arguments(NamedTuple):
     """
 
     structure: Structure
-    values: tuple
+    values: tuple[Any, ...]
     places: tuple[int, ...]
 
-    def nest(self, arrays: Sequence[Any]) -> tuple[tuple, dict[str, Any]]:
+    def nest(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``(args, kwargs)`` with these in the places of arrays."""
         leaves = dict(zip(self.places, arrays, strict=True))
         leaves |= {i: value_of(key) for i, key in self.values}
@@ -162,7 +162,7 @@ class Call:
     leaves: list[Any]
     arrays: list[tuple[int, Any]]
     specs: list[TensorSpec]
-    values: tuple
+    values: tuple[Any, ...]
 
     @property
     def arguments(self) -> Arguments:
@@ -193,7 +193,7 @@ class Call:
         return leaves
 
 
-def describe(args: tuple, kwargs: dict[str, Any]) -> Call:
+def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """Take the arguments of a call apart."""
     leaves, structure = flatten((args, kwargs))
     arrays, specs, values = [], [], []
@@ -222,7 +222,7 @@ def _spec_of(array: np.ndarray) -> TensorSpec:
 # ---- signatures given by the user -----------------------------------------------------------------------
 
 
-def conform(args: tuple, signature: Sequence[Any]) -> tuple:
+def conform(args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
     """Arguments converted to an ``input_signature``; ArgumentError or SignatureError when they do not fit."""
     wanted, structure = flatten(tuple(signature))
     try:

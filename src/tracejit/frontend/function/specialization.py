@@ -112,7 +112,7 @@ class Specialization:
     ):
         self.name = name
         self.graph = traced.graph
-        self.input_specs = list(specs)
+        self.input_specs: list[TensorSpec] = list(specs)
         self.structure = structure
         self.arguments = arguments
         self.signature = signature
@@ -291,7 +291,7 @@ class Specialization:
         return [open_spec(y.spec) for y in self.graph.outputs[: self._results]]
 
     @property
-    def structured_input_signature(self) -> tuple[tuple, dict[str, Any]]:
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``(args, kwargs)`` it was traced for: a TensorSpec for each array, other values as they are."""
         return (tuple(self.inputs), {}) if self.arguments is None else self.arguments.nest(self.inputs)
 

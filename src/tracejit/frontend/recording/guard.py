@@ -38,7 +38,7 @@ class Guard(Recording):
 
     def __init__(self, tracked: Sequence[int], reverse: bool = True):
         self.records: list[Record] = []  # what Recording sets, without the call
-        self.tracked = set(tracked)
+        self.tracked: set[int] = set(tracked)
         self.reverse = reverse
         self.large = False
         self._carrying = set(tracked)

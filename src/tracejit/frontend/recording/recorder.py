@@ -52,8 +52,8 @@ class Recording:
 
     def __init__(self, tracked: Iterable[int] = (), reverse: bool = True):
         self.records: list[Record] = []
-        self.tracked = set(tracked)
-        self.reverse = reverse
+        self.tracked: set[int] = set(tracked)
+        self.reverse: bool = reverse
         self.large = False
 
     def record(self, record: Record) -> None:
@@ -119,7 +119,7 @@ def without_unused_values(record: Record, tracked: tuple[bool, ...]) -> Record:
     return Record(op, kept[:n], record.attrs, kept[n:], record.location)
 
 
-def _used_by_kind(record: Record, tracked: tuple[bool, ...], attrs: tuple) -> tuple[bool, ...]:
+def _used_by_kind(record: Record, tracked: tuple[bool, ...], attrs: tuple[Any, ...]) -> tuple[bool, ...]:
     """What `_used` finds, once for all shapes that have their ones at the same axes."""
     tensors = (*record.inputs, *record.outputs)
     kinds = tuple([(t.dtype, tuple([d == 1 for d in t.shape])) for t in tensors])

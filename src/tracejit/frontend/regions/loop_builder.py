@@ -89,10 +89,19 @@ class LoopBuilder:
         memory: Policy = "save",
         of: object = None,
     ):
-        self.body, self.carry, self.what, self.test, self.rows = body, carry, what, test, rows
-        self.count, self.length, self.reverse, self.memory = count, length, reverse, memory
+        self.body = body
+        self.carry = carry
+        self.what = what
+        self.test = test
+        self.rows = rows
+        self.count = count
+        self.length = length
+        self.reverse = reverse
+        self.memory = memory
         self.of = self if of is None else of
-        self.counter = [INDEX] if test is not None and count is not None else []  # goes round, too
+        self.counter: list[TensorSpec] = (
+            [INDEX] if test is not None and count is not None else []
+        )  # goes round, too
         self.variables: list[Variable] = []  # go round, too
 
     def build(self) -> Results:

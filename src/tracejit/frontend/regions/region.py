@@ -82,7 +82,7 @@ class Region:
         traced = trace(body, [*specs, *extra], name)
         self.graph: Graph = traced.graph
         self.assigned: list[Variable] = [h.owner for h in traced.held if h.assigned]
-        self.captures = _captures(traced, len(specs) + len(extra))
+        self.captures: list[tuple[Any, Value]] = _captures(traced, len(specs) + len(extra))
 
 
 def in_dtype(y: Any, dtype: np.dtype | None) -> Tensor:

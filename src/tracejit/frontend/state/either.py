@@ -45,7 +45,9 @@ class Either(Unhashable):
     is_symbolic = True
 
     def __init__(self, which: Tensor, among: tuple[Variable, ...], number: Any = None):
-        self.which, self.among, self.number = which, among, number
+        self.which = which
+        self.among = among
+        self.number = number
         self.spec: TensorSpec = among[0].spec
 
     def __tensor__(self) -> Tensor:
@@ -65,7 +67,7 @@ class Either(Unhashable):
     value = read_value
 
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[Any, ...]:
         """The sizes, outermost axis first."""
         return self.spec.shape
 

@@ -93,7 +93,7 @@ class IndexedSlices(Tensor):
         self._whole: Any = make
         if state.interpreter is not None or state.recorders:
             self._whole = make()
-        self.serial = self._whole.serial if self._whole is not make else next_serial()
+        self.serial: int = self._whole.serial if self._whole is not make else next_serial()
 
     def __tensor__(self) -> Tensor:
         """The same as a tensor that holds all elements."""
@@ -110,7 +110,7 @@ class IndexedSlices(Tensor):
         return self.__tensor__()._payload
 
     @property
-    def dense_shape(self) -> tuple:
+    def dense_shape(self) -> tuple[Any, ...]:
         """The shape of the whole."""
         return self.shape
 
@@ -159,7 +159,7 @@ class IndexedSlices(Tensor):
         return f"<tf.IndexedSlices: values={self.values!r}, indices={self.indices!r}, {about}>"
 
 
-def _reshaped(x: Tensor, shape: tuple) -> Tensor:
+def _reshaped(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
     return x if len(x.shape) == len(shape) else ops.reshape(x, shape=shape)
 
 

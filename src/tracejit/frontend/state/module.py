@@ -167,7 +167,7 @@ class _Growing:
             hand_over(waiting, f"{self.path}/{step}", value)
 
 
-class GrowingList(list, _Growing):
+class GrowingList(list[Any], _Growing):
     """A list to which values of a checkpoint are handed over."""
 
     def append(self, value: Any) -> None:
@@ -175,7 +175,7 @@ class GrowingList(list, _Growing):
         self._arrived(len(self) - 1, value)
 
 
-class GrowingDict(dict, _Growing):
+class GrowingDict(dict[Any, Any], _Growing):
     """A dict to which values of a checkpoint are handed over."""
 
     def __setitem__(self, key: Any, value: Any) -> None:

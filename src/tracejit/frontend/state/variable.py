@@ -89,12 +89,12 @@ class Variable(Unhashable):
             tensor = convert_to_tensor(initial, dtype)
         if tensor.dtype.kind == "O":
             raise DtypeError(f"a Variable holds numbers or bools, not strings{at(user_location())}")
-        self.trainable = True if trainable is None else bool(trainable)
-        self.name = f"{name or 'Variable'}:0"
+        self.trainable: bool = True if trainable is None else bool(trainable)
+        self.name: str = f"{name or 'Variable'}:0"
         self.spec = tensor.spec
         self._value = Tensor(tensor.array)
         #: Stands for the Variable where tapes name tensors; has a shape and a dtype, but no memory.
-        self.handle = Tensor(
+        self.handle: Tensor = Tensor(
             np.broadcast_to(np.zeros((), self.spec.dtype), self._value.array.shape), self.spec
         )
 
@@ -135,7 +135,7 @@ class Variable(Unhashable):
         """Tell the tapes that listen that this Variable is being read."""
         self._tell(state.recorders, self.key())
 
-    def _tell(self, recorders: tuple, key: Tensor) -> None:
+    def _tell(self, recorders: tuple[Any, ...], key: Tensor) -> None:
         for recorder in recorders:
             accessed = getattr(recorder, "accessed", None)
             if accessed is not None:
@@ -160,7 +160,7 @@ class Variable(Unhashable):
     value = read_value
 
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[Any, ...]:
         """The sizes, outermost axis first."""
         return self.spec.shape
 
@@ -310,10 +310,10 @@ class Variable(Unhashable):
     def __copy__(self) -> Variable:
         return Variable(np.array(self.array), self.trainable, name=self.name.removesuffix(":0"))
 
-    def __deepcopy__(self, memo: dict) -> Variable:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Variable:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (np.array(self.array), self.trainable, self.name.removesuffix(":0"))
 
 

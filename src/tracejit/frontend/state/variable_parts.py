@@ -27,7 +27,7 @@ class _Latest(threading.local):
     """The last parts that a thread has read: their serial numbers, Variables and indices."""
 
     def __init__(self) -> None:
-        self.parts: deque[tuple[int, ref, Any]] = deque(maxlen=8)
+        self.parts: deque[tuple[int, ref[Any], Any]] = deque(maxlen=8)
 
 
 _latest = _Latest()

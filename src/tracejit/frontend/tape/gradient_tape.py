@@ -141,7 +141,7 @@ class GradientTape(Tape):
         serial = key.serial
         return serial if serial in self.tracked or serial in seeds else NOBODY
 
-    def _pulled(self, records: list, seeds: dict[int, Any], sources: list[int]) -> list[Any]:
+    def _pulled(self, records: list[Any], seeds: dict[int, Any], sources: list[int]) -> list[Any]:
         """The cotangents of the sources, scattered or not.
 
         A tape that is spent keeps what explains those that are None.
@@ -168,7 +168,11 @@ class GradientTape(Tape):
         return cotangents
 
     def _keep(
-        self, cotangents: list, records: list, steps: list | None, weights: dict[int, Any] | None
+        self,
+        cotangents: list[Any],
+        records: list[Any],
+        steps: list[Any] | None,
+        weights: dict[int, Any] | None,
     ) -> None:
         """Keep of a tape that is spent what explains a gradient that is None, zero, NaN or not whole."""
         missing = self._history is not None and bool(self._history.events)
@@ -280,7 +284,7 @@ class GradientTape(Tape):
         return y
 
     def _rows(
-        self, y: Tensor, seeds: Callable[[Tensor], Tensor], leaves: list, vectorized: bool
+        self, y: Tensor, seeds: Callable[[Tensor], Tensor], leaves: list[Any], vectorized: bool
     ) -> list[Tensor | None]:
         """Per source its cotangents for each seed, stacked; None where nothing connects."""
         records = self._begin()
@@ -361,13 +365,13 @@ class GradientTape(Tape):
         text = f"the gradient with respect to {name} is finite and not all zero"
         return explaining.partly_lost(question) or explaining.Explanation("connected", text)
 
-    def _warn(self, target: Any, sources: list) -> None:
+    def _warn(self, target: Any, sources: list[Any]) -> None:
         for y in flatten(target)[0]:
             for x in sources:
                 if _key(y) is not None and _key(x) is not None:
                     warn(f"gradient is None: {self.explain(y, x)}", GradientWarning)
 
-    def _begin(self) -> list:
+    def _begin(self) -> list[Any]:
         """Check that the tape may be used now; returns its records."""
         if self._used:
             raise RuntimeError(_USED)
@@ -431,7 +435,9 @@ def _wants_zeros(unconnected_gradients: Any) -> bool:
     )
 
 
-def _zeros_for_none(derivatives: list, shape: tuple, leaves: list, unconnected_gradients: Any) -> list:
+def _zeros_for_none(
+    derivatives: list[Any], shape: tuple[Any, ...], leaves: list[Any], unconnected_gradients: Any
+) -> list[Any]:
     """Zeros of ``shape + leaf.shape`` in place of None, where they are asked for."""
     if not _wants_zeros(unconnected_gradients):
         return derivatives

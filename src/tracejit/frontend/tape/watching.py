@@ -56,12 +56,12 @@ class Tape(Recording):
         self.tracked: set[int] = set()
         self.reverse = True
         self.large = False
-        self.persistent = persistent
+        self.persistent: bool = persistent
         self._watches_variables = watch_accessed_variables
         self._recording = False
         self._used = False
         self._watched: dict[int, Variable] = {}
-        self._spent: tuple[list, set[int]] | None = None
+        self._spent: tuple[list[Any], set[int]] | None = None
         self._weights: dict[int, Any] | None = (
             None  # what the targets were weighted by, where that came to nothing
         )

@@ -101,7 +101,8 @@ class _Identity:
     """
 
     def __init__(self, f: Callable[..., Any]):
-        self.code, self.cells = getattr(f, "__code__", f), getattr(f, "__closure__", None) or ()
+        self.code = getattr(f, "__code__", f)
+        self.cells = getattr(f, "__closure__", None) or ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Identity) or self.code is not other.code:
@@ -145,12 +146,12 @@ class _Watcher:
 # ---- eager ----------------------------------------------------------------------------------------------
 
 
-def _rule_of(record: Record, gs: list, needs: list[bool]) -> list:
+def _rule_of(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     seeds = [_zeros(y.spec) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]
     return record.attrs["gradient"](seeds)
 
 
-def _no_forward(record: Record, tangents: list) -> list:
+def _no_forward(record: Record, tangents: list[Any]) -> list[Any]:
     raise NoGradient(
         f"{record.attrs['name']}: a function with a custom gradient has a vjp only; forward mode cannot go through it: "
         f"give its tangents by custom_jvp{at(record.location)}"
@@ -282,9 +283,14 @@ class _Call:
         identity: object,
         others: tuple[Any, dict[str, Any]],
     ):
-        self.f, self.call, self.inputs, self.identity, self.name = f, call, inputs, identity, f.__name__
+        self.f = f
+        self.call = call
+        self.inputs = inputs
+        self.identity = identity
+        self.name = f.__name__
         self.tensors = [x for x in inputs if x.__class__ is Tensor]
-        self.level, self.used = 0, False
+        self.level = 0
+        self.used = False
         structure, kwargs = others
         #: What calls have in common that one trace serves.
         self.key = (
@@ -360,9 +366,11 @@ class _SoFar:
     """What has been traced up to now, as a function of `xs`, of what it captures and of Variables."""
 
     def __init__(self, now: Trace, xs: Sequence[Tensor], results: Sequence[Tensor]):
-        self.now, self.nodes = now, len(now.graph.nodes)
+        self.now = now
+        self.nodes = len(now.graph.nodes)
         captured, held = list(now.captures.values()), list(now.held.values())
-        self.captured, self.owners = [t for t, _ in captured], [h.owner for h in held]
+        self.captured = [t for t, _ in captured]
+        self.owners = [h.owner for h in held]
         entries = [*xs, *(h.entry for h in held)]
         values = [now.value(t) for t in entries]
         self.inputs = [*values[: len(xs)], *(v for _, v in captured), *values[len(xs) :]]

@@ -82,7 +82,7 @@ class custom_jvp:
     def defjvps(self, *rules: Rule | None) -> None:
         """Take `rules`, one per argument, ``rule(tangent, value, *primals)``: the tangents are added. None is zero."""
 
-        def rule(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+        def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
             value = self(*primals)
             pairs = [(r, t) for r, t in zip(rules, tangents, strict=True) if r is not None and t is not None]
             parts = [r(t, value, *primals) for r, t in pairs]
@@ -106,7 +106,7 @@ class custom_jvp:
         itself = around(self._f, call.key)
         return call.run() if itself is None else itself.own_value(call.tensors)
 
-    def _plainly(self, args: tuple) -> Any:
+    def _plainly(self, args: tuple[Any, ...]) -> Any:
         """The value where nothing records, from the arguments and of the types that there are elsewhere."""
         apart = {n % len(args) for n in self._apart}
         given = [x if n in apart else map_structure(_as_input, x) for n, x in enumerate(args)]
@@ -116,10 +116,14 @@ class custom_jvp:
 class _Call:
     """One call: its tensors, traced."""
 
-    def __init__(self, f: Function, rule: Function, apart: frozenset[int], args: tuple):
-        self.f, self.rule, self.args = f, rule, args
-        self.identity, self.name = f, f.__name__
-        self.level, self.used = 0, False
+    def __init__(self, f: Function, rule: Function, apart: frozenset[int], args: tuple[Any, ...]):
+        self.f = f
+        self.rule = rule
+        self.args = args
+        self.identity = f
+        self.name = f.__name__
+        self.level = 0
+        self.used = False
         apart = frozenset(n % len(args) for n in apart)
         self.apart = [x for n, x in enumerate(args) if n in apart]
         self.own = [n for n in range(len(args)) if n not in apart]
@@ -162,7 +166,7 @@ class _Call:
             self.returned, list(OwnValueForm.make(tensors, held, self.plain, self.level).apply())
         )
 
-    def _nest(self, tensors: Sequence[Tensor]) -> tuple:
+    def _nest(self, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
         take = iter(tensors)
         return unflatten(self.structure, [next(take) if x.__class__ is Tensor else x for x in self.leaves])
 

@@ -103,7 +103,7 @@ def positions(argnums: int | Sequence[int], count: int) -> list[int]:
     return [n % count for n in chosen]
 
 
-def _parts(result: Any, has_aux: bool) -> tuple:
+def _parts(result: Any, has_aux: bool) -> tuple[Any, ...]:
     """What is differentiated and, with `has_aux`, what is passed on."""
     if not has_aux:
         return (result,)
@@ -174,7 +174,7 @@ def _pulled(
     return planned_backprop(recorder.records, seeds, [s.serial for s in sources], consume=consume)
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of `f`, and the function from cotangents of the value to cotangents of the arguments.
 
     Parameters
@@ -204,7 +204,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     targets = [as_tensor(leaf) for leaf in leaves]
     recorder.refuse_lost(*targets)
 
-    def pullback(cotangent: Any) -> tuple:
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
         weights = leaves_like(structure, cotangent)
         given = [None if w is None else _like(w, y) for w, y in zip(weights, targets, strict=True)]
         kept = [(y, w) for y, w in zip(targets, given, strict=True) if w is not None]
@@ -224,7 +224,7 @@ def _like(value: Any, y: Tensor) -> Tensor:
 
 def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
-) -> tuple:
+) -> tuple[Any, ...]:
     """The value of `f` and its directional derivative, by forward mode.
 
     Parameters
@@ -261,7 +261,7 @@ def jvp(
     return run.value, run.push(weights), *run.aux
 
 
-def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of `f`, and the function from tangents of the arguments to tangents of the value.
 
     `f` runs once; each call of the second result then costs what the derivative alone does.
@@ -341,7 +341,7 @@ class _Forward:
 
 def gradients_function(
     f: Callable[..., Any], params: Sequence[int | str] | None = None
-) -> Callable[..., list]:
+) -> Callable[..., list[Any]]:
     """The function that returns the gradients of `f`, a list with one per argument.
 
     Differentiated is the sum of the elements of the result, or their sum weighted by ``dy=``. Integer
@@ -361,7 +361,7 @@ def gradients_function(
     """
 
     @functools.wraps(f, updated=())
-    def gradients(*args: Any, dy: Any = None, **kwargs: Any) -> list:
+    def gradients(*args: Any, dy: Any = None, **kwargs: Any) -> list[Any]:
         chosen = range(len(args)) if params is None else [int(p) for p in params]
         prepared = [_as_argument(a) for a in args]
         sources = {n: _fresh(args[n]) for n in chosen if _is_float(args[n])}

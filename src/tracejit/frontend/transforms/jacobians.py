@@ -109,7 +109,7 @@ def jacrev(
         parts = []
         for k, y in enumerate(leaves):
 
-            def pull(seed: Tensor, k: int = k) -> tuple:
+            def pull(seed: Tensor, k: int = k) -> tuple[Any, ...]:
                 return pullback(_alone(structure, len(leaves), k, seed))
 
             rows, nest = flatten(vmap(pull)(basis(y)))
@@ -213,7 +213,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
 def _of_chosen(
     f: Callable[..., Any], argnums: int | Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple:
+) -> tuple[Any, ...]:
     """`f` as a function of the arguments that `argnums` says, and these arguments."""
     chosen = positions(argnums, len(args))
 
@@ -232,10 +232,10 @@ def _alone(structure: Structure, count: int, k: int, tensor: Tensor) -> Any:
     return unflatten(structure, [tensor if i == k else None for i in range(count)])
 
 
-def _as_asked(nest: tuple, argnums: int | Sequence[int]) -> Any:
+def _as_asked(nest: tuple[Any, ...], argnums: int | Sequence[int]) -> Any:
     """The entry of the one argument that was asked for, or those of several."""
     return nest[0] if isinstance(argnums, int) else nest
 
 
-def _with_aux(jacobians: Any, aux: list) -> Any:
+def _with_aux(jacobians: Any, aux: list[Any]) -> Any:
     return (jacobians, *aux) if aux else jacobians

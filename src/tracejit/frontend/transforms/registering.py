@@ -94,9 +94,9 @@ class Operation:
     __slots__ = ("type", "inputs", "outputs", "_attrs")
 
     def __init__(self, record: Record):
-        self.type = record.op.type_name
-        self.inputs = tuple(record.inputs)
-        self.outputs = tuple(record.outputs)
+        self.type: str = record.op.type_name
+        self.inputs: tuple[Any, ...] = tuple(record.inputs)
+        self.outputs: tuple[Any, ...] = tuple(record.outputs)
         self._attrs = record.attrs
 
     def get_attr(self, name: str) -> Any:
@@ -104,10 +104,10 @@ class Operation:
         return self._attrs[name]
 
 
-def _adapted(op: Op, rule: Rule | None) -> Callable[[Record, Sequence[Any], Sequence[bool]], list]:
+def _adapted(op: Op, rule: Rule | None) -> Callable[[Record, Sequence[Any], Sequence[bool]], list[Any]]:
     """A registered rule as the registry's own kind."""
 
-    def joint(record: Record, gs: Sequence[Any], needs: Sequence[bool]) -> list:
+    def joint(record: Record, gs: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
         if rule is None:
             return [None] * len(needs)
         given = [_zeros(y) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]

@@ -157,7 +157,7 @@ class _Problem:
     captured : list of Tensor
     """
 
-    def __init__(self, name: str, f: Callable[..., Any], x0: Any, args: tuple):
+    def __init__(self, name: str, f: Callable[..., Any], x0: Any, args: tuple[Any, ...]):
         self.name = name
         leaves, self.structure = flatten(x0)
         self.start = [as_tensor(x) for x in leaves]
@@ -193,7 +193,7 @@ class _Problem:
                     f"of complex numbers by their real and imaginary parts{at(user_location())}"
                 )
 
-    def _traced(self, f: Callable[..., Any], args: tuple) -> Region:
+    def _traced(self, f: Callable[..., Any], args: tuple[Any, ...]) -> Region:
         whole: Structure = Nest(tuple, (), (self.structure,))
         specs, name = [x.spec for x in self.start], getattr(f, "__name__", type(f).__name__)
         outermost = tracer() is None

@@ -205,7 +205,7 @@ def _assign(traced: Traced, values: Sequence[Tensor], lanes: Sequence[bool]) -> 
 # ---- axes -----------------------------------------------------------------------------------------------
 
 
-def _argument_axes(in_axes: Any, args: tuple, kwargs: dict[str, Any]) -> list[int | None]:
+def _argument_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
     """The axis of each leaf of the arguments; None for those that all examples share."""
     if in_axes.__class__ in (tuple, list):
         if len(in_axes) != len(args):
@@ -241,7 +241,10 @@ def _leaf_axes(given: Any, structure: Structure, what: str) -> list[int | None]:
 
 
 def _batch_size(
-    tensors: Sequence[Any], axes: Sequence[int | None], axis_size: Any, arguments: tuple[tuple, dict]
+    tensors: Sequence[Any],
+    axes: Sequence[int | None],
+    axis_size: Any,
+    arguments: tuple[tuple[Any, ...], dict[Any, Any]],
 ) -> Size:
     """The number of examples, the same along all axes."""
     size, origin = axis_size, "axis_size"
@@ -267,7 +270,7 @@ def _batch_size(
     return size
 
 
-def _name_of(leaf: int, arguments: tuple[tuple, dict]) -> str:
+def _name_of(leaf: int, arguments: tuple[tuple[Any, ...], dict[Any, Any]]) -> str:
     """How a person calls a leaf of the arguments."""
     args, kwargs = arguments
     for name, argument in [*((f"argument {k}", a) for k, a in enumerate(args)), *sorted(kwargs.items())]:

@@ -79,7 +79,7 @@ def canonical(x: Any, indices: Any, given: Mapping[str, Any]) -> tuple[Any, Any,
 # ---- read -----------------------------------------------------------------------------------------------
 
 
-def _canonical_gather(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_gather(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x, indices, attrs = canonical(
         inputs[0], inputs[1], {"axis": inputs[2], **attrs} if len(inputs) > 2 else attrs
     )
@@ -177,7 +177,7 @@ def _scatter_nests(
     return result
 
 
-def canonical_scatter(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def canonical_scatter(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: tensor, indices, and values of the tensor's dtype."""
     x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
     return (x, indices, converted(inputs[2], x.dtype)), attrs
@@ -193,7 +193,7 @@ def batch_scatter(op: Any, batch: Batch, tensors: Sequence[Tensor], axis: int, b
     return op(x, indices, values, axis=axis + 1)
 
 
-def scatter_tangent(record: Any, ts: list, op: Any) -> list:
+def scatter_tangent(record: Any, ts: list[Any], op: Any) -> list[Any]:
     """The jvp of ops that write values at positions."""
     x, indices, values = record.inputs
     tx = ops.fill(shape=x.shape, value=0.0, dtype=x.dtype) if ts[0] is None else ts[0]

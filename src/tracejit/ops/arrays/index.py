@@ -89,7 +89,7 @@ def _place_kernel(*values: np.ndarray, shape: tuple[int, ...], slices: tuple[Sli
     return out
 
 
-def _place_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+def _place_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     g = dense(gs[0])
     return [
         ops.slice(g, slices=s) if need else None
@@ -97,7 +97,7 @@ def _place_vjp(record: Any, gs: list, needs: list[bool]) -> list:
     ]
 
 
-def _place_jvp(record: Any, ts: list) -> list:
+def _place_jvp(record: Any, ts: list[Any]) -> list[Any]:
     some = [(t, s) for t, s in zip(ts, record.attrs["slices"], strict=True) if t is not None]
     return [ops.place(*(t for t, _ in some), shape=record.attrs["shape"], slices=tuple(s for _, s in some))]
 
@@ -152,7 +152,7 @@ def _slice_add_kernel(x: np.ndarray, *values: np.ndarray, slices: tuple[Slices, 
     return out
 
 
-def _slice_add_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+def _slice_add_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     g = dense(gs[0])
     parts = (
         ops.slice(g, slices=s) if need else None
@@ -161,7 +161,7 @@ def _slice_add_vjp(record: Any, gs: list, needs: list[bool]) -> list:
     return [g if needs[0] else None, *parts]
 
 
-def _slice_add_jvp(record: Any, ts: list) -> list:
+def _slice_add_jvp(record: Any, ts: list[Any]) -> list[Any]:
     some = [(t, s) for t, s in zip(ts[1:], record.attrs["slices"], strict=True) if t is not None]
     values, where = [t for t, _ in some], tuple(s for _, s in some)
     if ts[0] is None:
@@ -201,7 +201,7 @@ def slice_add(x: TensorSpec, *values: TensorSpec, slices: tuple[Slices, ...]) ->
     return x
 
 
-def _update_tangent(record: Any, ts: list, op: Any) -> Any:
+def _update_tangent(record: Any, ts: list[Any], op: Any) -> Any:
     x, v = record.inputs[:2]
     tx = ops.fill(shape=x.shape, value=0.0, dtype=x.dtype) if ts[0] is None else ts[0]
     tv = ops.fill(shape=v.shape, value=0.0, dtype=v.dtype) if ts[1] is None else ts[1]
@@ -265,7 +265,7 @@ def _inside(x: TensorSpec, window: TensorSpec) -> TensorSpec:
     return window
 
 
-def _canonical_window(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_window(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     sizes = inputs[2] if len(inputs) > 2 else attrs["sizes"]
     return (as_tensor(inputs[0]), _starts(inputs[1])), {"sizes": tuple(sizes)}
 
@@ -306,7 +306,7 @@ def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...])
     return _inside(x, x.with_shape(sizes))
 
 
-def _canonical_update(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_update(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     return (x, converted(inputs[1], x.dtype), _starts(inputs[2])), attrs
 

@@ -48,7 +48,7 @@ def one_axis(axis: Any, rank: int) -> int:
     return axis % rank
 
 
-def _reduction(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _reduction(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis")
     axes = axes_of(axis, len(x.shape))
@@ -109,7 +109,7 @@ def _share_ties(g: Any, y: Any, x: Any, *, axis: tuple[int, ...]) -> Any:
     return expand(g, x, axis) * _shares(y, x, axis)
 
 
-def _extreme_jvp(record: Any, ts: list) -> list:
+def _extreme_jvp(record: Any, ts: list[Any]) -> list[Any]:
     (x,), y, axis = record.inputs, record.outputs[0], record.attrs["axis"]
     return [ops.reduce_sum(_shares(y, x, axis) * ts[0], axis=axis)]
 
@@ -198,7 +198,7 @@ def size_value(*, size: Size) -> TensorSpec:
     return TensorSpec((), np.dtype(np.int64))
 
 
-def _argument(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _argument(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
     return (x,), {"axis": one_axis(axis, len(x.shape))}
@@ -220,7 +220,7 @@ def argmax(x: TensorSpec, *, axis: int) -> TensorSpec:
     return dropped(x, (axis,)).with_dtype(np.dtype(np.int64))
 
 
-def _running(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _running(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
     return (x,), {"axis": one_axis(axis, len(x.shape)), "reverse": bool(attrs.get("reverse", False))}

@@ -55,7 +55,7 @@ def _size(s: Any) -> Size:
     return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
 
 
-def _canonical_reshape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_reshape(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     shape = sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])
     if -1 in [s for s in shape if s.__class__ is int]:
@@ -161,7 +161,9 @@ def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     return x.with_shape(shape)
 
 
-def _canonical_transpose(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_transpose(
+    inputs: Sequence[Any], attrs: dict[Any, Any]
+) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     rank = len(x.shape)
     perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
@@ -207,7 +209,7 @@ def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     return a.with_shape(a.shape[p] for p in perm)
 
 
-def _to_shape(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _to_shape(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     return inputs[:1], {"shape": sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])}
 
 
@@ -271,7 +273,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
 # ---- joining --------------------------------------------------------------------------------------------
 
 
-def _canonical_concat(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical_concat(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     if len(inputs) <= 2 and isinstance(inputs[0], (list, tuple)):
         axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
         inputs = inputs[0]
@@ -282,7 +284,7 @@ def _canonical_concat(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any]
     return tensors, {"axis": one_axis(axis, len(tensors[0].shape))}
 
 
-def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+def _concat_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     axis, cotangents, start = record.attrs["axis"], [], 0
     g = dense(gs[0])
     for x, need in zip(record.inputs, needs, strict=True):
@@ -293,7 +295,7 @@ def _concat_vjp(record: Any, gs: list, needs: list[bool]) -> list:
     return cotangents
 
 
-def _concat_jvp(record: Any, ts: list) -> list:
+def _concat_jvp(record: Any, ts: list[Any]) -> list[Any]:
     zeros = (
         fill(shape=x.shape, value=0.0, dtype=x.dtype) if t is None else t
         for x, t in zip(record.inputs, ts, strict=True)

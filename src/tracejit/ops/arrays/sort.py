@@ -19,7 +19,7 @@ from .reduce import one_axis
 _INT64 = np.dtype(np.int64)
 
 
-def _canonical(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _canonical(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", -1)
     return (x,), {"axis": one_axis(axis, len(x.shape))}

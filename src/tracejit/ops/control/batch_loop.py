@@ -31,7 +31,9 @@ class _Lanes:
     """A loop that is batched, and which of its operands have lanes; scanned arrays have theirs second."""
 
     def __init__(self, size: Any, loop: LoopForm, flags: Parts):
-        self.size, self.loop, self.flags = size, loop, flags
+        self.size = size
+        self.loop = loop
+        self.flags = flags
 
     def body(self, forced: Sequence[bool] | None = None) -> tuple[Graph, tuple[bool, ...]]:
         return batch_graph(self.loop.body, self.flags.of_body(False), self.size, forced)

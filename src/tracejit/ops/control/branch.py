@@ -28,7 +28,7 @@ def _cond_kernel(*arrays: np.ndarray, **graphs: Graph) -> tuple[np.ndarray, ...]
     return run_graph(branch.then if branch.pred else branch.orelse, branch.consts)
 
 
-def _cond_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _cond_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     branch = BranchForm(record.inputs, record.attrs)
     wanted = branch.split(needs)
     seeds = tuple(g is not None for g in gs)
@@ -60,7 +60,7 @@ def _cond_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     return branch.per_input(result)
 
 
-def _cond_jvp(record: Record, ts: list) -> list:
+def _cond_jvp(record: Record, ts: list[Any]) -> list[Any]:
     branch = BranchForm(record.inputs, record.attrs)
     moving = branch.split(ts)
     both = [jvp_graph(graph, tuple(t is not None for t in moving)) for graph in branch.graphs]

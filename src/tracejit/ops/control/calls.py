@@ -43,7 +43,7 @@ def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mappi
     return CallForm.make(inputs, parts.forward, parts.backward, parts.outputs, parts.connected).attrs
 
 
-def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _call_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """Run the split backward; cotangents of some outputs only, or of kept values, take a gradient graph."""
     call = CallForm(record.inputs, record.attrs, record.outputs)
     seeded = [g is not None for g in gs]
@@ -60,7 +60,7 @@ def _call_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     return [next(gradients) if need and next(flags) else None for need in needs]
 
 
-def _call_jvp(record: Record, ts: list) -> list:
+def _call_jvp(record: Record, ts: list[Any]) -> list[Any]:
     call = CallForm(record.inputs, record.attrs)
     graph, connected = jvp_graph(call.graph, tuple(t is not None for t in ts))
     outputs = CallForm.make((*call.inputs, *(t for t in ts if t is not None)), graph).apply()
@@ -97,7 +97,7 @@ def _custom_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
     return run_graph(CustomForm(arrays, attrs).body, arrays)
 
 
-def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _custom_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """The user's rule for the results, plus the body's own derivative for the residuals."""
     custom = CustomForm(record.inputs, record.attrs)
     ys, residuals = custom.split(record.outputs)
@@ -121,7 +121,7 @@ def _custom_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     return result
 
 
-def _no_forward(record: Record, ts: list) -> list:
+def _no_forward(record: Record, ts: list[Any]) -> list[Any]:
     name = CustomForm(record.inputs, record.attrs).body.name
     raise NoGradient(
         f"{name}: a function with a custom gradient has a vjp only; forward mode cannot go through it: give its "

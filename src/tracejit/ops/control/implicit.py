@@ -58,7 +58,9 @@ def iterate(
     equations in other units take the same steps, as linear ones must.
     """
 
-    def body(i: Tensor, carry: Sequence[Any], xs: Any, held: Sequence[Any]) -> tuple[list[Tensor], tuple]:
+    def body(
+        i: Tensor, carry: Sequence[Any], xs: Any, held: Sequence[Any]
+    ) -> tuple[list[Tensor], tuple[Any, ...]]:
         *old, _, _ = carry
         now = step(old, held)
         moved = _largest([ops.subtract(a, b) for a, b in zip(now, old, strict=True)])
@@ -105,7 +107,7 @@ def newton_step(residual: Graph) -> Step:
 # ---- systems of linear equations in several tensors -----------------------------------------------------
 
 
-def _flat(tensors: Sequence[Tensor], lead: tuple = ()) -> Tensor:
+def _flat(tensors: Sequence[Tensor], lead: tuple[Any, ...] = ()) -> Tensor:
     """All elements in one axis, behind the `lead` axes."""
     dtype = np.result_type(*(x.dtype for x in tensors))
     rows = [
@@ -196,7 +198,7 @@ def _solved(form: ImplicitForm, b: Sequence[Tensor], transposed: bool) -> Sequen
 # ---- the op ---------------------------------------------------------------------------------------------
 
 
-def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     form = ImplicitForm(record.inputs, record.attrs, record.outputs)
     seeds = [filled(g, y) for g, y in zip(gs, form.outputs, strict=True)]
     v = _solved(form, [ops.negative(g) for g in seeds], True)
@@ -206,7 +208,7 @@ def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
     return [*(None for _ in form.unknowns), *(next(gradients) if w else None for w in wanted)]
 
 
-def _jvp(record: Record, ts: list) -> list:
+def _jvp(record: Record, ts: list[Any]) -> list[Any]:
     form = ImplicitForm(record.inputs, record.attrs, record.outputs)
     x, (_, tangents) = form.outputs, form.split(ts)
     active = (*(False for _ in x), *(t is not None for t in tangents))

@@ -90,7 +90,7 @@ def _keeping_carries(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapp
     return loop.replace(body=body.derived["kept"], keeps_carries=True).attrs
 
 
-def _loop_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _loop_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """A loop over the kept carries in the other direction, running the body's gradient graph."""
     loop = LoopForm(record.inputs, record.attrs, record.outputs)
     given_to = loop.split_results(gs)
@@ -118,7 +118,7 @@ def _seeded(gs: Results) -> Results:
     return Results([g is not None for g in gs.carry], False, [g is not None for g in gs.ys])
 
 
-def _checkpointed_vjp(loop: LoopForm, gs: Results, seeded: Results, wanted: Parts) -> list:
+def _checkpointed_vjp(loop: LoopForm, gs: Results, seeded: Results, wanted: Parts) -> list[Any]:
     """One op in place of the backward loop: it computes the carries again as its memory policy says."""
     connected = Activity(loop, seeded, wanted).wanted()
     if not any(connected.flat()):
@@ -136,22 +136,23 @@ class Activity:
     """
 
     def __init__(self, loop: LoopForm, seeded: Results, wanted: Parts):
-        self.body, self._asked = loop.body, wanted
+        self.body = loop.body
+        self._asked = wanted
         specs = loop.split_body([v.spec for v in loop.body.inputs])
-        self.loop = LoopForm.make(
+        self.loop: LoopForm = LoopForm.make(
             loop.body, *specs
         )  # which holds no tensors: it may live as long as the body
-        self.seeded_ys = list(seeded.ys)
+        self.seeded_ys: list[Any] = list(seeded.ys)
         able = self._varying(wanted)
         self.active = [s and a for s, a in zip(seeded.carry, able.carry, strict=True)]
         while True:
-            self.connected = self._gradients(able)
+            self.connected: Parts = self._gradients(able)
             grown = [a or b for a, b in zip(self.active, self.connected.carry, strict=True)]
             if grown == self.active:
                 break
             self.active = grown
-        self.emitted = _both(wanted.xs, self.connected.xs)
-        self.summed = _both(wanted.consts, self.connected.consts)
+        self.emitted: list[bool] = _both(wanted.xs, self.connected.xs)
+        self.summed: list[bool] = _both(wanted.consts, self.connected.consts)
 
     def wanted(self) -> Parts:
         """Is it asked for a cotangent, and does the backward return one?"""
@@ -189,7 +190,9 @@ class Activity:
         active, summed, emitted = (positions(part) for part in (self.active, self.summed, self.emitted))
         a, c, m = len(active), len(loop.init), len(loop.xs)
 
-        def body(i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]) -> tuple[list, list]:
+        def body(
+            i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]
+        ) -> tuple[list[Any], list[Any]]:
             grads = self._pulled(Parts(xs[:c], xs[c : c + m], consts).of_body(i), carry[:a], xs[c + m :])
             back = [g if (g := grads.carry[k]) is not None else zeros_like(loop.init[k]) for k in active]
             sums = [
@@ -220,7 +223,7 @@ def _both(a: Sequence[bool], b: Sequence[bool]) -> list[bool]:
     return [x and y for x, y in zip(a, b, strict=True)]
 
 
-def _loop_jvp(record: Record, ts: list) -> list:
+def _loop_jvp(record: Record, ts: list[Any]) -> list[Any]:
     """The same loop over pairs of carries and their tangents."""
     loop = LoopForm(record.inputs, record.attrs, record.outputs)
     tangents = loop.split(ts)
@@ -256,7 +259,9 @@ def _dual_graphs(loop: LoopForm, dual: Graph, flags: Results, moving: Parts) -> 
     pairs = zip(own, moving, strict=True)
     specs = Parts(*([*p, *(s for s, f in zip(p, on, strict=True) if f)] for p, on in pairs))
 
-    def body(i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]) -> tuple[list, list]:
+    def body(
+        i: Any, carry: Sequence[Any], xs: Sequence[Any], consts: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
         primals = Parts(carry[:c], xs[:m], consts[:k]).of_body(i)
         outputs = replay(dual, (*primals, *carry[c:], *xs[m:], *consts[k:]))
         outs = len(loop.body.outputs)

@@ -32,7 +32,7 @@ def everywhere(graph: Graph, batch: Batch) -> Graph:
     return batch_graph(graph, [True] * len(graph.inputs), batch.size, [True] * len(graph.outputs))[0]
 
 
-def _not_itself(record: Record, *rest: Any) -> list:
+def _not_itself(record: Record, *rest: Any) -> list[Any]:
     name = OwnValueForm(record.inputs, record.attrs).body.name
     raise GradientError(
         f"{name} is called by the rule of its own derivative inside of a loop or a branch, and "
@@ -87,7 +87,10 @@ class _Opening:
     """One rule being copied."""
 
     def __init__(self, form: CustomForm | TangentsForm, linear: set[Value]):
-        self.op, self.attrs, self.body, self.level = form.op, form.attrs, form.body, form.level
+        self.op = form.op
+        self.attrs = form.attrs
+        self.body = form.body
+        self.level = form.level
         self.linear = linear
 
     def opened(self, graph: Graph, held: Sequence[Value] | None) -> Graph:

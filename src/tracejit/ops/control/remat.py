@@ -41,7 +41,7 @@ def late(x: TensorSpec, after: TensorSpec) -> TensorSpec:
     return x
 
 
-def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     seeds = given(gs)
     form = RecomputedForm(record.inputs, record.attrs)
     graph, connected = gradient_graph(form.graph, tuple(needs), tuple(g is not None for g in gs))
@@ -53,7 +53,7 @@ def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
     return [next(gradients) if need and next(flags) else None for need in needs]
 
 
-def _jvp(record: Record, ts: list) -> list:
+def _jvp(record: Record, ts: list[Any]) -> list[Any]:
     form = RecomputedForm(record.inputs, record.attrs)
     graph, connected = jvp_graph(form.graph, tuple(t is not None for t in ts))
     outputs = RecomputedForm.make((*form.inputs, *(t for t in ts if t is not None)), graph).apply()

@@ -35,7 +35,7 @@ def _require_rule(form: TangentsForm, record: Record, active: Sequence[bool]) ->
         )
 
 
-def _jvp(record: Record, ts: list) -> list:
+def _jvp(record: Record, ts: list[Any]) -> list[Any]:
     form = TangentsForm(record.inputs, record.attrs)
     t_xs, t_held = form.split(ts)
     _require_rule(form, record, [t is not None for t in t_held])
@@ -44,7 +44,7 @@ def _jvp(record: Record, ts: list) -> list:
     return [next(t_ys) if y.spec.differentiable else None for y in record.outputs]
 
 
-def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """The rule, linear in the tangents, transposed: what a tangent was does not matter."""
     form = TangentsForm(record.inputs, record.attrs)
     xs, held = form.arguments, form.captured

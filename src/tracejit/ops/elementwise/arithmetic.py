@@ -24,7 +24,7 @@ ELEMENTARY = ("elementwise", "elementary")
 COMPLEX_BY_KERNEL = {"traits": (*ELEMENTARY, "complex_by_kernel")}
 
 
-def matched(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def matched(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: bring all inputs to one dtype."""
     first = inputs[0]
     if first.__class__ is Tensor:
@@ -66,7 +66,7 @@ def matched_beyond(inputs: Sequence[Any], number: Callable[[int], float]) -> Seq
     return matched((a, b), {})[0]
 
 
-def as_floats(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def as_floats(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: one dtype for two, integers and bools turned into float64 as NumPy does."""
     inputs = matched_beyond(inputs, float)
     if inputs[0].dtype.kind in "iub":
@@ -81,7 +81,7 @@ def quotient_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype("float32" if dtype.kind in "iu" and dtype.itemsize <= 2 else "float64")
 
 
-def quotients(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def quotients(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: one dtype for two, integers and bools turned into floats as TensorFlow divides them."""
     x, y = matched_beyond(inputs, float)
     dtype = quotient_dtype(x.dtype)
@@ -103,13 +103,13 @@ def numbers(*specs: TensorSpec) -> TensorSpec:
 
 def pairs(
     low: float = -2.0, high: float = 2.0, complex: bool = True, dtypes: tuple[str, ...] | None = None
-) -> tuple:
+) -> tuple[Any, ...]:
     """Samples for ops of two inputs: equal shapes, broadcasting both ways, rank 0."""
     shapes = (((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (3,)))
     return tuple(sample(*s, low=low, high=high, complex=complex, dtypes=dtypes) for s in shapes)
 
 
-def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple:
+def unary(low: float = -2.0, high: float = 2.0, complex: bool = False) -> tuple[Any, ...]:
     """Samples for ops of one input, drawn from [low, high]."""
     return tuple(sample(shape, low=low, high=high, complex=complex) for shape in ((2, 3), ()))
 
@@ -119,7 +119,7 @@ def elementary(scalar: str, low: float = -2.0, high: float = 2.0, complex: bool 
     return {"lower": Scalar(scalar), "traits": ELEMENTARY, "samples": unary(low, high, complex)}
 
 
-def canonical_cast(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def canonical_cast(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     if len(inputs) == 2:
         return inputs[:1], {"dtype": as_dtype(inputs[1])}
     return inputs, {"dtype": as_dtype(attrs["dtype"])}
@@ -283,7 +283,7 @@ def _direction(x: Any) -> tuple[Any, Any]:
     return ops.where(still, 0.0, real(x) / size), ops.where(still, 0.0, imag(x) / size)
 
 
-def _abs_jvp(record: Any, ts: list) -> list:
+def _abs_jvp(record: Any, ts: list[Any]) -> list[Any]:
     x, t = record.inputs[0], ts[0]
     if x.dtype.kind != "c":
         return [t * sign(x)]
@@ -313,7 +313,7 @@ def abs(x: TensorSpec) -> TensorSpec:
 
 
 def _first_wins(relation: str, larger: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    def jvp(record: Any, ts: list) -> list:
+    def jvp(record: Any, ts: list[Any]) -> list[Any]:
         a, b = record.inputs
         ta, tb = (
             ops.fill(shape=record.outputs[0].shape, value=0.0, dtype=a.dtype) if t is None else t for t in ts
@@ -413,7 +413,7 @@ def imag(x: TensorSpec) -> TensorSpec:
     return _real_spec(x)
 
 
-def _parts(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _parts(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: two real tensors of a dtype that complex numbers have parts of, which float16 is not."""
     inputs, attrs = as_floats(inputs, attrs)
     narrow = inputs[0].dtype.itemsize < 4
@@ -428,7 +428,7 @@ def _complex_kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _complex_jvp(record: Any, ts: list) -> list:
+def _complex_jvp(record: Any, ts: list[Any]) -> list[Any]:
     zero = ops.fill(shape=record.outputs[0].shape, value=0.0, dtype=record.inputs[0].dtype)
     return [complex(*(zero if t is None else t for t in ts))]
 

@@ -18,7 +18,7 @@ from .arithmetic import ELEMENTWISE, broadcast, matched, matched_beyond, pairs
 BOOL = np.dtype(bool)
 
 
-def _compared(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _compared(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: one dtype. An integer that it does not hold is larger, or smaller, than all that it holds."""
     return matched_beyond(inputs, lambda n: math.inf if n > 0 else -math.inf), attrs
 
@@ -65,7 +65,7 @@ def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     return broadcast(x, y).with_dtype(BOOL)
 
 
-def _as_bools(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _as_bools(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     tensors = [as_tensor(x) for x in inputs]
     require(all(t.dtype == BOOL for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
     return tensors, attrs
@@ -108,7 +108,7 @@ def is_nan(x: TensorSpec) -> TensorSpec:
     return x.with_dtype(BOOL)
 
 
-def _selected(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _selected(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     chosen, _ = matched(inputs[1:], {})
     condition = as_tensor(inputs[0])
     if condition.dtype != BOOL:
@@ -118,7 +118,7 @@ def _selected(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
     return (condition, *chosen), attrs
 
 
-def _where_jvp(record: Any, ts: list) -> list:
+def _where_jvp(record: Any, ts: list[Any]) -> list[Any]:
     return [ops.where(record.inputs[0], *(0.0 if t is None else t for t in ts[1:]))]
 
 

@@ -51,7 +51,7 @@ def _known(x: Any) -> np.ndarray | None:
     return literal(x.value)
 
 
-def _integer_powers(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _integer_powers(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """Canonicalize: one dtype; integers to negative powers, which are no integers, raise, now or in the program."""
     x, y = matched(inputs, attrs)[0]
     if y.dtype.kind == "i" and y.spec.size != 0:

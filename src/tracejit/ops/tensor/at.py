@@ -37,7 +37,7 @@ class At:
     __slots__ = ("tensor",)
 
     def __init__(self, tensor: Any):
-        self.tensor = as_tensor(tensor)
+        self.tensor: Tensor = as_tensor(tensor)
 
     def __getitem__(self, index: Any) -> Place:
         return Place(self.tensor, index)
@@ -53,10 +53,10 @@ class Place:
     __slots__ = ("tensor", "index", "plan", "mask")
 
     def __init__(self, tensor: Any, index: Any):
-        self.tensor = tensor
-        self.index = index
-        self.mask = _traced_mask(index)
-        self.plan = Plan() if self.mask is not None else plan_for(tensor.shape, index)
+        self.tensor: Any = tensor
+        self.index: Any = index
+        self.mask: Any = _traced_mask(index)
+        self.plan: Plan = Plan() if self.mask is not None else plan_for(tensor.shape, index)
 
     def get(self) -> Any:
         """The part itself."""

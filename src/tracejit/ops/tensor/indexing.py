@@ -325,17 +325,17 @@ class Rows:
             plan.slices[axis] = (0, x.shape[axis], 1)
         positions = [i for i, a in enumerate(plan.order) if a in plan.tensors]
         adjacent = positions == list(range(positions[0], positions[-1] + 1))
-        self.part = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
+        self.part: Any = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
         axes = sorted(plan.tensors)
         rest = [a for a in range(len(x.shape)) if a not in plan.tensors]
         self.axis = first = axes[0] if adjacent else 0
         moved = len(axes) > 1 and bool(rest)
-        self.perm = (*rest[:first], *axes, *rest[first:]) if moved else None
+        self.perm: tuple[int, ...] | None = (*rest[:first], *axes, *rest[first:]) if moved else None
         y = ops.transpose(self.part, perm=self.perm) if moved else self.part
         self.joined, self.flat = _joined(y, first, [plan.tensors[a] for a in axes])
         inner = self.joined.shape[:first], self.flat.shape, self.joined.shape[first + 1 :]
-        self.inner = tuple(d for sizes in inner for d in sizes)
-        self.shape = _result_shape(plan, inner, adjacent)
+        self.inner: tuple[Any, ...] = tuple(d for sizes in inner for d in sizes)
+        self.shape: list[Size] = _result_shape(plan, inner, adjacent)
 
     def apart(self, changed: Any) -> Any:
         """A changed `joined` with its axes as those of `part`."""
@@ -375,7 +375,7 @@ def _require_one_shape(indices: list[Any]) -> None:
         ) from None
 
 
-def _result_shape(plan: Plan, inner: tuple, adjacent: bool) -> list[Size]:
+def _result_shape(plan: Plan, inner: tuple[Any, ...], adjacent: bool) -> list[Size]:
     """Where the joint axes go: where the arrays stood when together, else in front; new axes where they stood."""
     before, joint, after = inner
     kept = iter((*before, *after))

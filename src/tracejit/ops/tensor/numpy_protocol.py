@@ -200,8 +200,8 @@ def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def _as_ours(
-    function: Any, ours: Any, args: tuple, kwargs: dict[str, Any]
-) -> tuple[tuple, dict[str, Any]] | None:
+    function: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call of NumPy's function for ours, by name; None where ours has not all of them."""
     theirs, known = _parameters(function), _parameters(ours)
     if theirs is None or known is None:

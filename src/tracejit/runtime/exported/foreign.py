@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def sides(
         old: Dim.of(new) for (old, _, _), (new, _, _) in zip(signature.atoms, sizes, strict=True)
     }
 
-    def parameters(names: Sequence[str], specs: Iterable[tuple]) -> list[Parameter]:
+    def parameters(names: Sequence[str], specs: Iterable[tuple[Any, ...]]) -> list[Parameter]:
         return [
             Parameter(named(name), name, dtype, tuple(substitute(s, own) for s in shape))
             for name, (dtype, shape) in zip(names, specs, strict=True)
@@ -108,7 +109,7 @@ def size_text(size: Size, words: Mapping[str, str], number: str = "{}") -> str:
         How a number is written.
     """
 
-    def spelled(match: re.Match) -> str:
+    def spelled(match: re.Match[str]) -> str:
         word = match[0]
         return number.format(word) if word.isdigit() else words.get(word, word)
 

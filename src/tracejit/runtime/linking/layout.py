@@ -67,8 +67,8 @@ class Layout:
         self.parsed = parsed
         self.groups = groups
         self.offsets: dict[int, int] = {}
-        self.sizes = [self._pack(group) for group in groups]
-        self.slots = self._table_slots()
+        self.sizes: list[int] = [self._pack(group) for group in groups]
+        self.slots: dict[int, int] = self._table_slots()
         self.table_in, self.table_offset = table_in, round_up(self.sizes[table_in], 8)
         if self.slots:
             self.sizes[table_in] = self.table_offset + 8 * len(self.slots)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tracejit.runtime import elf
 from tracejit.runtime.elf import ElfObject, ObjectError, Section, Symbol
@@ -85,7 +85,9 @@ class _Entry:
 
 class _Merge:
     def __init__(self, parts: Sequence[ElfObject], data: Mapping[str, _Blob], exported: frozenset[str]):
-        self.parts, self.data, self.exported = parts, data, exported
+        self.parts = parts
+        self.data = data
+        self.exported = exported
         self.file = bytearray(elf.HEADER.size)
         self.headers = [Header("", 0, align=0)]
         self.sections: dict[Place, int] = {}
@@ -117,9 +119,9 @@ class _Merge:
         self._write_relocations(self._write_symbols())
         return finish(self.file, self.headers, elf.ET_REL, self.parts[0].machine, segments=0)
 
-    def _alike(self) -> dict[tuple, list[tuple[Place, Section]]]:
+    def _alike(self) -> dict[tuple[Any, ...], list[tuple[Place, Section]]]:
         """The sections that become one: of one name and kind. Some readers of files expect one ``.text``."""
-        found: dict[tuple, list[tuple[Place, Section]]] = {}
+        found: dict[tuple[Any, ...], list[tuple[Place, Section]]] = {}
         for p, part in enumerate(self.parts):
             for s in (*part.loaded(), *debug_sections.of(part)):
                 found.setdefault((s.name, s.kind, s.flags & _KEPT_FLAGS), []).append(((p, s.index), s))

@@ -241,7 +241,9 @@ class Restored:
     """What came of restoring `checkpoint` from `path`, which has `names`; made by :meth:`Checkpoint.restore`."""
 
     def __init__(self, checkpoint: Checkpoint, path: str | None, names: frozenset[str]):
-        self._checkpoint, self._path, self._names = checkpoint, path, names
+        self._checkpoint = checkpoint
+        self._path = path
+        self._names = names
 
     def _problems(self) -> list[str]:
         return _unmatched(self._names, self._checkpoint._variables())

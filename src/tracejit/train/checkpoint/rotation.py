@@ -62,12 +62,16 @@ class CheckpointManager:
                 f"checkpoint_name begins the names of files in one folder, got {checkpoint_name!r}: give the folder "
                 f"as directory{at_user_line()}"
             )
-        self.checkpoint, self.max_to_keep, self.init_fn = checkpoint, max_to_keep, init_fn
-        self.directory = os.fspath(directory)
-        self._name, self._folder = checkpoint_name, Path(directory)
+        self.checkpoint = checkpoint
+        self.max_to_keep = max_to_keep
+        self.init_fn = init_fn
+        self.directory: str = os.fspath(directory)
+        self._name = checkpoint_name
+        self._folder = Path(directory)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._kept = index.noted(self._folder)
-        self.step_counter, self.checkpoint_interval = step_counter, checkpoint_interval
+        self.step_counter = step_counter
+        self.checkpoint_interval = checkpoint_interval
         self._last_step: int | None = None
 
     @property

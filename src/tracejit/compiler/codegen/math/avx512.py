@@ -29,7 +29,9 @@ class _Register:
     """A 512-bit register of floats: its lanes, the mask and rounding that operations end with, their names."""
 
     def __init__(self, b: Builder):
-        self.element, self.lanes, self.letter = b.element, 512 // b.bits_count, "d" if b.is_double else "s"
+        self.element = b.element
+        self.lanes = 512 // b.bits_count
+        self.letter = "d" if b.is_double else "s"
         self.nothing = Value("poison", self.element, self.lanes)
         self.always = (self.nothing, integer(-1, f"i{self.lanes}"), integer(4, "i32"))
 

@@ -31,18 +31,21 @@ class Builder:
     """
 
     def __init__(self, element: str, width: int, fma: bool = True, avx512: bool = False):
-        self.element, self.width, self.has_fma, self.has_avx512 = element, width, fma, avx512
-        self.is_double = element == "double"
+        self.element = element
+        self.width = width
+        self.has_fma = fma
+        self.has_avx512 = avx512
+        self.is_double: bool = element == "double"
         self.bits_count, self.mantissa, self.bias = (64, 52, 1023) if self.is_double else (32, 23, 127)
-        self.integer = f"i{self.bits_count}"
-        self.suffix = suffix(element, width)
-        self.type = vector_type(element, width)
-        self.magic = 6755399441055744.0 if self.is_double else 12582912.0
+        self.integer: str = f"i{self.bits_count}"
+        self.suffix: str = suffix(element, width)
+        self.type: str = vector_type(element, width)
+        self.magic: float = 6755399441055744.0 if self.is_double else 12582912.0
         self.magic_bits = 0x4338000000000000 if self.is_double else 0x4B400000
         self.sign_bit = -(1 << (self.bits_count - 1))
         self.variant = "" if fma else "_nofma"
         self.variant += "_avx512" if avx512 else ""
-        self.w = Writer()
+        self.w: Writer = Writer()
         self.globals: list[str] = []
         self.needs: list[Any] = []
 

@@ -64,7 +64,7 @@ class Writer(ir_text.Writer):
     def __init__(self, signature: Signature) -> None:
         super().__init__()
         self.signature = signature
-        self.arg = SimpleNamespace(**signature.values)
+        self.arg: SimpleNamespace = SimpleNamespace(**signature.values)
 
     def args(self, names: str) -> list[Value]:
         """Several parameters."""

@@ -93,7 +93,9 @@ class _Tile:
     """Writes the loops over tiles of one strip; holds what they share."""
 
     def __init__(self, w: Writer, g: Geometry, pieces: tuple[int, ...]) -> None:
-        self.w, self.g, self.pieces = w, g, pieces
+        self.w = w
+        self.g = g
+        self.pieces = pieces
         starts = [sum(pieces[:piece]) for piece in range(len(pieces))]
         mask = prefix_mask(w, w.subtract(w.arg.columns, starts[-1]), pieces[-1])
         masks = [None] * (len(pieces) - 1) + [mask]

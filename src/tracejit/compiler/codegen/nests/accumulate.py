@@ -22,9 +22,11 @@ class Accumulation:
     """Writes what is inside the outer loops of one nest."""
 
     def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
-        self.k, self.s, self.schedule = k, s, schedule
-        self.inner = schedule.lines[schedule.outer :]
-        self.names = [a.name for a in s.accs]
+        self.k = k
+        self.s = s
+        self.schedule = schedule
+        self.inner: tuple[Line, ...] = schedule.lines[schedule.outer :]
+        self.names: list[Name] = [a.name for a in s.accs]
 
     def write(self) -> None:
         if folds_inside(self.s):

@@ -125,10 +125,12 @@ class Reduction:
     """
 
     def __init__(self, k: KernelWriter, nest: Nest, block: int, lanes: int):
-        self.k, self.accs, self.lanes = k, nest.accs, lanes
-        self.groups = groups(nest, block)
-        self.names = [a.name for g in self.groups for a in g.accs]
-        self.compensated = any(g.compensated for g in self.groups)
+        self.k = k
+        self.accs = nest.accs
+        self.lanes = lanes
+        self.groups: list[Group] = groups(nest, block)
+        self.names: list[Name] = [a.name for g in self.groups for a in g.accs]
+        self.compensated: bool = any(g.compensated for g in self.groups)
 
     def fresh(self, lanes: int) -> State:
         """Neutral accumulators, one value each."""

@@ -21,13 +21,15 @@ class Search:
     """Writes the one reduce loop of a nest whose only accumulators are an extreme and its position."""
 
     def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
-        self.k, self.s, self.schedule = k, s, schedule
+        self.k = k
+        self.s = s
+        self.schedule = schedule
         (self.line,) = schedule.lines[schedule.outer :]
         best = s.accs[0]
-        self.full = Accumulation(k, s, schedule)
-        self.extreme = Accumulation(k, extreme_only(s), schedule)
-        self.wide = 4 * k.target.register_bytes // best.dtype.itemsize
-        self.block = self.wide * BLOCK_STEPS
+        self.full: Accumulation = Accumulation(k, s, schedule)
+        self.extreme: Accumulation = Accumulation(k, extreme_only(s), schedule)
+        self.wide: int = 4 * k.target.register_bytes // best.dtype.itemsize
+        self.block: int = self.wide * BLOCK_STEPS
 
     def write(self) -> None:
         k = self.k

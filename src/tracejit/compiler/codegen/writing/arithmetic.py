@@ -23,7 +23,9 @@ class FunctionWriter(HoistingWriter):
 
     def __init__(self, dtype: np.dtype, lanes: int):
         super().__init__()
-        self.dtype, self.lanes, self.kind = dtype, lanes, kind_of(dtype)
+        self.dtype = dtype
+        self.lanes = lanes
+        self.kind = kind_of(dtype)
 
     def number(self, value: float, dtype: np.dtype | None = None) -> Value:
         return self.splat(constant(value, dtype or self.dtype), self.lanes)

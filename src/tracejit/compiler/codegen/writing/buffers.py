@@ -27,7 +27,9 @@ class Place:
     __slots__ = ("pointer", "stride", "offsets")
 
     def __init__(self, pointer: Value, stride: int | None, offsets: Value | None):
-        self.pointer, self.stride, self.offsets = pointer, stride, offsets
+        self.pointer = pointer
+        self.stride = stride
+        self.offsets = offsets
 
 
 def offset(k: KernelWriter, index: Index) -> tuple[Value, Size, Value | None]:

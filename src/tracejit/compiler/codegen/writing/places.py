@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ....core.errors import Location
 
@@ -44,12 +45,12 @@ class Cursor:
         finally:
             self.note = before
 
-    def lines(self) -> list:
+    def lines(self) -> list[Any]:
         """A list of lines that notes behind each instruction where it comes from."""
         return _Lines(self)
 
 
-class _Lines(list):
+class _Lines(list[Any]):
     def __init__(self, cursor: Cursor):
         super().__init__()
         self.cursor = cursor

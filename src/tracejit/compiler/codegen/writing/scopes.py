@@ -8,6 +8,7 @@ hoisted, and equal expressions shared, by construction. Knows LLVM's syntax and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ...ir_text import Value, Writer, integer, phi
 
@@ -18,9 +19,9 @@ class Scope:
     __slots__ = ("head", "memo", "certain")
 
     def __init__(self, head: list[str], certain: bool = True):
-        self.head = head
+        self.head: list[str] = head
         self.memo: dict[str, Value] = {}
-        self.certain = certain
+        self.certain: bool = certain
 
 
 class Loop:
@@ -46,7 +47,8 @@ class Inside:
     __slots__ = ("writer", "floor")
 
     def __init__(self, writer: HoistingWriter):
-        self.writer, self.floor = writer, writer.floor
+        self.writer = writer
+        self.floor = writer.floor
 
     def __enter__(self) -> None:
         pass
@@ -65,11 +67,11 @@ class HoistingWriter(Writer):
         No instruction moves out of the scope of this number.
     """
 
-    def __init__(self, new_lines: Callable[[], list] = list) -> None:
+    def __init__(self, new_lines: Callable[[], list[Any]] = list) -> None:
         super().__init__(new_lines)
         self.scopes: list[Scope] = []
         self.floor = 0
-        self.entry = self.reserve()
+        self.entry: list[str] = self.reserve()
         self.enter()
 
     # -- scopes --

@@ -34,9 +34,9 @@ def fuse_rows(program: Program) -> Program:
     return program
 
 
-def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
+def _places(statements: Sequence[Statement]) -> dict[Buffer, list[Any]]:
     """All loads and stores of the program by buffer; other uses count as a place that cannot shrink."""
-    accesses: dict[Buffer, list] = {}
+    accesses: dict[Buffer, list[Any]] = {}
     for s in walk(list(statements)):
         if isinstance(s, (Load, Store)):
             accesses.setdefault(s.buffer, []).append(s)
@@ -46,7 +46,7 @@ def _places(statements: Sequence[Statement]) -> dict[Buffer, list]:
     return accesses
 
 
-def _fuse_block(statements: list[Statement], places: dict[Buffer, list]) -> list[Statement]:
+def _fuse_block(statements: list[Statement], places: dict[Buffer, list[Any]]) -> list[Statement]:
     rows: list[Rows] = []
     for statement in statements:
         for block in statement.blocks() if not isinstance(statement, Nest) else ():
@@ -108,7 +108,7 @@ class Rows:
         nests = [*self.nests, *later.nests]
         return all(_stays_in_row(b, nests) for b in shared)
 
-    def finish(self, places: dict[Buffer, list]) -> Statement:
+    def finish(self, places: dict[Buffer, list[Any]]) -> Statement:
         """The statement these rows make."""
         if len(self.nests) == 1:
             return self.nests[0]
@@ -194,7 +194,7 @@ def _positive(size: Size) -> bool:
     return all(f > 0 for monomial, f in size.terms if monomial) and constant > 0
 
 
-def _shrink(b: Buffer, rows: Nest, places: dict[Buffer, list]) -> None:
+def _shrink(b: Buffer, rows: Nest, places: dict[Buffer, list[Any]]) -> None:
     """Let a temporary used in this loop alone hold one row."""
     own = [s for s in walk(rows.body) if isinstance(s, (Load, Store)) and s.buffer is b]
     if len(own) != len(places.get(b, ())) or any(p is None for p in places[b]):

@@ -53,7 +53,7 @@ class ValueTable:
     def __init__(self) -> None:
         self.kept: list[Statement] = []
         self.names: dict[Name, Operand] = {}
-        self.known: dict[tuple, Name] = {}
+        self.known: dict[tuple[Any, ...], Name] = {}
         self.memory: dict[Buffer, dict[IndexKey, Operand]] = {}
 
     def add(self, s: Statement) -> None:

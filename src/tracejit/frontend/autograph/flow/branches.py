@@ -287,9 +287,11 @@ class _Plan:
     """What the branch returns: how each variable is put together from outputs and from what stays."""
 
     def __init__(self, sides: Sequence[_Side], uses: Uses, condition: Tensor, inside: Collection[str]):
-        self.sides, self.uses, self.condition = sides, uses, condition
+        self.sides = sides
+        self.uses = uses
+        self.condition = condition
         self.inside = inside  # names of sizes that only one side knows
-        self.known: dict[tuple, Callable[[], Any]] = {}
+        self.known: dict[tuple[Any, ...], Callable[[], Any]] = {}
         self.missing: list[str] = []  # names that a loop must have set
         self.kinds: list[Kind] = []
         self.outputs: tuple[list[Value], list[Value]] = ([], [])

@@ -48,7 +48,7 @@ class Filled(BuiltList):
     )
 
     def __init__(self, rows: tuple[Tensor, ...] = (), model: Filled | None = None):
-        self.state: tuple = (as_tensor(0, INDEX.dtype), *rows)
+        self.state: tuple[Any, ...] = (as_tensor(0, INDEX.dtype), *rows)
         self.kinds: list[Kind] = [] if model is None else model.kinds
         self.structure: Structure | None = None if model is None else model.structure
 

@@ -70,11 +70,12 @@ class LoopVariable:
     """
 
     def __init__(self, name: str, before: Any, grows: bool, what: str):
-        self.name, self.what = name, what
-        self.grows = grows and before.__class__ in (list, Stacked)
-        self.nested = grows and before.__class__ is Growing
+        self.name = name
+        self.what = what
+        self.grows: bool = grows and before.__class__ in (list, Stacked)
+        self.nested: bool = grows and before.__class__ is Growing
         self.before = before
-        self.unset = is_undefined(before)
+        self.unset: bool = is_undefined(before)
         self.placeholder = False
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
@@ -85,13 +86,18 @@ class LoopVariable:
         self.refused = not name.isidentifier() or name.startswith(GENERATED)  # it never goes round flagged
         if self.flagged:
             self.placeholder = True
-            self.leaves, self.kinds = [before.value], [number_kind(before.value)]
+            self.leaves = [before.value]
+            self.kinds = [number_kind(before.value)]
         if self.grows:
-            self.leaves, self.kinds, self.structure = [], [], Nest(tuple, (), ())
+            self.leaves = []
+            self.kinds = []
+            self.structure = Nest(tuple, (), ())
         self.row_structures: list[Structure] = []
         self.ended: list[Any] = []  # the leaves after an iteration
         self.reads: list[bool] = []  # not empty once the last item of a list was read that grows
-        self.built = {k: x.copy() for k, x in enumerate(self.leaves) if x.__class__ is Stacked}
+        self.built: dict[int, Any] = {
+            k: x.copy() for k, x in enumerate(self.leaves) if x.__class__ is Stacked
+        }
 
     # ---- in the body ------------------------------------------------------------------------------------
 

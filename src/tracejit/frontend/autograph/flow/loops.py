@@ -130,7 +130,9 @@ class _LoopVariables:
     """The variables of a statement as what goes round in its loop."""
 
     def __init__(self, steps: Steps, names: list[LoopVariable], around: Surroundings):
-        self.steps, self.names, self.around = steps, names, around
+        self.steps = steps
+        self.names = names
+        self.around = around
         self.changed = False
         self.values: list[Any] = []
         now = tracer()

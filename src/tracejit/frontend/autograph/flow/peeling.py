@@ -49,7 +49,9 @@ class ForLoop:
     """``for item in over: body(item)`` while ``going()`` holds."""
 
     def __init__(self, over: Looped, body: Callable[[Any], Any], going: Callable[[], Any] | None):
-        self.over, self.body, self.going = over, body, going
+        self.over = over
+        self.body = body
+        self.going = going
         self.surely = is_size(over.length) and over.length > 0
 
     def steps(self) -> Steps:
@@ -86,7 +88,8 @@ class WhileLoop:
     """``while test(): body()``."""
 
     def __init__(self, test: Callable[[], Any], body: Callable[[], Any]):
-        self.runs, self.body = test, body
+        self.runs = test
+        self.body = body
 
     def steps(self) -> Steps:
         return Steps(lambda i, rows: self.body(), test=self.runs, what="`while`")

@@ -65,13 +65,15 @@ class Surroundings:
     def __init__(
         self, places: Places, scratch: Places | None = None, last: bool = False, certain: bool = False
     ):
-        self.places, self.last, self.certain = places, last, certain
+        self.places = places
+        self.last = last
+        self.certain = certain
         self.own = list(places.places)  # more may be handed on later
-        self.before = places.get()
-        self.scratch = Places((), (), ()) if scratch is None else scratch
-        self.contents = ContainerSnapshot([*self.before, *self.scratch.get()])
-        self.reachable = Reachable(places.functions)
-        self.log = MutationLog()
+        self.before: list[Any] = places.get()
+        self.scratch: Places = Places((), (), ()) if scratch is None else scratch
+        self.contents: ContainerSnapshot = ContainerSnapshot([*self.before, *self.scratch.get()])
+        self.reachable: Reachable = Reachable(places.functions)
+        self.log: MutationLog = MutationLog()
         remember(self, lambda: self.rollback)
 
     def __enter__(self) -> Surroundings:

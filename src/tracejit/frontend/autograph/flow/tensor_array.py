@@ -45,7 +45,8 @@ class Begun(TraceError):
                 f"a while_loop, or write to it in a Python `for`, `while` or `if`{at(user_location())}"
             )
         )
-        self.array, self.spec = array, spec
+        self.array = array
+        self.spec = spec
 
     def is_for_here(self) -> bool:
         """Was the array made in the trace in charge? Only there it can be begun."""
@@ -104,18 +105,18 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ):
-        self.dtype = as_dtype(dtype)
-        self.dynamic_size = bool(dynamic_size)
+        self.dtype: np.dtype[Any] = as_dtype(dtype)
+        self.dynamic_size: bool = bool(dynamic_size)
         self.home = tracer()
         shape = None if element_shape is None else getattr(element_shape, "dims", element_shape)
-        self._shape: tuple | None = None if shape is None else tuple(shape)
+        self._shape: tuple[Any, ...] | None = None if shape is None else tuple(shape)
         length: Size = 0 if size is None else _size(size)
         self.state: Any = [None] * length if isinstance(length, int) else length
 
     # ---- what it is -------------------------------------------------------------------------------------
 
     @property
-    def element_shape(self) -> tuple | None:
+    def element_shape(self) -> tuple[Any, ...] | None:
         """The shape of each element; None while it is not known."""
         if isinstance(self.state, Tensor):
             return self.state.shape[1:]
@@ -313,7 +314,7 @@ class GrowingArray(Filled):
 
     def __init__(self, array: TensorArray, rows: tuple[Tensor, ...] = (), model: GrowingArray | None = None):
         super().__init__(rows, model)
-        self.array = array
+        self.array: TensorArray = array
         length = ops.size_value(size=array._length())
         self.state = (length, *rows)
         if self.structure is None and isinstance(array.state, Tensor):

@@ -40,10 +40,12 @@ class Mutation:
     """
 
     def __init__(self, owner: Any, attribute: str, grows: bool):
-        self.owner, self.attribute, self.grows = owner, attribute, grows
-        self.name = f"{type(owner).__name__}.{attribute}"
-        self.before = self.place().get()
-        self.contents = ContainerSnapshot([self.before])
+        self.owner = owner
+        self.attribute = attribute
+        self.grows = grows
+        self.name: str = f"{type(owner).__name__}.{attribute}"
+        self.before: Any = self.place().get()
+        self.contents: ContainerSnapshot = ContainerSnapshot([self.before])
 
     def place(self) -> AttributePlace:
         """The attribute as a place that can be handed on."""

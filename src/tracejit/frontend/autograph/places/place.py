@@ -22,7 +22,7 @@ class Place(Protocol):
     name: str
 
     @property
-    def key(self) -> tuple: ...
+    def key(self) -> tuple[Any, ...]: ...
 
     def get(self) -> Any: ...
 
@@ -41,10 +41,12 @@ class ClosureCell:
     __slots__ = ("name", "cell", "grows")
 
     def __init__(self, name: str, cell: CellType, grows: bool = False):
-        self.name, self.cell, self.grows = name, cell, grows
+        self.name = name
+        self.cell = cell
+        self.grows = grows
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return (id(self.cell),)
 
     def get(self) -> Any:
@@ -66,10 +68,11 @@ class GlobalName:
     __slots__ = ("name", "names")
 
     def __init__(self, name: str, names: dict[str, Any]):
-        self.name, self.names = name, names
+        self.name = name
+        self.names = names
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return id(self.names), self.name
 
     def get(self) -> Any:
@@ -96,7 +99,8 @@ class AttributePlace:
     __slots__ = ("name", "owner", "attribute")
 
     def __init__(self, name: str, owner: Callable[[], Any], attribute: str):
-        self.name, self.attribute = name, attribute
+        self.name = name
+        self.attribute = attribute
         try:
             self.owner = owner()
         except (NameError, AttributeError) as error:
@@ -106,7 +110,7 @@ class AttributePlace:
             self.owner = None  # what its function assigns is handed on
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return id(self.owner), self.attribute
 
     def get(self) -> Any:
@@ -134,7 +138,7 @@ class Places:
         attributes: Sequence[AttributePlace],
     ):
         cells: dict[str, CellType] = {}
-        self.functions = [f for f in functions if f is not None]
+        self.functions: list[Any] = [f for f in functions if f is not None]
         names_of_module: dict[str, Any] = {}
         for f in functions:
             if f is not None:

@@ -56,8 +56,8 @@ class ContainerSnapshot:
     """What the containers among some values hold at a point, to be given back to them."""
 
     def __init__(self, values: Sequence[Any]):
-        self.containers = list({id(c): c for v in values for c in containers(v)}.values())
-        self.saved = [(c, contents_of(c)) for c in self.containers]
+        self.containers: list[Any] = list({id(c): c for v in values for c in containers(v)}.values())
+        self.saved: list[tuple[Any, Any]] = [(c, contents_of(c)) for c in self.containers]
 
     def restore(self) -> None:
         """Let them hold that again."""
@@ -89,7 +89,7 @@ def copied(value: Any) -> Any:
     return value.copy() if value.__class__ in KINDS else value
 
 
-def abandon(container: list, name: str) -> None:
+def abandon(container: list[Any], name: str) -> None:
     """Compiled code has built this list under one name: under others it must not be read."""
     put_contents(
         container, [Undefined(name, "was built in compiled code: read that list under this name only")]

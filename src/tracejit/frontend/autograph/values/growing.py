@@ -26,8 +26,9 @@ class Growing(BuiltList):
 
     def __init__(self, origin: Any, last: Any = None, reads: list[bool] | None = None):
         self.items: list[Any] = []
-        self.origin, self.last = origin, last
-        self.reads = [] if reads is None else reads  # not empty once the last item was read
+        self.origin = origin
+        self.last = last
+        self.reads: list[bool] = [] if reads is None else reads  # not empty once the last item was read
 
     def copy(self) -> Growing:
         """The same list, to be changed apart from this one."""

@@ -84,8 +84,10 @@ class Range(Looped):
 
     def __init__(self, start: Any, stop: Any, step: Any, dtype: np.dtype | None = None):
         self.plain = start.__class__ is int and start == 0 and step.__class__ is int and step == 1
-        self.start, self.step = start, step
-        self.stop, self.dtype = stop, dtype
+        self.start = start
+        self.step = step
+        self.stop = stop
+        self.dtype = dtype
         if step.__class__ is int and step == 0:
             raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")
         if all(x.__class__ is int for x in (start, stop, step)):
@@ -188,8 +190,11 @@ class Enumerated(Looped):
     """``enumerate(x, start)`` of something a compiled loop goes over."""
 
     def __init__(self, inner: Looped, start: Any = 0):
-        self.inner, self.start = inner, start
-        self.count, self.length, self.rows = inner.count, inner.length, inner.rows
+        self.inner = inner
+        self.start = start
+        self.count = inner.count
+        self.length = inner.length
+        self.rows = inner.rows
 
     def item(self, i: Tensor, rows: Sequence[Tensor]) -> Any:
         plain = self.start.__class__ is int and self.start == 0
@@ -208,7 +213,7 @@ class Zipped(Looped):
     def __init__(self, inner: Sequence[Looped]):
         self.inner = inner
         lengths = [x.length for x in inner]
-        self.scanned = lengths[0] is not None and all(n == lengths[0] for n in lengths)
+        self.scanned: bool = lengths[0] is not None and all(n == lengths[0] for n in lengths)
         if self.scanned:
             self.length = lengths[0]
             self.rows = tuple(r for x in inner for r in x.rows)

@@ -84,8 +84,8 @@ class Undefined:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, name: str, reason: str):
-        self.name = name
-        self.reason = reason
+        self.name: str = name
+        self.reason: str = reason
 
     def error(self) -> UndefinedVariable:
         """The error for using it, with the user's line."""
@@ -117,7 +117,8 @@ class SetInLoop(Undefined):
 
     def __init__(self, name: str, reason: str, value: Any, is_set: Tensor):
         super().__init__(name, reason)
-        self.value, self.is_set = value, is_set
+        self.value = value
+        self.is_set = is_set
 
     def last(self) -> Any:
         """The value, in a program that fails here if there is none."""

@@ -36,7 +36,9 @@ class Weak(Unhashable):
 
     def __init__(self, wide: Tensor):
         self.weak_kind = KINDS[wide.dtype.kind]
-        self.wide = wide if wide.dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
+        self.wide: Tensor = (
+            wide if wide.dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
+        )
 
     def as_dtype(self, dtype: np.dtype) -> Tensor:
         """As a tensor of `dtype`."""
@@ -51,7 +53,7 @@ class Weak(Unhashable):
         return self.__tensor__().spec
 
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[Any, ...]:
         """Always ``()``."""
         return ()
 

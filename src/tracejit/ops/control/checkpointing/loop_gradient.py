@@ -38,7 +38,8 @@ class _Snapshots:
     """The carries at some iterations, no more than `rows` at a time; gives those at any earlier one."""
 
     def __init__(self, advance: Callable[[Any, int], Any], first: Any, rows: int):
-        self.advance, self.rows = advance, rows
+        self.advance = advance
+        self.rows = rows
         self.held = [(0, first)]
 
     def at(self, step: int) -> Any:
@@ -147,7 +148,7 @@ def _dual(
     return _spread(results[len(gs) :], connected), _spread(gradients, wanted)
 
 
-def _vjp(record: Record, hs: list, needs: list[bool]) -> list:
+def _vjp(record: Record, hs: list[Any], needs: list[bool]) -> list[Any]:
     """What pairs with ``J(x)^T g`` is ``h``, and ``h . J(x)^T g = g . J(x) h``: the loop's tangents along h, weighed.
 
     So the derivative by g is the tangent, that by x the gradient of a loop again, and no more is kept than by it.
@@ -162,7 +163,7 @@ def _vjp(record: Record, hs: list, needs: list[bool]) -> list:
     return [*gradients, *(t if need else None for t, need in zip(of_seeds, of_cotangents, strict=True))]
 
 
-def _jvp(record: Record, ts: list) -> list:
+def _jvp(record: Record, ts: list[Any]) -> list[Any]:
     """The tangent of ``J(x)^T g`` is the gradient by x of ``g . (J(x) t) + t_g . y(x)``: of the loop's own jvp."""
     form = LoopGradientForm(record.inputs, record.attrs)
     tangents, of_cotangents = form.split(ts)

@@ -42,13 +42,13 @@ class Reversal:
 
     def __init__(self, form: LoopGradientForm):
         body = silent(form.loop.body)
-        self.activity = Activity(form.loop.replace(body=body), form.seeded, form.wanted)
+        self.activity: Activity = Activity(form.loop.replace(body=body), form.seeded, form.wanted)
         self.loop, self.connected = self.activity.loop, self.activity.wanted()
         back = self.activity.backward()
-        self.kept = self._kept(back)
+        self.kept: list[int] = self._kept(back)
         c, ys = len(self.loop.init), range(len(back.ys_out))
         read = [*self.kept, *range(c, len(back.xs))]
-        self.back = back.restricted(range(len(back.init)), read, range(len(back.consts)), ys)
+        self.back: LoopForm = back.restricted(range(len(back.init)), read, range(len(back.consts)), ys)
         loop = self.loop
         self.step = loop.restricted(self.kept, range(len(loop.xs)), range(len(loop.consts)), ()).body
 

@@ -58,7 +58,9 @@ class _Filling:
     """
 
     def __init__(self, form: LoopGradientForm, rows: Size):
-        self.plan, self.loop, self.last = reversal(form), form.loop, rows - 1
+        self.plan = reversal(form)
+        self.loop = form.loop
+        self.last = rows - 1
 
     def start(self) -> list[Tensor]:
         """The first carries are the first snapshot."""
@@ -84,7 +86,7 @@ class _Filling:
 
     def set_one(
         self, i: Any, state: Sequence[Any], xs: Any, held: Sequence[Any]
-    ) -> tuple[list[Tensor], tuple]:
+    ) -> tuple[list[Tensor], tuple[Any, ...]]:
         """Go as far as the schedule says and set a snapshot there."""
         *buffers, where, top = state
         position = _row(where, top)
@@ -92,7 +94,7 @@ class _Filling:
 
         def advance(
             j: Any, carry: Sequence[Any], xs: Any, consts: Sequence[Any]
-        ) -> tuple[Sequence[Any], tuple]:
+        ) -> tuple[Sequence[Any], tuple[Any, ...]]:
             return self.stepped(carry, consts[0] + j, consts[1:]), ()
 
         first = [_row(b, top) for b in buffers]
@@ -103,7 +105,7 @@ class _Filling:
 
     def set_next(
         self, j: Any, state: Sequence[Any], xs: Any, held: Sequence[Any]
-    ) -> tuple[list[Tensor], tuple]:
+    ) -> tuple[list[Tensor], tuple[Any, ...]]:
         """One iteration, and a snapshot of it; the last place is used again and again."""
         *buffers, where = state
         top, *held = held

@@ -60,7 +60,9 @@ class Reader:
     """
 
     def __init__(self, data: bytes, start: int = 0, end: int | None = None):
-        self.data, self.at, self.end = data, start, len(data) if end is None else end
+        self.data = data
+        self.at = start
+        self.end = len(data) if end is None else end
 
     def __bool__(self) -> bool:
         """Is there more?"""

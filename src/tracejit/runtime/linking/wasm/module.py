@@ -49,7 +49,8 @@ def link(images: Sequence[bytes], data: Mapping[str, bytes], exported: Collectio
 
 class _Linker:
     def __init__(self, parts: Sequence[WasmObject], data: Mapping[str, bytes], exported: Collection[str]):
-        self.parts, self.exported = parts, list(exported)
+        self.parts = parts
+        self.exported = list(exported)
         self.data = {(-1, "segment", k): Chunk(blob, 0, _ALIGN) for k, blob in enumerate(data.values())}
         self.defined = self._definitions(data)
         self.types: dict[Signature, int] = {}

@@ -124,7 +124,8 @@ def parse(image: bytes) -> WasmObject:
 
 class _Parser:
     def __init__(self, file: Reader):
-        self.file, self.result = file, WasmObject()
+        self.file = file
+        self.result = WasmObject()
         self.sections: list[tuple[int, int]] = []
         self.late: dict[str, Reader] = {}
         self.starts = {CODE: -1, DATA: -1}
