@@ -21,8 +21,8 @@ class L1L2:
     """
 
     def __init__(self, l1: float | None = 0.0, l2: float | None = 0.0):
-        self.l1 = l1 or 0.0
-        self.l2 = l2 or 0.0
+        self.l1: float = l1 or 0.0
+        self.l2: float = l2 or 0.0
 
     def __call__(self, x: Any) -> tf.Tensor:
         """The cost of `x`."""

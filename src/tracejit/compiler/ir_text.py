@@ -100,11 +100,11 @@ class Value:
     __slots__ = ("text", "kind", "lanes", "level", "number")
 
     def __init__(self, text: str, kind: str, lanes: int = 1, level: int = 0, number: int | None = None):
-        self.text = text
-        self.kind = kind
-        self.lanes = lanes
-        self.level = level
-        self.number = number
+        self.text: str = text
+        self.kind: str = kind
+        self.lanes: int = lanes
+        self.level: int = level
+        self.number: int | None = number
 
     def __str__(self) -> str:
         return self.text
@@ -171,7 +171,7 @@ class Writer:
         self.new_lines = new_lines
         self.lines: list[str | list[str]] = new_lines()
         self.declares: dict[str, str] = {}
-        self.block = "entry"
+        self.block: str = "entry"
         self.count = self.level = 0
 
     # -- lines --
@@ -371,9 +371,9 @@ class Block:
     __slots__ = ("writer", "after", "returns")
 
     def __init__(self, writer: Writer, after: str, returns: bool):
-        self.writer = writer
-        self.after = after
-        self.returns = returns
+        self.writer: Writer = writer
+        self.after: str = after
+        self.returns: bool = returns
 
     def __enter__(self) -> None:
         pass

@@ -30,8 +30,8 @@ class Options:
     """Options of a dataset, accepted for programs written for other libraries: any attribute may be set."""
 
     def __init__(self) -> None:
-        self.experimental_optimization = SimpleNamespace()
-        self.threading = SimpleNamespace()
+        self.experimental_optimization: SimpleNamespace = SimpleNamespace()
+        self.threading: SimpleNamespace = SimpleNamespace()
 
 
 class Dataset(Regrouping):

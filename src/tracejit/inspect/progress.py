@@ -48,7 +48,7 @@ class progress:
         self.bar: Bar | None = Bar() if show is None else None
         self.show: Callable[[Loop], Any] = self.bar.show if self.bar is not None else show  # type: ignore[assignment]
         self.every = every
-        self.next = 0.0
+        self.next: float = 0.0
         self.last: Loop | None = None
         self.token: Token[Any] | None = None
 
@@ -129,10 +129,10 @@ class Line:
 
     def __init__(self, total: int | None, desc: str = "", leave: bool = True):
         self.total = total
-        self.desc = f"{desc}: " if desc else ""
+        self.desc: str = f"{desc}: " if desc else ""
         self.leave = leave
         self.n = 0
-        self.width = 0
+        self.width: int = 0
 
     def update(self, more: int) -> None:
         self.n += more

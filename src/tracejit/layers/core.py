@@ -52,7 +52,7 @@ class Dense(Layer):
         super().__init__(**options)
         if units < 1:
             raise ValueError(f"units is positive, got {units}{at_user_line()}")
-        self.units = int(units)
+        self.units: int = int(units)
         self.use_bias = use_bias
         self.activation = activations.get(activation)
         self.kernel_initializer = kernel_initializer
@@ -240,8 +240,8 @@ class Embedding(Layer):
         self, input_dim: int, output_dim: int, embeddings_initializer: Any = "random_uniform", **options: Any
     ):
         super().__init__(**options)
-        self.input_dim = int(input_dim)
-        self.output_dim = int(output_dim)
+        self.input_dim: int = int(input_dim)
+        self.output_dim: int = int(output_dim)
         self.embeddings_initializer = embeddings_initializer
         self.embeddings: tf.Variable | None = None
 

@@ -77,7 +77,7 @@ class Layer(tf.Module):
         super().__init__(name or _numbered(tf.Module.snake_case(type(self).__name__)))
         self.trainable = trainable
         self.dtype: np.dtype[Any] = tf.as_dtype(dtype or float)
-        self.built = False
+        self.built: bool = False
         self.input_shape: tuple[int | None, ...] | None = None if input_shape is None else tuple(input_shape)
 
     # ---- for subclasses ---------------------------------------------------------------------------------

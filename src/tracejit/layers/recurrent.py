@@ -33,7 +33,7 @@ class _Cell(Layer):
         **options: Any,
     ):
         super().__init__(**options)
-        self.units = int(units)
+        self.units: int = int(units)
         self.use_bias = use_bias
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)

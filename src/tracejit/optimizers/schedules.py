@@ -160,7 +160,7 @@ class InverseTimeDecay(LearningRateSchedule):
         name: str | None = None,
     ):
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = _positive(decay_steps)
+        self.decay_steps: int = _positive(decay_steps)
         self.decay_rate = decay_rate
         self.staircase = staircase
 
@@ -201,7 +201,7 @@ class PolynomialDecay(LearningRateSchedule):
         name: str | None = None,
     ):
         self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = _positive(decay_steps)
+        self.decay_steps: int = _positive(decay_steps)
         self.end_learning_rate = end_learning_rate
         self.power = power
         self.cycle = cycle
@@ -294,8 +294,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             )
         if any(a >= b for a, b in itertools.pairwise(boundaries)):
             raise ValueError(f"boundaries rise, got {list(boundaries)}{at_user_line()}")
-        self.boundaries = tuple(boundaries)
-        self.values = tuple(values)
+        self.boundaries: tuple[float, ...] = tuple(boundaries)
+        self.values: tuple[float, ...] = tuple(values)
 
     def __call__(self, step: Any) -> tf.Tensor:
         now = _float(step)

@@ -115,9 +115,9 @@ class Patience:
     def __init__(self, other: Listener | None = None) -> None:
         self.other = other
         self.run: tuple[Any, ...] = ()
-        self.last = 0
+        self.last: int = 0
         self.since = 0.0
-        self.warned = False
+        self.warned: bool = False
 
     def at(self, loops: Loops) -> None:
         if self.other is not None:

@@ -39,7 +39,7 @@ class Entry:
         prints: Sequence[Footprint],
     ):
         self.program = program
-        self.k = KernelWriter(module, writers)
+        self.k: KernelWriter = KernelWriter(module, writers)
         self.homes: dict[Buffer, Value] = {}
         self.moved: set[Buffer] = {b for p in prints for b in p.moved if b.kind != "local"}
         self.allocated: set[Buffer] = {

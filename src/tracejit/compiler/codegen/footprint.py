@@ -49,7 +49,8 @@ class Footprint:
         self.binds: dict[str, None] = {}
         self.elementary = 0
         self.scratch: Size = 0
-        self.can_fail = self.calls_out = False
+        self.can_fail: bool = False
+        self.calls_out: bool = False
         for s in walk(statements):
             self.visit(s)
 

@@ -37,7 +37,7 @@ class NestAnalysis:
         self.nest = nest
         self.bits: dict[Name, int] = {a.name: 1 << p for p, a in enumerate(nest.axes)}
         self.varies: dict[Name, int] = dict(self.bits)
-        self.simple = True
+        self.simple: bool = True
         self.has_add = False
         self.indices: list[dict[Name, Size]] = []
         self.counted: set[Name] = set()

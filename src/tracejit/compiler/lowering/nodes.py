@@ -47,7 +47,7 @@ class OpenNest:
 
     def __init__(self, b: Builder, shape: Sequence[Size]):
         self.b = b
-        self.shape = tuple(shape)
+        self.shape: tuple[Size, ...] = tuple(shape)
         axes, self.ix = b.axes(shape)
         self.nest: Nest = Nest(axes, [], location=b.location)
         self.values: dict[int, tuple[View, Any]] = {}

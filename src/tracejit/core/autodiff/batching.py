@@ -111,8 +111,8 @@ class Batching:
 
     def __init__(self, size: Size):
         self.size = size
-        self.outer = state.interpreter
-        self.recorders = state.recorders
+        self.outer: Any = state.interpreter
+        self.recorders: Any = state.recorders
         self.ragged: dict[str, Ragged] = {}
 
     def constant(self, array: np.ndarray) -> Tensor:

@@ -35,9 +35,9 @@ class Form:
     make: ClassVar[Callable[..., Any]]
 
     def __init__(self, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any] = ()):
-        self.inputs = inputs
-        self.attrs = attrs
-        self.outputs = outputs
+        self.inputs: Sequence[Any] = inputs
+        self.attrs: Mapping[str, Any] = attrs
+        self.outputs: Sequence[Any] = outputs
 
     @classmethod
     def of(cls, call: Any) -> Self | None:

@@ -160,10 +160,10 @@ class TraceSnapshot:
 
     def __init__(self, trace: Trace):
         self.trace: Trace = trace
-        self.nodes = len(trace.graph.nodes)
-        self.inputs = len(trace.graph.inputs)
-        self.constants = len(trace.constants)
-        self.captures = len(trace.captures)
+        self.nodes: int = len(trace.graph.nodes)
+        self.inputs: int = len(trace.graph.inputs)
+        self.constants: int = len(trace.constants)
+        self.captures: int = len(trace.captures)
         self.held = [(h, h.now, h.assigned) for h in trace.held.values()]
         self.bodies: int = len(trace.bodies)
         self.guards: GuardMark = GuardMark()

@@ -49,9 +49,9 @@ class Conversion:
     __slots__ = ("code", "tree", "reason")
 
     def __init__(self, code: CodeType | None, tree: Definition | None, reason: str = ""):
-        self.code = code
-        self.tree = tree
-        self.reason = reason
+        self.code: CodeType | None = code
+        self.tree: Definition | None = tree
+        self.reason: str = reason
 
 
 _conversions: dict[tuple[int, bool], tuple[weakref.ref[Any], Conversion]] = {}

@@ -26,7 +26,7 @@ class Retracing:
     def __init__(self) -> None:
         self.streak = 0
         self.before: Call | None = None
-        self.warned = False
+        self.warned: bool = False
 
     def served(self) -> None:
         """A call found its trace."""

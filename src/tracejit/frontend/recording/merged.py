@@ -34,10 +34,10 @@ class Watched:
     __slots__ = ("tensor", "trace", "start", "end")
 
     def __init__(self, tensor: Tensor, now: Trace):
-        self.tensor = tensor
+        self.tensor: Tensor = tensor
         self.trace = now
         self.start = len(now.graph.nodes)
-        self.end = 0
+        self.end: int = 0
 
     def finish(self) -> None:
         """The tape has stopped; raises `MergedTensor` where the tensor may be one that was used meanwhile."""

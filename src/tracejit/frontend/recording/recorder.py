@@ -54,7 +54,7 @@ class Recording:
         self.records: list[Record] = []
         self.tracked: set[int] = set(tracked)
         self.reverse: bool = reverse
-        self.large = False
+        self.large: bool = False
 
     def record(self, record: Record) -> None:
         """Listen to one call."""

@@ -45,9 +45,9 @@ class Either(Unhashable):
     is_symbolic = True
 
     def __init__(self, which: Tensor, among: tuple[Variable, ...], number: Any = None):
-        self.which = which
-        self.among = among
-        self.number = number
+        self.which: Tensor = which
+        self.among: tuple[Variable, ...] = among
+        self.number: Any = number
         self.spec: TensorSpec = among[0].spec
 
     def __tensor__(self) -> Tensor:

@@ -136,7 +136,7 @@ class Activity:
     """
 
     def __init__(self, loop: LoopForm, seeded: Results, wanted: Parts):
-        self.body = loop.body
+        self.body: Graph = loop.body
         self._asked = wanted
         specs = loop.split_body([v.spec for v in loop.body.inputs])
         self.loop: LoopForm = LoopForm.make(
@@ -144,7 +144,7 @@ class Activity:
         )  # which holds no tensors: it may live as long as the body
         self.seeded_ys: list[Any] = list(seeded.ys)
         able = self._varying(wanted)
-        self.active = [s and a for s, a in zip(seeded.carry, able.carry, strict=True)]
+        self.active: list[Any] = [s and a for s, a in zip(seeded.carry, able.carry, strict=True)]
         while True:
             self.connected: Parts = self._gradients(able)
             grown = [a or b for a, b in zip(self.active, self.connected.carry, strict=True)]

@@ -126,7 +126,7 @@ class Reduction:
 
     def __init__(self, k: KernelWriter, nest: Nest, block: int, lanes: int):
         self.k = k
-        self.accs = nest.accs
+        self.accs: list[Acc] = nest.accs
         self.lanes = lanes
         self.groups: list[Group] = groups(nest, block)
         self.names: list[Name] = [a.name for g in self.groups for a in g.accs]

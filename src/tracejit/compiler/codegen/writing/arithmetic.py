@@ -25,7 +25,7 @@ class FunctionWriter(HoistingWriter):
         super().__init__()
         self.dtype = dtype
         self.lanes = lanes
-        self.kind = kind_of(dtype)
+        self.kind: str = kind_of(dtype)
 
     def number(self, value: float, dtype: np.dtype | None = None) -> Value:
         return self.splat(constant(value, dtype or self.dtype), self.lanes)

@@ -27,9 +27,9 @@ class Place:
     __slots__ = ("pointer", "stride", "offsets")
 
     def __init__(self, pointer: Value, stride: int | None, offsets: Value | None):
-        self.pointer = pointer
-        self.stride = stride
-        self.offsets = offsets
+        self.pointer: Value = pointer
+        self.stride: int | None = stride
+        self.offsets: Value | None = offsets
 
 
 def offset(k: KernelWriter, index: Index) -> tuple[Value, Size, Value | None]:

@@ -32,7 +32,7 @@ class Cursor:
 
     def __init__(self, places: Places):
         self.places = places
-        self.note = NOWHERE
+        self.note: str = NOWHERE
 
     @contextmanager
     def at(self, place: Location | None) -> Iterator[None]:

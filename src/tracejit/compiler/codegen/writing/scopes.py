@@ -47,8 +47,8 @@ class Inside:
     __slots__ = ("writer", "floor")
 
     def __init__(self, writer: HoistingWriter):
-        self.writer = writer
-        self.floor = writer.floor
+        self.writer: HoistingWriter = writer
+        self.floor: int = writer.floor
 
     def __enter__(self) -> None:
         pass
@@ -70,7 +70,7 @@ class HoistingWriter(Writer):
     def __init__(self, new_lines: Callable[[], list[Any]] = list) -> None:
         super().__init__(new_lines)
         self.scopes: list[Scope] = []
-        self.floor = 0
+        self.floor: int = 0
         self.entry: list[str] = self.reserve()
         self.enter()
 

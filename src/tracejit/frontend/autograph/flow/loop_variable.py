@@ -74,9 +74,9 @@ class LoopVariable:
         self.what = what
         self.grows: bool = grows and before.__class__ in (list, Stacked)
         self.nested: bool = grows and before.__class__ is Growing
-        self.before = before
+        self.before: Any = before
         self.unset: bool = is_undefined(before)
-        self.placeholder = False
+        self.placeholder: bool = False
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
         self.kinds: list[Kind | Alias | Rows | None] = [_first_kind(x) for x in self.leaves]

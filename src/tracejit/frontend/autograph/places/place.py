@@ -41,9 +41,9 @@ class ClosureCell:
     __slots__ = ("name", "cell", "grows")
 
     def __init__(self, name: str, cell: CellType, grows: bool = False):
-        self.name = name
-        self.cell = cell
-        self.grows = grows
+        self.name: str = name
+        self.cell: CellType = cell
+        self.grows: bool = grows
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -68,8 +68,8 @@ class GlobalName:
     __slots__ = ("name", "names")
 
     def __init__(self, name: str, names: dict[str, Any]):
-        self.name = name
-        self.names = names
+        self.name: str = name
+        self.names: dict[str, Any] = names
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -99,10 +99,10 @@ class AttributePlace:
     __slots__ = ("name", "owner", "attribute")
 
     def __init__(self, name: str, owner: Callable[[], Any], attribute: str):
-        self.name = name
-        self.attribute = attribute
+        self.name: str = name
+        self.attribute: str = attribute
         try:
-            self.owner = owner()
+            self.owner: Any = owner()
         except (NameError, AttributeError) as error:
             take(error)
             self.owner = None  # made inside: nothing to hand on
@@ -148,7 +148,7 @@ class Places:
             ClosureCell(n, cells[n]) if n in cells else GlobalName(n, names_of_module) for n in names
         ]
         self.places: list[Place] = [*named, *(a for a in attributes if a.owner is not None)]
-        self.names = [p.name for p in self.places]
+        self.names: list[str] = [p.name for p in self.places]
 
     def copy(self) -> Places:
         """The same places, to be extended apart from these."""

@@ -53,7 +53,7 @@ class Effects(ast.NodeVisitor):
         self.walrus: set[str] = set()
         self.attributes: dict[str, ast.Attribute] = {}
         self.appended: set[str] = set()
-        self.calls = False
+        self.calls: bool = False
         self.hidden: list[set[str]] = []  # names of comprehensions around
 
     @staticmethod

@@ -26,8 +26,8 @@ class Growing(BuiltList):
 
     def __init__(self, origin: Any, last: Any = None, reads: list[bool] | None = None):
         self.items: list[Any] = []
-        self.origin = origin
-        self.last = last
+        self.origin: Any = origin
+        self.last: Any = last
         self.reads: list[bool] = [] if reads is None else reads  # not empty once the last item was read
 
     def copy(self) -> Growing:

@@ -117,8 +117,8 @@ class SetInLoop(Undefined):
 
     def __init__(self, name: str, reason: str, value: Any, is_set: Tensor):
         super().__init__(name, reason)
-        self.value = value
-        self.is_set = is_set
+        self.value: Any = value
+        self.is_set: Tensor = is_set
 
     def last(self) -> Any:
         """The value, in a program that fails here if there is none."""

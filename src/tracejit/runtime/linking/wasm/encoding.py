@@ -62,7 +62,7 @@ class Reader:
     def __init__(self, data: bytes, start: int = 0, end: int | None = None):
         self.data = data
         self.at = start
-        self.end = len(data) if end is None else end
+        self.end: int = len(data) if end is None else end
 
     def __bool__(self) -> bool:
         """Is there more?"""
