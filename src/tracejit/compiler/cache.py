@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def _opened(made: CompiledObject) -> int | None:
     return debug_library.load(made.image, made.entry) if settings.current().debug_info else None
 
 
-def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list]:
+def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list[Any]]:
     """The constants, library kernels and Python functions that the object code names."""
     table = text.constants(graph)
     functions = [

@@ -23,6 +23,8 @@ else:
 OPS: dict[str, Op] = {}
 
 Rule = Callable[..., Any]
+#: The attributes of a call, by name.
+Attrs = dict[str, Any]
 
 
 def _returns_arrays() -> bool:

@@ -54,7 +54,7 @@ _FUNCTIONS = {
     Word.AS_INTEGER: "PyLong_AsLongLongAndOverflow",
 }
 _lock = threading.Lock()
-_NOBODY: tuple = ()  # there is one empty tuple
+_NOBODY: tuple[Any, ...] = ()  # there is one empty tuple
 
 
 class _MethodDef(ctypes.Structure):
@@ -157,7 +157,7 @@ def _heard(op: Op, chosen: slice) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
 
     def heard(self: Tensor, other: Tensor, result: Tensor) -> Tensor:
         mode = state.mode
-        operands: tuple = (self, other)
+        operands: tuple[Any, ...] = (self, other)
         record = Record(op, operands[chosen], NO_ATTRS, (result,), mode.location or user_location(2))
         for recorder in mode.recorders:
             recorder.record(record)

@@ -50,7 +50,7 @@ def _through(activation: Op, g: Any, y: Any) -> Any:
     return rules[0](g, y, None)
 
 
-def _vjp(record: Any, gs: list, needs: list[bool]) -> list:
+def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     x, kernel, _ = record.inputs
     g = _through(OPS[record.attrs["activation"]], whole(gs[0]), record.outputs[0])
     return [

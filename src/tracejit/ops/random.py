@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.dim import Size, product
 from ..core.errors import require
-from ..core.op import Sample, defop, ops, sample
+from ..core.op import Attrs, Sample, defop, ops, sample
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tracing.dispatch import as_tensor
 from .arrays.shape import sizes_of
@@ -165,7 +165,7 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 # ---- ops ------------------------------------------------------------------------------------------------
 
 
-def _canonical(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     canonical: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
     if "dtype" in attrs:
         canonical["dtype"] = as_dtype(attrs["dtype"])

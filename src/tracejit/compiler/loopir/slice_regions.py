@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from typing import Any
 
 from ...core.dim import Size, product
 
@@ -102,7 +103,7 @@ def _divided_axis(
 
 def _joined(cells: list[tuple[Box, tuple[int, ...]]], k: int) -> list[tuple[Box, tuple[int, ...]]]:
     """Cells that differ along axis `k` alone, and touch there, as one."""
-    lines: dict[tuple, list] = {}
+    lines: dict[tuple[Any, ...], list[Any]] = {}
     for box, covering in sorted(cells, key=lambda cell: cell[0][k][0]):
         key = (*box[:k], *box[k + 1 :], covering)
         runs = lines.setdefault(key, [])

@@ -141,7 +141,7 @@ def _structure(
 
 
 #: Ones by shape and number of the dtype, as they seed gradients; a plan need not multiply by them.
-_ones: dict[tuple, Tensor] = {}
+_ones: dict[tuple[Any, ...], Tensor] = {}
 
 
 def ones(x: Tensor) -> Tensor:

@@ -335,7 +335,7 @@ def stop_recording(recorder: Recorder) -> None:
 
 
 #: Python numbers that were made tensors, see `promotion`.
-scalars: dict[tuple, Tensor] = {}
+scalars: dict[tuple[Any, ...], Tensor] = {}
 
 
 def notify(kind: str, tensor: Tensor, owner: int = 0) -> None:
@@ -383,7 +383,9 @@ def holds_tensors(x: Any) -> bool:
     return x.__class__ is Tensor or hasattr(x, "__tensor__")
 
 
-def _understood(op: Op, inputs: tuple, attrs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+def _understood(
+    op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Tensors by position that were given by name, and the other keywords without ``name``, accepted everywhere.
 
     TypeError for what would have no meaning.

@@ -84,7 +84,9 @@ def by_recipe(f: Callable[..., Tensor], tensors: Sequence[Tensor], *arguments: H
         return f(tensors, *arguments)
 
 
-def _met(key: Hashable, f: Callable[..., Tensor], tensors: Sequence[Tensor], arguments: tuple) -> Tensor:
+def _met(
+    key: Hashable, f: Callable[..., Tensor], tensors: Sequence[Tensor], arguments: tuple[Any, ...]
+) -> Tensor:
     """The first call: as it is, and its recipe is kept. A tensor given twice would be taken for one input."""
     if len({t.serial for t in tensors}) < len(tensors):
         if state.mode.recorders:

@@ -158,14 +158,14 @@ class Function:
         self.__wrapped__ = f
         self._parameters = Parameters(f, self.__name__, self.input_signature)
         self._settings: Any = None
-        self._remembered: dict[tuple, Specialization] = {}
+        self._remembered: dict[tuple[Any, ...], Specialization] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
         self._patterns: dict[Any, list[TensorSpec]] = {}
         self._traces = 0
         self._may_create = True
         self._retracing = Retracing()
         self._lock = fork_safe()
-        self._bound: dict[int, tuple[weakref.ref, Function]] = {}
+        self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}
         self._lane: Any = None
         self._calls_to_wait = _SOON
 
@@ -203,14 +203,14 @@ class Function:
             self._offer(args, kwargs, specialization)
         return result
 
-    def _call(self, args: tuple, kwargs: dict[str, Any], key: tuple | None = None) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[Any, ...] | None = None) -> Any:
         """Any call: work out the signature, trace if it is new, run."""
         try:
             return self._called(args, kwargs, key)
         except RecursionError as error:
             raise too_deep(error) from None
 
-    def _called(self, args: tuple, kwargs: dict[str, Any], key: tuple | None) -> Any:
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[Any, ...] | None) -> Any:
         if tracer() is not None or settings.current().eager:
             return self._inline(args, kwargs)
         call = self._described(args, kwargs)
@@ -229,7 +229,7 @@ class Function:
             self._offer(args, kwargs, specialization)
         return result
 
-    def _offer(self, args: tuple, kwargs: dict[str, Any], made: Specialization) -> None:
+    def _offer(self, args: tuple[Any, ...], kwargs: dict[str, Any], made: Specialization) -> None:
         """Let machine code make calls like the one just made, if it can."""
         with self._lock:
             if self._calls_to_wait > 0:
@@ -238,7 +238,7 @@ class Function:
                 self._lane = lanes.Lane(self, self._parameters, Function.__call__)
             self._calls_to_wait = self._lane.offer(self, args, kwargs, made)
 
-    def _remember(self, key: tuple | None, specialization: Specialization) -> None:
+    def _remember(self, key: tuple[Any, ...] | None, specialization: Specialization) -> None:
         now = settings.current()
         if now is not self._settings:
             self._settings, self._remembered = now, {}
@@ -247,7 +247,7 @@ class Function:
                 self._remembered.clear()
             self._remembered[key] = specialization
 
-    def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the body as plain Python, with tensors where the compiled form has them."""
         if self.input_signature is not None:
             args, kwargs = self._parameters.conforming(args, kwargs)
@@ -258,7 +258,7 @@ class Function:
         leaves, structure = flatten(self.run_python(args, kwargs))
         return unflatten(structure, apart([converted(y, self.python_function) for y in leaves], since))
 
-    def run_python(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def run_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the Python function; in a trace with its control flow converted, and so that ``x[i] = v`` works."""
         f = self.python_function
         if not self.autograph:
@@ -281,7 +281,7 @@ class Function:
         """The Python signature; None where Python cannot tell."""
         return self._parameters.signature
 
-    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         return self._parameters.described(args, kwargs)
 
     def specialization(self, call: Call) -> Specialization:
@@ -415,7 +415,7 @@ class Function:
         """The traced graph for these arguments."""
         return self._trace_for(args, kwargs).graph
 
-    def _trace_for(self, args: tuple, kwargs: dict[str, Any]) -> Specialization:
+    def _trace_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
         return self.specialization(self._described(args, kwargs))
 
     def gradient_graph(self, *args: Any, **kwargs: Any) -> Graph:
@@ -454,18 +454,18 @@ class Function:
     def __copy__(self) -> Function:
         return self
 
-    def __deepcopy__(self, memo: dict) -> Function:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Function:
         f = copy.deepcopy(self.python_function, memo)
         return self if f is self.python_function else Function(f, *self._options())
 
-    def __reduce__(self) -> str | tuple:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         """By name, as Python's functions are, where the name leads here."""
         target: Any = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             target = getattr(target, name, None)
         return self.__qualname__ if target is self else (Function, (self.python_function, *self._options()))
 
-    def _options(self) -> tuple:
+    def _options(self) -> tuple[Any, ...]:
         return self.input_signature, self.reduce_retracing, self.autograph, self.memory
 
     # ---- methods ----------------------------------------------------------------------------------------
@@ -478,7 +478,7 @@ class Function:
             known = self._bind(instance)
         return BoundFunction(known[1], instance)
 
-    def _bind(self, instance: Any) -> tuple[weakref.ref, Function]:
+    def _bind(self, instance: Any) -> tuple[weakref.ref[Any], Function]:
         key, table = id(instance), self._bound
         with self._lock:  # threads that come at once get one function, traced once
             known = table.get(key)

@@ -69,7 +69,9 @@ class Lane:
         self._known: set[Any] = set()
         self._patience, self._waited = _LATER, False
 
-    def offer(self, function: Any, args: tuple, kwargs: dict[str, Any], made: Specialization) -> int:
+    def offer(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Specialization
+    ) -> int:
         """Let machine code make calls like this one, which has just been made; how many to wait before the next."""
         if self._entries is None:
             return _NEVER
@@ -91,7 +93,7 @@ class Lane:
         table: entries.Entries,
         machine: entries.Code,
         call: Call,
-        args: tuple,
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
         made: Specialization,
     ) -> bool:
@@ -148,7 +150,7 @@ def _code(make: bool) -> entries.Code | None:
 class _Arguments:
     """The arguments of one call, as steps."""
 
-    def __init__(self, call: Call, args: tuple, kwargs: dict[str, Any]):
+    def __init__(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.steps: list[entries.Row] = []
         self.nests = 0
         self.kept: list[Any] = []
@@ -166,7 +168,7 @@ class _Arguments:
         """Equal for calls that the same tables describe."""
         return self._names, self._specs, tuple(self.values)
 
-    def _look(self, x: Any, where: entries.Row, path: tuple) -> None:
+    def _look(self, x: Any, where: entries.Row, path: tuple[Any, ...]) -> None:
         kind = x.__class__
         if kind in _NESTS:
             self._nest(x, kind, where, path)
@@ -178,7 +180,7 @@ class _Arguments:
         else:
             self.steps.append(where | self._value(x, kind))
 
-    def _nest(self, x: Any, kind: Any, where: entries.Row, path: tuple) -> None:
+    def _nest(self, x: Any, kind: Any, where: entries.Row, path: tuple[Any, ...]) -> None:
         place, self.nests = self.nests, self.nests + 1
         self.values.append((kind, len(x)))
         self.steps.append(where | {Step.KIND: _NESTS[kind], Step.PLACE: place, Step.VALUE: len(x)})
@@ -214,7 +216,7 @@ class _Arguments:
         return {Step.KIND: Kind.REFERENT, Step.VALUE: id(ref)}
 
 
-def _places(call: Call, args: tuple, kwargs: dict[str, Any]) -> dict[tuple, int]:
+def _places(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[tuple[Any, ...], int]:
     """Which input the array at each place among the arguments is; places are paths of positions and keys."""
     found = [
         (path, id(x))
@@ -231,7 +233,7 @@ def _places(call: Call, args: tuple, kwargs: dict[str, Any]) -> dict[tuple, int]
     return {path: inputs[x] for path, x in found}
 
 
-def _leaves(x: Any, path: tuple) -> Iterator[tuple[tuple, Any]]:
+def _leaves(x: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The leaves of a nest, in the order of `flatten`, by their places."""
     kind = x.__class__
     if kind not in _NESTS:

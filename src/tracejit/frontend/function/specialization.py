@@ -221,7 +221,7 @@ class Specialization:
         return self._captured_arrays
 
     @property
-    def variable_references(self) -> list[weakref.ref]:
+    def variable_references(self) -> list[weakref.ref[Any]]:
         """Its Variables, whose values follow those."""
         return self._variables
 

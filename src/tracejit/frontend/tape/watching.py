@@ -27,7 +27,7 @@ class GradientWarning(UserWarning):
 
 _ACTIVE = "Tape is still recording, this can happen if you try to re-enter an already-active tape."
 _INACTIVE = "Tape is not recording."
-_NOBODY: tuple = ()
+_NOBODY: tuple[Any, ...] = ()
 
 
 class Tape(Recording):

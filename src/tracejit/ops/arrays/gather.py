@@ -16,7 +16,7 @@ from ...core.autodiff.batching import Batch
 from ...core.autodiff.scattered import Scattered
 from ...core.dim import Size, same
 from ...core.errors import DtypeError, require
-from ...core.op import defop, numeric, ops, sample
+from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec, dtype_name, shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -79,7 +79,7 @@ def canonical(x: Any, indices: Any, given: Mapping[str, Any]) -> tuple[Any, Any,
 # ---- read -----------------------------------------------------------------------------------------------
 
 
-def _canonical_gather(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical_gather(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x, indices, attrs = canonical(
         inputs[0], inputs[1], {"axis": inputs[2], **attrs} if len(inputs) > 2 else attrs
     )
@@ -177,7 +177,7 @@ def _scatter_nests(
     return result
 
 
-def canonical_scatter(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def canonical_scatter(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: tensor, indices, and values of the tensor's dtype."""
     x, indices, attrs = canonical(inputs[0], inputs[1], attrs)
     return (x, indices, converted(inputs[2], x.dtype)), attrs

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.autodiff.scattered import Scattered, dense
 from ...core.dim import Size, UnknownSize, same
 from ...core.errors import require, take
-from ...core.op import Joint, defop, numeric, ops, sample
+from ...core.op import Attrs, Joint, defop, numeric, ops, sample
 from ...core.spec import TensorSpec, broadcast_shapes, shape_text
 from ...core.tracing.dispatch import as_tensor
 from ..batch import (
@@ -265,7 +265,7 @@ def _inside(x: TensorSpec, window: TensorSpec) -> TensorSpec:
     return window
 
 
-def _canonical_window(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical_window(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     sizes = inputs[2] if len(inputs) > 2 else attrs["sizes"]
     return (as_tensor(inputs[0]), _starts(inputs[1])), {"sizes": tuple(sizes)}
 
@@ -306,7 +306,7 @@ def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...])
     return _inside(x, x.with_shape(sizes))
 
 
-def _canonical_update(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical_update(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     return (x, converted(inputs[1], x.dtype), _starts(inputs[2])), attrs
 

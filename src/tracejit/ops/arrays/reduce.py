@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.dim import Size, product
 from ...core.errors import DtypeError, ShapeError, SymbolicValue, at, require, user_location
-from ...core.op import defop, numeric, ops, sample
+from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec
 from ...core.tracing.dispatch import as_tensor
 from ..batch import batch_size_value, inner
@@ -48,7 +48,7 @@ def one_axis(axis: Any, rank: int) -> int:
     return axis % rank
 
 
-def _reduction(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _reduction(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis")
     axes = axes_of(axis, len(x.shape))
@@ -198,7 +198,7 @@ def size_value(*, size: Size) -> TensorSpec:
     return TensorSpec((), np.dtype(np.int64))
 
 
-def _argument(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _argument(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
     return (x,), {"axis": one_axis(axis, len(x.shape))}
@@ -220,7 +220,7 @@ def argmax(x: TensorSpec, *, axis: int) -> TensorSpec:
     return dropped(x, (axis,)).with_dtype(np.dtype(np.int64))
 
 
-def _running(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _running(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
     return (x,), {"axis": one_axis(axis, len(x.shape)), "reverse": bool(attrs.get("reverse", False))}

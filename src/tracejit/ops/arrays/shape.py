@@ -12,7 +12,7 @@ from ...core.autodiff.batching import aligned
 from ...core.autodiff.scattered import dense
 from ...core.dim import Dim, Size, broadcast_size, product, same
 from ...core.errors import ShapeError, at, require, user_location
-from ...core.op import Joint, defop, ops, sample
+from ...core.op import Attrs, Joint, defop, ops, sample
 from ...core.seams import stacked
 from ...core.spec import TensorSpec, shape_text
 from ...core.tracing.dispatch import as_tensor
@@ -55,7 +55,7 @@ def _size(s: Any) -> Size:
     return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
 
 
-def _canonical_reshape(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical_reshape(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     shape = sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])
     if -1 in [s for s in shape if s.__class__ is int]:
@@ -161,9 +161,7 @@ def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     return x.with_shape(shape)
 
 
-def _canonical_transpose(
-    inputs: Sequence[Any], attrs: dict[Any, Any]
-) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical_transpose(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     rank = len(x.shape)
     perm = inputs[1] if len(inputs) > 1 else attrs.get("perm")
@@ -209,7 +207,7 @@ def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     return a.with_shape(a.shape[p] for p in perm)
 
 
-def _to_shape(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _to_shape(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     return inputs[:1], {"shape": sizes_of(inputs[1] if len(inputs) > 1 else attrs["shape"])}
 
 
@@ -273,7 +271,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
 # ---- joining --------------------------------------------------------------------------------------------
 
 
-def _canonical_concat(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical_concat(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     if len(inputs) <= 2 and isinstance(inputs[0], (list, tuple)):
         axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
         inputs = inputs[0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import product
-from ...core.op import defop, ops, ordered, sample
+from ...core.op import Attrs, defop, ops, ordered, sample
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -19,7 +19,7 @@ from .reduce import one_axis
 _INT64 = np.dtype(np.int64)
 
 
-def _canonical(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _canonical(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", -1)
     return (x,), {"axis": one_axis(axis, len(x.shape))}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.dim import maximum as larger_size
 from ...core.errors import DtypeError
-from ...core.op import defop, numeric, ops, ordered, sample
+from ...core.op import Attrs, defop, numeric, ops, ordered, sample
 from ...core.op import real as floats
 from ...core.spec import TensorSpec, as_dtype, broadcast_shapes
 from ...core.tensor import Tensor
@@ -24,7 +24,7 @@ ELEMENTARY = ("elementwise", "elementary")
 COMPLEX_BY_KERNEL = {"traits": (*ELEMENTARY, "complex_by_kernel")}
 
 
-def matched(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def matched(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: bring all inputs to one dtype."""
     first = inputs[0]
     if first.__class__ is Tensor:
@@ -66,7 +66,7 @@ def matched_beyond(inputs: Sequence[Any], number: Callable[[int], float]) -> Seq
     return matched((a, b), {})[0]
 
 
-def as_floats(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def as_floats(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: one dtype for two, integers and bools turned into float64 as NumPy does."""
     inputs = matched_beyond(inputs, float)
     if inputs[0].dtype.kind in "iub":
@@ -81,7 +81,7 @@ def quotient_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype("float32" if dtype.kind in "iu" and dtype.itemsize <= 2 else "float64")
 
 
-def quotients(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def quotients(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: one dtype for two, integers and bools turned into floats as TensorFlow divides them."""
     x, y = matched_beyond(inputs, float)
     dtype = quotient_dtype(x.dtype)
@@ -119,7 +119,7 @@ def elementary(scalar: str, low: float = -2.0, high: float = 2.0, complex: bool 
     return {"lower": Scalar(scalar), "traits": ELEMENTARY, "samples": unary(low, high, complex)}
 
 
-def canonical_cast(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def canonical_cast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     if len(inputs) == 2:
         return inputs[:1], {"dtype": as_dtype(inputs[1])}
     return inputs, {"dtype": as_dtype(attrs["dtype"])}
@@ -413,7 +413,7 @@ def imag(x: TensorSpec) -> TensorSpec:
     return _real_spec(x)
 
 
-def _parts(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _parts(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: two real tensors of a dtype that complex numbers have parts of, which float16 is not."""
     inputs, attrs = as_floats(inputs, attrs)
     narrow = inputs[0].dtype.itemsize < 4

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DtypeError, require
-from ...core.op import defop, ops, ordered, sample
+from ...core.op import Attrs, defop, ops, ordered, sample
 from ...core.spec import TensorSpec, broadcast_shapes, dtype_name
 from ...core.tracing.dispatch import as_tensor
 from ..lowering import Compose, Scalar
@@ -18,7 +18,7 @@ from .arithmetic import ELEMENTWISE, broadcast, matched, matched_beyond, pairs
 BOOL = np.dtype(bool)
 
 
-def _compared(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _compared(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: one dtype. An integer that it does not hold is larger, or smaller, than all that it holds."""
     return matched_beyond(inputs, lambda n: math.inf if n > 0 else -math.inf), attrs
 
@@ -65,7 +65,7 @@ def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     return broadcast(x, y).with_dtype(BOOL)
 
 
-def _as_bools(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _as_bools(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     tensors = [as_tensor(x) for x in inputs]
     require(all(t.dtype == BOOL for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
     return tensors, attrs
@@ -108,7 +108,7 @@ def is_nan(x: TensorSpec) -> TensorSpec:
     return x.with_dtype(BOOL)
 
 
-def _selected(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _selected(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     chosen, _ = matched(inputs[1:], {})
     condition = as_tensor(inputs[0])
     if condition.dtype != BOOL:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.failures import FAILURES
 from ...core.ir.graph import literal
-from ...core.op import defop, ops
+from ...core.op import Attrs, defop, ops
 from ...core.spec import TensorSpec
 from ..lowering import Scalar
 from .arithmetic import ELEMENTARY, matched, numbers, pairs
@@ -51,7 +51,7 @@ def _known(x: Any) -> np.ndarray | None:
     return literal(x.value)
 
 
-def _integer_powers(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
+def _integer_powers(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: one dtype; integers to negative powers, which are no integers, raise, now or in the program."""
     x, y = matched(inputs, attrs)[0]
     if y.dtype.kind == "i" and y.spec.size != 0:

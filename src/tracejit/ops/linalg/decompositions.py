@@ -144,7 +144,7 @@ def _svd_specs(a: TensorSpec, *, full_matrices: bool = False) -> tuple[TensorSpe
     return a.with_shape((*lead, m, u)), TensorSpec((*lead, k), _real(a.dtype)), a.with_shape((*lead, v, n))
 
 
-def _svd_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _svd_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """The cotangent of ``U^H dA V`` between the vectors that are there, and that of what lies outside of them."""
     a, (u, s, vh) = record.inputs[0], record.outputs
     gu, gs_, gvh = [None if g is None else dense(g) for g in gs]
@@ -222,7 +222,7 @@ def _eigh(a: np.ndarray, *, lower: bool = True) -> Any:
     return tuple(np.linalg.eigh(a, "L" if lower else "U"))
 
 
-def _eigh_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _eigh_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """The cotangent of ``V^H dA V``; that of the triangle that is read has what the other one would have too."""
     (a,), (w, v) = record.inputs, record.outputs
     gw, gv = [None if g is None else dense(g) for g in gs]
@@ -263,7 +263,7 @@ def _eig_specs(a: TensorSpec) -> tuple[TensorSpec, ...]:
     return TensorSpec((n,), _complex(a.dtype)), TensorSpec((n, n), _complex(a.dtype))
 
 
-def _eig_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _eig_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """Boeddeker et al., On the computation of complex-valued gradients, 2017: of vectors of length 1."""
     (a,), (w, v) = record.inputs, record.outputs
     gw, gv = [None if g is None else dense(g) for g in gs]
@@ -308,7 +308,7 @@ def _qr(a: np.ndarray, *, complete: bool = False) -> Any:
     return tuple(np.linalg.qr(a, "complete" if complete else "reduced"))
 
 
-def _qr_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _qr_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """Of tall matrices; the columns behind a square part of a wide one are ``Q^H`` times them, a product."""
     (a,), (q, r) = record.inputs, record.outputs
     gq, gr = [None if g is None else dense(g) for g in gs]

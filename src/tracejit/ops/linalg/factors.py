@@ -172,7 +172,7 @@ def _inverse_vjp(g: Any, y: Any, a: Any) -> Any:
     return ops.negative(ops.matmul(swapped(y), ops.matmul(g, swapped(y))))
 
 
-def _inverse_jvp(record: Any, ts: list) -> list:
+def _inverse_jvp(record: Any, ts: list[Any]) -> list[Any]:
     (y,) = record.outputs
     return [ops.negative(ops.matmul(y, ops.matmul(ts[0], y)))]
 
@@ -234,7 +234,7 @@ def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
     return ops.cholesky_pullback(y, dense(g))
 
 
-def _cholesky_jvp(record: Any, ts: list) -> list:
+def _cholesky_jvp(record: Any, ts: list[Any]) -> list[Any]:
     """``L Phi(L^-1 dA L^-T)``."""
     (y,) = record.outputs
     return [ops.matmul(y, _lower_half(_by_factor(y, _symmetric(ts[0]))))]
@@ -249,7 +249,7 @@ def _pulled_back(y: Tensor, g: Tensor) -> list[Tensor]:
     return [_symmetric(ops.triangular_solve(y, swapped(left), adjoint=True))]
 
 
-def _pullback_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+def _pullback_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     """With M the result, H what comes for it and Q = L^-1 H L^-T: G Phi(Q)^T - 2 M H L^-T for L, L Phi(Q) for G."""
     (y, g), (result,) = record.inputs, record.outputs
     h = _symmetric(dense(gs[0]))

@@ -11,7 +11,7 @@ from ...core.autodiff.scattered import dense
 from ...core.dim import Size, product, same
 from ...core.errors import require
 from ...core.failures import FailedComputation
-from ...core.op import Joint, defop, floating, numeric, ops, sample
+from ...core.op import Attrs, Joint, defop, floating, numeric, ops, sample
 from ...core.spec import TensorSpec, broadcast_shapes, shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record
@@ -25,7 +25,7 @@ from .lu import KNOWN
 _TURNS = ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
 
 
-def _matrices(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _matrices(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Two matrices of one dtype, turned as asked, which is a view and no attribute."""
     pair = matched(inputs[:2], {})[0]
     if len(inputs) == 2 and not attrs:
@@ -161,7 +161,7 @@ def solve_kernel(a: np.ndarray, b: np.ndarray, adjoint: bool = False) -> np.ndar
         raise FailedComputation(SINGULAR) from None
 
 
-def _solve_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _solve_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     adjoint = record.attrs.get("adjoint", False)
     g = ops.solve(record.inputs[0], dense(gs[0]), adjoint=not adjoint)
     return [of_matrix(g, record.outputs[0], adjoint) if needs[0] else None, g]
@@ -175,7 +175,7 @@ def of_matrix(g: Any, x: Any, adjoint: bool) -> Any:
     return ops.negative(ops.matmul(left, swapped(right)))
 
 
-def _solve_jvp(record: Record, ts: list) -> list:
+def _solve_jvp(record: Record, ts: list[Any]) -> list[Any]:
     of_a, of_b = ts
     adjoint = record.attrs.get("adjoint", False)
     if of_a is not None:
@@ -227,7 +227,9 @@ def for_each(
 ) -> Sequence[Tensor]:
     """The last of ``carry = step(k, *carry, *held)``, for k from 0 to n - 1 or the other way."""
 
-    def body(k: Tensor, carry: Sequence[Tensor], xs: Any, consts: Sequence[Tensor]) -> tuple[Any, tuple]:
+    def body(
+        k: Tensor, carry: Sequence[Tensor], xs: Any, consts: Sequence[Tensor]
+    ) -> tuple[Any, tuple[Any, ...]]:
         return step(k, *carry, *consts), ()
 
     names = (step.__name__, "cond")
@@ -265,7 +267,7 @@ def as_float(flag: Tensor) -> Tensor:
     return ops.cast(flag, dtype=np.dtype(np.float64))
 
 
-def system(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def system(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """A matrix and right sides of one dtype; of the attributes those that are not as usual."""
     usual = {"adjoint": False, "lower": True}
     return matched(inputs, {})[0], {k: bool(v) for k, v in attrs.items() if bool(v) is not usual[k]}

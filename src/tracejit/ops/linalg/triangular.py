@@ -50,14 +50,14 @@ def _substituted(a: Tensor, b: Tensor, *, lower: bool = True, adjoint: bool = Fa
     return [x]
 
 
-def _vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     (a, _), (x,) = record.inputs, record.outputs
     lower, adjoint = record.attrs.get("lower", True), record.attrs.get("adjoint", False)
     g = ops.triangular_solve(a, dense(gs[0]), lower=lower, adjoint=not adjoint)
     return [triangle(of_matrix(g, x, adjoint), lower) if needs[0] else None, g]
 
 
-def _jvp(record: Record, ts: list) -> list:
+def _jvp(record: Record, ts: list[Any]) -> list[Any]:
     of_a, of_b = ts
     lower, adjoint = record.attrs.get("lower", True), record.attrs.get("adjoint", False)
     if of_a is not None:

@@ -78,7 +78,7 @@ def _is_plain(part: slice) -> bool:
     )
 
 
-def _understood(index: tuple) -> tuple[tuple | None, bool]:
+def _understood(index: tuple[Any, ...]) -> tuple[tuple[Any, ...] | None, bool]:
     """The index as NumPy takes it, None where it would not; and whether arrays choose, which copies."""
     entries: list[Any] = []
     copies = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...ir_text import Value
 from ..matmul.counted_loops import Operand, Signature, Writer, loop_metadata
 from ..matmul.geometry import Geometry
@@ -62,7 +64,14 @@ def at(
     return place if str(column) == "0" else w.offset(place, w.multiply(column, step))
 
 
-def multiply(w: Writer, s: Sizes, shape: tuple[Operand, ...], a: tuple, b: tuple, c: tuple) -> None:
+def multiply(
+    w: Writer,
+    s: Sizes,
+    shape: tuple[Operand, ...],
+    a: tuple[Any, ...],
+    b: tuple[Any, ...],
+    c: tuple[Any, ...],
+) -> None:
     """``C += A B`` by the kernel of matrix products, whose address is the parameter `gemm`; strides in bytes."""
     shift = s.g.size.bit_length() - 1
 

@@ -67,7 +67,7 @@ class NestWriter:
                 k.statements(s.body)
             k.statements(s.tail)
 
-    def points(self, lines: tuple[Line, ...]) -> product:
+    def points(self, lines: tuple[Line, ...]) -> product[tuple[int, ...]]:
         return product(*(range(int(line.size)) for line in lines))
 
     def put_at(self, lines: tuple[Line, ...], point: tuple[int, ...]) -> None:

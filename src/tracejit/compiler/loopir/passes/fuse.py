@@ -84,8 +84,8 @@ class Group:
     effects: Effects
     is_nest: bool = False
     can_join: bool = False
-    loaded: dict[str, dict[Buffer, set]] = field(default_factory=dict)
-    stored: dict[str, dict[Buffer, set]] = field(default_factory=dict)
+    loaded: dict[str, dict[Buffer, set[Any]]] = field(default_factory=dict)
+    stored: dict[str, dict[Buffer, set[Any]]] = field(default_factory=dict)
     count: int = 0
     sums: list[Sums] = field(default_factory=list)
     may_nest: bool = False
@@ -169,7 +169,7 @@ class Group:
                 return False
         return True
 
-    def touched(self, b: Buffer, rename: dict[str, str]) -> set | None:
+    def touched(self, b: Buffer, rename: dict[str, str]) -> set[Any] | None:
         """Indices at which the body uses `b`, renamed; None when the tail does too, or one is unknown."""
         if b in self.loaded["tail"] or b in self.stored["tail"]:
             return None
@@ -224,7 +224,7 @@ def _renamed_key(key: IndexKey, rename: dict[str, str]) -> IndexKey:
     return key[0], frozenset((rename.get(n, n), c) for n, c in key[1])
 
 
-def _apart(keys: set) -> bool:
+def _apart(keys: set[Any]) -> bool:
     """Do different indices never meet, whatever the axes are? As ``3*i`` and ``3*i + 1``, which differ modulo 3."""
     if len(keys) == 1:
         return True
@@ -236,14 +236,14 @@ def _apart(keys: set) -> bool:
     return all(isinstance(x, int) for x in shifts) and len({x % step for x in shifts if step}) == len(keys)
 
 
-def _covers(keys: set, axes: frozenset) -> bool:
+def _covers(keys: set[Any], axes: frozenset[Any]) -> bool:
     """Does the one index differ for every point of the axes?"""
     return all(axes <= {n for n, _ in terms} for _, terms in keys)
 
 
-def _indices(body: Sequence[Statement]) -> tuple[dict, dict]:
-    loaded: dict[Buffer, set] = {}
-    stored: dict[Buffer, set] = {}
+def _indices(body: Sequence[Statement]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    loaded: dict[Buffer, set[Any]] = {}
+    stored: dict[Buffer, set[Any]] = {}
     computed = _computed(body)
     for s in body:
         if isinstance(s, Load):

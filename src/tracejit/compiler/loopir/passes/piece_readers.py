@@ -248,7 +248,9 @@ def _points(cell: Sequence[Any]) -> int:
     return prod(end - start for start, end in cell)
 
 
-def _cell(array: Array, nest: Nest, where: dict, cell: Sequence[Any], names: Iterator[Name]) -> Nest:
+def _cell(
+    array: Array, nest: Nest, where: dict[Any, Any], cell: Sequence[Any], names: Iterator[Name]
+) -> Nest:
     """The reader for one box of its axes."""
     fresh: dict[Name, Any] = {}
     inside: dict[Name, tuple[Name, int, int]] = {}  # the new axis, where it starts, its size
@@ -278,7 +280,9 @@ def _cell(array: Array, nest: Nest, where: dict, cell: Sequence[Any], names: Ite
     return made
 
 
-def _element(array: Array, box: Box, axes: Sequence[Name | None], inside: dict, out: Name) -> Const | Load:
+def _element(
+    array: Array, box: Box, axes: Sequence[Name | None], inside: dict[Any, Any], out: Name
+) -> Const | Load:
     """What a read of the array finds in a box of the reader."""
     places: list[Any] = [  # of each dimension: the new axis, the first place, how many
         (None, start, 1) if axis is None else (inside[axis][0], start + inside[axis][1], inside[axis][2])
