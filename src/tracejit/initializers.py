@@ -201,16 +201,22 @@ def _scaled(name: str, scale: float, mode: str, distribution: str, about: str) -
     return type(name, (VarianceScaling,), {"__init__": __init__, "__doc__": about, "__module__": __name__})
 
 
-GlorotUniform = _scaled(
+GlorotUniform: type[VarianceScaling] = _scaled(
     "GlorotUniform", 1.0, "fan_avg", "uniform", "Uniform within sqrt(6 / (fan_in + fan_out))."
 )
-GlorotNormal = _scaled(
+GlorotNormal: type[VarianceScaling] = _scaled(
     "GlorotNormal", 1.0, "fan_avg", "truncated_normal", "Truncated normal of variance 2 / (fan_in + fan_out)."
 )
-HeUniform = _scaled("HeUniform", 2.0, "fan_in", "uniform", "Uniform within sqrt(6 / fan_in).")
-HeNormal = _scaled("HeNormal", 2.0, "fan_in", "truncated_normal", "Truncated normal of variance 2 / fan_in.")
-LecunUniform = _scaled("LecunUniform", 1.0, "fan_in", "uniform", "Uniform within sqrt(3 / fan_in).")
-LecunNormal = _scaled(
+HeUniform: type[VarianceScaling] = _scaled(
+    "HeUniform", 2.0, "fan_in", "uniform", "Uniform within sqrt(6 / fan_in)."
+)
+HeNormal: type[VarianceScaling] = _scaled(
+    "HeNormal", 2.0, "fan_in", "truncated_normal", "Truncated normal of variance 2 / fan_in."
+)
+LecunUniform: type[VarianceScaling] = _scaled(
+    "LecunUniform", 1.0, "fan_in", "uniform", "Uniform within sqrt(3 / fan_in)."
+)
+LecunNormal: type[VarianceScaling] = _scaled(
     "LecunNormal", 1.0, "fan_in", "truncated_normal", "Truncated normal of variance 1 / fan_in."
 )
 
@@ -303,10 +309,23 @@ def get(identifier: Any) -> Callable[..., tf.Tensor]:
     return identifier
 
 
-zeros, ones, constant, identity, orthogonal = Zeros, Ones, Constant, Identity, Orthogonal
-random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
+zeros = Zeros
+ones = Ones
+constant = Constant
+identity = Identity
+orthogonal = Orthogonal
+random_normal = RandomNormal
+random_uniform = RandomUniform
+truncated_normal = TruncatedNormal
 variance_scaling = VarianceScaling
-glorot_normal, glorot_uniform = GlorotNormal, GlorotUniform
-he_normal, he_uniform, lecun_normal, lecun_uniform = HeNormal, HeUniform, LecunNormal, LecunUniform
-zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant
-random_normal_initializer, random_uniform_initializer = RandomNormal, RandomUniform
+glorot_normal = GlorotNormal
+glorot_uniform = GlorotUniform
+he_normal = HeNormal
+he_uniform = HeUniform
+lecun_normal = LecunNormal
+lecun_uniform = LecunUniform
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant_initializer = Constant
+random_normal_initializer = RandomNormal
+random_uniform_initializer = RandomUniform

@@ -63,4 +63,6 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
     )
 
 
-l1, l2, l1_l2 = L1, L2, L1L2
+l1 = L1
+l2 = L2
+l1_l2 = L1L2

@@ -100,16 +100,26 @@ from ..ops.elementwise.transcendental import (
 )
 from ..ops.linalg.products import dot, matmul
 
-truediv = realdiv = divide
+truediv = divide
+realdiv = divide
 newaxis = None
 
-float16 = half = _np.dtype("float16")
-float32, float64 = _np.dtype("float32"), _np.dtype("float64")
+float16: _np.dtype[_np.float16] = _np.dtype("float16")
+half = float16
+float32: _np.dtype[_np.float32] = _np.dtype("float32")
+float64: _np.dtype[_np.float64] = _np.dtype("float64")
 double = float64
-complex64, complex128 = _np.dtype("complex64"), _np.dtype("complex128")
-int8, int16, int32, int64 = (_np.dtype(f"int{n}") for n in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (_np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
-bool = _np.dtype("bool")
-string = _np.dtype("object")  # text, kept as Python bytes; eager only
+complex64: _np.dtype[_np.complex64] = _np.dtype("complex64")
+complex128: _np.dtype[_np.complex128] = _np.dtype("complex128")
+int8: _np.dtype[_np.int8] = _np.dtype("int8")
+int16: _np.dtype[_np.int16] = _np.dtype("int16")
+int32: _np.dtype[_np.int32] = _np.dtype("int32")
+int64: _np.dtype[_np.int64] = _np.dtype("int64")
+uint8: _np.dtype[_np.uint8] = _np.dtype("uint8")
+uint16: _np.dtype[_np.uint16] = _np.dtype("uint16")
+uint32: _np.dtype[_np.uint32] = _np.dtype("uint32")
+uint64: _np.dtype[_np.uint64] = _np.dtype("uint64")
+bool: _np.dtype[_np.bool] = _np.dtype("bool")
+string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes; eager only
 
 _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))

@@ -167,6 +167,8 @@ class Writer:
         What makes its lists of lines.
     """
 
+    count: int
+
     def __init__(self, new_lines: Callable[[], list[Any]] = list) -> None:
         self.new_lines = new_lines
         self.lines: list[str | list[str]] = new_lines()

@@ -97,7 +97,11 @@ class Dim:
             [(tuple(sorted(m + n, key=str)), a * b) for m, a in self.terms for n, b in _terms(other)]
         )
 
-    __radd__, __rmul__ = __add__, __mul__
+    def __radd__(self, other: Size) -> Size:
+        return self + other
+
+    def __rmul__(self, other: Size) -> Size:
+        return self * other
 
     def __neg__(self) -> Size:
         return self * -1

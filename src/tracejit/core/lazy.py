@@ -20,8 +20,10 @@ from typing import Any
 
 from .errors import PACKAGE
 
-#: A line that defines a public function or class, or assigns to one or several public names.
-_DEFINITION = re.compile(r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*) = )", re.M)
+#: A line that defines a public function or class, or assigns to one or several public names, of a stated type or not.
+_DEFINITION = re.compile(
+    r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*)(?:: [^=\n]+)? = )", re.M
+)
 
 
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -7,7 +7,8 @@ reused, and never by ``id()``.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from .ir.graph import Value
 
 #: Gives the serial number of the next tensor; numbers only grow.
-next_serial = itertools.count(1).__next__
+next_serial: Callable[[], int] = itertools.count(1).__next__
 
 
 class Unhashable:
     """Base of what compares element by element, so that ``==`` says nothing about identity."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
 class Tensor(Unhashable):

@@ -6,7 +6,7 @@ What is asserted of values is the op `check` while tracing; shapes and dtypes ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -86,7 +86,28 @@ def _every(holds: Tensor, relation: str, about: Sequence[tuple[str, Tensor]], me
 # ---- values ---------------------------------------------------------------------------------------------
 
 
-def _comparison(op: Callable[..., Any], sign: str, name: str, words: str) -> Callable[..., None]:
+class _OfTwo(Protocol):
+    """What assertions about two tensors look like."""
+
+    def __call__(
+        self,
+        x: Any,
+        y: Any,
+        message: str | None = None,
+        summarize: int | None = None,
+        name: str | None = None,
+    ) -> None: ...
+
+
+class _OfOne(Protocol):
+    """What assertions about one tensor look like."""
+
+    def __call__(
+        self, x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    ) -> None: ...
+
+
+def _comparison(op: Callable[..., Any], sign: str, name: str, words: str) -> _OfTwo:
     def compare(
         x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
@@ -112,7 +133,7 @@ def _comparison(op: Callable[..., Any], sign: str, name: str, words: str) -> Cal
     return compare
 
 
-def _sign(op: Callable[..., Any], sign: str, name: str, words: str) -> Callable[..., None]:
+def _sign(op: Callable[..., Any], sign: str, name: str, words: str) -> _OfOne:
     def compare(
         x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
@@ -127,16 +148,16 @@ def _sign(op: Callable[..., Any], sign: str, name: str, words: str) -> Callable[
     return compare
 
 
-assert_equal = _comparison(ops.equal, "==", "assert_equal", "equal to")
-assert_none_equal = _comparison(ops.not_equal, "!=", "assert_none_equal", "different from")
-assert_less = _comparison(ops.less, "<", "assert_less", "less than")
-assert_less_equal = _comparison(ops.less_equal, "<=", "assert_less_equal", "at most")
-assert_greater = _comparison(ops.greater, ">", "assert_greater", "greater than")
-assert_greater_equal = _comparison(ops.greater_equal, ">=", "assert_greater_equal", "at least")
-assert_positive = _sign(ops.greater, ">", "assert_positive", "greater than 0")
-assert_negative = _sign(ops.less, "<", "assert_negative", "less than 0")
-assert_non_negative = _sign(ops.greater_equal, ">=", "assert_non_negative", "0 or more")
-assert_non_positive = _sign(ops.less_equal, "<=", "assert_non_positive", "0 or less")
+assert_equal: _OfTwo = _comparison(ops.equal, "==", "assert_equal", "equal to")
+assert_none_equal: _OfTwo = _comparison(ops.not_equal, "!=", "assert_none_equal", "different from")
+assert_less: _OfTwo = _comparison(ops.less, "<", "assert_less", "less than")
+assert_less_equal: _OfTwo = _comparison(ops.less_equal, "<=", "assert_less_equal", "at most")
+assert_greater: _OfTwo = _comparison(ops.greater, ">", "assert_greater", "greater than")
+assert_greater_equal: _OfTwo = _comparison(ops.greater_equal, ">=", "assert_greater_equal", "at least")
+assert_positive: _OfOne = _sign(ops.greater, ">", "assert_positive", "greater than 0")
+assert_negative: _OfOne = _sign(ops.less, "<", "assert_negative", "less than 0")
+assert_non_negative: _OfOne = _sign(ops.greater_equal, ">=", "assert_non_negative", "0 or more")
+assert_non_positive: _OfOne = _sign(ops.less_equal, "<=", "assert_non_positive", "0 or less")
 
 
 def assert_near(

@@ -76,7 +76,7 @@ def _set_threads(num_threads: int) -> None:
 
 
 #: ``set_intra_op_parallelism_threads(n)`` and its like; compiled functions are run one after another.
-threading = SimpleNamespace(
+threading: SimpleNamespace = SimpleNamespace(
     set_intra_op_parallelism_threads=_set_threads,
     get_intra_op_parallelism_threads=lambda: current().num_threads,
     set_inter_op_parallelism_threads=lambda num_threads: None,

@@ -127,6 +127,8 @@ def drawer() -> Any:
 class Line:
     """The part of tqdm's interface that is used here, as plain text on stderr."""
 
+    n: int
+
     def __init__(self, total: int | None, desc: str = "", leave: bool = True):
         self.total = total
         self.desc: str = f"{desc}: " if desc else ""

@@ -54,7 +54,7 @@ class Dense(Layer):
             raise ValueError(f"units is positive, got {units}{at_user_line()}")
         self.units: int = int(units)
         self.use_bias = use_bias
-        self.activation = activations.get(activation)
+        self.activation: Callable[..., tf.Tensor] = activations.get(activation)
         self.kernel_initializer = kernel_initializer
         self.bias_initializer = bias_initializer
         self.kernel_regularizer = kernel_regularizer
@@ -89,7 +89,7 @@ class Activation(Layer):
 
     def __init__(self, activation: Any, **options: Any):
         super().__init__(**options)
-        self.activation = activations.get(activation)
+        self.activation: Callable[..., tf.Tensor] = activations.get(activation)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""

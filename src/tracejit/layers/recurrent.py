@@ -6,6 +6,7 @@ product). Gates stand side by side in one kernel, in the order i, f, c, o and z,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tracejit as tf
@@ -35,8 +36,8 @@ class _Cell(Layer):
         super().__init__(**options)
         self.units: int = int(units)
         self.use_bias = use_bias
-        self.activation = activations.get(activation)
-        self.recurrent_activation = activations.get(recurrent_activation)
+        self.activation: Callable[..., tf.Tensor] = activations.get(activation)
+        self.recurrent_activation: Callable[..., tf.Tensor] = activations.get(recurrent_activation)
         self.kernel_initializer = kernel_initializer
         self.recurrent_initializer = recurrent_initializer
         self.bias_initializer = bias_initializer
@@ -102,7 +103,8 @@ class LSTMCell(_Cell):
     ((2, 4), (2, 4))
     """
 
-    gates, states = 4, 2
+    gates: int = 4
+    states: int = 2
 
     def __init__(self, units: int, *args: Any, unit_forget_bias: bool = True, **options: Any):
         super().__init__(units, *args, **options)
@@ -148,7 +150,8 @@ class GRUCell(_Cell):
     (2, 4)
     """
 
-    gates, states = 3, 1
+    gates: int = 3
+    states: int = 1
 
     def _bias(self, width: int) -> tf.Variable:
         return self.add_weight("bias", (2, width), self.bias_initializer)
@@ -229,10 +232,10 @@ class _OfUnits(RNN):
 class LSTM(_OfUnits):
     """Long short-term memory over sequences: :class:`RNN` of :class:`LSTMCell`, with its `units` and the others."""
 
-    cell_class = LSTMCell
+    cell_class: type[_Cell] = LSTMCell
 
 
 class GRU(_OfUnits):
     """Gated recurrent units over sequences: :class:`RNN` of :class:`GRUCell`, with its `units` and other arguments."""
 
-    cell_class = GRUCell
+    cell_class: type[_Cell] = GRUCell

@@ -57,7 +57,8 @@ class Sequential(Model):
 
     def _append(self, layer: Any) -> None:
         if isinstance(layer, InputLayer):
-            self.input_shape, self._input_dtype = layer.input_shape, layer.dtype
+            self.input_shape: tuple[int | None, ...] | None = layer.input_shape
+            self._input_dtype = layer.dtype
             return
         if not callable(layer):
             raise TypeError(f"a layer is callable, got {type(layer).__name__}{at_user_line()}")
@@ -70,7 +71,7 @@ class Sequential(Model):
 
     def build(self, input_shape: Any) -> None:
         """Make all weights, by one call with zeros; None stands for a size that does not matter."""
-        self.built = True
+        self.built: bool = True
         self(tf.zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype), training=False)
 
     def _build_for(self, inputs: Any) -> None:

@@ -46,7 +46,8 @@ class Trainer:
 
     optimizer: Any = None
     loss: Any = None
-    stop_training = False
+    history: History
+    stop_training: bool = False
     _named_metrics: tuple[Sequence[Any], Sequence[Any]] = ((), ())
     _compiled_metrics: tuple[list[Metric], list[Metric]] | None = None
     _loss_tracker: Mean | None = None

@@ -9,6 +9,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from . import distances, entropies
+from .by_name import FUNCTIONS
 from .loss import Loss
 
 
@@ -41,67 +42,67 @@ class MeanSquaredError(_OfFunction):
     2.5
     """
 
-    function = distances.mean_squared_error
+    function: Callable[..., tf.Tensor] = distances.mean_squared_error
 
 
 class MeanAbsoluteError(_OfFunction):
     """See :func:`mean_absolute_error`."""
 
-    function = distances.mean_absolute_error
+    function: Callable[..., tf.Tensor] = distances.mean_absolute_error
 
 
 class MeanAbsolutePercentageError(_OfFunction):
     """See :func:`mean_absolute_percentage_error`."""
 
-    function = distances.mean_absolute_percentage_error
+    function: Callable[..., tf.Tensor] = distances.mean_absolute_percentage_error
 
 
 class MeanSquaredLogarithmicError(_OfFunction):
     """See :func:`mean_squared_logarithmic_error`."""
 
-    function = distances.mean_squared_logarithmic_error
+    function: Callable[..., tf.Tensor] = distances.mean_squared_logarithmic_error
 
 
 class LogCosh(_OfFunction):
     """See :func:`log_cosh`."""
 
-    function = distances.log_cosh
+    function: Callable[..., tf.Tensor] = distances.log_cosh
 
 
 class Poisson(_OfFunction):
     """See :func:`poisson`."""
 
-    function = distances.poisson
+    function: Callable[..., tf.Tensor] = distances.poisson
 
 
 class Hinge(_OfFunction):
     """See :func:`hinge`."""
 
-    function = distances.hinge
+    function: Callable[..., tf.Tensor] = distances.hinge
 
 
 class SquaredHinge(_OfFunction):
     """See :func:`squared_hinge`."""
 
-    function = distances.squared_hinge
+    function: Callable[..., tf.Tensor] = distances.squared_hinge
 
 
 class CategoricalHinge(_OfFunction):
     """See :func:`categorical_hinge`."""
 
-    function = distances.categorical_hinge
+    function: Callable[..., tf.Tensor] = distances.categorical_hinge
 
 
 class KLDivergence(_OfFunction):
     """See :func:`kl_divergence`."""
 
-    function = entropies.kl_divergence
+    function: Callable[..., tf.Tensor] = entropies.kl_divergence
 
 
 class CosineSimilarity(_OfFunction):
     """See :func:`cosine_similarity`, also for `axis`."""
 
-    function = distances.cosine_similarity
+    function: Callable[..., tf.Tensor] = distances.cosine_similarity
 
     def __init__(self, axis: int = -1, *args: Any, **options: Any):
         super().__init__(*args, axis=axis, **options)
@@ -110,7 +111,7 @@ class CosineSimilarity(_OfFunction):
 class Huber(_OfFunction):
     """See :func:`huber`, also for `delta`."""
 
-    function = distances.huber
+    function: Callable[..., tf.Tensor] = distances.huber
 
     def __init__(self, delta: float = 1.0, *args: Any, **options: Any):
         super().__init__(*args, delta=delta, **options)
@@ -119,7 +120,7 @@ class Huber(_OfFunction):
 class BinaryCrossentropy(_OfFunction):
     """See :func:`binary_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
 
-    function = entropies.binary_crossentropy
+    function: Callable[..., tf.Tensor] = entropies.binary_crossentropy
 
     def __init__(
         self,
@@ -137,7 +138,7 @@ class BinaryCrossentropy(_OfFunction):
 class CategoricalCrossentropy(BinaryCrossentropy):
     """See :func:`categorical_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
 
-    function = entropies.categorical_crossentropy
+    function: Callable[..., tf.Tensor] = entropies.categorical_crossentropy
 
 
 class SparseCategoricalCrossentropy(_OfFunction):
@@ -151,7 +152,7 @@ class SparseCategoricalCrossentropy(_OfFunction):
     [1000.0, 0.0]
     """
 
-    function = entropies.sparse_categorical_crossentropy
+    function: Callable[..., tf.Tensor] = entropies.sparse_categorical_crossentropy
 
     def __init__(
         self,
@@ -172,16 +173,6 @@ _CLASSES = (
     *(Poisson, Hinge, SquaredHinge, CategoricalHinge, KLDivergence, CosineSimilarity, Huber),
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
 )
-#: The functions by name.
-FUNCTIONS: dict[str, Callable[..., tf.Tensor]] = {
-    **{c.function.__name__: c.function for c in _CLASSES},
-    "mse": distances.mean_squared_error,
-    "mae": distances.mean_absolute_error,
-    "mape": distances.mean_absolute_percentage_error,
-    "msle": distances.mean_squared_logarithmic_error,
-    "bce": entropies.binary_crossentropy,
-    "kld": entropies.kl_divergence,
-}
 
 
 def get(identifier: Any) -> Callable[..., tf.Tensor] | None:

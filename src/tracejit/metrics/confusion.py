@@ -75,25 +75,25 @@ class TruePositives(_OneCount):
     2.0
     """
 
-    kinds = ("true_positives",)
+    kinds: Sequence[str] = ("true_positives",)
 
 
 class FalsePositives(_OneCount):
     """How many examples with label 0 are said to have 1."""
 
-    kinds = ("false_positives",)
+    kinds: Sequence[str] = ("false_positives",)
 
 
 class TrueNegatives(_OneCount):
     """How many examples with label 0 are said to be so."""
 
-    kinds = ("true_negatives",)
+    kinds: Sequence[str] = ("true_negatives",)
 
 
 class FalseNegatives(_OneCount):
     """How many examples with label 1 are said to have 0."""
 
-    kinds = ("false_negatives",)
+    kinds: Sequence[str] = ("false_negatives",)
 
 
 class Precision(_Counting):
@@ -106,7 +106,7 @@ class Precision(_Counting):
     0.6667
     """
 
-    kinds = ("true_positives", "false_positives")
+    kinds: Sequence[str] = ("true_positives", "false_positives")
 
     def result(self) -> tf.Tensor:
         """The rate; 0 where nothing was counted."""
@@ -124,7 +124,7 @@ class Recall(Precision):
     tf.Tensor(0.33333334, shape=(), dtype=float32)
     """
 
-    kinds = ("true_positives", "false_negatives")
+    kinds: Sequence[str] = ("true_positives", "false_negatives")
 
 
 class AUC(_Counting):

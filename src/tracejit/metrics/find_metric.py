@@ -7,7 +7,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from ..losses.classes import FUNCTIONS
+from ..losses.by_name import FUNCTIONS
 from . import accuracies, confusion, means
 from .metric import Metric
 

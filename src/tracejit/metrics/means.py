@@ -27,8 +27,8 @@ class Mean(Metric):
 
     def __init__(self, name: str | None = "mean", dtype: Any = None):
         super().__init__(dtype, name)
-        self.total = self.add_weight(name="total")
-        self.count = self.add_weight(name="count")
+        self.total: tf.Variable = self.add_weight(name="total")
+        self.count: tf.Variable = self.add_weight(name="count")
 
     @gathering
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
@@ -60,7 +60,7 @@ class Sum(Metric):
 
     def __init__(self, name: str | None = "sum", dtype: Any = None):
         super().__init__(dtype, name)
-        self.total = self.add_weight(name="total")
+        self.total: tf.Variable = self.add_weight(name="total")
 
     @gathering
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
@@ -114,31 +114,31 @@ class _OfFunction(MeanMetricWrapper):
 class MeanSquaredError(_OfFunction):
     """The mean of :func:`tracejit.losses.mean_squared_error`."""
 
-    function = distances.mean_squared_error
+    function: Callable[..., Any] = distances.mean_squared_error
 
 
 class MeanAbsoluteError(_OfFunction):
     """The mean of :func:`tracejit.losses.mean_absolute_error`."""
 
-    function = distances.mean_absolute_error
+    function: Callable[..., Any] = distances.mean_absolute_error
 
 
 class MeanAbsolutePercentageError(_OfFunction):
     """The mean of :func:`tracejit.losses.mean_absolute_percentage_error`."""
 
-    function = distances.mean_absolute_percentage_error
+    function: Callable[..., Any] = distances.mean_absolute_percentage_error
 
 
 class MeanSquaredLogarithmicError(_OfFunction):
     """The mean of :func:`tracejit.losses.mean_squared_logarithmic_error`."""
 
-    function = distances.mean_squared_logarithmic_error
+    function: Callable[..., Any] = distances.mean_squared_logarithmic_error
 
 
 class KLDivergence(_OfFunction):
     """The mean of :func:`tracejit.losses.kl_divergence`."""
 
-    function = entropies.kl_divergence
+    function: Callable[..., Any] = entropies.kl_divergence
 
 
 class CosineSimilarity(MeanMetricWrapper):
@@ -178,7 +178,7 @@ class BinaryCrossentropy(_OfFunction):
     Also for `from_logits`, `label_smoothing` and `axis`.
     """
 
-    function = entropies.binary_crossentropy
+    function: Callable[..., Any] = entropies.binary_crossentropy
 
     def __init__(
         self,
@@ -194,13 +194,13 @@ class BinaryCrossentropy(_OfFunction):
 class CategoricalCrossentropy(BinaryCrossentropy):
     """The mean of :func:`tracejit.losses.categorical_crossentropy`."""
 
-    function = entropies.categorical_crossentropy
+    function: Callable[..., Any] = entropies.categorical_crossentropy
 
 
 class SparseCategoricalCrossentropy(_OfFunction):
     """The mean of :func:`tracejit.losses.sparse_categorical_crossentropy` with `from_logits` and `axis`."""
 
-    function = entropies.sparse_categorical_crossentropy
+    function: Callable[..., Any] = entropies.sparse_categorical_crossentropy
 
     def __init__(self, name: str | None = None, dtype: Any = None, from_logits: bool = False, axis: int = -1):
         super().__init__(name, dtype, from_logits=from_logits, axis=axis)

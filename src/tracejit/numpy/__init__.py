@@ -54,9 +54,21 @@ else:
 newaxis = None
 __array_api_version__ = "2024.12"
 dtype = _np.dtype
-float16, float32, float64 = _np.float16, _np.float32, _np.float64
-complex64, complex128 = _np.complex64, _np.complex128
-int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
-uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
+float16 = _np.float16
+float32 = _np.float32
+float64 = _np.float64
+complex64 = _np.complex64
+complex128 = _np.complex128
+int8 = _np.int8
+int16 = _np.int16
+int32 = _np.int32
+int64 = _np.int64
+uint8 = _np.uint8
+uint16 = _np.uint16
+uint32 = _np.uint32
+uint64 = _np.uint64
 bool = bool_ = _np.bool_
-floating, integer, inexact, number = _np.floating, _np.integer, _np.inexact, _np.number
+floating = _np.floating
+integer = _np.integer
+inexact = _np.inexact
+number = _np.number

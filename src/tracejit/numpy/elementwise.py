@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,18 +18,31 @@ from .conversion import array, arrays, floats, is_number, truth, two_floats, val
 
 _Function = Callable[..., Any]
 
+
+class _Unary(Protocol):
+    """What the functions of one array look like."""
+
+    def __call__(self, x: Any) -> Tensor: ...
+
+
+class _Binary(Protocol):
+    """What the functions of two arrays look like."""
+
+    def __call__(self, x1: Any, x2: Any) -> Tensor: ...
+
+
 #: What the functions made below refuse.
 _REFUSED = "DtypeError for strings, and for other elements that it is not defined on."
 _APART = "ShapeError where shapes do not broadcast."
 
 
-def _named(function: _Function, name: str, text: str) -> _Function:
+def _named(function: _Function, name: str, text: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
     return function
 
 
-def _of_floats(name: str, function: _Function, of_complex: _Function | None = None) -> _Function:
+def _of_floats(name: str, function: _Function, of_complex: _Function | None = None) -> _Unary:
     """A function that turns integers into floats first; of complex numbers another one, if there is one."""
 
     def of_floats(x: Any) -> Tensor:
@@ -40,7 +53,7 @@ def _of_floats(name: str, function: _Function, of_complex: _Function | None = No
     return _named(of_floats, name, text)
 
 
-def _of_one(name: str, function: _Function, of_bools: _Function | None = None) -> _Function:
+def _of_one(name: str, function: _Function, of_bools: _Function | None = None) -> _Unary:
     """A function that keeps the dtype; of bools another one, where it has a meaning of its own for them."""
 
     def of_one(x: Any) -> Tensor:
@@ -52,7 +65,7 @@ def _of_one(name: str, function: _Function, of_bools: _Function | None = None) -
     )
 
 
-def _of_whole(name: str, function: _Function) -> _Function:
+def _of_whole(name: str, function: _Function) -> _Unary:
     """Rounding, which leaves integers alone."""
 
     def rounded(x: Any) -> Tensor:
@@ -65,19 +78,19 @@ def _of_whole(name: str, function: _Function) -> _Function:
     return _named(rounded, name, text)
 
 
-def _of_two(name: str, function: _Function) -> _Function:
+def _of_two(name: str, function: _Function) -> _Binary:
     """Two operands that broadcast and are promoted."""
     text = f"``numpy.{name}`` of `x1` and `x2`, with NumPy's dtype. {_REFUSED} {_APART}"
     return _named(lambda x1, x2: function(*arrays(x1, x2)), name, text)
 
 
-def _of_two_floats(name: str, function: _Function) -> _Function:
+def _of_two_floats(name: str, function: _Function) -> _Binary:
     """Two operands that broadcast and are promoted to floats."""
     text = f"``numpy.{name}`` of `x1` and `x2`, whose integers and bools are made floats. {_REFUSED} {_APART}"
     return _named(lambda x1, x2: function(*two_floats(x1, x2)), name, text)
 
 
-def _of_truth(name: str, function: _Function) -> _Function:
+def _of_truth(name: str, function: _Function) -> _Binary:
     """Operands that count as true where they are not 0."""
     text = f"``numpy.{name}`` of `x1` and `x2`, as bools: true is what is not 0. {_REFUSED} {_APART}"
     return _named(lambda x1, x2: function(truth(x1), truth(x2)), name, text)
@@ -117,82 +130,94 @@ def _sign(x: Any) -> Tensor:
     return ops.where(none, x, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
 
 
-exp = _of_floats("exp", ops.exp)
-exp2 = _of_floats("exp2", ops.exp2, lambda x: ops.exp(x * math.log(2.0)))
-expm1 = _of_floats("expm1", ops.expm1)
-log = _of_floats("log", ops.log)
-log2 = _of_floats("log2", ops.log2, lambda x: ops.log(x) * (1.0 / math.log(2.0)))
-log10 = _of_floats("log10", ops.log10, lambda x: ops.log(x) * (1.0 / math.log(10.0)))
-log1p = _of_floats("log1p", ops.log1p)
-sqrt = _of_floats("sqrt", ops.sqrt)
-sin = _of_floats("sin", ops.sin)
-cos = _of_floats("cos", ops.cos)
-tan = _of_floats("tan", ops.tan)
-arcsin = _of_floats("arcsin", ops.asin)
-arccos = _of_floats("arccos", ops.acos)
-arctan = _of_floats("arctan", ops.atan)
-sinh = _of_floats("sinh", ops.sinh)
-cosh = _of_floats("cosh", ops.cosh)
-tanh = _of_floats("tanh", ops.tanh)
-arcsinh = _of_floats("arcsinh", ops.asinh)
-arccosh = _of_floats("arccosh", ops.acosh)
-arctanh = _of_floats("arctanh", ops.atanh)
+exp: _Unary = _of_floats("exp", ops.exp)
+exp2: _Unary = _of_floats("exp2", ops.exp2, lambda x: ops.exp(x * math.log(2.0)))
+expm1: _Unary = _of_floats("expm1", ops.expm1)
+log: _Unary = _of_floats("log", ops.log)
+log2: _Unary = _of_floats("log2", ops.log2, lambda x: ops.log(x) * (1.0 / math.log(2.0)))
+log10: _Unary = _of_floats("log10", ops.log10, lambda x: ops.log(x) * (1.0 / math.log(10.0)))
+log1p: _Unary = _of_floats("log1p", ops.log1p)
+sqrt: _Unary = _of_floats("sqrt", ops.sqrt)
+sin: _Unary = _of_floats("sin", ops.sin)
+cos: _Unary = _of_floats("cos", ops.cos)
+tan: _Unary = _of_floats("tan", ops.tan)
+arcsin: _Unary = _of_floats("arcsin", ops.asin)
+arccos: _Unary = _of_floats("arccos", ops.acos)
+arctan: _Unary = _of_floats("arctan", ops.atan)
+sinh: _Unary = _of_floats("sinh", ops.sinh)
+cosh: _Unary = _of_floats("cosh", ops.cosh)
+tanh: _Unary = _of_floats("tanh", ops.tanh)
+arcsinh: _Unary = _of_floats("arcsinh", ops.asinh)
+arccosh: _Unary = _of_floats("arccosh", ops.acosh)
+arctanh: _Unary = _of_floats("arctanh", ops.atanh)
 
-acos, acosh, asin, asinh, atan, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctanh
+acos = arccos
+acosh = arccosh
+asin = arcsin
+asinh = arcsinh
+atan = arctan
+atanh = arctanh
 
-negative = _of_one("negative", ops.negative)
-absolute = _of_one("absolute", ops.abs, ops.identity)
-sign = _of_one("sign", _sign)
-square = _of_one("square", ops.square, _as_int8)
-conjugate = _of_one("conjugate", ops.conj, _as_int8)
-real = _of_one("real", ops.real)
-imag = _of_one("imag", ops.imag)
-positive = _of_one("positive", ops.identity)
-isnan = _of_one("isnan", ops.is_nan)
-isinf = _of_one("isinf", elementary.is_inf, lambda x: ops.not_equal(x, x))
-isfinite = _of_one("isfinite", elementary.is_finite, lambda x: ops.equal(x, x))
-abs, conj = absolute, conjugate
+negative: _Unary = _of_one("negative", ops.negative)
+absolute: _Unary = _of_one("absolute", ops.abs, ops.identity)
+sign: _Unary = _of_one("sign", _sign)
+square: _Unary = _of_one("square", ops.square, _as_int8)
+conjugate: _Unary = _of_one("conjugate", ops.conj, _as_int8)
+real: _Unary = _of_one("real", ops.real)
+imag: _Unary = _of_one("imag", ops.imag)
+positive: _Unary = _of_one("positive", ops.identity)
+isnan: _Unary = _of_one("isnan", ops.is_nan)
+isinf: _Unary = _of_one("isinf", elementary.is_inf, lambda x: ops.not_equal(x, x))
+isfinite: _Unary = _of_one("isfinite", elementary.is_finite, lambda x: ops.equal(x, x))
+abs = absolute
+conj = conjugate
 
-floor = _of_whole("floor", ops.floor)
-ceil = _of_whole("ceil", elementary.ceil)
-trunc = _of_whole("trunc", ops.trunc)
-rint = _of_floats("rint", ops.round, lambda x: ops.complex(ops.round(ops.real(x)), ops.round(ops.imag(x))))
+floor: _Unary = _of_whole("floor", ops.floor)
+ceil: _Unary = _of_whole("ceil", elementary.ceil)
+trunc: _Unary = _of_whole("trunc", ops.trunc)
+rint: _Unary = _of_floats(
+    "rint", ops.round, lambda x: ops.complex(ops.round(ops.real(x)), ops.round(ops.imag(x)))
+)
 
-add = _of_two("add", ops.add)
-subtract = _of_two("subtract", ops.subtract)
-multiply = _of_two("multiply", ops.multiply)
-divide = _of_two("divide", _quotient)
-floor_divide = _of_two("floor_divide", _of_numbers(ops.floordiv))
-remainder = _of_two("remainder", _of_numbers(ops.mod))
-power = _of_two("power", _of_numbers(ops.pow))
-maximum = _of_two("maximum", ops.maximum)
-minimum = _of_two("minimum", ops.minimum)
-equal = _of_two("equal", ops.equal)
-not_equal = _of_two("not_equal", ops.not_equal)
-less = _of_two("less", ops.less)
-less_equal = _of_two("less_equal", ops.less_equal)
-greater = _of_two("greater", ops.greater)
-greater_equal = _of_two("greater_equal", ops.greater_equal)
-true_divide, mod, pow = divide, remainder, power
-arctan2 = _of_two_floats("arctan2", ops.atan2)
-hypot = _of_two_floats("hypot", _hypot)
+add: _Binary = _of_two("add", ops.add)
+subtract: _Binary = _of_two("subtract", ops.subtract)
+multiply: _Binary = _of_two("multiply", ops.multiply)
+divide: _Binary = _of_two("divide", _quotient)
+floor_divide: _Binary = _of_two("floor_divide", _of_numbers(ops.floordiv))
+remainder: _Binary = _of_two("remainder", _of_numbers(ops.mod))
+power: _Binary = _of_two("power", _of_numbers(ops.pow))
+maximum: _Binary = _of_two("maximum", ops.maximum)
+minimum: _Binary = _of_two("minimum", ops.minimum)
+equal: _Binary = _of_two("equal", ops.equal)
+not_equal: _Binary = _of_two("not_equal", ops.not_equal)
+less: _Binary = _of_two("less", ops.less)
+less_equal: _Binary = _of_two("less_equal", ops.less_equal)
+greater: _Binary = _of_two("greater", ops.greater)
+greater_equal: _Binary = _of_two("greater_equal", ops.greater_equal)
+true_divide = divide
+mod = remainder
+pow = power
+arctan2: _Binary = _of_two_floats("arctan2", ops.atan2)
+hypot: _Binary = _of_two_floats("hypot", _hypot)
 atan2 = arctan2
-logaddexp = _of_two_floats("logaddexp", ops.logaddexp)
-nextafter = _of_two_floats("nextafter", ops.nextafter)
+logaddexp: _Binary = _of_two_floats("logaddexp", ops.logaddexp)
+nextafter: _Binary = _of_two_floats("nextafter", ops.nextafter)
 
-bitwise_and = _of_two("bitwise_and", ops.bitwise_and)
-bitwise_or = _of_two("bitwise_or", ops.bitwise_or)
-bitwise_xor = _of_two("bitwise_xor", ops.bitwise_xor)
-invert = _of_one("invert", ops.invert)
-left_shift = _of_two("left_shift", ops.left_shift)
-right_shift = _of_two("right_shift", ops.right_shift)
-bitwise_not = bitwise_invert = invert
-bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+bitwise_and: _Binary = _of_two("bitwise_and", ops.bitwise_and)
+bitwise_or: _Binary = _of_two("bitwise_or", ops.bitwise_or)
+bitwise_xor: _Binary = _of_two("bitwise_xor", ops.bitwise_xor)
+invert: _Unary = _of_one("invert", ops.invert)
+left_shift: _Binary = _of_two("left_shift", ops.left_shift)
+right_shift: _Binary = _of_two("right_shift", ops.right_shift)
+bitwise_not = invert
+bitwise_invert = invert
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
 
-logical_and = _of_truth("logical_and", ops.logical_and)
-logical_or = _of_truth("logical_or", ops.logical_or)
-logical_xor = _of_truth("logical_xor", elementary.logical_xor)
-logical_not = _named(
+logical_and: _Binary = _of_truth("logical_and", ops.logical_and)
+logical_or: _Binary = _of_truth("logical_or", ops.logical_or)
+logical_xor: _Binary = _of_truth("logical_xor", elementary.logical_xor)
+logical_not: _Unary = _named(
     lambda x: ops.logical_not(truth(x)),
     "logical_not",
     f"``numpy.logical_not`` of each element of `x`, as bools: true is what is not 0. {_REFUSED}",

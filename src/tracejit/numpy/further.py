@@ -48,7 +48,8 @@ def degrees(x: Any) -> Tensor:
     return ops.multiply(_real(x), 180 / np.pi)
 
 
-deg2rad, rad2deg = radians, degrees
+deg2rad = radians
+rad2deg = degrees
 
 
 def angle(z: Any, deg: bool = False) -> Tensor:

@@ -212,7 +212,8 @@ def min(
     return _smallest(a, axis, keepdims=keepdims, initial=initial, where=where)
 
 
-amax, amin = max, min
+amax = max
+amin = min
 
 
 def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

@@ -136,9 +136,11 @@ def _at_least(rank: int, place: Callable[[tuple[Any, ...]], tuple[Any, ...]]) ->
     return at_least
 
 
-atleast_1d = _at_least(1, lambda shape: (1,))
-atleast_2d = _at_least(2, lambda shape: (1, *(shape or (1,))))
-atleast_3d = _at_least(3, lambda shape: (*shape, 1) if len(shape) == 2 else (1, *(shape or (1,)), 1))
+atleast_1d: Callable[..., Any] = _at_least(1, lambda shape: (1,))
+atleast_2d: Callable[..., Any] = _at_least(2, lambda shape: (1, *(shape or (1,))))
+atleast_3d: Callable[..., Any] = _at_least(
+    3, lambda shape: (*shape, 1) if len(shape) == 2 else (1, *(shape or (1,)), 1)
+)
 
 
 # ---- order ----------------------------------------------------------------------------------------------

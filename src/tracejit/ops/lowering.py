@@ -47,7 +47,7 @@ class Reduce:
 
     def __init__(self, rule: str, init: Callable[[Any], Any]):
         self.rule: str = rule
-        self.init = init
+        self.init: Callable[[Any], Any] = init
 
 
 class Reindex:
@@ -83,8 +83,8 @@ class Library:
     __slots__ = __match_args__ = ("name", "sizes")
 
     def __init__(self, name: str, sizes: Rule):
-        self.name = name
-        self.sizes = sizes
+        self.name: str = name
+        self.sizes: Rule = sizes
 
 
 class Callback:

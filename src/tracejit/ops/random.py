@@ -29,7 +29,7 @@ MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)
 
 #: Words of a block that one number takes, by dtype.
-WORDS = {np.dtype("uint32"): 1, np.dtype("float32"): 1, np.dtype("float64"): 2}
+WORDS: dict[np.dtype[Any], int] = {np.dtype("uint32"): 1, np.dtype("float32"): 1, np.dtype("float64"): 2}
 
 
 def blocks_of(shape: Sequence[Size], dtype: np.dtype) -> Size:

@@ -75,7 +75,7 @@ class Optimizer(tf.Module):
         self._slot_of: dict[int, int] = {}
         self._owners: list[weakref.ref[tf.Variable]] = []
         with tf.init_scope():  # also inside of a trace, whose state it is not
-            self.iterations = tf.Variable(np.int64(0), trainable=False, name="iterations")
+            self.iterations: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="iterations")
         self.learning_rate = learning_rate
 
     # ---- the method -------------------------------------------------------------------------------------

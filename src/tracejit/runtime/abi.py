@@ -12,6 +12,7 @@ know who emits or loads the code.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 VERSION = 1
 
@@ -131,5 +132,5 @@ def allocate(align: int, size: int) -> int:
     return int(address)
 
 
-release = _libc.free
+release: Callable[[int | None], None] = _libc.free
 """Frees what `allocate` or a callee's `alloc` returned."""

@@ -58,7 +58,7 @@ class Block:
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """This memory as an array that keeps it alive; the block must be used for one array only."""
-        self.__array_interface__ = {
+        self.__array_interface__: dict[str, Any] = {
             "shape": (math.prod(shape) * dtype.itemsize,),
             "typestr": "|u1",
             "data": (self.address, False),

@@ -112,6 +112,8 @@ def text(loops: Loops) -> str:
 class Patience:
     """Warns, once, of a loop that may have no end: for long in one run of a loop whose total is unknown."""
 
+    since: float
+
     def __init__(self, other: Listener | None = None) -> None:
         self.other = other
         self.run: tuple[Any, ...] = ()

@@ -49,7 +49,8 @@ from .classic_names import (
 )
 
 enable_v2_behavior = enable_eager_execution
-arg_max, arg_min = argmax, argmin
+arg_max = argmax
+arg_min = argmin
 
 train: SimpleNamespace = SimpleNamespace(
     AdadeltaOptimizer=_optimizers.AdadeltaOptimizer,

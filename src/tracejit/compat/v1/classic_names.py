@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,21 @@ from ...math.elementary import argmin as _argmin
 from ...random import generators as random
 
 
-def _with_older_names(reduce: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
+class _Reduction(Protocol):
+    """What reductions with older names look like."""
+
+    def __call__(
+        self,
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> tf.Tensor: ...
+
+
+def _with_older_names(reduce: Callable[..., tf.Tensor]) -> _Reduction:
     """A reduction that may be given ``keep_dims`` and ``reduction_indices``."""
 
     @functools.wraps(reduce)
@@ -37,14 +51,14 @@ def _with_older_names(reduce: Callable[..., tf.Tensor]) -> Callable[..., tf.Tens
     return reduced
 
 
-reduce_all = _with_older_names(tf.reduce_all)
-reduce_any = _with_older_names(tf.reduce_any)
-reduce_logsumexp = _with_older_names(tf.reduce_logsumexp)
-reduce_max = _with_older_names(tf.reduce_max)
-reduce_mean = _with_older_names(tf.reduce_mean)
-reduce_min = _with_older_names(tf.reduce_min)
-reduce_prod = _with_older_names(tf.reduce_prod)
-reduce_sum = _with_older_names(tf.reduce_sum)
+reduce_all: _Reduction = _with_older_names(tf.reduce_all)
+reduce_any: _Reduction = _with_older_names(tf.reduce_any)
+reduce_logsumexp: _Reduction = _with_older_names(tf.reduce_logsumexp)
+reduce_max: _Reduction = _with_older_names(tf.reduce_max)
+reduce_mean: _Reduction = _with_older_names(tf.reduce_mean)
+reduce_min: _Reduction = _with_older_names(tf.reduce_min)
+reduce_prod: _Reduction = _with_older_names(tf.reduce_prod)
+reduce_sum: _Reduction = _with_older_names(tf.reduce_sum)
 
 
 def argmax(

@@ -39,6 +39,8 @@ class Footprint:
         Bytes of workspace that library calls and strips need.
     """
 
+    elementary: int
+
     def __init__(self, statements: list[Statement]):
         self.buffers: dict[Buffer, None] = {}
         self.written: dict[Buffer, None] = {}

@@ -69,10 +69,13 @@ class Shared:
         Bytes of its own memory that a thread uses for library calls and strips, in the place of workspace.
     """
 
+    k: KernelWriter
+    parallel: Parallel
+
     def __init__(self, k: KernelWriter, s: Statement, parallel: Parallel):
         self.k, self.parallel = k, parallel
-        self.print = Footprint([s])
-        self.inner = KernelWriter(k.module, k.writers)
+        self.print: Footprint = Footprint([s])
+        self.inner: KernelWriter = KernelWriter(k.module, k.writers)
         self.inner.inline_math = self.print.elementary < INLINE_MATH
         self.parameters: list[Value] = []
         self.arguments: list[Value] = []
@@ -181,7 +184,8 @@ class ParallelLoop(Shared):
 
     def __init__(self, k: KernelWriter, s: While, parallel: Parallel):
         super().__init__(k, s, parallel)
-        self.s, self.scratch = s, self.print.scratch
+        self.s: While = s
+        self.scratch: Size = self.print.scratch
         self.inner.shares = False
 
     def write(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..ir_text import Value, integer, kind_of, memory_kind
 from ..loopir.ir import Compute, If, Nest, While, walk
-from ..loopir.operands import Buffer
+from ..loopir.operands import Buffer, Name
 from ..loopir.passes.schedule import Schedule
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
@@ -60,7 +60,7 @@ class KernelFunction:
         self.names: dict[Buffer, str] = {b: f"%b{p}" for p, b in enumerate(print_.buffers)}
         self.k: KernelWriter = KernelWriter(entry.k.module, entry.k.writers)
         self.k.inline_math = print_.elementary < INLINE_MATH
-        self.outs = [n for n in print_.defines if n in entry.needed[number]]
+        self.outs: list[Name] = [n for n in print_.defines if n in entry.needed[number]]
         self.parameters: list[str] = []
         self.arguments: list[str] = []
         self.copied: list[tuple[Buffer, Value]] = []
@@ -68,7 +68,7 @@ class KernelFunction:
         temps = [b for b in print_.buffers if b.kind == "temp"]
         self.from_one: bool = len(temps) > MAX_POINTERS or kind(group[0]) == "scalars"
         # the plan never gives two buffers of one statement the same place
-        self.overlapping = overlapping(temps) if len(group) > 1 else set()
+        self.overlapping: set[Buffer] = overlapping(temps) if len(group) > 1 else set()
 
     def write(self, kernels: dict[tuple[str, str], str]) -> None:
         """Add the function to `kernels`, what it returns and its text to its name, unless it is there; call it."""

@@ -24,7 +24,7 @@ class Work(threading.Thread):
         self.work = work
         self.made: Any = None
         self.error: BaseException | None = None
-        self.over = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
+        self.over: threading.Lock = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
         self.over.acquire()
 
     def run(self) -> None:

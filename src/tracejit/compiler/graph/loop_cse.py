@@ -7,6 +7,7 @@ values become one that returns what either does. Valid graphs in, valid graphs o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...core.dim import Dim
 from ...core.ir.graph import Graph, Node, Value, has_effect, restricted
@@ -28,7 +29,9 @@ class Matcher:
     def __init__(self, target: Graph, image: dict[Value, Value]):
         self.target = target
         self.image = image
-        self.known = {call_key(n.op, n.inputs, n.attrs): n.outputs for n in reversed(target.nodes)}
+        self.known: dict[tuple[Any, ...], tuple[Value, ...]] = {
+            call_key(n.op, n.inputs, n.attrs): n.outputs for n in reversed(target.nodes)
+        }
 
     def finds(self, node: Node) -> bool:
         """Is a node that equals this one in the target, or can be? Then its outputs have images."""

@@ -48,6 +48,9 @@ class Rewriter:
         Nodes looked at and rules applied: tests assert that both grow linearly.
     """
 
+    visits: int
+    rewrites: int
+
     def __init__(self, graph: Graph, rules: Mapping[Op, tuple[Rule, ...]], final: bool = True):
         self.old = graph
         self.final = final

@@ -33,6 +33,11 @@ class NestAnalysis:
         Scalar to a bit mask of the axes it depends on.
     """
 
+    body: Part
+    part: Part
+    tail: Part
+    has_add: bool
+
     def __init__(self, nest: Nest):
         self.nest = nest
         self.bits: dict[Name, int] = {a.name: 1 << p for p, a in enumerate(nest.axes)}

@@ -20,7 +20,7 @@ from ...core.tracing.trace import resize, trace
 from ...ops.lowering import Callback, Compose, Library, Nests, Reduce, Reindex, Scalar, Structure
 from ..loopir.ir import Allocate, Call, Nest, Store, While
 from ..loopir.library import KERNELS
-from ..loopir.operands import Buffer, BufferAlias
+from ..loopir.operands import Buffer, BufferAlias, Index
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
 from .liveness import Liveness
@@ -44,6 +44,9 @@ class OpenNest:
 
     Values computed or loaded in it are used directly; this does no more than `fuse` would, but sooner.
     """
+
+    ix: list[Any]
+    strides: tuple[Size, ...]
 
     def __init__(self, b: Builder, shape: Sequence[Size]):
         self.b = b
@@ -84,7 +87,7 @@ class OpenNest:
         else:
             if self.size is None:
                 self.size, self.strides = out.size, row_major(out.shape)
-                self.index = View(None, self.shape, self.strides, out.dtype).index(self.ix)
+                self.index: Index = View(None, self.shape, self.strides, out.dtype).index(self.ix)
                 self.kind: str = b.empty_kind(out)
             view = View(b.buffer(out.dtype, self.size, self.kind), self.shape, self.strides, out.dtype)
             b.block.append(Store(view.memory, self.index, value.operand))

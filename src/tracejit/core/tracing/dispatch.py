@@ -63,13 +63,13 @@ class Mode:
         self.guards: tuple[Guard, ...] = ()
         self.location: Location | None = None
         self.origin: Location | None = None
-        self.ignoring_fp_errors = _quiet_context()
+        self.ignoring_fp_errors: contextvars.Context = _quiet_context()
         self.update()
 
     def update(self) -> None:
         now = settings.current()
-        self.slow = bool(self.interpreter is not None or now.check or not now.fast)
-        self.busy = bool(self.slow or self.recorders)
+        self.slow: bool = bool(self.interpreter is not None or now.check or not now.fast)
+        self.busy: bool = bool(self.slow or self.recorders)
         self.locate: Callable[[], Location | None] = user_stack if now.debug_info else user_location
 
 
@@ -86,16 +86,16 @@ class State(threading.local):
     """
 
     def __init__(self) -> None:
-        self.mode = Mode()
+        self.mode: Mode = Mode()
 
-    interpreter = _of_mode("interpreter")
-    recorders = _of_mode("recorders")
-    guards = _of_mode("guards")
-    location = _of_mode("location")
-    origin = _of_mode("origin")
-    ignoring_fp_errors = _of_mode("ignoring_fp_errors")
-    slow = _of_mode("slow")
-    busy = _of_mode("busy")
+    interpreter: Interpreter | None = _of_mode("interpreter")
+    recorders: tuple[Recorder, ...] = _of_mode("recorders")
+    guards: tuple[Guard, ...] = _of_mode("guards")
+    location: Location | None = _of_mode("location")
+    origin: Location | None = _of_mode("origin")
+    ignoring_fp_errors: contextvars.Context = _of_mode("ignoring_fp_errors")
+    slow: bool = _of_mode("slow")
+    busy: bool = _of_mode("busy")
 
 
 def _quiet_context() -> contextvars.Context:
@@ -105,7 +105,7 @@ def _quiet_context() -> contextvars.Context:
     return context
 
 
-state = State()
+state: State = State()
 seams.settings_changed.on(lambda: state.mode.update())
 
 

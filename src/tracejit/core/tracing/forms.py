@@ -73,7 +73,7 @@ class BranchForm(Form):
 
     __slots__ = ()
     name = "cond"
-    parts = ("pred", "consts", "then", "orelse", "outputs")
+    parts: ClassVar[tuple[str, ...]] = ("pred", "consts", "then", "orelse", "outputs")
     then: Graph = attribute("then")
     orelse: Graph = attribute("orelse")
 
@@ -119,7 +119,7 @@ class CallForm(Form):
 
     __slots__ = ()
     name = "call"
-    parts = ("inputs", "graph", "backward", "results", "connected")
+    parts: ClassVar[tuple[str, ...]] = ("inputs", "graph", "backward", "results", "connected")
     graph: Graph = attribute("graph")
     backward: Graph | None = attribute("backward")
     results: int = attribute("outputs", 0)
@@ -146,7 +146,7 @@ class RecomputedForm(Form):
 
     __slots__ = ()
     name = "recomputed"
-    parts = ("inputs", "graph")
+    parts: ClassVar[tuple[str, ...]] = ("inputs", "graph")
     graph: Graph = attribute("graph")
 
     @staticmethod
@@ -163,7 +163,15 @@ class CustomForm(Form):
 
     __slots__ = ()
     name = "custom"
-    parts = ("inputs", "body", "rule", "results", "connected", "level", "arguments")
+    parts: ClassVar[tuple[str, ...]] = (
+        "inputs",
+        "body",
+        "rule",
+        "results",
+        "connected",
+        "level",
+        "arguments",
+    )
     body: Graph = attribute("body")
     rule: Graph = attribute("rule")
     results: int = attribute("outputs")
@@ -207,7 +215,7 @@ class TangentsForm(Form):
 
     __slots__ = ()
     name = "custom_tangents"
-    parts = ("arguments", "captured", "body", "rule", "level")
+    parts: ClassVar[tuple[str, ...]] = ("arguments", "captured", "body", "rule", "level")
     body: Graph = attribute("body")
     rule: Graph = attribute("rule")
     level: int | None = attribute("level")
@@ -243,7 +251,7 @@ class OwnValueForm(Form):
 
     __slots__ = ()
     name = "own_value"
-    parts = ("arguments", "captured", "body", "level")
+    parts: ClassVar[tuple[str, ...]] = ("arguments", "captured", "body", "level")
     body: Graph = attribute("body")
     level: int = attribute("level")
 
@@ -266,7 +274,15 @@ class ImplicitForm(Form):
 
     __slots__ = ()
     name = "implicit"
-    parts = ("unknowns", "others", "residual", "direct", "tolerance", "limit", "what")
+    parts: ClassVar[tuple[str, ...]] = (
+        "unknowns",
+        "others",
+        "residual",
+        "direct",
+        "tolerance",
+        "limit",
+        "what",
+    )
     residual: Graph = attribute("residual")
     direct: bool = attribute("direct")
     tolerance: float = attribute("tolerance")

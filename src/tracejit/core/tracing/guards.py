@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..protocols import Guard
+from ..protocols import Guard, Recorder
 from .dispatch import state
 
 
@@ -20,7 +20,7 @@ class guarding:
 
     def __enter__(self) -> None:
         mode = state.mode
-        self.before = mode.recorders, mode.guards
+        self.before: tuple[tuple[Recorder, ...], tuple[Guard, ...]] = mode.recorders, mode.guards
         mode.recorders, mode.guards, mode.busy = (
             (*mode.recorders, self.guard),
             (*mode.guards, self.guard),

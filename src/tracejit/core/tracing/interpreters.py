@@ -52,6 +52,10 @@ class Count(Eager):
         Calls by op name.
     """
 
+    bytes: int
+    allocations: int
+    elements: int
+
     def __init__(self) -> None:
         self.elements = 0
         self.bytes = 0
@@ -96,6 +100,8 @@ class Perturb(Eager):
     which two correct implementations may differ. Results that are an element of an operand stay: choosing one
     (a maximum, a gather) rounds nothing.
     """
+
+    random: np.random.Generator
 
     def __init__(self, seed: int):
         self.random = np.random.default_rng(seed)

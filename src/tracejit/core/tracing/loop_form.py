@@ -8,7 +8,7 @@ its attributes are called. Knows nothing of what loops compute, nor of derivativ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class LoopForm(Form):
 
     __slots__ = ("body", "_first", "_carries", "_rows")
     name = "loop"
-    parts = (
+    parts: ClassVar[tuple[str, ...]] = (
         *("body", "init", "xs", "consts", "count", "cond", "length", "reverse", "keeps_carries", "memory"),
         "outputs",
     )
@@ -377,7 +377,7 @@ class LoopGradientForm(Form):
 
     __slots__ = ()
     name = "loop_gradient"
-    parts = ("loop", "seeded", "wanted", "cotangents")
+    parts: ClassVar[tuple[str, ...]] = ("loop", "seeded", "wanted", "cotangents")
 
     @staticmethod
     def make(

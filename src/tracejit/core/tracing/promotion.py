@@ -31,7 +31,7 @@ def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
 
 
 #: ``(class, number other than zero, number of the dtype)`` to what `weak_scalar` remembers, or None.
-known_scalar = scalars.get
+known_scalar: Callable[[tuple[Any, ...]], Tensor | None] = scalars.get
 
 
 def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:

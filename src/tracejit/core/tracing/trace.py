@@ -155,6 +155,8 @@ def _refuse_text(dtype: np.dtype) -> None:
 class _Counter:
     """Names for trip counts; `taken` are those that sizes of inputs have, of a seed for example."""
 
+    next_number: int
+
     def __init__(self) -> None:
         self.given: list[str] = []
         self.next_number = 0

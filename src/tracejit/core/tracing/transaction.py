@@ -20,8 +20,9 @@ from ..dim import GuardMark
 from ..errors import REFUSALS, Untraceable, is_internal
 from ..ir.graph import Graph, Node, has_effect
 from ..seams import traced_again
+from ..tensor import Tensor
 from .dispatch import state
-from .trace import Trace
+from .trace import Trace, VariableState
 
 
 class _Open(threading.local):
@@ -164,7 +165,9 @@ class TraceSnapshot:
         self.inputs: int = len(trace.graph.inputs)
         self.constants: int = len(trace.constants)
         self.captures: int = len(trace.captures)
-        self.held = [(h, h.now, h.assigned) for h in trace.held.values()]
+        self.held: list[tuple[VariableState, Tensor, bool]] = [
+            (h, h.now, h.assigned) for h in trace.held.values()
+        ]
         self.bodies: int = len(trace.bodies)
         self.guards: GuardMark = GuardMark()
 

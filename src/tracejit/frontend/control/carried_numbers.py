@@ -61,6 +61,11 @@ class CarriedNest:
 
     ys: Structure
     around: Reachable
+    leaves: list[Any]
+    structure: Structure
+    tensors: list[Tensor]
+    types: list[TensorSpec]
+    left: int
 
     def __init__(self, what: str, init: Any, *functions: Any):
         self.what = what

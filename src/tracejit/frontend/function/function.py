@@ -33,7 +33,7 @@ from ..autograph.calls import converted_source, explained
 from ..autograph.places.reachable import attempt_with
 from ..autograph.values.kinds import TraceError
 from ..execution import compiler
-from ..regions.memory_policies import LoopMemory, policy, under
+from ..regions.memory_policies import LoopMemory, Policy, policy, under
 from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
 from .any_rank import AnyRank
@@ -146,12 +146,14 @@ class Function:
         autograph: bool = True,
         memory: int | str | None = None,
     ):
-        self.python_function = compilable(f)
-        self.memory = None if memory is None else policy(memory)
+        self.python_function: Callable[..., Any] = compilable(f)
+        self.memory: Policy | None = None if memory is None else policy(memory)
         self.autograph = autograph
-        self.input_signature = None if input_signature is None else checked_signature(input_signature)
+        self.input_signature: tuple[Any, ...] | None = (
+            None if input_signature is None else checked_signature(input_signature)
+        )
         self.reduce_retracing = reduce_retracing
-        self.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.__name__: str = getattr(f, "__name__", type(f).__name__)
         self.__qualname__ = getattr(f, "__qualname__", self.__name__)
         self.__doc__ = getattr(f, "__doc__", None)
         self.__module__ = getattr(f, "__module__", __name__)

@@ -22,6 +22,7 @@ class Retracing:
     """Counts the traces in a row of one function."""
 
     __slots__ = ("streak", "before", "warned")
+    streak: int
 
     def __init__(self) -> None:
         self.streak = 0

@@ -57,7 +57,7 @@ class Weak:
     __slots__ = ("ref", "hash")
 
     def __init__(self, x: Any):
-        self.ref = weakref.ref(x)
+        self.ref: weakref.ref[Any] = weakref.ref(x)
         self.hash: int = id(x)
 
     def __hash__(self) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from ...core import settings
 from ...core.dim import Dim, assume, holds, substitute
 from ...core.errors import DtypeError, TracejitError, at, user_location
-from ...core.ir.graph import walk
+from ...core.ir.graph import Graph, walk
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
@@ -111,7 +111,7 @@ class Specialization:
         generators: Sequence[Variable] = (),
     ):
         self.name = name
-        self.graph = traced.graph
+        self.graph: Graph = traced.graph
         self.input_specs: list[TensorSpec] = list(specs)
         self.structure = structure
         self.arguments = arguments

@@ -32,6 +32,8 @@ class Watched:
     """
 
     __slots__ = ("tensor", "trace", "start", "end")
+    start: int
+    trace: Trace
 
     def __init__(self, tensor: Tensor, now: Trace):
         self.tensor: Tensor = tensor

@@ -98,7 +98,7 @@ class LoopBuilder:
         self.length = length
         self.reverse = reverse
         self.memory = memory
-        self.of = self if of is None else of
+        self.of: object = self if of is None else of
         self.counter: list[TensorSpec] = (
             [INDEX] if test is not None and count is not None else []
         )  # goes round, too

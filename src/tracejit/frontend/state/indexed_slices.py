@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...core.autodiff.scattered import Scattered, dense, is_rows
 from ...core.dim import same
 from ...core.errors import ShapeError, at, user_location
@@ -55,6 +57,8 @@ class IndexedSlices(Tensor):
     """
 
     __slots__ = ("values", "indices", "_whole")
+    indices: Tensor
+    values: Tensor
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any, name: str | None = None):
         values, indices, shape = as_tensor(values), as_tensor(indices), tuple(dense_shape)
@@ -89,7 +93,8 @@ class IndexedSlices(Tensor):
         tape records, which must see it made.
         """
         self.values, self.indices = values, indices
-        self._spec, self.dtype = spec, spec.dtype
+        self._spec = spec
+        self.dtype: np.dtype[Any] = spec.dtype
         self._whole: Any = make
         if state.interpreter is not None or state.recorders:
             self._whole = make()

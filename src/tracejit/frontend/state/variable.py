@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
-from ...core.spec import shape_text
+from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor, Unhashable
 from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, notify, pausing, state
 from ...core.tracing.trace import Trace
@@ -35,7 +35,7 @@ from .variable_init import initial_value_of, permit_creation
 _ORDER = "buifc"  # kinds of dtype a value may be widened along
 
 #: Held while values of Variables change, from the reading of the old one to the storing of the new one.
-changing = threading.RLock()
+changing: threading.RLock = threading.RLock()
 
 
 def tracer() -> Trace | None:
@@ -91,7 +91,7 @@ class Variable(Unhashable):
             raise DtypeError(f"a Variable holds numbers or bools, not strings{at(user_location())}")
         self.trainable: bool = True if trainable is None else bool(trainable)
         self.name: str = f"{name or 'Variable'}:0"
-        self.spec = tensor.spec
+        self.spec: TensorSpec = tensor.spec
         self._value = Tensor(tensor.array)
         #: Stands for the Variable where tapes name tensors; has a shape and a dtype, but no memory.
         self.handle: Tensor = Tensor(

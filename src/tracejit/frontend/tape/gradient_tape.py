@@ -19,7 +19,7 @@ from ...core.errors import ShapeError, Untraceable, at, user_location
 from ...core.lazy import Later
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor, pausing, state
+from ...core.tracing.dispatch import Record, as_tensor, pausing, state
 from ...core.tracing.transaction import remember, warn
 from ...ops.batch import moved
 from .. import config
@@ -77,6 +77,8 @@ class GradientTape(Tape):
     """
 
     __slots__ = ()
+    records: list[Record]
+    tracked: set[int]
 
     def gradient(
         self,

@@ -6,7 +6,7 @@ An attribute that is zero is left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -202,7 +202,7 @@ def scatter_tangent(record: Any, ts: list[Any], op: Any) -> list[Any]:
 
 
 #: Shapes of a tensor, of indices below 4, and of values.
-scatter_sample = partial(sample, dtypes=("float", "index:4", "float"))
+scatter_sample: Callable[..., Any] = partial(sample, dtypes=("float", "index:4", "float"))
 
 
 @defop(

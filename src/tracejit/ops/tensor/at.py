@@ -104,7 +104,10 @@ class Place:
         """The tensor with this part replaced by `function` of it."""
         return self._updated(lambda part, _: function(part), 0)
 
-    sub, mul, div, pow = subtract, multiply, divide, power
+    sub = subtract
+    mul = multiply
+    div = divide
+    pow = power
 
     @property
     def is_distinct(self) -> bool:

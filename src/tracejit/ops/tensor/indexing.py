@@ -319,6 +319,10 @@ class Rows:
         The shape of what is selected, before and after new axes are put in.
     """
 
+    axis: int
+    flat: Any
+    joined: Any
+
     def __init__(self, x: Any, plan: Plan):
         for axis in plan.dropped:
             plan.tensors[axis] = np.int64(plan.slices[axis][0])

@@ -139,10 +139,10 @@ def _beside_tapes(ours: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     followed = [r for r in state.recorders if getattr(r, "follows_numpy", True)]
     if len(followed) == len(state.recorders):
         return ours(*args, **kwargs)
+    others: list[Any] = [r for r in state.recorders if r not in followed]
     for t in _tensors((args, kwargs)):
-        for recorder in state.recorders:
-            if recorder not in followed:
-                recorder.on_event("value", as_tensor(t))
+        for recorder in others:
+            recorder.on_event("value", as_tensor(t))
     with recording_only(followed):
         return ours(*args, **kwargs)
 

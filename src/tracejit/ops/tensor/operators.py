@@ -34,7 +34,7 @@ _NUMBERS = (int, float)
 
 #: Calls of operators after which machine code is worth its loading.
 OFTEN = 20_000
-next_call = count(1).__next__
+next_call: Callable[[], int] = count(1).__next__
 _MANY_ROWS = 1000  # a loop of more steps in a trace is hardly meant to be written out
 
 

@@ -90,7 +90,7 @@ CALLBACKS = (
 #: Where there is SciPy, in the same process.
 _MACHINES = ("x86_64", "aarch64", "riscv64")
 #: Who calls what: the names of SciPy's functions.
-CALLERS = {
+CALLERS: dict[str, tuple[str, ...]] = {
     "quad": ("number", "numbers"),
     "nquad": ("numbers",),
     "cython_optimize": ("number",),

@@ -60,6 +60,10 @@ class Taken:
         What the rows point to.
     """
 
+    arguments: int
+    steps: list[Row]
+    tensors: bool
+
     def __init__(self, steps: list[Row], arguments: int, tensors: bool = False):
         self.steps, self.arguments, self.tensors = steps, arguments, tensors
         self.names: tuple[str, ...] = ()
@@ -95,8 +99,11 @@ class Entries:
         Called for all that the tables do not admit, and to raise what a call that failed should raise.
     """
 
+    forgotten: int
+    count: int
+
     def __init__(self, api: ctypes.Array[Any], slow: Any):
-        self.table = np.zeros(Table.WORDS, np.uint64).view(Words)
+        self.table: Words = np.zeros(Table.WORDS, np.uint64).view(Words)
         self.table.kept = [api, slow]
         self.table[Table.API], self.table[Table.SLOW] = ctypes.addressof(api), id(slow)
         self.count = self.forgotten = 0
@@ -229,8 +236,10 @@ class Code:
     """The lane's code in memory: where its functions are. It lives as long as the process."""
 
     __slots__ = ("call", "entry", "stop")
+    call: int
+    entry: int
 
     def __init__(self, image: bytes):
         loaded = objects.load(image)
         self.entry, self.call = loaded.function(words.ENTRY), loaded.function(words.CALL)
-        self.stop = loaded.function(words.STOP)
+        self.stop: int = loaded.function(words.STOP)

@@ -63,6 +63,9 @@ class Layout:
         Index of a symbol to its place in the table of addresses.
     """
 
+    table_in: int
+    table_offset: int
+
     def __init__(self, parsed: ElfObject, groups: Sequence[Sequence[Section]], table_in: int):
         self.parsed = parsed
         self.groups = groups

@@ -13,6 +13,8 @@ _FLAGS = {"riscv64": 5}  # short instructions, and floats in registers when func
 class Names:
     """A table of names that ends each with a zero byte, as ELF files have them."""
 
+    data: bytearray
+
     def __init__(self) -> None:
         self.data = bytearray(b"\0")
         self._places: dict[str, int] = {"": 0}

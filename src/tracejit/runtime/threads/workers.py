@@ -39,9 +39,11 @@ def wanted() -> int:
 class Workers:
     """The pool of this process: its machine code, its state and its threads."""
 
+    state: PoolState
+
     def __init__(self, code: bytes):
         loaded = objects.load(code)
-        self.parallel = loaded.function(Symbol.PARALLEL)
+        self.parallel: int = loaded.function(Symbol.PARALLEL)
         self.state = state = PoolState.from_address(loaded.address(Symbol.STATE))
         self.threads: list[threading.Thread] = []
         self._worker = _WORKER_TYPE(loaded.function(Symbol.WORKER))

@@ -38,7 +38,7 @@ class Checkpoint(tf.Module):
 
     Attributes
     ----------
-    save_counter : Variable
+    save_counter : tf.Variable
         How often it was saved; itself part of the file.
 
     Examples
@@ -76,7 +76,7 @@ class Checkpoint(tf.Module):
         if name != "save_counter":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with tf.init_scope():
-            self.save_counter = tf.Variable(np.int64(0), trainable=False, name="save_counter")
+            self.save_counter: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="save_counter")
         return self.save_counter
 
     # ---- saving -----------------------------------------------------------------------------------------

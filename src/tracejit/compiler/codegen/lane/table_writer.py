@@ -27,6 +27,8 @@ _PARTS = {
 class Frame:
     """Memory of one call: where its parts begin, in bytes, and how many bytes it takes."""
 
+    bytes: int
+
     def __init__(self, parts: dict[str, int]):
         self.offsets: dict[str, int] = {}
         self.bytes = 0

@@ -17,8 +17,8 @@ class Module:
 
     def __init__(self, s: Sizes) -> None:
         self.s = s
-        self.functions = [packing_functions(s.g)]
-        self.declares = {_symbol(line): line for line in declarations(s.g).splitlines()}
+        self.functions: list[str] = [packing_functions(s.g)]
+        self.declares: dict[str, str] = {_symbol(line): line for line in declarations(s.g).splitlines()}
 
     def add(self, w: Writer, result: str = "void") -> None:
         """Close a function that returns `result` at its end."""

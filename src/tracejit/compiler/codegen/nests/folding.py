@@ -34,6 +34,9 @@ def layout(k: KernelWriter, size: Value, cost: Value, unit: int) -> tuple[Value,
 class Blocks(NestWriter):
     """Writes a `part` of the blocks of a nest without outer loops and without a tail."""
 
+    block: Value
+    table: Value
+
     def __init__(self, k: KernelWriter, s: Nest, part: Part, block: Value, table: Value):
         super().__init__(k, s, s.schedule, part)
         self.block, self.table = block, table

@@ -34,6 +34,13 @@ def nest(k: KernelWriter, s: Nest, part: Part | None = None) -> None:
 class NestWriter:
     """Writes one nest."""
 
+    k: KernelWriter
+    part: Part | None
+    s: Nest
+    schedule: Schedule
+    inner: tuple[Line, ...]
+    outer: tuple[Line, ...]
+
     def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule, part: Part | None = None):
         self.k, self.s, self.schedule, self.part = k, s, schedule, part
         self.outer, self.inner = schedule.lines[: schedule.outer], schedule.lines[schedule.outer :]

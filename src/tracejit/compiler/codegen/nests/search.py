@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...ir_text import Value, constant, integer
 from ...loopir.ir import Combine, Nest
-from ...loopir.passes.schedule import Schedule
+from ...loopir.passes.schedule import Line, Schedule
 from ..writing.kernel import KernelWriter
 from .accumulate import Accumulation, State
 from .reduce import Reduction, merged
@@ -19,6 +19,8 @@ BLOCK_STEPS = 64
 
 class Search:
     """Writes the one reduce loop of a nest whose only accumulators are an extreme and its position."""
+
+    line: Line
 
     def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule):
         self.k = k

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ....core.dim import Size
 from ...ir_text import Value, integer, memory_kind
 from ...loopir.ir import Nest
-from ...loopir.passes.schedule import STRIP_ROWS, Schedule
+from ...loopir.passes.schedule import STRIP_ROWS, Line, Schedule
 from ..writing.buffers import byte, truth
 from ..writing.kernel import KernelWriter
 from .accumulate import Accumulation, State
@@ -31,10 +31,17 @@ def scratch_bytes(s: Nest) -> Size:
 class Strips:
     """Writes the innermost outer loop of a nest, and the one loop that feeds the accumulators."""
 
+    k: KernelWriter
+    part: Part | None
+    s: Nest
+    schedule: Schedule
+    columns: Line
+    rows: Line
+
     def __init__(self, k: KernelWriter, s: Nest, schedule: Schedule, part: Part | None = None):
         self.k, self.s, self.schedule, self.part = k, s, schedule, part
         self.columns, self.rows = schedule.lines[schedule.outer - 1], schedule.lines[schedule.outer]
-        self.accumulation = Accumulation(k, s, schedule)
+        self.accumulation: Accumulation = Accumulation(k, s, schedule)
 
     def write(self) -> None:
         k = self.k

@@ -115,12 +115,18 @@ class KernelWriter:
         The outermost scope loads may move to; `stored` are the buffers whose loads stay in place.
     """
 
+    module: Module
+    writers: Mapping[type, Callable[[KernelWriter, Any], None]]
+    target: Target
+
     def __init__(self, module: Module, writers: Mapping[type, Callable[[KernelWriter, Any], None]]):
         self.module, self.writers = module, writers
         self.target, self.flags = module.target, "contract " if module.contract else ""
-        self.cursor = None if module.places is None else Cursor(module.places)
-        self.shares = self.target.threads and self.cursor is None
-        self.w = HoistingWriter() if self.cursor is None else HoistingWriter(self.cursor.lines)
+        self.cursor: Cursor | None = None if module.places is None else Cursor(module.places)
+        self.shares: bool = self.target.threads and self.cursor is None
+        self.w: HoistingWriter = (
+            HoistingWriter() if self.cursor is None else HoistingWriter(self.cursor.lines)
+        )
         self.env: dict[Name, Value] = {}
         self.atoms: dict[str, Value] = {}
         self.pointers: dict[Buffer, Value] = {}

@@ -67,6 +67,8 @@ class HoistingWriter(Writer):
         No instruction moves out of the scope of this number.
     """
 
+    count: int
+
     def __init__(self, new_lines: Callable[[], list[Any]] = list) -> None:
         super().__init__(new_lines)
         self.scopes: list[Scope] = []

@@ -276,12 +276,15 @@ class Stretches:
         Of further axes.
     """
 
+    axes: set[Name]
+    axis: Name
+
     def __init__(
         self, axis: Name, merged: tuple[Name, ...], inside: list[Statement], sizes: dict[Name, Size]
     ):
         self.axis, self.axes = axis, {axis, *merged}
-        self.sizes = sizes | sizes_inside(inside)
-        self.varying = {name for s in inside for name in s.defines()}
+        self.sizes: dict[Name, Size] = sizes | sizes_inside(inside)
+        self.varying: set[Name] = {name for s in inside for name in s.defines()}
 
     def of(self, access: Access) -> tuple[Size, tuple[tuple[Name, Size], ...], Size, Size] | None:
         """The step of the loop, what is the same in all iterations, the first element and the last."""

@@ -85,7 +85,7 @@ class Slots:
     """A block whose nests give their slot to others; `users` are the slots that use a buffer."""
 
     def __init__(self, block: Sequence[Statement]):
-        self.statements = [[s] for s in block]
+        self.statements: list[list[Statement]] = [[s] for s in block]
         self.users: dict[Buffer, list[int]] = {}
         for p, s in enumerate(block):
             if isinstance(s, Nest):

@@ -9,7 +9,7 @@ a compensated total.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -66,8 +66,8 @@ class Writer:
 
     def __init__(self, program: Program):
         self.program = program
-        self.names = (f"q{k}" for k in count())
-        self.numbers = count()
+        self.names: Iterator[str] = (f"q{k}" for k in count())
+        self.numbers: Iterator[int] = count()
 
     def write(self, nest: Nest, sums: Sequence[Sums]) -> list[Statement]:
         """The statements that take the place of a nest whose body feeds all of `sums`."""
@@ -96,10 +96,14 @@ class Writer:
 class RowLoop:
     """Writes one loop over rows with the loop over columns inside."""
 
+    columns: list[Axis]
+    rows: list[Axis]
+    w: Writer
+
     def __init__(self, w: Writer, rows: list[Axis], columns: list[Axis]):
         self.w, self.rows, self.columns = w, rows, columns
-        self.down = frozenset(a.name for a in rows)
-        self.along = frozenset(a.name for a in columns)
+        self.down: frozenset[Name] = frozenset(a.name for a in rows)
+        self.along: frozenset[Name] = frozenset(a.name for a in columns)
         self.partial: dict[Name, Name] = {}  # what of sums of everything one row gives
         self.waiting: dict[Name, Waiting] = {}
         self.before: list[Statement] = []
@@ -206,6 +210,12 @@ class RowLoop:
 
 class Waiting:
     """A sum down each column. With a `total`, `run` has what the last rows gave, and `error` what the total lost."""
+
+    acc: Acc
+    error: Buffer | None
+    run: Buffer
+    total: Buffer | None
+    w: Writer
 
     def __init__(
         self, w: Writer, acc: Acc, run: Buffer, total: Buffer | None = None, error: Buffer | None = None

@@ -69,6 +69,10 @@ class LoopVariable:
     beside it that says whether it has been set; see :class:`SetInLoop`.
     """
 
+    flagged: bool
+    refused: bool
+    leaves: list[Any]
+
     def __init__(self, name: str, before: Any, grows: bool, what: str):
         self.name = name
         self.what = what
@@ -81,7 +85,9 @@ class LoopVariable:
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
         self.kinds: list[Kind | Alias | Rows | None] = [_first_kind(x) for x in self.leaves]
         self.surely: list[Any] = []  # the leaves that it surely has after the loop
-        self.kept = set() if self.grows else identities([before])  # containers that the body does not replace
+        self.kept: set[int] = (
+            set() if self.grows else identities([before])
+        )  # containers that the body does not replace
         self.flagged = before.__class__ is SetInLoop  # its one leaf is a number then
         self.refused = not name.isidentifier() or name.startswith(GENERATED)  # it never goes round flagged
         if self.flagged:

@@ -16,7 +16,7 @@ import numpy as np
 from ....core.errors import Untraceable, at, user_location
 from ....core.tracing.transaction import Attempt, Unwinding, remember
 from ..places.mutations import MutationLog
-from ..places.place import Places
+from ..places.place import Place, Places
 from ..places.reachable import Change, Reachable
 from ..values.contents import ContainerSnapshot
 from .tensor_array import Begun
@@ -68,7 +68,7 @@ class Surroundings:
         self.places = places
         self.last = last
         self.certain = certain
-        self.own = list(places.places)  # more may be handed on later
+        self.own: list[Place] = list(places.places)  # more may be handed on later
         self.before: list[Any] = places.get()
         self.scratch: Places = Places((), (), ()) if scratch is None else scratch
         self.contents: ContainerSnapshot = ContainerSnapshot([*self.before, *self.scratch.get()])

@@ -17,6 +17,7 @@ from ....core.op import ops
 from ....core.spec import TensorSpec, as_dtype
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
+from ....core.tracing.trace import Trace
 from ....ops.arrays.shape import sizes_of, stack
 from ....ops.symbolic_values import size_of, symbolic_values
 from ....ops.tensor.indexing import get
@@ -107,7 +108,7 @@ class TensorArray:
     ):
         self.dtype: np.dtype[Any] = as_dtype(dtype)
         self.dynamic_size: bool = bool(dynamic_size)
-        self.home = tracer()
+        self.home: Trace | None = tracer()
         shape = None if element_shape is None else getattr(element_shape, "dims", element_shape)
         self._shape: tuple[Any, ...] | None = None if shape is None else tuple(shape)
         length: Size = 0 if size is None else _size(size)
@@ -316,7 +317,7 @@ class GrowingArray(Filled):
         super().__init__(rows, model)
         self.array: TensorArray = array
         length = ops.size_value(size=array._length())
-        self.state = (length, *rows)
+        self.state: tuple[Any, ...] = (length, *rows)
         if self.structure is None and isinstance(array.state, Tensor):
             self._learn(get(array.state, 0))
 
@@ -365,7 +366,13 @@ class GrowingArray(Filled):
             f"{at(user_location())}"
         )
 
-    read = stack = concat = gather = unstack = scatter = split = _whole
+    read = _whole
+    stack = _whole
+    concat = _whole
+    gather = _whole
+    unstack = _whole
+    scatter = _whole
+    split = _whole
 
 
 _NEGATIVE = "the numbers of the elements of a TensorArray start at 0"

@@ -139,7 +139,10 @@ class Effects(ast.NodeVisitor):
         self.captured |= inner
         self.reads |= inner
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _scope
+    visit_FunctionDef = _scope
+    visit_AsyncFunctionDef = _scope
+    visit_Lambda = _scope
+    visit_ClassDef = _scope
 
     def _comprehension(self, node: ast.AST) -> None:
         targets = {
@@ -154,7 +157,10 @@ class Effects(ast.NodeVisitor):
         if isinstance(node, ast.GeneratorExp):
             self.captured |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - targets
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+    visit_ListComp = _comprehension
+    visit_SetComp = _comprehension
+    visit_DictComp = _comprehension
+    visit_GeneratorExp = _comprehension
 
     # ---- other statements that bind ---------------------------------------------------------------------
 

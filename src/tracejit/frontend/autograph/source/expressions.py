@@ -12,7 +12,7 @@ from .effects import always_python, own_nodes
 from .rewriting import OPERATORS, Rewriter, index_value, operator
 from .syntax import at_line_of, load, no_arguments, thunk
 
-COMPARISONS = {
+COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",

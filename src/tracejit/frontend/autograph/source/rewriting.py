@@ -21,7 +21,7 @@ PLAIN_BUILTINS = frozenset(
     "set id format iter object staticmethod classmethod property".split()
 )
 
-OPERATORS = {
+OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",

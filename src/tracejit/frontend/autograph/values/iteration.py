@@ -91,9 +91,9 @@ class Range(Looped):
         if step.__class__ is int and step == 0:
             raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")
         if all(x.__class__ is int for x in (start, stop, step)):
-            self.length = len(range(start, stop, step))
+            self.length: Any = len(range(start, stop, step))
         else:
-            self.count = self._count(stop)
+            self.count: Tensor | None = self._count(stop)
 
     def _count(self, stop: Any) -> Tensor:
         span = _int64(stop) if self.plain else ops.subtract(_int64(stop), _int64(self.start))
@@ -172,8 +172,8 @@ class Rows(Looped):
     def __init__(self, tensor: Tensor):
         if not tensor.shape:
             raise TypeError(f"cannot iterate over a tensor of rank 0{at(user_location())}")
-        self.length = tensor.shape[0]
-        self.rows = (tensor,)
+        self.length: Any = tensor.shape[0]
+        self.rows: tuple[Tensor, ...] = (tensor,)
 
     def item(self, i: Tensor, rows: Sequence[Tensor]) -> Any:
         return rows[0]
@@ -192,9 +192,9 @@ class Enumerated(Looped):
     def __init__(self, inner: Looped, start: Any = 0):
         self.inner = inner
         self.start = start
-        self.count = inner.count
-        self.length = inner.length
-        self.rows = inner.rows
+        self.count: Tensor | None = inner.count
+        self.length: Any = inner.length
+        self.rows: tuple[Tensor, ...] = inner.rows
 
     def item(self, i: Tensor, rows: Sequence[Tensor]) -> Any:
         plain = self.start.__class__ is int and self.start == 0
@@ -215,12 +215,12 @@ class Zipped(Looped):
         lengths = [x.length for x in inner]
         self.scanned: bool = lengths[0] is not None and all(n == lengths[0] for n in lengths)
         if self.scanned:
-            self.length = lengths[0]
-            self.rows = tuple(r for x in inner for r in x.rows)
+            self.length: Any = lengths[0]
+            self.rows: tuple[Tensor, ...] = tuple(r for x in inner for r in x.rows)
         elif all(map(is_size, lengths)):
             self.length = min(lengths)
         else:
-            self.count = functools.reduce(ops.minimum, [x.size() for x in inner])
+            self.count: Tensor | None = functools.reduce(ops.minimum, [x.size() for x in inner])
 
     def item(self, i: Tensor, rows: Sequence[Tensor]) -> Any:
         if not self.scanned:

@@ -7,7 +7,7 @@ number is a spec and whether it is weak.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class Undefined:
     """
 
     __slots__ = ("name", "reason")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __init__(self, name: str, reason: str):
         self.name: str = name

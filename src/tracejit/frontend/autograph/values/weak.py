@@ -19,13 +19,13 @@ from ....core.tracing.dispatch import as_tensor
 from ....ops.tensor import operators
 
 #: How wide a Python number of each type is.
-WIDE = {
+WIDE: dict[type, np.dtype[Any]] = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),
     float: np.dtype(np.float64),
     complex: np.dtype(np.complex128),
 }
-KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 class Weak(Unhashable):
@@ -35,7 +35,7 @@ class Weak(Unhashable):
     __array_priority__ = 1000
 
     def __init__(self, wide: Tensor):
-        self.weak_kind = KINDS[wide.dtype.kind]
+        self.weak_kind: type = KINDS[wide.dtype.kind]
         self.wide: Tensor = (
             wide if wide.dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
         )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ....core.dim import Size, UnknownSize, maximum
 from ....core.errors import ShapeError, take
-from ....core.ir.graph import needed_inputs, silent
+from ....core.ir.graph import Graph, needed_inputs, silent
 from ....core.tensor import Tensor
-from ....core.tracing.loop_form import INDEX, LoopForm, LoopGradientForm, Results
+from ....core.tracing.loop_form import INDEX, LoopForm, LoopGradientForm, Parts, Results
 from ..loop import Activity
 from ..regions import zeros_like
 from .schedule import snapshots_for
@@ -40,6 +40,9 @@ class Reversal:
         cotangents of the ys.
     """
 
+    connected: Parts
+    loop: LoopForm
+
     def __init__(self, form: LoopGradientForm):
         body = silent(form.loop.body)
         self.activity: Activity = Activity(form.loop.replace(body=body), form.seeded, form.wanted)
@@ -50,7 +53,7 @@ class Reversal:
         read = [*self.kept, *range(c, len(back.xs))]
         self.back: LoopForm = back.restricted(range(len(back.init)), read, range(len(back.consts)), ys)
         loop = self.loop
-        self.step = loop.restricted(self.kept, range(len(loop.xs)), range(len(loop.consts)), ()).body
+        self.step: Graph = loop.restricted(self.kept, range(len(loop.xs)), range(len(loop.consts)), ()).body
 
     def _kept(self, back: LoopForm) -> list[int]:
         loop, read = self.loop, needed_inputs(back.body, back.body.outputs)

@@ -59,6 +59,8 @@ class Reader:
         The place of what is read next.
     """
 
+    at: int
+
     def __init__(self, data: bytes, start: int = 0, end: int | None = None):
         self.data = data
         self.at = start
