@@ -41,8 +41,8 @@ BATTERIES = frozenset(
     "activations compat data initializers keras layers losses metrics models optimizers queue regularizers "
     "train".split()
 )
-#: Graphs and machine code in files are a part of the engine, though users see them as a public module.
-OUTSIDE = frozenset({"saved_model"})
+#: Graphs and machine code in files and on other machines are a part of the engine, though users see public modules.
+OUTSIDE = frozenset({"dask", "saved_model"})
 #: The command line: it may use everything, and nothing uses it.
 COMMANDS = frozenset({"cli", "__main__"})
 # layer -> the layers it may import; the package itself is the face
@@ -80,7 +80,11 @@ THIRD_PARTY = {
     layer: {"numpy"} if layer in ("core", "ops", "compiler", "runtime") else {"numpy"} | DRAWING
     for layer in LAYERS
 }
-THIRD_PARTY_OF_MODULE = {"tracejit.compiler.codegen.llvm": {"llvmlite"}, "tracejit.aot.lowlevel": {"scipy"}}
+THIRD_PARTY_OF_MODULE = {
+    "tracejit.compiler.codegen.llvm": {"llvmlite"},
+    "tracejit.aot.lowlevel": {"scipy"},
+    **{f"tracejit.dask.{name}": {"dask"} for name in "arguments blocks fitting sending sums trainer".split()},
+}
 LAZY = {"llvmlite", "scipy"} | DRAWING
 LAZY_IF_WANTED = {"hashlib", "json"}  # of the standard library, and slow to load
 IMPORTERS = ("import_module", "__import__")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.dim import evaluate, holds
+from ..core.dim import Size, evaluate, holds
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.lazy import Later
 from ..runtime import cpu
@@ -25,13 +25,14 @@ from ..runtime.lane.builtin import Lane
 
 if TYPE_CHECKING:
     from ..frontend import structure
-    from . import lowlevel, retargeting, verification, writing
+    from . import loading, lowlevel, retargeting, verification, writing
     from .lowlevel import Loaded
     from .verification import Verification
 else:
     structure = Later("..frontend.structure", __package__)
-    lowlevel, retargeting, verification, writing = (
-        Later(f".{name}", __package__) for name in ("lowlevel", "retargeting", "verification", "writing")
+    loading, lowlevel, retargeting, verification, writing = (
+        Later(f".{name}", __package__)
+        for name in ("loading", "lowlevel", "retargeting", "verification", "writing")
     )
 
 _MAX_ADMITTED = 1024
@@ -237,6 +238,11 @@ class Artifact:
         return signature_text(self._interface, self._codes[0].compiled.signature)
 
     @property
+    def results(self) -> tuple[tuple[np.dtype, tuple[Size, ...]], ...]:
+        """The dtype and the shape of each result, in which sizes may have names."""
+        return self._codes[0].compiled.signature.outputs
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The processors that there is code for, the best first: ``"x86_64/host"``."""
         return tuple(code.text for code in self._codes)
@@ -352,6 +358,17 @@ class Artifact:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file at `path`, a ``.tja``, which :func:`load` reads."""
+        container.write(path, *self._parts())
+
+    def to_bytes(self) -> bytes:
+        """The contents of the file that :meth:`save` writes; pickles hold these."""
+        return container.packed(*self._parts())
+
+    def __reduce__(self) -> tuple:
+        return loading.from_bytes, (self.to_bytes(),)
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """What a file holds: data that describe it, and bytes by name."""
         arrays = () if self._sample is None else (*self._sample.inputs, *self._sample.outputs)
         blobs = {f"code {k}": code.compiled.to_payload() for k, code in enumerate(self._codes)}
         blobs |= {f"sample {k}": a.tobytes() for k, a in enumerate(arrays)}
@@ -369,7 +386,7 @@ class Artifact:
             blobs |= {"graph": self._graph.text.encode()}
             blobs |= {f"constant {key}": a.tobytes() for key, a in constants.items()}
             described["graph"] = {key: _described(a) for key, a in constants.items()}
-        container.write(path, described, blobs)
+        return described, blobs
 
     def retarget(self, *targets: str) -> Artifact:
         """The same function for other processors, compiled from the graph that was kept; needs llvmlite.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ..frontend.function.function import Function, function
 from ..frontend.function.methods import BoundFunction
 from ..frontend.function.signature import TYPICAL
 from ..frontend.function.specialization import Specialization
-from ..frontend.structure import flatten
+from ..frontend.structure import Structure, flatten
 from ..runtime.exported.interface import Interface
 from .artifact import Artifact, Code, KeptGraph, Sample
 from .captured import captured_names
@@ -110,6 +110,51 @@ def export(
     >>> print(art.signature)
     cubes(x: float64[n], vx: float64[n]) -> (gx: float64[n], hx: float64[n])
     """
+    return exported_program(
+        f,
+        specs,
+        name=name,
+        outputs=outputs,
+        wrt=wrt,
+        targets=targets,
+        constants=constants,
+        sample=sample,
+        keep_graph=keep_graph,
+        debug=debug,
+    ).artifact
+
+
+class Exported(NamedTuple):
+    """An artifact, and what is known of it only where the function is.
+
+    Attributes
+    ----------
+    artifact : Artifact
+    captures : tuple of Variable or Tensor
+        What the last parameters stand for, with ``constants="argument"``.
+    structure : Structure
+        Of what the function returns.
+    """
+
+    artifact: Artifact
+    captures: tuple[Any, ...]
+    structure: Structure
+
+
+def exported_program(
+    f: Callable[..., Any],
+    specs: Sequence[Any],
+    *,
+    name: str,
+    outputs: Sequence[str],
+    wrt: Wanted | Sequence[Wanted] | None = None,
+    targets: Sequence[str] = DEFAULT,
+    constants: str = "embed",
+    sample: Sequence[Any] | bool | None = None,
+    keep_graph: bool = True,
+    debug: bool = False,
+) -> Exported:
+    """What :func:`export` makes, for whoever calls it in the place of the function; ``sample=False`` tries nothing."""
     kinds = kinds_of(outputs)
     if constants not in ("embed", "argument"):
         raise ValueError(f"constants are 'embed' or 'argument', got {constants!r}{at(user_location())}")
@@ -132,10 +177,13 @@ def export(
             names, taken, held = given.parameters, given.taken, []
         interface = _interface(name, names, taken, program, chosen, checks)
         codes = [Code(target, *exported(program.graph, interface, levels)) for target, levels in machines]
-    arrays = _sample_inputs(given, sample, checks, held, program.further)
+    arrays = None
+    if not isinstance(sample, bool):
+        arrays = _sample_inputs(given, sample, checks, held, program.further)
     kept = None if arrays is None else _sampled(program.graph, arrays)
     text = KeptGraph(to_text(program.graph), constants_of(program.graph)) if keep_graph else None
-    return Artifact(codes, kept, call_lane(), text)
+    captures = () if embedded else tuple(traced.captured_inputs)
+    return Exported(Artifact(codes, kept, call_lane(), text), captures, traced.structure)
 
 
 # ---- tracing --------------------------------------------------------------------------------------------

@@ -55,7 +55,15 @@ def load(path: str | os.PathLike[str], sha256: str | None = None) -> Artifact:
     >>> tf.load(path)(3.0)
     (array(9.), array(6.))
     """
-    described, blobs = container.read(path, sha256)
+    with open(path, "rb") as file:
+        return from_bytes(file.read(), path, sha256)
+
+
+def from_bytes(
+    contents: bytes, path: str | os.PathLike[str] = "what was pickled", sha256: str | None = None
+) -> Artifact:
+    """The artifact that :meth:`Artifact.to_bytes` wrote; BadArtifact, which names the `path`, where there is none."""
+    described, blobs = container.unpacked(contents, path, sha256)
     try:
         return _artifact(described, blobs)
     except _SENSELESS as error:

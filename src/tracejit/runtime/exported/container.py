@@ -27,7 +27,14 @@ class BadArtifact(TracejitError, ValueError):
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:
-    """Write a file; one that is only half there will be refused."""
+    """Write a file."""
+    contents = packed(header, blobs)
+    with open(path, "wb") as file:
+        file.write(contents)
+
+
+def packed(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> bytes:
+    """The contents of a file; one that is only half there will be refused."""
     places, end = {}, 0
     for name, blob in blobs.items():
         start = end + -end % _ALIGN
@@ -39,22 +46,25 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mappin
     file = bytearray(prefix + text)
     for blob in blobs.values():
         file += bytes(-len(file) % _ALIGN) + blob
-    with open(path, "wb") as out:
-        out.write(file)
+    return bytes(file)
 
 
 def read(path: str | os.PathLike[str], sha256: str | None = None) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The header and the blobs of a file, whose SHA-256 must be as given, if it is given.
+    """The header and the blobs of a file, as :func:`unpacked`; OSError where it cannot be read."""
+    with open(path, "rb") as file:
+        return unpacked(file.read(), path, sha256)
+
+
+def unpacked(
+    data: bytes, path: str | os.PathLike[str], sha256: str | None = None
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header and the blobs in the contents of the file at `path`, whose SHA-256 must be as given, if it is given.
 
     Raises
     ------
     BadArtifact
         Says what is wrong with the file.
-    OSError
-        It cannot be read.
     """
-    with open(path, "rb") as file:
-        data = file.read()
     if sha256 is not None and (found := hashlib.sha256(data).hexdigest()) != sha256.lower():
         raise BadArtifact(f"{path} is another file than what was asked for: its SHA-256 is {found}")
     if len(data) < _PREFIX.size or not data.startswith(MAGIC):
