@@ -84,6 +84,8 @@ class Location(tuple[Any, ...]):
     """
 
     __slots__ = ()
+    #: Is it the gradient of what stands there?
+    is_backward = False
 
     @property
     def code(self) -> CodeType:
@@ -133,6 +135,13 @@ class Location(tuple[Any, ...]):
     def __str__(self) -> str:
         source = linecache.getline(self.file, self.line).strip()
         return f"{self.file}:{self.line}" + (f"\n      {source}" if source else "")
+
+
+class BackwardLocation(Location):
+    """The place of an op whose gradient something belongs to."""
+
+    __slots__ = ()
+    is_backward = True
 
 
 _getframe = sys._getframe

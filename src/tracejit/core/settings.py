@@ -34,6 +34,9 @@ class Settings:
     check : bool
         Verify graphs after every pass and shapes after every eager op; warn of a loop, by its line, that has run
         for ten seconds when nothing tells when it ends.
+    nans : bool
+        Raise FloatingPointError at the first op, forwards or backwards, that makes a NaN or an infinity of finite
+        numbers, with your line, eagerly and compiled. Those among constants and arguments are let through.
     fast : bool
         Use the fast lane of the eager door, and machine code that calls compiled functions (identical results; off in
         one test run).
@@ -57,6 +60,7 @@ class Settings:
     default_dtype: str = "float32"
     eager: bool = False
     check: bool = False
+    nans: bool = False
     fast: bool = True
     cache: bool = True
     debug: int = 0

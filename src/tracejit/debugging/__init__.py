@@ -1,4 +1,4 @@
-"""Assertions about tensors: ``tracejit.debugging``. Names only."""
+"""Assertions about tensors, and where NaNs come from: ``tracejit.debugging``. Names only."""
 
 from typing import TYPE_CHECKING
 
@@ -6,5 +6,6 @@ from ..core.lazy import lazily
 
 if TYPE_CHECKING:
     from .assertions import *
+    from .numerics import *
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import seams
+from ..core import seams, settings
 from ..core.ir.graph import Graph
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
@@ -31,6 +31,9 @@ def _compile_graph() -> Callable[[Graph], Executable]:
 
 def executable(graph: Graph) -> Executable:
     """Machine code for a graph, compiled once: arrays in the order of its inputs to arrays in that of its outputs."""
+    if settings.current().nans:
+        made: Executable = importlib.import_module("tracejit.frontend.checked_execution").checked(graph)
+        return made
     return _compile_graph()(graph)
 
 

@@ -54,7 +54,7 @@ def planned(
 ) -> list[Tensor | None] | None:
     """The cotangents of the sources where there is a plan for such a tape, else None."""
     mode = state.mode
-    if mode.busy or not 0 < len(records) <= LONGEST:
+    if mode.busy or mode.slow or not 0 < len(records) <= LONGEST:
         return None
     last = records[-1]
     look = (len(records), last.op, last.location and last.location[1])

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..depth import too_deep
 from ..dim import Dim, Size, UnknownSize, same
-from ..errors import GradientError, ShapeError, TracejitError, at, take
+from ..errors import BackwardLocation, GradientError, ShapeError, TracejitError, at, take
 from ..ir.graph import Graph, silent
 from ..op import Joint, ops
 from ..spec import TensorSpec
@@ -91,7 +91,8 @@ def backprop(
                     continue
             needs = [t.serial in reached and t.dtype.kind in "fc" for t in record.inputs]
             if True in needs:
-                state.location = record.location or inherited
+                place = record.location or inherited
+                state.location = place and BackwardLocation(place)
                 _propagate(record, gs, needs, cotangents)
     except RecursionError as error:
         raise too_deep(error) from None

@@ -10,7 +10,7 @@ import contextvars
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,10 +30,16 @@ from ..errors import (
     user_location,
     user_stack,
 )
+from ..lazy import Later
 from ..op import Op
 from ..protocols import Guard, Interpreter, Recorder
 from ..protocols import Record as Record
 from ..tensor import Tensor, next_serial, no_value
+
+if TYPE_CHECKING:
+    from . import non_finite
+else:
+    non_finite = Later(".non_finite", __package__)
 
 
 class Mode:
@@ -41,7 +47,8 @@ class Mode:
 
     `origin` is the line of the op in whose place others are being written, for those that nobody else has a line for.
     `guards` are recorders that answer for whole derivatives, and stay while something is traced. `slow` is false only
-    when `apply` may take the fast lane. `busy` is also true while anything records. `locate` finds the user's line,
+    when `apply` may take the fast lane. `busy` is true while anything records, and where `slow` is, but for
+    ``settings(nans=True)``, of which compiled code takes care itself. `locate` finds the user's line,
     with its callers if debug information is wanted. A new thread starts with nothing.
     """
 
@@ -68,8 +75,9 @@ class Mode:
 
     def update(self) -> None:
         now = settings.current()
-        self.slow: bool = bool(self.interpreter is not None or now.check or not now.fast)
-        self.busy: bool = bool(self.slow or self.recorders)
+        careful = self.interpreter is not None or now.check or not now.fast
+        self.slow: bool = bool(careful or now.nans)
+        self.busy: bool = bool(careful or self.recorders)
         self.locate: Callable[[], Location | None] = user_stack if now.debug_info else user_location
 
 
@@ -195,8 +203,11 @@ def run_kernel(
             outputs = wrap(op.kernel(*arrays, **attrs))
         else:
             outputs = wrap(state.ignoring_fp_errors.run(op.kernel, *arrays, **attrs))
-        if settings.current().check:
+        now = settings.current()
+        if now.check:
             _check(op, inputs, attrs, outputs)
+        if now.nans:
+            non_finite.require_finite(op, inputs, attrs, outputs, location)
         return outputs
     except Exception as error:
         raise explain(op, inputs, attrs, error, location) from error

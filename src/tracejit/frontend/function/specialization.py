@@ -211,7 +211,8 @@ class Specialization:
 
     def ready(self) -> Any:
         """The compiled code under the settings now, if what a call does is to run it and to assign Variables."""
-        if self._once or self._in_rows is not None or self._settings is not settings.current():
+        now = settings.current()
+        if self._once or self._in_rows is not None or self._settings is not now or now.nans:
             return None
         return self._executable
 

@@ -1,0 +1,73 @@
+"""Checked execution: what is compiled while ``settings(nans=True)`` tells where the first NaN or infinity was made.
+
+It computes besides whether all was finite; if not, the graph is run again op by op, which raises at the first op that
+made what is not finite of what is. Results are those of the graph compiled as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..compiler.cache import compile_graph
+from ..compiler.graph.watch_numerics import watched
+from ..compiler.pipeline import optimized, without_collection
+from ..core.ir.graph import Graph, silent, walk
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import interpreting
+from ..core.tracing.trace import replay
+
+
+class CheckedExecutable:
+    """A compiled graph that raises at the first op that makes a NaN or an infinity of finite numbers.
+
+    Parameters
+    ----------
+    graph : Graph
+    """
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        with without_collection():
+            simplified = optimized(graph)
+            self.executable = compile_graph(watched(simplified))
+        #: Was something that is not finite computed ahead?
+        self.found_ahead = bool(_non_finite_literals(simplified) - _non_finite_literals(graph))
+
+    def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Run the code.
+
+        Raises
+        ------
+        FloatingPointError
+            With the op, its inputs and the user's line.
+        """
+        try:
+            *outputs, flag = self.executable(inputs)
+        except Exception:
+            self._find(inputs)  # what fails on a NaN fails where it is, not where that was made
+            raise
+        if flag == 0.0 and not self.found_ahead:
+            return outputs
+        self._find(inputs)  # nothing is found where they came from outside, as the -inf of masks
+        return compile_graph(self.graph)(inputs)
+
+    def _find(self, inputs: Sequence[np.ndarray]) -> None:
+        """Run the graph op by op, up to the first that makes what is not finite."""
+        with interpreting(None):
+            replay(silent(self.graph), [Tensor(np.asarray(x)) for x in inputs])
+
+
+def _non_finite_literals(graph: Graph) -> set[str]:
+    """The keys of the constants that are not finite, those of regions too."""
+    literals = [node.attrs["value"] for _, node in walk(graph) if node.op.literal]
+    return {c.key for c in literals if c.array.dtype.kind in "fc" and not np.isfinite(c.array).all()}
+
+
+def checked(graph: Graph) -> CheckedExecutable:
+    """Checked code for a graph, made once."""
+    made: CheckedExecutable | None = graph.derived.get("checked")
+    if made is None:
+        made = graph.derived["checked"] = CheckedExecutable(graph)
+    return made
