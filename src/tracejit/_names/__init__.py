@@ -32,6 +32,7 @@ from ..frontend.state import variable_parts as _variable_parts  # parts of Varia
 from ..frontend.state.indexed_slices import IndexedSlices
 from ..frontend.state.variable import Variable
 from ..frontend.tape.gradient_tape import GradientTape, UnconnectedGradients
+from ..frontend.tracebacks import install as _shorten_tracebacks
 from ..frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
 from ..frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from ..frontend.transforms.vectorize import vectorized_map, vmap
@@ -123,3 +124,4 @@ bool: _np.dtype[_np.bool] = _np.dtype("bool")
 string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes; eager only
 
 _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))
+_shorten_tracebacks()

@@ -49,6 +49,8 @@ class Settings:
     debug_info : bool
         Let compiled code know your lines and the functions they are in, and load it from a file in the cache's folder,
         so that gdb, perf and valgrind show them.
+    internal_frames : bool
+        Show frames of the package in tracebacks, more than the one line that you called.
     num_threads : int
         How many threads compiled code uses at the most, in the whole process; 0 is one for each processor that the
         process may run on. Results do not depend on it.
@@ -65,6 +67,7 @@ class Settings:
     cache: bool = True
     debug: int = 0
     debug_info: bool = False
+    internal_frames: bool = False
     num_threads: int = 0
 
     @property

@@ -36,6 +36,7 @@ from ..execution import compiler
 from ..regions.memory_policies import LoopMemory, Policy, policy, under
 from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
+from ..tracebacks import shortened
 from .any_rank import AnyRank
 from .methods import BoundFunction, Method
 from .parameters import NUMBERS, PLAIN, Parameters, compilable
@@ -172,38 +173,43 @@ class Function:
         self._calls_to_wait = _SOON
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.busy or settings.current() is not self._settings:
-            return self._call(args, kwargs)
-        key: list[Any] = []
-        arrays: list[np.ndarray] = []
-        for x in (*args, *kwargs.values()) if kwargs else args:
-            kind = x.__class__
-            if kind is Tensor:
-                x = x.array
-            elif kind is np.ndarray:
-                pass
-            elif kind is float:
-                key += (kind, x.hex())
-                continue
-            elif kind in PLAIN:
-                key += (kind, x)
-                continue
-            elif isinstance(x, np.generic):
-                x = np.asarray(x)
-            else:
+        try:
+            if state.busy or settings.current() is not self._settings:
                 return self._call(args, kwargs)
-            key += (x.dtype, x.shape)
-            arrays.append(x)
-        if kwargs:
-            key += (len(args), *kwargs)
-        specialization = self._remembered.get(tuple(key))
-        if specialization is None:
-            return self._call(args, kwargs, tuple(key))
-        result = specialization.run(arrays)
-        self._calls_to_wait -= 1
-        if self._calls_to_wait <= 0:
-            self._offer(args, kwargs, specialization)
-        return result
+            key: list[Any] = []
+            arrays: list[np.ndarray] = []
+            for x in (*args, *kwargs.values()) if kwargs else args:
+                kind = x.__class__
+                if kind is Tensor:
+                    x = x.array
+                elif kind is np.ndarray:
+                    pass
+                elif kind is float:
+                    key += (kind, x.hex())
+                    continue
+                elif kind in PLAIN:
+                    key += (kind, x)
+                    continue
+                elif isinstance(x, np.generic):
+                    x = np.asarray(x)
+                else:
+                    return self._call(args, kwargs)
+                key += (x.dtype, x.shape)
+                arrays.append(x)
+            if kwargs:
+                key += (len(args), *kwargs)
+            specialization = self._remembered.get(tuple(key))
+            if specialization is None:
+                return self._call(args, kwargs, tuple(key))
+            result = specialization.run(arrays)
+            self._calls_to_wait -= 1
+            if self._calls_to_wait <= 0:
+                self._offer(args, kwargs, specialization)
+            return result
+        except Exception as error:
+            if tracer() is None:
+                shortened(error)
+            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[Any, ...] | None = None) -> Any:
         """Any call: work out the signature, trace if it is new, run."""
