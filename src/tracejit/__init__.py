@@ -20,6 +20,7 @@ if _TYPE_CHECKING:  # what loads when it is asked for
     from .frontend.state.module import Module
     from .frontend.transforms.custom_gradient import custom_gradient, grad_pass_through
     from .frontend.transforms.remat import checkpoint, recompute_grad
+    from .inspect.profiling import profile
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ _HOMES = {
     "initializers": "constant_initializer ones_initializer random_normal_initializer random_uniform_initializer "
     "zeros_initializer",
     "inspect.drawing": "draw",
+    "inspect.profiling": "profile",
     "inspect.progress": "progress",
     "layers": "Sequential",
     "linalg.clipping": "clip_by_global_norm clip_by_norm",

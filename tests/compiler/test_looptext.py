@@ -12,6 +12,7 @@ from tracejit.compiler.codegen import emit
 from tracejit.compiler.loopir.ir import Compute, HostCall, If, Nest, Program, Size_, Store, While
 from tracejit.compiler.loopir.operands import Axis, Buffer, Const, Index, View
 from tracejit.compiler.loopir.parser import parse
+from tracejit.compiler.loopir.passes.clocks import insert_clocks
 from tracejit.compiler.loopir.text import to_text
 from tracejit.compiler.loopir.verifier import verify
 from tracejit.compiler.lowering.lower import lower
@@ -90,3 +91,10 @@ def test_a_line_that_is_no_statement_is_shown():
 def test_a_line_that_is_indented_too_far_is_shown():
     with pytest.raises(ValueError, match="not indented as a statement is"):
         parse("program f()\n      v = size 3")
+
+
+def test_clocks_are_read_back():
+    """They stand in profiles alone, behind all passes, and mean nothing but time."""
+    program = pipeline.lower_graph(trace(PROGRAMS["softmax"].f, PROGRAMS["softmax"].specs).graph)
+    assert len(insert_clocks(program, 0)) == 2
+    read_back(program)

@@ -86,10 +86,12 @@ def _opened(made: CompiledObject) -> int | None:
 def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list[Any]]:
     """The constants, library kernels and Python functions that the object code names."""
     table = text.constants(graph)
-    functions = [
-        hostcalls.entry(f) if hostcalls.is_host_call(f) else function_address(f) for f in made.functions
-    ]
-    return [table[k] for k in made.constants], functions
+    return [table[k] for k in made.constants], called_functions(made)
+
+
+def called_functions(made: CompiledObject) -> list:
+    """The library kernels and Python functions that object code calls."""
+    return [hostcalls.entry(f) if hostcalls.is_host_call(f) else function_address(f) for f in made.functions]
 
 
 def compiled(graph: Graph) -> CompiledObject:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from .codegen.threads import thread_pool
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
+from .loopir.passes.clocks import insert_clocks
 from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
 from .loopir.passes.piece_readers import read_through_pieces
@@ -153,6 +155,37 @@ def source(
     report.show(report.LLVM, lambda: emitted.text)
     made = _object(graph, program, emitted, b"", tuple(constants))
     return made, Unit(emitted.text, level(program), hoisted=True)
+
+
+class Timed(NamedTuple):
+    """Code that notes how long its statements take.
+
+    Attributes
+    ----------
+    code : CompiledObject
+        It has one constant more than the program, the last: int64, see `insert_clocks`.
+    program : Program
+    constants : list of ndarray
+        The others.
+    counted : list of list of Statement
+        Per number of a clock what it times.
+    """
+
+    code: CompiledObject
+    program: Program
+    constants: list[np.ndarray]
+    counted: list[list[Statement]]
+
+
+def timed(graph: Graph) -> Timed:
+    """A graph compiled for a profile; its statements say where they come from with ``settings(debug_info=True)``."""
+    with without_collection():
+        program, constants = _lowered(graph)
+        counted = insert_clocks(program, len(constants))
+        emitted = emit(program, machine())
+        made = _object(graph, program, emitted, b"", tuple(constants))
+        image = parts.compiled(Unit(emitted.text, level(program), hoisted=True), made.entry)
+    return Timed(replace(made, image=image), program, list(constants.values()), counted)
 
 
 #: Statements from which a program of tiny nests is worth less of LLVM's effort than compiling it costs.

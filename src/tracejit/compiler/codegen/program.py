@@ -35,6 +35,7 @@ WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: parallel.loop, ir.If: control.branch,
     ir.Fail: control.fail, ir.Call: control.call, ir.HostCall: control.host_call,
     ir.Allocate: memory.allocate, ir.Grow: memory.grow, ir.Free: memory.free,
+    ir.Clock: control.clock,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from ...core.dim import product
 from ...runtime import abi
 from ...runtime.threads import state
 from ..ir_text import TRUE, Value, integer, kind_of, memory_kind
-from ..loopir.ir import Call, Fail, HostCall, If, While
+from ..loopir.ir import Call, Clock, Fail, HostCall, If, While
 from ..loopir.library import KERNELS
 from ..loopir.operands import Buffer, Const
 from ..loopir.passes.schedule import Target
@@ -159,6 +159,21 @@ def exchange(k: KernelWriter, kind: str, a: Value, b: Value, align: int) -> None
     x, y = (k.w.load(kind, p, align) for p in (a, b))
     k.w.store(y, a, align)
     k.w.store(x, b, align)
+
+
+# ---- clocks ---------------------------------------------------------------------------------------------
+
+
+def clock(k: KernelWriter, s: Clock) -> None:
+    """Add the processor's clock, less what it was, to a number; the memory is no constant, whatever its kind."""
+    w, base = k.w, k.pointers[s.buffer]
+    now = w.effect("i64", 1, w.memory_intrinsic("i64", "@llvm.readcyclecounter"))
+    ticks, times = (w.step(base, 1 + 2 * s.number + p, "i64") for p in range(2))
+    before = w.effect("i64", 1, f"load volatile i64, {base.typed}, align 8")
+    w.stmt(f"store volatile {now.typed}, {base.typed}, align 8")
+    for where, more in ((ticks, w.binary("sub", now, before)), (times, integer(1))):
+        total = w.effect("i64", 1, f"load volatile i64, {where.typed}, align 8")
+        w.stmt(f"store volatile {w.add(total, more).typed}, {where.typed}, align 8")
 
 
 # ---- library calls --------------------------------------------------------------------------------------

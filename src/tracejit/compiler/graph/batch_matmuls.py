@@ -64,10 +64,12 @@ class _Rewriter(ABC):
         self.old = graph
         self.new = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
         self.made: dict[Value, Node] = {}
+        self.location: Location | None = None
 
     def run(self) -> Graph:
         env = {v: self.new.add_input(v.spec) for v in self.old.inputs}
         for old in self.old.nodes:
+            self.location = old.location
             attrs = {
                 k: _rewritten(a, type(self)) if isinstance(a, Graph) else a for k, a in old.attrs.items()
             }
@@ -95,7 +97,7 @@ class _Rewriter(ABC):
 
     def make(self, op: Op, *values: Value, **attrs: Any) -> Value:
         specs = op.specs(tuple(v.spec for v in values), attrs)
-        return self.add(Node(op, values, attrs, tuple(Value(s, self.new) for s in specs), None))[0]
+        return self.add(Node(op, values, attrs, tuple(Value(s, self.new) for s in specs), self.location))[0]
 
     def viewed(self, stack: Value, views: Sequence[Node]) -> Value:
         """An array of rows, each looked at through the views."""

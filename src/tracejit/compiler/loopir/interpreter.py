@@ -258,6 +258,9 @@ class _Machine:
     def do_Free(self, s: ir.Free) -> None:
         del self.memory[s.buffer]
 
+    def do_Clock(self, s: ir.Clock) -> None:
+        pass  # time is no part of what a program means
+
     def do_Fail(self, s: ir.Fail) -> None:
         if self.value(s.test):
             details = tuple(self.value(d).item() for d in s.details)

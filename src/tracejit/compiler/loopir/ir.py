@@ -366,6 +366,23 @@ class Fail(Statement):
 
 
 @dataclass
+class Clock(Access):
+    """Charge the time since the last Clock to a `number`: for profiles alone, which put it in behind all passes.
+
+    ``buffer[0]`` is the processor's clock when the last one ran, ``buffer[1 + 2 * number]`` the ticks charged and the
+    next element how often that was. Nothing but clocks reads it.
+    """
+
+    buffer: Buffer
+    number: int
+
+    ordered = True
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return (self.buffer,)
+
+
+@dataclass
 class Program:
     """One entry point: its buffers, its statements, the names of the entry's size atoms in order.
 

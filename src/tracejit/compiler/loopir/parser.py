@@ -265,6 +265,9 @@ class _Reader:
     def free(self, indent: str, name: str) -> ir.Free:
         return ir.Free(self.buffers[name])
 
+    def clock(self, indent: str, number: str, name: str) -> ir.Clock:
+        return ir.Clock(self.buffers[name], int(number))
+
     def fail(self, indent: str, code: str, test: str, details: str) -> ir.Fail:
         return ir.Fail(_operand(test, BOOL), int(code), tuple(split(details)))
 
@@ -284,6 +287,7 @@ _LINES: tuple[tuple[re.Pattern[str], Callable[..., Statement]], ...] = tuple(
         (r"allocate (\w+) to (.*)", _Reader.allocate),
         (r"grow (\w+) to (.*)", _Reader.grow),
         (r"free (\w+)", _Reader.free),
+        (r"clock (\d+) in (\w+)", _Reader.clock),
         (r"fail (\d+) if (\S+) \((.*)\)", _Reader.fail),
         (r"(\w+): (\w+) = (\w+)\((.*)\)(?: of (\w+))?", _Reader.compute),
         (r"([\w, ]+) <- (\w+)\((.*)\)", _Reader.combine),

@@ -87,6 +87,8 @@ def _describe_effect(statement: Statement) -> str:
             return f"grow {buffer} to {index}"
         case ir.Free(buffer):
             return f"free {buffer}"
+        case ir.Clock(buffer, number):
+            return f"clock {number} in {buffer}"
         case ir.Fail(test, code, details):
             return f"fail {code} if {test} ({_list(details)})"
     raise TypeError(f"not a statement: {statement!r}")

@@ -370,6 +370,12 @@ class _Checker:
     def check_Free(self, s: ir.Free, scope: _Scope) -> None:
         self.on_heap(s.buffer)
 
+    def check_Clock(self, s: ir.Clock, scope: _Scope) -> None:
+        self.known(s.buffer)
+        size = s.buffer.size
+        fits = s.buffer.dtype == INT64 and isinstance(size, int) and 3 + 2 * s.number <= size
+        self.require(s.buffer.kind == "constant" and fits, f"{s.buffer} has no room for clock {s.number}")
+
     def check_Fail(self, s: ir.Fail, scope: _Scope) -> None:
         self.operand(s.test, BOOL, scope)
         self.require(0 <= s.code < len(self.program.messages), f"there is no message {s.code}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import CodeType
 
-from ...core.errors import Location
+from ...core.errors import BackwardLocation, Location
 from ...core.ir.graph import Node
 from ...core.tracing.forms import CallForm, CustomForm
 from ..loopir.ir import walk
@@ -49,7 +49,7 @@ def called_from(place: Location | None, caller: Location | None) -> Location | N
     outer = caller
     for part in reversed(place.stack):
         outer = Location((part.code, part.lasti, outer, part.function))
-    return outer
+    return BackwardLocation(outer) if place.is_backward else outer
 
 
 def _beginning(place: Location) -> CodeType:
