@@ -58,7 +58,7 @@ NUMBERS += [
 
 @pytest.fixture(autouse=True)
 def lane():
-    assert operator_lane.use()
+    assert operator_lane.use(tf.GradientTape)
     yield
     operator_lane.leave()
 
@@ -172,7 +172,7 @@ def python(f):
     try:
         return f()
     finally:
-        operator_lane.use()
+        operator_lane.use(tf.GradientTape)
 
 
 def test_gradients_of_any_order():
@@ -295,3 +295,27 @@ def test_operators_called_often_become_machine_code_by_themselves():
         "assert (y * y).numpy().tolist() == [1.0, 4.0]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_where_the_compiler_is_loaded_and_the_code_was_made_before_it_is_taken_sooner(cache_dir):
+    program = (
+        "import sys, tracejit as tf\n"
+        "from tracejit.ops.tensor import operators\n"
+        "if sys.argv[1] == 'compiler': import tracejit.compiler.cache\n"
+        "x = tf.constant([1.0, 2.0])\n"
+        "for _ in range(operators.SOON + 10): y = x**2\n"
+        "print(hasattr(tf.Tensor.__pow__, '__code__'))\n"
+        "if sys.argv[2] == 'make':\n"
+        "    from tracejit.frontend import operator_lane\n"
+        "    operator_lane.use(tf.GradientTape)\n"
+    )
+
+    def in_python(*how):
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *how], check=True, timeout=60, capture_output=True, text=True
+        )
+        return ran.stdout.split() == ["True"]
+
+    assert in_python("compiler", "make")
+    assert in_python("none", "no")
+    assert not in_python("compiler", "no")

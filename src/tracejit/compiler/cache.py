@@ -219,6 +219,10 @@ def call_lane() -> dict[str, bytes]:
     return {arch: _kept(*_lane_of(arch), _make_lane).image}
 
 
+#: As what the code of the operators is kept.
+_OPERATORS = "operator lane"
+
+
 def operator_lane() -> bytes:
     """The code of the operators of eager tensors, for this machine."""
 
@@ -226,12 +230,21 @@ def operator_lane() -> bytes:
         image = llvm.compile_text(operators.module_text(), opt=2, cpu=target)
         return CompiledObject(image, Signature((), ()), entry=operator_words.symbol("__add__"))
 
-    return _kept("operator lane", cpu.host(), made).image
+    return _kept(_OPERATORS, cpu.host(), made).image
 
 
 def call_lane_on_disk() -> bytes | None:
     """The code of the call lane for this machine, if it has been made before."""
-    made = _from_disk(diskcache.get(_key(*_lane_of(cpu.host().arch))))
+    return _made_before(*_lane_of(cpu.host().arch))
+
+
+def operator_lane_on_disk() -> bytes | None:
+    """The code of the operators, if it has been made before."""
+    return _made_before(_OPERATORS, cpu.host())
+
+
+def _made_before(name: str, target: cpu.CpuTarget) -> bytes | None:
+    made = _from_disk(diskcache.get(_key(name, target)))
     return None if made is None else made.image
 
 

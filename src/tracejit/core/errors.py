@@ -145,15 +145,16 @@ class BackwardLocation(Location):
 
 
 _getframe = sys._getframe
-_internal: dict[str, bool] = {}  # by file: hashing a code object costs more than the whole walk
+#: Is it a file of the package? By file: hashing a code object costs more than the whole walk.
+known_files: dict[str, bool] = {}
 
 
 def is_internal(code: CodeType) -> bool:
     """Does this code belong to the package (and not to its user)?"""
     file = code.co_filename
-    known = _internal.get(file)
+    known = known_files.get(file)
     if known is None:
-        known = _internal[file] = file.startswith((PACKAGE, contextlib.__file__, "<frozen"))
+        known = known_files[file] = file.startswith((PACKAGE, contextlib.__file__, "<frozen"))
     return known
 
 
@@ -163,7 +164,7 @@ def user_location(depth: int = 2) -> Location | None:
     Our caller is internal. On a tape this walk is a good part of the cost: who knows of more internal callers says so.
     """
     frame: FrameType | None = _getframe(depth)
-    known = _internal
+    known = known_files
     while frame is not None:
         code = frame.f_code
         file = code.co_filename

@@ -74,8 +74,9 @@ split: Seam[[Any], Any] = Seam("split", lambda graph: None)
 #: ``name -> function or None``: what NumPy calls so, for tensors; provided by ``tracejit.numpy``.
 numpy_function: Seam[[str], Any] = Seam("numpy_function", lambda name: None)
 
-#: ``()``: operators of eager tensors are called often; provided by `frontend.execution`, as machine code for them.
-operators_are_hot: Seam[[], Any] = Seam("operators_are_hot", lambda: None)
+#: ``very -> None``: operators of eager tensors are called often, or very often; provided by
+#: `frontend.tape.gradient_tape`, as machine code for them.
+operators_are_hot: Seam[[bool], Any] = Seam("operators_are_hot", lambda very: None)
 
 #: ``() -> module`` that converted functions call; provided by `frontend.autograph.operators`.
 converted_calls: Seam[[], Any] = Seam("converted_calls")

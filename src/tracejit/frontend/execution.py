@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -42,12 +41,5 @@ def split(graph: Graph) -> Any:
     return importlib.import_module("tracejit.compiler.graph.partition").partition(graph)
 
 
-def operators_are_hot() -> None:
-    """Let machine code do what operators of eager tensors do; where it cannot be made, they stay in Python."""
-    with suppress(Exception):
-        importlib.import_module("tracejit.frontend.operator_lane").use()
-
-
-seams.operators_are_hot.provide(operators_are_hot)
 seams.executable.provide(executable)
 seams.split.provide(split)

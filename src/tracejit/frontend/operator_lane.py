@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.cache import operator_lane
-from ..core.errors import user_location
+from ..compiler.cache import operator_lane, operator_lane_on_disk
+from ..core.errors import Location, known_files, user_location
 from ..core.op import Op
 from ..core.protocols import Record
 from ..core.seams import give_methods
 from ..core.tensor import Tensor, next_serial
-from ..core.tracing.dispatch import NO_ATTRS, Mode, state
+from ..core.tracing.dispatch import NO_ATTRS, Mode, scalars, state
 from ..ops.elementwise import arithmetic
 from ..ops.tensor.operators import OPERATORS
 from ..runtime import objects
@@ -44,15 +44,17 @@ _CALLS: dict[str, tuple[Op, slice]] = {
     "__pow__": (arithmetic.square, slice(1)),
 }
 _FUNCTIONS = {
-    Word.GET_ATTR: "PyObject_GetAttr",
-    Word.NEW_OBJECT: "PyType_GenericAlloc",
-    Word.NEXT: "PyIter_Next",
-    Word.CALL: "PyObject_Vectorcall",
-    Word.INCREF: "Py_IncRef",
-    Word.DECREF: "Py_DecRef",
-    Word.AS_DOUBLE: "PyFloat_AsDouble",
-    Word.AS_INTEGER: "PyLong_AsLongLongAndOverflow",
-}
+    Word.GET_ATTR: "PyObject_GetAttr", Word.NEW_OBJECT: "PyType_GenericAlloc", Word.NEXT: "PyIter_Next",
+    Word.CALL: "PyObject_Vectorcall", Word.INCREF: "Py_IncRef", Word.DECREF: "Py_DecRef",
+    Word.AS_DOUBLE: "PyFloat_AsDouble", Word.AS_INTEGER: "PyLong_AsLongLongAndOverflow",
+    Word.NEW_INTEGER: "PyLong_FromLongLong", Word.NEW_TUPLE: "PyTuple_New", Word.SET_ITEM: "PyTuple_SetItem",
+    Word.GET_ITEM: "PyTuple_GetItem", Word.LENGTH: "PyTuple_Size", Word.GET_DICT_ITEM: "PyDict_GetItemWithError",
+    Word.CONTAINS: "PySet_Contains", Word.ADD: "PySet_Add", Word.APPEND: "PyList_Append",
+    Word.FRAME: "PyEval_GetFrame", Word.CODE: "PyFrame_GetCode", Word.LAST: "PyFrame_GetLasti",
+    Word.CLEAR_ERROR: "PyErr_Clear",
+}  # fmt: skip
+#: Where tuples of so many bytes before their items keep their hash.
+_HASHES = {24: 0, 32: 24}
 _lock = threading.Lock()
 _NOBODY: tuple[Any, ...] = ()  # there is one empty tuple
 
@@ -65,10 +67,18 @@ class _MethodDef(ctypes.Structure):
     ]  # fmt: skip
 
 
-def use() -> bool:
-    """From now on operators are machine code, where they can be: are they?"""
+def use(tape: type, make: bool = True) -> bool:
+    """From now on operators are machine code, where they can be: are they?
+
+    Parameters
+    ----------
+    tape : type
+        What the code writes records for itself: a class that keeps them as `Recording` does.
+    make : bool
+        Else only code that was made on this machine before is taken.
+    """
     with _lock:
-        methods = _methods()
+        methods = _methods(tape) if make or operator_lane_on_disk() is not None else None
     if methods is None:
         return False
     give_methods(Tensor, methods)
@@ -81,10 +91,10 @@ def leave() -> None:
 
 
 @lru_cache(maxsize=1)
-def _methods() -> dict[str, Any] | None:
+def _methods(tape: type) -> dict[str, Any] | None:
     """The operators by the names of their methods; None where the code must not be used."""
     api = probe.api()
-    table = None if api is None else _table(api)
+    table = None if api is None else _table(api, tape)
     if table is None:
         return None
     loaded = objects.load(operator_lane())
@@ -105,21 +115,19 @@ def _keep(x: Any) -> Any:
     return x
 
 
-def _table(api: Any) -> np.ndarray | None:
+def _table(api: Any, tape: type) -> np.ndarray | None:
     """The table; None where tensors or modes are not laid out as the code expects."""
-    counter = getattr(next_serial, "__self__", None)
-    tensor, mode = Tensor(np.zeros(2)), Mode()
-    tensor._spec = tensor.spec
-    fields = {Word.PAYLOAD: "_payload", Word.SPEC: "_spec", Word.DTYPE: "dtype", Word.SERIAL: "serial"}
-    offsets = {word: _offset(tensor, name) for word, name in fields.items()}
-    offsets[Word.SLOW], offsets[Word.RECORDERS] = _offset(mode, "slow"), _offset(mode, "recorders")
-    if counter is None or None in offsets.values() or mode.recorders is not _NOBODY:
+    counter, offsets = getattr(next_serial, "__self__", None), _offsets(tape)
+    if counter is None or None in offsets.values() or Mode().recorders is not _NOBODY:
         return None
     table = _keep(np.zeros(words.SIZE, np.uint64))
     things = {
         Word.TENSOR: Tensor, Word.FLOAT: float, Word.INT: int, Word.FLOAT64: np.dtype(np.float64),
         Word.FLOAT32: np.dtype(np.float32), Word.STATE: state, Word.MODE: sys.intern("mode"), Word.FALSE: False,
-        Word.NOBODY: _NOBODY, Word.COUNTER: counter, Word.NONE: None, Word.NDARRAY: np.ndarray,
+        Word.NOBODY: _NOBODY, Word.COUNTER: counter, Word.NONE: None, Word.NDARRAY: np.ndarray, Word.SET: set,
+        Word.LIST: list, Word.TAPE: tape, Word.RECORD: Record, Word.LOCATION: Location,
+        Word.NO_ATTRS: NO_ATTRS, Word.SCALARS: scalars, Word.NUMBER_OF_FLOAT32: np.dtype(np.float32).num,
+        Word.NUMBER_OF_FLOAT64: np.dtype(np.float64).num, Word.FILES: known_files,
     }  # fmt: skip
     for word, thing in things.items():
         table[word] = id(_keep(thing))
@@ -133,7 +141,39 @@ def _table(api: Any) -> np.ndarray | None:
         op, chosen = _CALLS[name]
         heard = _heard(op, chosen)
         table[words.place(index, words.Callable.HEARD)] = id(_keep(heard))
+        table[words.place(index, words.Callable.OP)] = id(_keep(op))
+        table[words.place(index, words.Callable.INPUTS)] = len(op.tensors)
     return table
+
+
+def _offsets(tape: type) -> dict[Word, int | None]:
+    """Where objects have the fields that the code reads and writes; None for what is not where it should be."""
+    tensor = Tensor(np.zeros(2))
+    tensor._spec = tensor.spec
+    record = Record(arithmetic.add, (tensor,), {}, (tensor, tensor), Location((1,)))
+    offsets: dict[Word, int | None] = {}
+    for x, fields in (
+        (tensor, {Word.PAYLOAD: "_payload", Word.SPEC: "_spec", Word.DTYPE: "dtype", Word.SERIAL: "serial"}),
+        (Mode(), {Word.SLOW: "slow", Word.RECORDERS: "recorders", Word.INHERITED: "location"}),
+        (tape(), {Word.TRACKED: "tracked", Word.RECORDS: "records"}),
+        (record, {Word.RECORD_OP: "op", Word.RECORD_INPUTS: "inputs", Word.RECORD_ATTRS: "attrs",
+                  Word.RECORD_OUTPUTS: "outputs", Word.RECORD_LOCATION: "location"}),
+    ):  # fmt: skip
+        offsets.update({word: _offset(x, name) for word, name in fields.items()})
+    offsets[Word.FILE] = _file_offset()
+    offsets[Word.HASH] = _HASHES.get(tuple.__basicsize__)
+    return offsets
+
+
+def _file_offset() -> int | None:
+    """Where code has the name of its file; None where it is not found."""
+    codes = [compile("pass", f"a file for the lane {k}", "exec") for k in range(2)]
+    found = [
+        place
+        for place in range(object.__basicsize__, type(codes[0]).__basicsize__, 8)
+        if all(ctypes.c_size_t.from_address(id(c) + place).value == id(c.co_filename) for c in codes)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _offset(x: Any, name: str) -> int | None:

@@ -6,11 +6,14 @@ The derivative itself is `core.autodiff.backprop`; this is about how derivatives
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core import seams
 from ...core.autodiff.backplan import ones, planned, unshared
 from ...core.autodiff.backprop import NOBODY, backprop
 from ...core.autodiff.scattered import add_cotangents, dense
@@ -33,10 +36,12 @@ from .history import History, Step, step_of
 from .watching import GradientWarning, Tape
 
 if TYPE_CHECKING:
+    from .. import operator_lane
     from . import explain as explaining
     from . import vanishing
 else:
     explaining, vanishing = Later(".explain", __package__), Later(".vanishing", __package__)
+    operator_lane = Later("..operator_lane", __package__)
 
 __all__ = ["GradientTape", "GradientWarning", "UnconnectedGradients"]
 
@@ -476,3 +481,16 @@ def _weight(weight: Any, target: Tensor) -> Tensor:
 def _zeros(source: Any) -> Tensor:
     x = source if isinstance(source, (Tensor, Variable)) else as_tensor(source)
     return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
+
+
+def _operators_are_hot(very: bool) -> None:
+    """Let machine code do what operators of eager tensors do, and write what tapes keep of them.
+
+    Unless they are `very` hot nothing is made, and no compiler loaded. Where nothing can be made they stay in Python.
+    """
+    if very or "tracejit.compiler.cache" in sys.modules:
+        with suppress(Exception):
+            operator_lane.use(GradientTape, make=very)
+
+
+seams.operators_are_hot.provide(_operators_are_hot)

@@ -32,8 +32,8 @@ from .numpy_protocol import METHODS, array_function, array_ufunc
 
 _NUMBERS = (int, float)
 
-#: Calls of operators after which machine code is worth its loading.
-OFTEN = 20_000
+#: Calls of operators after which machine code is worth its loading, where most of that is loaded; and anywhere.
+SOON, OFTEN = 2_000, 20_000
 next_call: Callable[[], int] = count(1).__next__
 _MANY_ROWS = 1000  # a loop of more steps in a trace is hardly meant to be written out
 
@@ -64,8 +64,9 @@ def _of_one_dtype(
         mode = state.mode
         if mode.slow or self.__class__ is not Tensor or self.dtype.kind not in kinds:
             return otherwise(self, other)
-        if next_call() == OFTEN:
-            seams.operators_are_hot()
+        calls = next_call()
+        if calls == SOON or calls == OFTEN:
+            seams.operators_are_hot(calls == OFTEN)
         kind = other.__class__
         if kind is Tensor and other.dtype is self.dtype:
             operand = other
@@ -110,6 +111,9 @@ def _pow(self: Any, other: Any) -> Any:
     if other.__class__ in _NUMBERS and other == 2:
         if self.__class__ is not Tensor:
             return arithmetic.square(self)
+        calls = next_call()
+        if calls == SOON or calls == OFTEN:
+            seams.operators_are_hot(calls == OFTEN)
         return apply(arithmetic.square, (self,), NO_ATTRS)
     return power.pow(self, other)
 

@@ -5,9 +5,9 @@ Who writes the table and who writes the code know both from here alone. A change
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, auto
 
-VERSION = 1
+VERSION = 2
 
 #: The variable that points to the table.
 TABLE = "tracejit_operators"
@@ -40,39 +40,74 @@ class Word(IntEnum):
     """What all operators have in common."""
 
     TENSOR = 0  # classes, objects
-    NDARRAY = 1
-    FLOAT = 2
-    INT = 3
-    FLOAT64 = 4
-    FLOAT32 = 5
-    STATE = 6  # its attribute `MODE` is the mode of the thread
-    MODE = 7
-    FALSE = 8
-    NOBODY = 9  # the tuple without recorders
-    COUNTER = 10  # gives the next serial number
-    NONE = 11
-    PAYLOAD = 12  # where tensors have their fields, in bytes
-    SPEC = 13
-    DTYPE = 14
-    SERIAL = 15
-    SLOW = 16  # where modes have theirs
-    RECORDERS = 17
-    GET_ATTR = 18  # functions
-    NEW_OBJECT = 19
-    NEW_ARRAY = 20
-    NEXT = 21
-    CALL = 22
-    INCREF = 23
-    DECREF = 24
-    AS_DOUBLE = 25
-    AS_INTEGER = 26
+    NDARRAY = auto()
+    FLOAT = auto()
+    INT = auto()
+    FLOAT64 = auto()
+    FLOAT32 = auto()
+    STATE = auto()  # its attribute `MODE` is the mode of the thread
+    MODE = auto()
+    FALSE = auto()
+    NOBODY = auto()  # the tuple without recorders
+    COUNTER = auto()  # gives the next serial number
+    NONE = auto()
+    SET = auto()
+    LIST = auto()
+    TAPE = auto()
+    RECORD = auto()
+    LOCATION = auto()
+    NO_ATTRS = auto()
+    SCALARS = auto()  # the dict of tensors that stand for numbers
+    NUMBER_OF_FLOAT32 = auto()  # as which its keys have a dtype
+    NUMBER_OF_FLOAT64 = auto()
+    FILES = auto()  # a dict in which those of the user's code are false
+    PAYLOAD = auto()  # where tensors have their fields, in bytes
+    SPEC = auto()
+    DTYPE = auto()
+    SERIAL = auto()
+    SLOW = auto()  # where modes have theirs
+    RECORDERS = auto()
+    INHERITED = auto()  # the location that ops report
+    TRACKED = auto()  # where tapes have theirs
+    RECORDS = auto()
+    RECORD_OP = auto()  # where records have theirs
+    RECORD_INPUTS = auto()
+    RECORD_ATTRS = auto()
+    RECORD_OUTPUTS = auto()
+    RECORD_LOCATION = auto()
+    FILE = auto()  # where code has the name of its file
+    HASH = auto()  # where tuples keep their hash, which is -1 while nobody has asked for it; 0: nowhere
+    GET_ATTR = auto()  # functions
+    NEW_OBJECT = auto()
+    NEW_ARRAY = auto()
+    NEXT = auto()
+    CALL = auto()
+    INCREF = auto()
+    DECREF = auto()  # also of null
+    AS_DOUBLE = auto()
+    AS_INTEGER = auto()
+    NEW_INTEGER = auto()
+    NEW_TUPLE = auto()
+    SET_ITEM = auto()
+    GET_ITEM = auto()
+    LENGTH = auto()
+    GET_DICT_ITEM = auto()
+    CONTAINS = auto()
+    ADD = auto()
+    APPEND = auto()
+    FRAME = auto()
+    CODE = auto()
+    LAST = auto()
+    CLEAR_ERROR = auto()
 
 
 class Callable(IntEnum):
-    """Two words of each operator, behind all of `Word`."""
+    """Words of each operator, behind all of `Word`."""
 
     SLOW = 0  # ``(self, other)``: the operator written in Python
     HEARD = 1  # ``(self, other, result) -> result``: tells those who listen
+    OP = 2
+    INPUTS = 3  # how many the op has
 
 
 def place(index: int, word: Callable) -> int:

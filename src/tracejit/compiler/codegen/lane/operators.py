@@ -19,7 +19,9 @@ from ....runtime.lane.words import (
     READABLE,
 )
 from ...ir_text import NULL, Value, float_literal, integer
-from ..matmul.counted_loops import Operand, Signature, Writer, loop_metadata
+from ..matmul.counted_loops import Signature, loop_metadata
+from . import records
+from .operator_writer import Writer
 
 _COUNT = Signature("count", "ptr %array", "i64")
 _SAME = Signature("same", "ptr %one, ptr %other", "i1")
@@ -31,6 +33,7 @@ _OPERATE = Signature(
     "ptr %table, ptr %callables, ptr %self, ptr %other, ptr %given, i1 %turned, ptr %double, ptr %single",
     "ptr",
 )
+_TELL = Signature("tell", records.RECORDED.parameters, "ptr")
 _KINDS = {"double": "double", "single": "float"}
 
 
@@ -38,56 +41,26 @@ def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
     instructions = dict.fromkeys(instruction for instruction, _ in words.OPERATORS.values())
     functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
-    functions += [_count(), _same(), _fits(), _number(), _wrapped(), _operate()]
+    functions += [
+        _count(),
+        _same(),
+        _fits(),
+        _number(),
+        _wrapped(),
+        *records.functions(),
+        _tell(),
+        _operate(),
+    ]
     functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
     variable = f"@{words.TABLE} = global ptr null, align 8\n"
     return "".join([variable, *functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
-
-
-class _Writer(Writer):
-    """Reads words of the table and fields of objects, and calls what the table points to."""
-
-    def word(self, table: Value, place: int, kind: str = "ptr") -> Value:
-        return self.load(kind, self.step(table, 8 * place))
-
-    def field(self, x: Value, offset: Operand, kind: str = "ptr") -> Value:
-        return self.load(kind, self.step(x, offset), 4 if kind == "i32" else 8)
-
-    def through(self, table: Value, place: int, kind: str, *operands: Value) -> Value:
-        """Call a function of Python or NumPy."""
-        spelled = f"call {kind} {self.word(table, place)}({', '.join(o.typed for o in operands)})"
-        if kind == "void":
-            self.stmt(spelled)
-            return NULL
-        return self.effect(kind, 1, spelled)
-
-    def own(self, table: Value, x: Value) -> Value:
-        """One more reference to an object."""
-        self.through(table, Word.INCREF, "void", x)
-        return x
-
-    def room(self, kind: str, count: int = 1) -> Value:
-        return self.effect("ptr", 1, f"alloca [{count} x {kind}], align 8")
-
-    def refuse(self, test: Value, result: str = "i1 false") -> None:
-        """If it holds, the function returns that."""
-        with self.returning(test, result):
-            pass
-
-    def refuse_unless(self, test: Value, result: str = "i1 false") -> None:
-        with self.leaving(test, unless=True):
-            self.stmt(f"ret {result}")
-
-    def go(self, test: Value, label: str, unless: bool = False) -> None:
-        with self.leaving(test, unless=unless):
-            self.branch(label)
 
 
 def _kernel(instruction: str, name: str) -> str:
     """One instruction on every element of two arrays, of which a step of 0 repeats one."""
     kind = _KINDS[name]
     parameters = "ptr %a, ptr %b, ptr %out, i64 %count, i64 %step_a, i64 %step_b"
-    w = _Writer(Signature(f"{instruction}_{name}", parameters, linkage="internal "))
+    w = Writer(Signature(f"{instruction}_{name}", parameters, linkage="internal "))
     a, b, out, count, step_a, step_b = w.args("a b out count step_a step_b")
     align = 8 if kind == "double" else 4
     with w.loop(count) as loop:
@@ -99,7 +72,7 @@ def _kernel(instruction: str, name: str) -> str:
 
 def _count() -> str:
     """How many elements an array has."""
-    w = _Writer(_COUNT)
+    w = Writer(_COUNT)
     (array,) = w.args("array")
     rank = w.convert("sext", w.field(array, ARRAY_RANK, "i32"), "i64")
     dims = w.field(array, ARRAY_DIMS)
@@ -111,7 +84,7 @@ def _count() -> str:
 
 def _same() -> str:
     """Do two arrays have one shape?"""
-    w = _Writer(_SAME)
+    w = Writer(_SAME)
     one, other = w.args("one other")
     rank = w.field(one, ARRAY_RANK, "i32")
     w.refuse(w.compare("ne", rank, w.field(other, ARRAY_RANK, "i32")))
@@ -124,7 +97,7 @@ def _same() -> str:
 
 def _fits() -> str:
     """Is it an array, of no subclass, of this dtype, whose elements follow one another?"""
-    w = _Writer(_FITS)
+    w = Writer(_FITS)
     array, kind, dtype = w.args("array kind dtype")
     w.refuse(w.compare("eq", array, NULL))
     w.refuse(w.compare("ne", w.field(array, OB_TYPE), kind))
@@ -136,7 +109,7 @@ def _fits() -> str:
 
 def _number() -> str:
     """Write a Python number as an element; false where Python has to say what it means in this dtype."""
-    w = _Writer(_NUMBER)
+    w = Writer(_NUMBER)
     table, given, single, out = w.args("table given single out")
     kind, value, beyond = w.field(given, OB_TYPE), w.room("double"), w.room("i32")
     is_float = w.compare("eq", kind, w.word(table, Word.FLOAT))
@@ -163,7 +136,7 @@ def _number() -> str:
 
 def _wrapped() -> str:
     """A tensor of an array, which it takes over; null, and an exception set, where there is no memory."""
-    w = _Writer(_WRAPPED)
+    w = Writer(_WRAPPED)
     table, array, dtype = w.args("table array dtype")
     tensor = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.TENSOR), integer(0))
     with w.returning(w.compare("eq", tensor, NULL), "ptr null"):
@@ -184,16 +157,19 @@ def _wrapped() -> str:
 
 def _operate() -> str:
     """The operator: see the module."""
-    w = _Writer(_OPERATE)
+    w = Writer(_OPERATE)
     table, callables, self, other, given, turned, double, single = w.args(
         "table callables self other given turned double single"
     )
-    rooms = {name: w.room("i64") for name in ("data", "step_self", "step_other", "shaped", "number")}
+    rooms = {
+        name: w.room("i64") for name in ("data", "step_self", "step_other", "shaped", "number", "scalar")
+    }
     called = w.room("ptr", 3)
     w.store(self, called)
+    w.store(NULL, rooms["scalar"])
     w.go(w.compare("eq", other, NULL), "slow")
     w.go(w.compare("ne", w.field(self, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
-    nobody = _ordinary(w, table)
+    mode, nobody = _ordinary(w, table)
     x, kind = w.field(self, w.word(table, Word.PAYLOAD, "i64")), w.word(table, Word.NDARRAY)
     w.go(w.compare("eq", x, NULL), "slow")
     w.go(w.compare("ne", w.field(x, OB_TYPE), kind), "slow")
@@ -204,31 +180,56 @@ def _operate() -> str:
     for name, first in {"step_self": integer(1), "step_other": integer(1), "shaped": x}.items():
         w.store(first, rooms[name])
     is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
+    with w.replacing(
+        w.negated(w.either(is_tensor, nobody)), [other]
+    ) as operands:  # recorders know no numbers
+        scalar = w.invoke(records.SCALAR, table, other, is_single)
+        w.go(w.compare("eq", scalar, NULL), "slow")
+        w.store(scalar, rooms["scalar"])
+        operands.append(scalar)
+    other = operands[0]
+    is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
     with w.when(is_tensor):
         y = w.field(other, w.word(table, Word.PAYLOAD, "i64"))
         w.go(w.invoke(_FITS, y, kind, dtype), "slow", unless=True)
         _broadcast(w, x, y, rooms)
     with w.when(is_tensor, unless=True):
-        w.go(nobody, "slow", unless=True)
         w.go(w.invoke(_NUMBER, table, other, is_single, rooms["number"]), "slow", unless=True)
         w.store(rooms["number"], rooms["data"])
         w.store(integer(0), rooms["step_other"])
     out = _computed(w, table, x, turned, w.select(is_single, single, double), rooms)
     result = w.invoke(_WRAPPED, table, out, dtype)
-    w.refuse(w.either(nobody, w.compare("eq", result, NULL)), result.typed)
-    w.store(other, w.step(called, 8))
-    w.store(result, w.step(called, 16))
-    heard = w.word(callables, words.Callable.HEARD)
-    told = w.through(table, Word.CALL, "ptr", heard, called, integer(3), NULL)
-    w.through(table, Word.DECREF, "void", result)
+    w.refuse(nobody, result.typed)
+    told = w.invoke(_TELL, table, callables, mode, self, other, result, turned)
+    w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
     w.stmt(f"ret {told.typed}")
     w.label("slow")
+    w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
     w.store(given, w.step(called, 8))
     slow = w.word(callables, words.Callable.SLOW)
     return w.text(w.through(table, Word.CALL, "ptr", slow, called, integer(2), NULL).typed)
 
 
-def _broadcast(w: _Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
+def _tell() -> str:
+    """The result, which it takes over, once those who listen know of it; or null, and an exception."""
+    w = Writer(_TELL)
+    table, callables, mode, self, other, result, turned = w.args(
+        "table callables mode self other result turned"
+    )
+    w.refuse(w.compare("eq", result, NULL), "ptr null")
+    status = w.invoke(records.RECORDED, table, callables, mode, self, other, result, turned)
+    w.refuse(w.compare("eq", status, integer(1, "i32")), result.typed)
+    with w.replacing(w.compare("eq", status, integer(0, "i32")), [NULL]) as told:
+        called = w.room("ptr", 3)
+        for place, x in enumerate((self, other, result)):
+            w.store(x, w.step(called, 8 * place))
+        heard = w.word(callables, words.Callable.HEARD)
+        told.append(w.through(table, Word.CALL, "ptr", heard, called, integer(3), NULL))
+    w.through(table, Word.DECREF, "void", result)
+    return w.text(told[0].typed)
+
+
+def _broadcast(w: Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
     """How to step through two arrays of one shape, or of which one is a scalar; others are Python's."""
     w.store(w.field(y, ARRAY_DATA), rooms["data"])
     with w.when(w.invoke(_SAME, x, y), unless=True):
@@ -242,7 +243,7 @@ def _broadcast(w: _Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
 
 
 def _computed(
-    w: _Writer, table: Value, x: Value, turned: Value, kernel: Value, rooms: dict[str, Value]
+    w: Writer, table: Value, x: Value, turned: Value, kernel: Value, rooms: dict[str, Value]
 ) -> Value:
     """A new array with the results of the kernel."""
     like = w.load("ptr", rooms["shaped"])
@@ -262,15 +263,15 @@ def _computed(
     return out
 
 
-def _ordinary(w: _Writer, table: Value) -> Value:
-    """Go on only where nothing makes the thread slow; does nobody listen?"""
+def _ordinary(w: Writer, table: Value) -> tuple[Value, Value]:
+    """Go on only where nothing makes the thread slow: its mode, and whether nobody listens."""
     mode = w.through(table, Word.GET_ATTR, "ptr", w.word(table, Word.STATE), w.word(table, Word.MODE))
     w.refuse(w.compare("eq", mode, NULL), "ptr null")
     slow = w.field(mode, w.word(table, Word.SLOW, "i64"))
     recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
     w.through(table, Word.DECREF, "void", mode)  # the thread has it
     w.go(w.compare("ne", slow, w.word(table, Word.FALSE)), "slow")
-    return w.compare("eq", recorders, w.word(table, Word.NOBODY))
+    return mode, w.compare("eq", recorders, w.word(table, Word.NOBODY))
 
 
 def _entry(index: int, name: str) -> str:
@@ -279,7 +280,7 @@ def _entry(index: int, name: str) -> str:
     signature = Signature(
         words.symbol(name), "ptr %self, ptr %other", "ptr", linkage="", attributes="nounwind #0"
     )
-    w = _Writer(signature)
+    w = Writer(signature)
     self, other = w.args("self other")
     table = w.load("ptr", Value(f"@{words.TABLE}", "ptr"))
     callables = w.step(table, 8 * words.place(index, words.Callable.SLOW))

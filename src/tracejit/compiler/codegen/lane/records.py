@@ -1,0 +1,176 @@
+"""Records: what a tape keeps of an operator's call, written by machine code as `Recording.record` writes it.
+
+That is for the one tape of the thread, of no subclass, which follows one of the operands, and calls from the user's own
+code. Of all else the recorders hear in Python.
+"""
+
+from __future__ import annotations
+
+from ....runtime.lane import operator_words as words
+from ....runtime.lane.operator_words import Word
+from ....runtime.lane.words import OB_TYPE
+from ...ir_text import NULL, integer
+from ..matmul.counted_loops import Signature
+from .operator_writer import Writer
+
+#: Let the tape have the call's record: 1, or 0 where recorders have to be told, or -1 and an exception.
+RECORDED = Signature(
+    "recorded", "ptr %table, ptr %callables, ptr %mode, ptr %self, ptr %other, ptr %result, i1 %turned", "i32"
+)
+#: The tensor that stands for a Python number beside tensors of that dtype, a new reference; null where there is none.
+SCALAR = Signature("scalar", "ptr %table, ptr %given, i1 %single", "ptr")
+_TAPE = Signature("tape", "ptr %table, ptr %mode, ptr %self, ptr %other", "ptr")
+_FOLLOWS = Signature("follows", "ptr %table, ptr %tracked, ptr %tensor", "i1")
+_LOCATION = Signature("location", "ptr %table, ptr %mode", "ptr")
+_PAIR = Signature("pair", "ptr %table, ptr %one, ptr %other", "ptr")
+_RECORD = Signature("record", "ptr %table, ptr %op, ptr %inputs, ptr %outputs, ptr %location", "ptr")
+
+
+def functions() -> list[str]:
+    """The functions of this module."""
+    return [_scalar(), _follows(), _tape(), _location(), _pair(), _record(), _recorded()]
+
+
+def _scalar() -> str:
+    """What `core.tracing.promotion.known_scalar` gives."""
+    w = Writer(SCALAR)
+    table, given, single = w.args("table given single")
+    kind = w.field(given, OB_TYPE)
+    known = [w.compare("eq", kind, w.word(table, place)) for place in (Word.FLOAT, Word.INT)]
+    w.refuse_unless(w.either(*known), "ptr null")
+    key = w.through(table, Word.NEW_TUPLE, "ptr", integer(3))
+    w.refuse(w.compare("eq", key, NULL), "ptr null")
+    number = w.select(single, w.word(table, Word.NUMBER_OF_FLOAT32), w.word(table, Word.NUMBER_OF_FLOAT64))
+    for place, x in enumerate((kind, given, number)):
+        w.through(table, Word.SET_ITEM, "i32", key, integer(place), w.own(table, x))
+    found = w.through(table, Word.GET_DICT_ITEM, "ptr", w.word(table, Word.SCALARS), key)
+    with w.when(w.compare("ne", found, NULL)):
+        w.own(table, found)
+    w.through(table, Word.DECREF, "void", key)
+    return w.text(found.typed)
+
+
+def _follows() -> str:
+    """Does the tape follow a tensor?"""
+    w = Writer(_FOLLOWS)
+    table, tracked, tensor = w.args("table tracked tensor")
+    serial = w.field(tensor, w.word(table, Word.SERIAL, "i64"))
+    found = w.through(table, Word.CONTAINS, "i32", tracked, serial)
+    return w.text(w.compare("eq", found, integer(1, "i32")).typed)
+
+
+def _tape() -> str:
+    """The only recorder, borrowed, where it is a tape that follows one of two tensors; the second may be null."""
+    w = Writer(_TAPE)
+    table, mode, self, other = w.args("table mode self other")
+    none = "ptr null"
+    recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
+    w.refuse(w.compare("ne", w.through(table, Word.LENGTH, "i64", recorders), 1), none)
+    tape = w.through(table, Word.GET_ITEM, "ptr", recorders, integer(0))
+    w.refuse(w.compare("ne", w.field(tape, OB_TYPE), w.word(table, Word.TAPE)), none)
+    tracked = w.field(tape, w.word(table, Word.TRACKED, "i64"))
+    kept = w.field(tape, w.word(table, Word.RECORDS, "i64"))
+    for x, kind in ((tracked, Word.SET), (kept, Word.LIST)):
+        w.refuse(w.compare("eq", x, NULL), none)
+        w.refuse(w.compare("ne", w.field(x, OB_TYPE), w.word(table, kind)), none)
+    with w.returning(w.invoke(_FOLLOWS, table, tracked, self), tape.typed):
+        pass
+    w.refuse(w.compare("eq", other, NULL), none)
+    return w.text(w.select(w.invoke(_FOLLOWS, table, tracked, other), tape, NULL).typed)
+
+
+def _location() -> str:
+    """The line of the user's that is running, or the mode's, a new reference; null where Python has to look for it."""
+    w = Writer(_LOCATION)
+    table, mode = w.args("table mode")
+    none = "ptr null"
+    inherited = w.field(mode, w.word(table, Word.INHERITED, "i64"))
+    with w.returning(w.compare("ne", inherited, w.word(table, Word.NONE)), inherited.typed):
+        w.own(table, inherited)
+    frame = w.through(table, Word.FRAME, "ptr")
+    w.refuse(w.compare("eq", frame, NULL), none)
+    code = w.through(table, Word.CODE, "ptr", frame)
+    file = w.field(code, w.word(table, Word.FILE, "i64"))
+    known = w.through(table, Word.GET_DICT_ITEM, "ptr", w.word(table, Word.FILES), file)
+    with w.returning(w.compare("ne", known, w.word(table, Word.FALSE)), none):
+        w.through(table, Word.DECREF, "void", code)
+    last = w.convert("sext", w.through(table, Word.LAST, "i32", frame), "i64")
+    number = w.through(table, Word.NEW_INTEGER, "ptr", last)
+    place = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.LOCATION), integer(2))
+    absent = w.either(w.compare("eq", number, NULL), w.compare("eq", place, NULL))
+    with w.returning(absent, none):
+        for x in (code, number, place):
+            w.through(table, Word.DECREF, "void", x)
+    hashed = w.word(table, Word.HASH, "i64")
+    with w.when(w.compare("ne", hashed, 0)):
+        w.store(integer(-1), w.step(place, hashed))
+    for at, x in enumerate((code, number)):
+        w.through(table, Word.SET_ITEM, "i32", place, integer(at), x)
+    return w.text(place.typed)
+
+
+def _pair() -> str:
+    """A tuple of one tensor, or of two; null, and an exception, where there is no memory."""
+    w = Writer(_PAIR)
+    table, one, other = w.args("table one other")
+    alone = w.compare("eq", other, NULL)
+    made = w.through(table, Word.NEW_TUPLE, "ptr", w.select(alone, 1, 2))
+    w.refuse(w.compare("eq", made, NULL), "ptr null")
+    w.through(table, Word.SET_ITEM, "i32", made, integer(0), w.own(table, one))
+    with w.when(alone, unless=True):
+        w.through(table, Word.SET_ITEM, "i32", made, integer(1), w.own(table, other))
+    return w.text(made.typed)
+
+
+def _record() -> str:
+    """A record of what it takes over; null, and an exception, where there is no memory or something is null."""
+    w = Writer(_RECORD)
+    table, op, inputs, outputs, location = w.args("table op inputs outputs location")
+    parts = (inputs, outputs, location)
+    made = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.RECORD), integer(0))
+    absent = w.compare("eq", made, NULL)
+    for x in parts:
+        absent = w.either(absent, w.compare("eq", x, NULL))
+    with w.returning(absent, "ptr null"):
+        for x in (*parts, made):
+            w.through(table, Word.DECREF, "void", x)
+    fields = {
+        Word.RECORD_OP: w.own(table, op), Word.RECORD_INPUTS: inputs, Word.RECORD_OUTPUTS: outputs,
+        Word.RECORD_ATTRS: w.own(table, w.word(table, Word.NO_ATTRS)), Word.RECORD_LOCATION: location,
+    }  # fmt: skip
+    for place, x in fields.items():
+        w.store(x, w.step(made, w.word(table, place, "i64")))
+    return w.text(made.typed)
+
+
+def _recorded() -> str:
+    w = Writer(RECORDED)
+    table, callables, mode, self, other, result, turned = w.args(
+        "table callables mode self other result turned"
+    )
+    told, failed = "i32 0", "i32 -1"
+    alone = w.compare("eq", w.word(callables, words.Callable.INPUTS, "i64"), 1)
+    second = w.select(alone, NULL, other)
+    w.refuse(w.compare("eq", w.invoke(_TAPE, table, mode, self, second), NULL), told)
+    location = w.invoke(_LOCATION, table, mode)
+    with w.returning(w.compare("eq", location, NULL), told):
+        w.through(table, Word.CLEAR_ERROR, "void")
+    swapped = w.both(turned, w.negated(alone))
+    inputs = w.invoke(_PAIR, table, w.select(swapped, other, self), w.select(swapped, self, second))
+    outputs = w.invoke(_PAIR, table, result, NULL)
+    record = w.invoke(_RECORD, table, w.word(callables, words.Callable.OP), inputs, outputs, location)
+    w.refuse(w.compare("eq", record, NULL), failed)
+    tape = w.invoke(
+        _TAPE, table, mode, self, second
+    )  # again: what is made may run code that collects garbage
+    with w.returning(w.compare("eq", tape, NULL), told):
+        w.through(table, Word.DECREF, "void", record)
+    serial = w.field(result, w.word(table, Word.SERIAL, "i64"))
+    tracked = w.field(tape, w.word(table, Word.TRACKED, "i64"))
+    kept = w.field(tape, w.word(table, Word.RECORDS, "i64"))
+    status = w.through(table, Word.ADD, "i32", tracked, serial)
+    both = w.op("or", status, w.through(table, Word.APPEND, "i32", kept, record))
+    w.through(table, Word.DECREF, "void", record)
+    return w.text(
+        w.select(w.compare("eq", both, integer(0, "i32")), integer(1, "i32"), integer(-1, "i32")).typed
+    )
