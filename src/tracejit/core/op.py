@@ -207,6 +207,8 @@ class Op:
         self.names_line: bool = not self.traits.isdisjoint(("may_fail", "polls"))
         kernel = self.kernel
         self.ufunc: bool = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
+        #: What the kernel gives for small arrays, or None: see `frontend.small_kernels`.
+        self.small: Rule | None = None
         # has no place in the fast lane of `apply`
         self.slow: bool = self.runs_graphs or self.with_residuals is not None
 

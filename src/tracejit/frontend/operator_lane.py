@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.cache import operator_lane, operator_lane_on_disk
+from ..core.autodiff import backplan
 from ..core.errors import Location, known_files, user_location
 from ..core.op import Op
 from ..core.protocols import Record
@@ -29,6 +30,7 @@ from ..runtime.lane import operator_words as words
 from ..runtime.lane import probe
 from ..runtime.lane.operator_words import Word
 from ..runtime.lane.words import Api
+from . import small_kernels
 
 _METH_O = 0x8
 _FORWARD = {
@@ -82,12 +84,16 @@ def use(tape: type, make: bool = True) -> bool:
     if methods is None:
         return False
     give_methods(Tensor, methods)
+    small_kernels.give(_code().function(words.SMALL))
+    backplan.forget()  # its plans call kernels as ever
     return True
 
 
 def leave() -> None:
     """From now on operators are Python again."""
     give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
+    small_kernels.take_away()
+    backplan.forget()
 
 
 @lru_cache(maxsize=1)
@@ -97,7 +103,7 @@ def _methods(tape: type) -> dict[str, Any] | None:
     table = None if api is None else _table(api, tape)
     if table is None:
         return None
-    loaded = objects.load(operator_lane())
+    loaded = _code()
     ctypes.c_uint64.from_address(loaded.address(words.TABLE)).value = table.ctypes.data
     new = ctypes.pythonapi.PyDescr_NewMethod
     new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
@@ -107,6 +113,12 @@ def _methods(tape: type) -> dict[str, Any] | None:
         _keep(found)
         methods[name] = new(Tensor, ctypes.addressof(found))
     return methods
+
+
+@lru_cache(maxsize=1)
+def _code() -> Any:
+    """The machine code."""
+    return objects.load(operator_lane())
 
 
 def _keep(x: Any) -> Any:

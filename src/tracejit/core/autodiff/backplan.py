@@ -89,6 +89,12 @@ def _plan_for(records: list[Record], seeds: dict[int, Any], sources: Sequence[in
     return plan
 
 
+def forget() -> None:
+    """Let plans be made again, as kernels are others now."""
+    _plans.clear()
+    _latest.clear()
+
+
 def _is_due(key: Hashable) -> bool:
     if len(_met) > 4096:
         _met.clear()

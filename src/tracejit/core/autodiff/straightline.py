@@ -201,7 +201,11 @@ class _Code:
     def call(self, node: Node, result: str, inputs: list[str]) -> None:
         kernel = self.name("k", node.op.kernel)
         if node.op.ufunc and not node.attrs:
-            self.add(f"{result} = {kernel}({', '.join(inputs)}, out=...)")
+            usual = f"{result} = {kernel}({', '.join(inputs)}, out=...)"
+            if node.op.small is not None:
+                self.add(f"{result} = {self.name('k', node.op.small)}({', '.join(inputs)})")
+                usual = f"if {result} is None: {usual}"
+            self.add(usual)
             return
         attrs = [f"{k}={self.name('a', v)}" for k, v in node.attrs.items()]
         self.add(f"{result} = {kernel}({', '.join(inputs + attrs)})")

@@ -141,9 +141,14 @@ def apply_fast(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[st
         elif not op.ufunc:
             out = mode.ignoring_fp_errors.run(op.kernel, *[t._payload for t in inputs])
         elif len(inputs) == 2:
-            out = mode.ignoring_fp_errors.run(op.kernel, inputs[0]._payload, inputs[1]._payload, out=...)
+            a, b = inputs[0]._payload, inputs[1]._payload
+            out = None if op.small is None else op.small(a, b)
+            if out is None:
+                out = mode.ignoring_fp_errors.run(op.kernel, a, b, out=...)
         else:
-            out = mode.ignoring_fp_errors.run(op.kernel, inputs[0]._payload, out=...)
+            out = None if op.small is None else op.small(inputs[0]._payload)
+            if out is None:
+                out = mode.ignoring_fp_errors.run(op.kernel, inputs[0]._payload, out=...)
     except Exception as error:
         raise explain(op, inputs, attrs, error, mode.location or user_location()) from error
     if out.__class__ is tuple:

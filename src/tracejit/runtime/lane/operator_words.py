@@ -9,6 +9,9 @@ from enum import IntEnum, auto
 
 VERSION = 2
 
+#: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
+SMALL = "tracejit_small_kernel"
+
 #: The variable that points to the table.
 TABLE = "tracejit_operators"
 
@@ -108,6 +111,24 @@ class Callable(IntEnum):
     HEARD = 1  # ``(self, other, result) -> result``: tells those who listen
     OP = 2
     INPUTS = 3  # how many the op has
+
+
+class Known(IntEnum):
+    """The first words in the table of a small kernel; a `Loop` each follows."""
+
+    INPUTS = 0  # how many it takes
+    LOOPS = 1
+
+
+class Loop(IntEnum):
+    """One of NumPy's loops: ``void (char **data, npy_intp *count, npy_intp *strides, void *extra)``."""
+
+    DTYPE = 0  # of all inputs
+    BYTES = 1  # of their elements
+    RESULT = 2  # the dtype of the result
+    RESULT_BYTES = 3
+    CODE = 4
+    DATA = 5  # what it is given as `extra`
 
 
 def place(index: int, word: Callable) -> int:

@@ -37,6 +37,7 @@ _FUNCTIONS = {
     Api.NEW_OBJECT: "PyType_GenericAlloc", Api.NEXT: "PyIter_Next", Api.THREAD: "PyThreadState_GetDict",
     Api.GET_CONTEXT: "PyContextVar_Get", Api.NO_MEMORY: "PyErr_NoMemory",
 }  # fmt: skip
+_LISTS = (words.ARRAY_DIMS, words.ARRAY_STRIDES)
 _OBJECTS = {
     Api.NDARRAY: np.ndarray, Api.TUPLE: tuple, Api.LIST: list, Api.DICT: dict, Api.FLOAT: float, Api.INT: int,
     Api.FLOAT64: np.float64, Api.NONE: None, Api.FALSE: False, Api.TRUE: True,
@@ -121,11 +122,11 @@ def _is_laid_out(array: np.ndarray) -> bool:
     rank = word(words.ARRAY_RANK, ctypes.c_int)
     if rank != array.ndim:
         return False
-    dims = (ctypes.c_ssize_t * rank).from_address(word(words.ARRAY_DIMS)) if rank else ()
+    lists = [(ctypes.c_ssize_t * rank).from_address(word(place)) if rank else () for place in _LISTS]
     return (
         word(words.OB_TYPE) == id(np.ndarray)
         and word(words.ARRAY_DATA) == array.__array_interface__["data"][0]
-        and tuple(dims) == array.shape
+        and tuple(map(tuple, lists)) == (array.shape, array.strides)
         and word(words.ARRAY_DTYPE) == id(array.dtype)
         and word(words.ARRAY_FLAGS, ctypes.c_int) == array.flags.num
     )

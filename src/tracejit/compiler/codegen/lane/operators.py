@@ -11,21 +11,15 @@ from ....runtime.lane import operator_words as words
 from ....runtime.lane.operator_words import Word
 from ....runtime.lane.words import (
     ARRAY_DATA,
-    ARRAY_DIMS,
     ARRAY_DTYPE,
-    ARRAY_FLAGS,
     ARRAY_RANK,
     OB_TYPE,
-    READABLE,
 )
 from ...ir_text import NULL, Value, float_literal, integer
 from ..matmul.counted_loops import Signature, loop_metadata
-from . import records
+from . import arrays, records, small_kernels
 from .operator_writer import Writer
 
-_COUNT = Signature("count", "ptr %array", "i64")
-_SAME = Signature("same", "ptr %one, ptr %other", "i1")
-_FITS = Signature("fits", "ptr %array, ptr %kind, ptr %dtype", "i1")
 _NUMBER = Signature("number", "ptr %table, ptr %given, i1 %single, ptr %out", "i1")
 _WRAPPED = Signature("wrapped", "ptr %table, ptr %array, ptr %dtype", "ptr")
 _OPERATE = Signature(
@@ -41,16 +35,8 @@ def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
     instructions = dict.fromkeys(instruction for instruction, _ in words.OPERATORS.values())
     functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
-    functions += [
-        _count(),
-        _same(),
-        _fits(),
-        _number(),
-        _wrapped(),
-        *records.functions(),
-        _tell(),
-        _operate(),
-    ]
+    functions += [*arrays.functions(), _number(), _wrapped(), *records.functions(), _tell(), _operate()]
+    functions += small_kernels.functions()
     functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
     variable = f"@{words.TABLE} = global ptr null, align 8\n"
     return "".join([variable, *functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
@@ -68,43 +54,6 @@ def _kernel(instruction: str, name: str) -> str:
         x, y = (w.load(kind, w.step(p, w.multiply(i, s), kind), align) for p, s in ((a, step_a), (b, step_b)))
         w.store(w.binary(instruction, x, y), w.step(out, i, kind), align)
     return w.text()
-
-
-def _count() -> str:
-    """How many elements an array has."""
-    w = Writer(_COUNT)
-    (array,) = w.args("array")
-    rank = w.convert("sext", w.field(array, ARRAY_RANK, "i32"), "i64")
-    dims = w.field(array, ARRAY_DIMS)
-    with w.loop(rank, 1, integer(1)) as loop:
-        size = w.load("i64", w.step(dims, loop.index, "i64"))
-        loop.following.append(w.multiply(loop.carried[0], size))
-    return w.text(loop.carried[0].typed)
-
-
-def _same() -> str:
-    """Do two arrays have one shape?"""
-    w = Writer(_SAME)
-    one, other = w.args("one other")
-    rank = w.field(one, ARRAY_RANK, "i32")
-    w.refuse(w.compare("ne", rank, w.field(other, ARRAY_RANK, "i32")))
-    dims = [w.field(x, ARRAY_DIMS) for x in (one, other)]
-    with w.loop(w.convert("sext", rank, "i64")) as loop:
-        a, b = (w.load("i64", w.step(d, loop.index, "i64")) for d in dims)
-        w.refuse(w.compare("ne", a, b))
-    return w.text("i1 true")
-
-
-def _fits() -> str:
-    """Is it an array, of no subclass, of this dtype, whose elements follow one another?"""
-    w = Writer(_FITS)
-    array, kind, dtype = w.args("array kind dtype")
-    w.refuse(w.compare("eq", array, NULL))
-    w.refuse(w.compare("ne", w.field(array, OB_TYPE), kind))
-    w.refuse(w.compare("ne", w.field(array, ARRAY_DTYPE), dtype))
-    flags = integer(READABLE, "i32")
-    has = w.binary("and", w.field(array, ARRAY_FLAGS, "i32"), flags)
-    return w.text(w.compare("eq", has, flags).typed)
 
 
 def _number() -> str:
@@ -176,7 +125,7 @@ def _operate() -> str:
     dtype = w.field(x, ARRAY_DTYPE)
     is_single = w.compare("eq", dtype, w.word(table, Word.FLOAT32))
     w.go(w.either(is_single, w.compare("eq", dtype, w.word(table, Word.FLOAT64))), "slow", unless=True)
-    w.go(w.invoke(_FITS, x, kind, dtype), "slow", unless=True)
+    w.go(w.invoke(arrays.FITS, x, kind, dtype), "slow", unless=True)
     for name, first in {"step_self": integer(1), "step_other": integer(1), "shaped": x}.items():
         w.store(first, rooms[name])
     is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
@@ -191,7 +140,7 @@ def _operate() -> str:
     is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
     with w.when(is_tensor):
         y = w.field(other, w.word(table, Word.PAYLOAD, "i64"))
-        w.go(w.invoke(_FITS, y, kind, dtype), "slow", unless=True)
+        w.go(w.invoke(arrays.FITS, y, kind, dtype), "slow", unless=True)
         _broadcast(w, x, y, rooms)
     with w.when(is_tensor, unless=True):
         w.go(w.invoke(_NUMBER, table, other, is_single, rooms["number"]), "slow", unless=True)
@@ -232,7 +181,7 @@ def _tell() -> str:
 def _broadcast(w: Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
     """How to step through two arrays of one shape, or of which one is a scalar; others are Python's."""
     w.store(w.field(y, ARRAY_DATA), rooms["data"])
-    with w.when(w.invoke(_SAME, x, y), unless=True):
+    with w.when(w.invoke(arrays.SAME, x, y), unless=True):
         scalar = w.compare("eq", w.field(y, ARRAY_RANK, "i32"), integer(0, "i32"))
         with w.when(scalar):
             w.store(integer(0), rooms["step_other"])
@@ -247,13 +196,9 @@ def _computed(
 ) -> Value:
     """A new array with the results of the kernel."""
     like = w.load("ptr", rooms["shaped"])
-    count = w.invoke(_COUNT, like)
+    count = w.invoke(arrays.COUNT, like)
     w.go(w.compare("sgt", count, words.LARGEST), "slow")
-    none = integer(0, "i32")
-    out = w.through(
-        table, Word.NEW_ARRAY, "ptr", w.word(table, Word.NDARRAY), w.own(table, w.field(x, ARRAY_DTYPE)),
-        w.field(like, ARRAY_RANK, "i32"), w.field(like, ARRAY_DIMS), NULL, NULL, none, NULL,
-    )  # fmt: skip
+    out = arrays.new(w, table, w.field(x, ARRAY_DTYPE), like)
     w.refuse(w.compare("eq", out, NULL), "ptr null")
     sides = [w.field(x, ARRAY_DATA), w.load("ptr", rooms["data"])]
     steps = [w.load("i64", rooms[name]) for name in ("step_self", "step_other")]

@@ -1,0 +1,62 @@
+"""Arrays: what the operators' machine code asks of NumPy's arrays, and how it makes them."""
+
+from __future__ import annotations
+
+from ....runtime.lane.operator_words import Word
+from ....runtime.lane.words import ARRAY_DIMS, ARRAY_DTYPE, ARRAY_FLAGS, ARRAY_RANK, OB_TYPE, READABLE
+from ...ir_text import NULL, Value, integer
+from ..matmul.counted_loops import Signature
+from .operator_writer import Writer
+
+COUNT = Signature("count", "ptr %array", "i64")
+SAME = Signature("same", "ptr %one, ptr %other", "i1")
+FITS = Signature("fits", "ptr %array, ptr %kind, ptr %dtype", "i1")
+
+
+def functions() -> list[str]:
+    """The functions of this module."""
+    return [_count(), _same(), _fits()]
+
+
+def _count() -> str:
+    """How many elements an array has."""
+    w = Writer(COUNT)
+    (array,) = w.args("array")
+    rank = w.convert("sext", w.field(array, ARRAY_RANK, "i32"), "i64")
+    dims = w.field(array, ARRAY_DIMS)
+    with w.loop(rank, 1, integer(1)) as loop:
+        size = w.load("i64", w.step(dims, loop.index, "i64"))
+        loop.following.append(w.multiply(loop.carried[0], size))
+    return w.text(loop.carried[0].typed)
+
+
+def _same() -> str:
+    """Do two arrays have one shape?"""
+    w = Writer(SAME)
+    one, other = w.args("one other")
+    rank = w.field(one, ARRAY_RANK, "i32")
+    w.refuse(w.compare("ne", rank, w.field(other, ARRAY_RANK, "i32")))
+    dims = [w.field(x, ARRAY_DIMS) for x in (one, other)]
+    with w.loop(w.convert("sext", rank, "i64")) as loop:
+        a, b = (w.load("i64", w.step(d, loop.index, "i64")) for d in dims)
+        w.refuse(w.compare("ne", a, b))
+    return w.text("i1 true")
+
+
+def _fits() -> str:
+    """Is it an array, of no subclass, of this dtype, whose elements follow one another?"""
+    w = Writer(FITS)
+    array, kind, dtype = w.args("array kind dtype")
+    w.refuse(w.compare("eq", array, NULL))
+    w.refuse(w.compare("ne", w.field(array, OB_TYPE), kind))
+    w.refuse(w.compare("ne", w.field(array, ARRAY_DTYPE), dtype))
+    flags = integer(READABLE, "i32")
+    has = w.binary("and", w.field(array, ARRAY_FLAGS, "i32"), flags)
+    return w.text(w.compare("eq", has, flags).typed)
+
+
+def new(w: Writer, table: Value, dtype: Value, like: Value) -> Value:
+    """An array of that dtype with the sizes of another; null, and an exception, where there is no memory."""
+    rank, dims, none = w.field(like, ARRAY_RANK, "i32"), w.field(like, ARRAY_DIMS), integer(0, "i32")
+    kind, own = w.word(table, Word.NDARRAY), w.own(table, dtype)
+    return w.through(table, Word.NEW_ARRAY, "ptr", kind, own, rank, dims, NULL, NULL, none, NULL)

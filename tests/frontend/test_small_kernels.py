@@ -1,0 +1,147 @@
+"""Small kernels give what NumPy's functions give, bit by bit, or nothing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.core.op import OPS
+from tracejit.frontend import operator_lane, small_kernels
+from tracejit.runtime.lane import probe
+from tracejit.runtime.lane.operator_words import LARGEST
+
+pytestmark = pytest.mark.skipif(
+    probe.api() is None, reason="an interpreter or a NumPy that the code does not know"
+)
+UFUNCS = sorted(name for name, op in OPS.items() if op.ufunc)
+SHAPES = [(), (1,), (0,), (2, 0), (1, 1), (3,), (7,), (4, 5), (16, 16), (2, 3, 4), (LARGEST,)]
+
+
+@pytest.fixture(autouse=True)
+def lane():
+    assert operator_lane.use(tf.GradientTape)
+    yield
+    operator_lane.leave()
+
+
+def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Numbers of all sizes, with infinities, NaN and zeros of both signs."""
+    x = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 3, size=shape)
+    for value in (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 1e-310):
+        x = np.where(rng.random(shape) < 0.04, value, x)
+    with np.errstate(all="ignore"):
+        return np.asarray(x).astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", UFUNCS)
+def test_the_same_bits(name: str) -> None:
+    op, rng = OPS[name], np.random.default_rng(1)
+    taken = 0
+    for dtype in ("float64", "float32", "int64", "int32", "bool", "complex128", "complex64", "float16"):
+        for shape in SHAPES:
+            for other in (shape, ()):
+                given = [numbers(rng, s, dtype) for s in (shape, other)][: op.kernel.nin]
+                given = given[::-1] if rng.random() < 0.5 else given
+                got = op.small(*given)
+                if got is None:
+                    continue
+                taken += 1
+                expected = op.kernel(*given, out=...)
+                assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+                assert got.tobytes() == expected.tobytes(), (dtype, shape, given)
+                assert got.flags.owndata and got.flags.carray and type(got) is np.ndarray
+    assert taken > 20
+
+
+class Sub(np.ndarray):
+    """No array but like one."""
+
+
+def test_what_it_does_not_know() -> None:
+    x = np.arange(8.0)
+    add, sin = OPS["add"].small, OPS["sin"].small
+    read_only = np.arange(8.0)
+    read_only.flags.writeable = False
+    assert sin(read_only) is not None and add(x, read_only).tolist() == (x + x).tolist()
+    pairs = [
+        (x, x[:4]), (x, x.astype("float32")), (x, x.astype(">f8")), (x, x.view(Sub)), (x.view(Sub), x), (x, 1.0),
+        (1.0, x), (x, x.reshape(2, 4)), (x[::2], x[::2]), (x, None), (x.reshape(2, 4).T, x.reshape(4, 2)),
+        (np.zeros(LARGEST + 1), np.zeros(LARGEST + 1)), (x.astype(object), x.astype(object)), (x, np.float64(1)),
+        (x, tf.constant(x)), (np.zeros(9, "u1")[1:].view("f8"), x[:1]),
+    ]  # fmt: skip
+    for a, b in pairs:
+        assert add(a, b) is None, (a, b)
+    for args in ((), (x,), (x, x, x)):
+        assert add(*args) is None
+    with pytest.raises(TypeError):
+        sin(x, out=x)
+
+
+def test_ops_give_what_they_gave() -> None:
+    rng = np.random.default_rng(3)
+
+    def some() -> list[bytes]:
+        found = []
+        for n in (0, 1, 5, LARGEST, LARGEST + 3):
+            x = tf.constant(rng.normal(size=n).astype("float32"))
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.reduce_sum(tf.sin(x) * tf.exp(-x) / (1.0 + tf.tanh(x) ** 2))
+            found += [y.numpy().tobytes(), tape.gradient(y, x).numpy().tobytes()]
+        return found
+
+    results = []
+    for leave in (False, True):
+        rng = np.random.default_rng(3)
+        if leave:
+            operator_lane.leave()
+        results.append([some() for _ in range(4)])
+    assert results[0] == results[1]
+
+
+def test_errors_name_the_users_line() -> None:
+    with pytest.raises(tf.ShapeError, match=r"(?s)add.*test_small_kernels\.py"):
+        tf.add(tf.ones(2), tf.ones(3))
+    with np.errstate(all="raise"):
+        assert np.isneginf(tf.math.log(tf.constant([0.0])).numpy()).all()
+
+
+def test_a_ufunc_that_is_not_laid_out_so_is_called_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_kernels, "_TYPES", small_kernels._DATA)
+    monkeypatch.setattr(small_kernels, "_DATA", small_kernels._LOOPS)
+    assert small_kernels._rows(np.sin) == {}
+    monkeypatch.undo()
+    monkeypatch.setattr(small_kernels, "_does", lambda builtin, ufunc, dtype: dtype != np.float32)
+    small_kernels.give(operator_lane._code().function("tracejit_small_kernel"))
+    sin = OPS["sin"].small
+    assert sin(np.zeros(2, "f4")) is None and sin(np.zeros(2)) is not None
+
+
+def test_nothing_is_kept() -> None:
+    x, y, sub = np.arange(4.0), np.array(2.0), np.arange(4.0).view(Sub)
+    things = [x, y, x.dtype, None, np.dtype(bool), OPS["add"].small, sub]
+
+    def work(n: int) -> None:
+        for _ in range(n):
+            OPS["add"].small(x, y)
+            OPS["less"].small(y, x)
+            OPS["sin"].small(x)
+            OPS["add"].small(x, sub)
+
+    work(10)
+    gc.collect()
+    before = [sys.getrefcount(t) for t in things]
+    tracemalloc.start()
+    work(10)
+    start = tracemalloc.get_traced_memory()[0]
+    work(5000)
+    grown = tracemalloc.get_traced_memory()[0] - start
+    tracemalloc.stop()
+    assert max(abs(sys.getrefcount(t) - b) for t, b in zip(things, before, strict=True)) < 10
+    assert grown < 2000
