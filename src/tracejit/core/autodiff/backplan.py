@@ -18,7 +18,7 @@ from ..errors import GradientError, TracejitError, take
 from ..op import ops
 from ..spec import TensorSpec
 from ..tensor import Tensor
-from ..tracing.dispatch import Record, state
+from ..tracing.dispatch import Mode, Record, state
 from ..tracing.trace import trace
 from .backprop import NOBODY, backprop
 from .scattered import dense, is_rows
@@ -45,19 +45,19 @@ def planned_backprop(
     records: list[Record], seeds: dict[int, Any], sources: Sequence[int], consume: bool = False
 ) -> list[Tensor | None]:
     """What ``backprop(records, seeds, sources, consume)`` returns."""
-    cotangents = planned(records, seeds, sources)
+    cotangents = planned(state.mode, records, seeds, sources)
     return unshared(backprop(records, seeds, sources, consume)) if cotangents is None else cotangents
 
 
 def planned(
-    records: list[Record], seeds: dict[int, Any], sources: Sequence[int]
+    mode: Mode, records: list[Record], seeds: dict[int, Any], sources: Sequence[int]
 ) -> list[Tensor | None] | None:
     """The cotangents of the sources where there is a plan for such a tape, else None."""
-    mode = state.mode
     if mode.busy or mode.slow or not 0 < len(records) <= LONGEST:
         return None
     last = records[-1]
-    look = (len(records), last.op, last.location and last.location[1])
+    location = last.location
+    look = (len(records), last.op, location and location[1])
     try:
         latest = _latest.get(look)
         if latest is not None:
@@ -150,12 +150,11 @@ def _structure(
 _ones: dict[tuple[Any, ...], Tensor] = {}
 
 
-def ones(x: Tensor) -> Tensor:
+def ones(mode: Mode, x: Tensor) -> Tensor:
     """Ones like `x`: the cotangent that a gradient starts from. Small ones are the same tensor each time."""
-    mode = state.mode
     if mode.interpreter is not None or (mode.busy and x.shape):
         return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
-    key = (x.shape, x.dtype.num)
+    key = (x._payload.shape, x.dtype.num)
     unit = _ones.get(key)
     if unit is None:
         if x.nbytes > LARGEST_ONES:

@@ -48,8 +48,9 @@ class Mode:
     `origin` is the line of the op in whose place others are being written, for those that nobody else has a line for.
     `guards` are recorders that answer for whole derivatives, and stay while something is traced. `slow` is false only
     when `apply` may take the fast lane. `busy` is true while anything records, and where `slow` is, but for
-    ``settings(nans=True)``, of which compiled code takes care itself. `locate` finds the user's line,
-    with its callers if debug information is wanted. A new thread starts with nothing.
+    ``settings(nans=True)``, of which compiled code takes care itself. `locate` finds the user's line, with its callers
+    if debug information is wanted. `attempt` is the innermost one at tracing, see `transaction`. A new thread starts
+    with nothing.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Mode:
         "slow",
         "busy",
         "locate",
+        "attempt",
     )
 
     def __init__(self) -> None:
@@ -71,6 +73,7 @@ class Mode:
         self.location: Location | None = None
         self.origin: Location | None = None
         self.ignoring_fp_errors: contextvars.Context = _quiet_context()
+        self.attempt: Any = None
         self.update()
 
     def update(self) -> None:
@@ -330,23 +333,21 @@ def located(location: Location | None) -> Any:
     return _replacing(location=location or state.location)
 
 
-def start_recording(recorder: Recorder) -> None:
-    """Let `recorder` listen until :func:`stop_recording`."""
-    mode = state.mode
+def start_recording(mode: Mode, recorder: Recorder) -> None:
+    """Let `recorder` listen in the thread of that mode until :func:`stop_recording`."""
     mode.recorders = (*mode.recorders, recorder)
     mode.busy = True
 
 
-def stop_recording(recorder: Recorder) -> None:
+def stop_recording(mode: Mode, recorder: Recorder) -> None:
     """End :func:`start_recording`."""
-    mode = state.mode
     try:
         recorders = mode.recorders
         alone = len(recorders) == 1 and recorders[0] is recorder  # what most calls come to
         mode.recorders = () if alone else tuple([r for r in recorders if r is not recorder])
         mode.busy = bool(mode.slow or mode.recorders)
     except BaseException:  # a signal's
-        stop_recording(recorder)
+        stop_recording(mode, recorder)
         raise
 
 

@@ -9,7 +9,6 @@ are rolled back. Whoever changes something that tracing again would change twice
 from __future__ import annotations
 
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -25,13 +24,6 @@ from .dispatch import state
 from .trace import Trace, VariableState
 
 
-class _Open(threading.local):
-    innermost: Attempt | Whole | None = None
-
-
-_open = _Open()
-
-
 class Unwinding(BaseException):
     """Leaves what is being traced, past the handlers of the traced program.
 
@@ -45,8 +37,8 @@ class Unwinding(BaseException):
 
     def again(self) -> Unwinding:
         """The same, to be raised by who has caught it."""
-        if _open.innermost is not None:
-            _open.innermost.unwinding = self
+        if state.mode.attempt is not None:
+            state.mode.attempt.unwinding = self
         return self
 
 
@@ -68,12 +60,12 @@ class Whole:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _open.innermost = self.around
+        state.mode.attempt = self.around
         _leave(self, error)
 
 
 def _enter(inside: Whole | Attempt) -> None:
-    inside.around, _open.innermost = _open.innermost, inside
+    inside.around, state.mode.attempt = state.mode.attempt, inside
     inside.refused, REFUSALS.pending = REFUSALS.pending, []
 
 
@@ -124,7 +116,7 @@ class Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _open.innermost = self.around
+        state.mode.attempt = self.around
         if error is not None or self.unwinding is not None or REFUSALS.pending:
             self._restore()
         around = _attempt()
@@ -216,7 +208,7 @@ def _truncate(table: dict[Any, Any], length: int) -> None:
 
 def _attempt() -> Attempt | None:
     """The innermost attempt."""
-    attempt = _open.innermost
+    attempt = state.mode.attempt
     while isinstance(attempt, Whole):
         attempt = attempt.around
     return attempt
@@ -224,8 +216,6 @@ def _attempt() -> Attempt | None:
 
 def remember(key: Hashable, save: Callable[[], Callable[[], None]]) -> None:
     """Something is about to change: ``save()`` returns how to undo that, and is asked once per attempt and key."""
-    if _open.innermost is None:  # what most calls come to
-        return
     attempt = _attempt()
     if attempt is not None and key not in attempt.undo:
         attempt.undo[key] = save()
@@ -280,7 +270,7 @@ def warn(message: str | Warning, category: type[Warning] | None = None, stacklev
 
 def handled(left: Unwinding) -> None:
     """Somebody who knows it has caught `left`: no attempt raises it again."""
-    attempt = _open.innermost
+    attempt = state.mode.attempt
     while attempt is not None:
         if attempt.unwinding is left:
             attempt.unwinding = None

@@ -71,13 +71,13 @@ class ForwardAccumulator:
     def __enter__(self) -> ForwardAccumulator:
         if self._recording:
             raise ValueError("Accumulator is already recording.")
-        start_recording(self)
+        start_recording(state.mode, self)
         self._recording = True
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._recording:
-            stop_recording(self)
+            stop_recording(state.mode, self)
             self._recording = False
 
     def record(self, record: Record) -> None:

@@ -22,7 +22,7 @@ from ...core.errors import ShapeError, Untraceable, at, user_location
 from ...core.lazy import Later
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import Record, as_tensor, pausing, state
+from ...core.tracing.dispatch import Mode, Record, as_tensor, pausing, state
 from ...core.tracing.transaction import remember, warn
 from ...ops.batch import moved
 from .. import config
@@ -117,12 +117,13 @@ class GradientTape(Tape):
             When a tape that is not persistent is used a second time.
         """
         zero = unconnected_gradients is not _NONE and _wants_zeros(unconnected_gradients)
-        records = self._begin()
-        if state.mode.interpreter is not None:
+        mode = state.mode
+        records = self._begin(mode)
+        if mode.interpreter is not None:
             check_sources(flatten(sources)[0], flatten(target)[0], records)
-        seeds = self._seeds(target, output_gradients)
+        seeds = self._seeds(mode, target, output_gradients)
         if sources.__class__ is Variable or sources.__class__ is Tensor:  # what most calls come to
-            (g,) = self._pulled(records, seeds, [self._followed(sources, seeds)])
+            (g,) = self._pulled(mode, records, seeds, [self._followed(sources, seeds)])
             if g.__class__ is Tensor:
                 return g
             g = _given(g, sources)
@@ -132,7 +133,7 @@ class GradientTape(Tape):
                     self._warn(target, [sources])
             return g
         leaves, structure = flatten(sources)
-        grads = self._pulled(records, seeds, [self._followed(leaf, seeds) for leaf in leaves])
+        grads = self._pulled(mode, records, seeds, [self._followed(leaf, seeds) for leaf in leaves])
         grads = [_given(g, leaf) for g, leaf in zip(grads, leaves, strict=True)]
         if zero:
             grads = [_zeros(leaf) if g is None else g for g, leaf in zip(grads, leaves, strict=True)]
@@ -148,12 +149,14 @@ class GradientTape(Tape):
         serial = key.serial
         return serial if serial in self.tracked or serial in seeds else NOBODY
 
-    def _pulled(self, records: list[Any], seeds: dict[int, Any], sources: list[int]) -> list[Any]:
+    def _pulled(
+        self, mode: Mode, records: list[Any], seeds: dict[int, Any], sources: list[int]
+    ) -> list[Any]:
         """The cotangents of the sources, scattered or not.
 
         A tape that is spent keeps what explains those that are None.
         """
-        cotangents = planned(records, seeds, sources)
+        cotangents = planned(mode, records, seeds, sources)
         weights = dict(seeds) if cotangents is None else seeds
         if self.persistent:
             if cotangents is None:
@@ -294,7 +297,7 @@ class GradientTape(Tape):
         self, y: Tensor, seeds: Callable[[Tensor], Tensor], leaves: list[Any], vectorized: bool
     ) -> list[Tensor | None]:
         """Per source its cotangents for each seed, stacked; None where nothing connects."""
-        records = self._begin()
+        records = self._begin(state.mode)
         check_sources(leaves, [y], records)
         keys = [_key(leaf) for leaf in leaves]
         wanted = [
@@ -365,7 +368,7 @@ class GradientTape(Tape):
         else:
             with pausing():
                 seed = (self._weights or {}).get(y.serial)
-                seeds = {y.serial: ones(y) if seed is None else seed}
+                seeds = {y.serial: ones(state.mode, y) if seed is None else seed}
                 vanished = vanishing.vanishing(records, seeds, y, x.serial)
         if vanished is not None:
             return explaining.Explanation(*vanished)
@@ -378,11 +381,12 @@ class GradientTape(Tape):
                 if _key(y) is not None and _key(x) is not None:
                     warn(f"gradient is None: {self.explain(y, x)}", GradientWarning)
 
-    def _begin(self) -> list[Any]:
+    def _begin(self, mode: Mode) -> list[Any]:
         """Check that the tape may be used now; returns its records."""
         if self._used:
             raise RuntimeError(_USED)
-        remember(self, self._saved)
+        if mode.attempt is not None:
+            remember(self, self._saved)
         if self._recording:
             if self.persistent:
                 warn(
@@ -397,10 +401,11 @@ class GradientTape(Tape):
         self._used = not self.persistent
         return self.records
 
-    def _seeds(self, target: Any, output_gradients: Any) -> dict[int, Any]:
+    def _seeds(self, mode: Mode, target: Any, output_gradients: Any) -> dict[int, Any]:
         if target.__class__ is Tensor and output_gradients is None:  # what most calls come to
-            connects = target.serial in self.tracked and target.dtype.kind in "fc"
-            return {target.serial: ones(target)} if connects else {}
+            serial = target.serial
+            connects = serial in self.tracked and target.dtype.kind in "fc"
+            return {serial: ones(mode, target)} if connects else {}
         leaves, structure = flatten(target)
         weights = leaves_like(structure, output_gradients)
         seeds: dict[int, Any] = {}
@@ -410,7 +415,7 @@ class GradientTape(Tape):
                 continue
             if key.serial not in self.tracked and not isinstance(leaf, Variable):
                 continue
-            g = ones(key) if weight is None else _weight(weight, key)
+            g = ones(mode, key) if weight is None else _weight(weight, key)
             seeds[key.serial] = g if key.serial not in seeds else add_cotangents(seeds[key.serial], g)
         return seeds
 
@@ -433,7 +438,9 @@ def looks_spoiled(g: Any) -> bool:
     if array.__class__ is not np.ndarray or not array.size:
         return False
     first = array.item(0)
-    return first != first or (first == 0 and not np.count_nonzero(array))
+    if first:  # NaN, too
+        return first != first
+    return not array.item(-1) and not np.count_nonzero(array)
 
 
 def _wants_zeros(unconnected_gradients: Any) -> bool:

@@ -27,7 +27,6 @@ class GradientWarning(UserWarning):
 
 _ACTIVE = "Tape is still recording, this can happen if you try to re-enter an already-active tape."
 _INACTIVE = "Tape is not recording."
-_NOBODY: tuple[Any, ...] = ()
 
 
 class Tape(Recording):
@@ -72,25 +71,28 @@ class Tape(Recording):
     def __enter__(self) -> Tape:
         if self._recording:
             raise ValueError(_ACTIVE)
-        remember(self, self._saved)
+        mode = state.mode
+        if mode.attempt is not None:
+            remember(self, self._saved)
         if self._used or (self.tracked and not self.persistent):
             self._forget()
             self._spent, self._weights, self._started, self._history = None, None, next_serial(), None
         self._used = False
         self._recording = True
-        start_recording(self)
+        start_recording(mode, self)
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         if self._recording:
-            self._stop()
+            stop_recording(state.mode, self)
+            self._recording = False
         if self._merging:
             merging, self._merging = self._merging, ()
-            for w in merging if exc[0] is None else ():
+            for w in merging if kind is None else ():
                 w.finish()
 
     def _stop(self) -> None:
-        stop_recording(self)
+        stop_recording(state.mode, self)
         self._recording = False
 
     def _forget(self) -> None:
@@ -118,8 +120,11 @@ class Tape(Recording):
             Let the tapes around this one watch them too, as higher derivatives need.
         """
         mode = state.mode
-        if tensor.__class__ is Tensor and not mode.slow and mode.recorders in (_NOBODY, (self,)):
-            if tensor.dtype.kind in "fc":  # what most calls come to
+        if (
+            tensor.__class__ is Tensor and not mode.slow and tensor.dtype.kind in "fc"
+        ):  # what most calls come to
+            recorders = mode.recorders
+            if not recorders or (recorders[0] is self and len(recorders) == 1):
                 self.tracked.add(tensor.serial)
                 return
         tapes = [self]

@@ -17,7 +17,7 @@ from ...core.depth import too_deep
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.guards import guarding
 from ..recording.guard import Guard
 from ..recording.recorder import Recording
@@ -169,7 +169,7 @@ def _pulled(
     seeds: dict[int, Any] = {}
     for y, weight in zip(targets, weights, strict=True):
         if y.serial in recorder.tracked and y.spec.differentiable:
-            g = ones(y) if weight is None else weight
+            g = ones(state.mode, y) if weight is None else weight
             seeds[y.serial] = g if y.serial not in seeds else ops.add(seeds[y.serial], g)
     return planned_backprop(recorder.records, seeds, [s.serial for s in sources], consume=consume)
 
