@@ -81,11 +81,12 @@ def use(tape: type, make: bool = True) -> bool:
     """
     with _lock:
         methods = _methods(tape) if make or operator_lane_on_disk() is not None else None
-    if methods is None:
-        return False
-    give_methods(Tensor, methods)
-    small_kernels.give(_code().function(words.SMALL))
-    backplan.forget()  # its plans call kernels as ever
+        if methods is None:
+            return False
+        if any(vars(Tensor)[name] is not method for name, method in methods.items()):
+            give_methods(Tensor, methods)
+            small_kernels.give(_code().function(words.SMALL))
+            backplan.forget()  # its plans call kernels as ever
     return True
 
 

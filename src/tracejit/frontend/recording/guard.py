@@ -40,6 +40,7 @@ class Guard(Recording):
         self.records: list[Record] = []  # what Recording sets, without the call
         self.tracked: set[int] = set(tracked)
         self.reverse = reverse
+        self.held = 0
         self.large = False
         self._carrying = set(tracked)
         self._seen = 0  # records of which `_carrying` knows

@@ -19,8 +19,9 @@ from ...core.tracing.dispatch import Record
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import trace
 
-#: Smaller values are not worth the time to drop them.
-SMALL = 4096
+#: Bytes of values of one call that are not worth the time to drop them; and those that are, at once or once there are
+#: so many of them.
+SMALL, LARGE, MANY = 1 << 12, 1 << 16, 1 << 20
 
 #: Kinds of records remembered by the shapes they came with.
 KEPT = 4096
@@ -44,16 +45,19 @@ class Recording:
     records : list of Record
     tracked : set of int
         Serial numbers of what is watched and of everything computed from it.
+    held : int
+        Bytes of values of its calls that are not small, of the first input and the first output.
     large : bool
         Are there values worth the time to drop them?
     """
 
-    __slots__ = ("records", "tracked", "reverse", "large", "__weakref__")
+    __slots__ = ("records", "tracked", "reverse", "held", "large", "__weakref__")
 
     def __init__(self, tracked: Iterable[int] = (), reverse: bool = True):
         self.records: list[Record] = []
         self.tracked: set[int] = set(tracked)
         self.reverse: bool = reverse
+        self.held: int = 0
         self.large: bool = False
 
     def record(self, record: Record) -> None:
@@ -77,9 +81,15 @@ class Recording:
             tracked.add(first.serial)
         else:
             tracked.update([t.serial for t in outputs])
-        if self.reverse and (first._payload.nbytes > SMALL or record.inputs[0]._payload.nbytes > SMALL):
-            self.large = True
-            record = without_unused_values(record, tuple([t.serial in tracked for t in record.inputs]))
+        if self.reverse:
+            held = first._payload.nbytes + record.inputs[0]._payload.nbytes
+            if held > SMALL:
+                self.held += held
+                if held > LARGE or self.held > MANY:
+                    self.large = True
+                    record = without_unused_values(
+                        record, tuple([t.serial in tracked for t in record.inputs])
+                    )
         self.records.append(record)
 
     def passed_over(self, record: Record) -> None:

@@ -54,6 +54,7 @@ class Tape(Recording):
         self.records: list[Record] = []
         self.tracked: set[int] = set()
         self.reverse = True
+        self.held = 0
         self.large = False
         self.persistent: bool = persistent
         self._watches_variables = watch_accessed_variables
@@ -98,6 +99,7 @@ class Tape(Recording):
     def _forget(self) -> None:
         self.records = []
         self.tracked = set()
+        self.held = 0
         self._watched = {}
 
     def accessed(self, variable: Variable, key: Tensor) -> None:
