@@ -28,7 +28,7 @@ from tracejit.core.tracing.trace import trace
 from tracejit.ops.lowering import Callback
 
 SOURCE = Path(tj.__file__).resolve().parent.parent
-SQUARE = TensorSpec((8, 8), "float64")
+SQUARE, LARGE = (TensorSpec((n, n), "float64") for n in (8, 32))
 HALF = TensorSpec((8, 8), "float16")
 ROWS = TensorSpec((Dim.of("n"), 3), "float64")
 START = TensorSpec((2,), "int64")
@@ -49,8 +49,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[TensorSpec, ...]]] = {
     "solve": (ops.solve, (SQUARE, SQUARE)),
     "triangular_solve": (ops.triangular_solve, (SQUARE, SQUARE)),
     "inverse": (ops.inverse, (SQUARE,)),
-    "det": (lambda a: [ops.det(a)], (SQUARE,)),
-    "slogdet": (ops.slogdet, (SQUARE,)),
+    "det": (lambda a: [ops.det(a)], (LARGE,)),
+    "slogdet": (ops.slogdet, (LARGE,)),
     "loop": (many, (TensorSpec((), "int64"), TensorSpec((3,), "float64"))),
     "dynamic_slice": (lambda x, s: ops.dynamic_slice(x, s, sizes=(2, 2)), (ROWS, START)),
     "dynamic_update_slice": (ops.dynamic_update_slice, (ROWS, TensorSpec((2, 2), "float64"), START)),

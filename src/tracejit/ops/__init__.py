@@ -10,4 +10,4 @@ from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute
 from .control.checkpointing import loop_gradient as checkpoint
 from .elementwise import angles, arithmetic, bits, compare, neighbours, power, special, transcendental
-from .linalg import decompositions, factors, lu, products, triangular
+from .linalg import decompositions, factors, lu, products, systems

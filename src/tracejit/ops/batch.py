@@ -94,19 +94,6 @@ def batch_matmul(batch: Batch, a: Tensor, b: Tensor) -> Tensor:
     return ops.matmul(*[aligned(x, rank) if f else x for x, f in zip((a, b), batch.flags, strict=True)])
 
 
-def by_columns(name: str) -> Any:
-    """The rule of systems of equations: the right sides of all lanes are columns of one where they share the matrix."""
-
-    def rule(batch: Batch, a: Tensor, b: Tensor, **attrs: Any) -> Any:
-        if batch.flags[0]:
-            return by_rows(OPS[name], batch, (a, b), attrs)
-        columns = ops.transpose(b, perm=(1, 0, 2))
-        flat = ops.reshape(columns, shape=(b.shape[1], b.shape[0] * b.shape[2]))
-        return moved(ops.reshape(OPS[name](a, flat, **attrs), shape=columns.shape), 1, 0)
-
-    return rule
-
-
 def by_lanes(name: str) -> Any:
     """The rule of an op that has none of its own: lane by lane."""
     return lambda batch, *inputs, **attrs: by_rows(OPS[name], batch, inputs, attrs)

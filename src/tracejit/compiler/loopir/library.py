@@ -6,7 +6,7 @@ A record says all that the verifier, the interpreter and the emitter must know; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,13 @@ from ...core.dim import Size, product
 from ...ops.linalg import kernels
 
 AnySize = TypeVar("AnySize", int, Size)
+
+COUNT = "count"
+"""The size that says how many matrices there are."""
+LANES = "_lanes"
+"""What the name of a kernel ends with that takes many small matrices, one in each lane of a register."""
+MOST_ROWS = 16
+"""Rows of matrices that such kernels take."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class Argument:
     @property
     def strides(self) -> int:
         """How many strides the kernel is told."""
-        return 0 if self.integer else 1 if self.dense else 2
+        return max(len(self.extents) - (self.dense or self.integer), 0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,29 @@ class Kernel:
     def work(self, sizes: Sequence[Size]) -> Size:
         """Operations of a call."""
         plain = sizes[: len(sizes) - self.flags]
-        return product((plain[0], plain[0], plain[-1]) if len(plain) < 3 else plain)
+        if self.sizes[0] == COUNT:
+            return plain[0] * self.work_of_one(plain[1:])
+        return self.work_of_one(plain)
+
+    def work_of_one(self, sizes: Sequence[Size]) -> Size:
+        """Operations of what a call does with one matrix; `sizes` are extents."""
+        return product((sizes[0], sizes[0], sizes[-1]) if len(sizes) < 3 else sizes)
+
+
+def _many(kernel: Kernel) -> Kernel:
+    """The kernel that does the same with each of many matrices."""
+
+    def meaning(*given: Any) -> Any:
+        arrays, flags = given[: len(given) - kernel.flags], given[len(given) - kernel.flags :]
+        rows = [kernel.meaning(*row, *flags) for row in zip(*arrays, strict=True)]
+        if not rows:
+            return (np.zeros(()),) * kernel.outputs
+        if kernel.outputs == 1:
+            return np.stack(rows)
+        return tuple(np.stack(results) for results in zip(*rows, strict=True))
+
+    arguments = tuple([replace(a, extents=(COUNT, *a.extents)) for a in kernel.arguments])
+    return replace(kernel, sizes=(COUNT, *kernel.sizes), arguments=arguments, meaning=meaning)
 
 
 def _matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -82,4 +111,8 @@ KERNELS: dict[str, Kernel] = {
         flags=1,
     ),
     "lu_inverse": Kernel(("n",), (_DENSE, _PIVOTS, _STATE, _DENSE), kernels.lu_inverse),
+}
+
+KERNELS |= {
+    name + LANES: _many(KERNELS[name]) for name in ("cholesky", "triangular", "lu", "lu_solve", "lu_inverse")
 }

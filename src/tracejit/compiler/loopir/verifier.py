@@ -345,7 +345,7 @@ class _Checker:
             self.require(v.buffer.dtype == dtype, f"{v.buffer} is {v.buffer.dtype}")
             terms = self.index(v.index, scope) + list(zip(v.strides, extents, strict=True))
             self.reach(v.buffer, v.index.const, terms)
-            adjacent = not a.dense or v.strides[1] == 1 or extents[1] == 1
+            adjacent = not a.dense or v.strides[-1] == 1 or extents[-1] == 1
             self.require(adjacent, f"{v.buffer}'s columns are not contiguous")
         for buffer in s.writes():
             self.stored(buffer)

@@ -19,7 +19,7 @@ from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
 from ...ops.lowering import Callback, Compose, Library, Nests, Reduce, Reindex, Scalar, Structure
 from ..loopir.ir import Allocate, Call, Nest, Store, While
-from ..loopir.library import KERNELS
+from ..loopir.library import KERNELS, LANES, MOST_ROWS
 from ..loopir.operands import Buffer, BufferAlias, Index
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
@@ -229,10 +229,7 @@ class Lowering:
             if v.buffer is None or v.moving or scattered:
                 views[k] = b.copied(v)
         outputs = [b.empty(self.spec(v.spec)) for v in node.outputs]
-        operands = tuple(
-            [Operand(v.memory, v.index((0,) * len(v.shape)), v.strides) for v in (*views, *outputs)]
-        )
-        b.block.append(Call(name, operands, sizes))
+        _calls(b, name, [*views, *outputs], sizes)
         return outputs
 
     def donating(self, node: Node, views: list[View], life: Liveness, position: int) -> list[View]:
@@ -318,6 +315,24 @@ def composed(node: Node, rule: Callable[..., Any]) -> Graph:
     return known[key]
 
 
+# ---- library calls ----------------------------------------------------------------------------------------
+
+
+def _calls(b: Builder, name: str, views: list[View], sizes: tuple[Size, ...]) -> None:
+    """Call a kernel for each matrix of a batch, whose axes lead; for small ones many at once."""
+    leading = len(views[0].shape) - len(KERNELS[name].arguments[0].extents)
+    if leading == 1 and name + LANES in KERNELS and isinstance(sizes[0], int) and sizes[0] <= MOST_ROWS:
+        name, sizes, leading = name + LANES, (views[0].shape[0], *sizes), 0
+    if leading == 0:
+        operands = tuple([Operand(v.memory, v.index((0,) * len(v.shape)), v.strides) for v in views])
+        b.block.append(Call(name, operands, sizes))
+        return
+    index = b.fresh("n")
+    with b.writing([]) as body:
+        _calls(b, name, [v.row(index) for v in views], sizes)
+    b.block.append(While(index, views[0].shape[0], body))
+
+
 # ---- matrix products ------------------------------------------------------------------------------------
 
 
@@ -358,7 +373,7 @@ def _matmul_calls(low: Lowering, out: TensorSpec, a: View, c: View) -> View:
     views: list[View] | None = [a, c, result]
     while views is not None:
         joined, views = views, _with_joined_rows(*views)
-    _over_batch(low, joined)
+    _calls(b, "matmul", joined, (*(v.shape[-2] for v in joined[:2]), joined[1].shape[-1]))
     return result
 
 
@@ -371,16 +386,3 @@ def _with_joined_rows(a: View, c: View, result: View) -> list[View] | None:
         return None
     right = replace(c, shape=(*c.shape[:-3], *c.shape[-2:]), strides=(*c.strides[:-3], *c.strides[-2:]))
     return [left, right, out]
-
-
-def _over_batch(low: Lowering, views: list[View]) -> None:
-    b = low.b
-    count = views[0].shape[0]
-    if len(views[0].shape) == 2:
-        operands = tuple(Operand(v.memory, v.index((0, 0)), v.strides) for v in views)
-        b.block.append(Call("matmul", operands, (*views[0].shape, views[1].shape[1])))
-        return
-    index = b.fresh("n")
-    with b.writing([]) as body:
-        _over_batch(low, [v.row(index) for v in views])
-    b.block.append(While(index, count, body))

@@ -14,19 +14,21 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.loop_form import INDEX
 from ..arrays.shape import expand_dims
-from ..batch import by_lanes
 from ..lowering import Expand
+from .elimination import SINGULAR, eliminated, for_each
 from .kernels import cholesky_pullback as cholesky_pullback_kernel
-from .lu import KNOWN
-from .products import SINGULAR, as_float, check_state, eliminated, for_each, solve_kernel, square, swapped
-from .triangular import triangle
+from .products import swapped
+from .stacks import KNOWN, as_float, by_stacks, check_state, each, one_by_one, square
+from .systems import solve_kernel, triangle
 
 NOT_POSITIVE = "the matrix is not positive definite"
+_WRITTEN_OUT = 16
+"""Factors of a product that is no loop."""
 
 
 def identity_of(a: Any) -> Any:
     """The identity matrix of the size and dtype of `a`."""
-    n = a.shape[0]
+    n = a.shape[-1]
     here = ops.iota(size=n, dtype=INDEX.dtype)
     return ops.cast(ops.equal(expand_dims(here, 1), here), dtype=a.dtype)
 
@@ -66,24 +68,33 @@ def _triangle(a: Tensor) -> tuple[Tensor, Tensor]:
 def _pivots(a: Tensor) -> tuple[Tensor, Tensor]:
     """The same from the factors of the matrix."""
     lu, exchanged, _ = ops.lu_factor(a)
-    number = ops.iota(size=a.shape[0], dtype=INDEX.dtype)
+    number = ops.iota(size=a.shape[-1], dtype=INDEX.dtype)
     turns = ops.where(ops.equal(exchanged, number), 1.0, -1.0)
     return _diagonal(lu), _product(ops.cast(turns, dtype=a.dtype), _one(a))
 
 
 def _diagonal(a: Tensor) -> Tensor:
-    n = a.shape[0]
-    step = ops.add(n if isinstance(n, int) else ops.size_value(size=n), 1)
-    places = ops.multiply(ops.iota(size=n, dtype=INDEX.dtype), step)
-    return ops.gather(ops.reshape(a, shape=(n * n,)), places, axis=0)
+    n, lead = a.shape[-1], a.shape[:-2]
+    flat = ops.reshape(a, shape=(*lead, n * n))
+    if isinstance(n, int):
+        return ops.slice(flat, slices=(*[(0, d, 1) for d in lead], (0, n, n + 1)))
+    places = ops.multiply(ops.iota(size=n, dtype=INDEX.dtype), ops.add(ops.size_value(size=n), 1))
+    return ops.gather(flat, places, axis=len(lead))
 
 
 def _times(k: Tensor, product: Tensor, factors: Tensor) -> list[Tensor]:
-    return [ops.multiply(product, ops.gather(factors, k, axis=0))]
+    return [ops.multiply(product, ops.gather(factors, k, axis=len(factors.shape) - 1))]
 
 
 def _product(factors: Tensor, start: Tensor) -> Tensor:
-    return for_each(_times, [start], [factors], factors.shape[0])[0]
+    """Of the elements of the last axis, one after the other."""
+    n, lead = factors.shape[-1], factors.shape[:-1]
+    if not isinstance(n, int) or n > _WRITTEN_OUT:
+        return for_each(_times, [start], [factors], n)[0]
+    for k in range(n):
+        factor = ops.slice(factors, slices=(*[(0, d, 1) for d in lead], (k, 1, 1)))
+        start = ops.multiply(start, ops.reshape(factor, shape=lead))
+    return start
 
 
 def _cofactors(a: Any) -> Any:
@@ -93,10 +104,13 @@ def _cofactors(a: Any) -> Any:
 
 def _det_vjp(g: Any, y: Any, a: Any) -> Any:
     """The determinant times the cofactors; refused where it is 0, as rounding decides if `solve` finds that out."""
-    ops.check(
-        ops.cast(ops.not_equal(y, 0), dtype=np.dtype(np.float32)), message=SINGULAR, error="RuntimeError"
-    )
-    return ops.multiply(ops.multiply(g, ops.conj(y) if y.dtype.kind == "c" else y), _cofactors(a))
+    check_state(ops.cast(ops.equal(y, 0), dtype=INDEX.dtype), SINGULAR)
+    return _scaled(ops.multiply(g, ops.conj(y) if y.dtype.kind == "c" else y), _cofactors(a))
+
+
+def _scaled(g: Any, matrices: Any) -> Any:
+    """A number times each matrix."""
+    return ops.multiply(expand_dims(expand_dims(g, -1), -1) if g.shape else g, matrices)
 
 
 def _undetermined(a: np.ndarray, y: Any) -> bool:
@@ -115,9 +129,9 @@ def _nan_of(a: np.ndarray) -> complex:
 
 @defop(
     vjp=(_det_vjp,),
-    kernel=_det_kernel,
-    lower=Expand(lambda a: [_product(*_triangle(a))] if a.shape[0] != 0 else [_one(a)]),
-    batch=by_lanes("det"),
+    kernel=each(_det_kernel),
+    lower=Expand(lambda a: [_product(*_triangle(a))] if a.shape[-1] != 0 else [_one(a)]),
+    batch=by_stacks("det"),
     traits=("expensive", "polls"),
 )
 def det(a: TensorSpec) -> TensorSpec:
@@ -126,43 +140,43 @@ def det(a: TensorSpec) -> TensorSpec:
     Compiled it is the product of the pivots, eagerly the exponential of the sum of their logarithms: the product may
     overflow, or vanish, on its way to a number that float64 holds.
     """
-    return square(floating(a))
+    return TensorSpec(square(floating(a)), a.dtype)
 
 
 def _one(a: Any) -> Any:
-    return ops.fill(shape=(), value=1, dtype=a.dtype)
+    return ops.fill(shape=a.shape[:-2], value=1, dtype=a.dtype)
 
 
 def _slogdet_kernel(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sign, size = np.linalg.slogdet(a)
     if _undetermined(a, sign):
         size = np.nan
-    sign = np.nan if np.isnan(size) else sign
+    sign = np.where(np.isnan(size), np.nan, sign)
     return np.asarray(sign, a.dtype), np.asarray(size, a.dtype)
 
 
-def _slogdet_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
-    return [None if gs[1] is None else ops.multiply(gs[1], _cofactors(record.inputs[0]))]
+def _slogdet_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+    return [None if gs[1] is None else _scaled(gs[1], _cofactors(record.inputs[0]))]
 
 
 def _slogdet(a: Tensor) -> list[Tensor]:
-    if a.shape[0] == 0:
-        return [_one(a), ops.fill(shape=(), value=0, dtype=a.dtype)]
+    if a.shape[-1] == 0:
+        return [_one(a), ops.fill(shape=a.shape[:-2], value=0, dtype=a.dtype)]
     diagonal, sign = _triangle(a)
-    size = ops.reduce_sum(ops.log(ops.abs(diagonal)), axis=(0,))
+    size = ops.reduce_sum(ops.log(ops.abs(diagonal)), axis=(len(diagonal.shape) - 1,))
     return [ops.where(ops.is_nan(size), np.nan, _product(ops.sign(diagonal), sign)), size]
 
 
 @defop(
     vjp=Joint(_slogdet_vjp),
-    kernel=_slogdet_kernel,
+    kernel=each(_slogdet_kernel),
     lower=Expand(_slogdet),
-    batch=by_lanes("slogdet"),
+    batch=by_stacks("slogdet"),
     traits=("expensive", "multiple", "polls"),
 )
 def slogdet(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     """Sign of the determinant of a real square matrix, and the logarithm of its size; NaN where an element is."""
-    return (square(floats(a)),) * 2
+    return (TensorSpec(square(floats(a)), a.dtype),) * 2
 
 
 # ---- the inverse ----------------------------------------------------------------------------------------
@@ -177,6 +191,10 @@ def _inverse_jvp(record: Any, ts: list[Any]) -> list[Any]:
     return [ops.negative(ops.matmul(y, ops.matmul(ts[0], y)))]
 
 
+def _inverse_kernel(a: np.ndarray) -> np.ndarray:
+    return solve_kernel(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+
+
 def _inverted(a: Tensor) -> list[Tensor]:
     if a.dtype not in KNOWN:
         return [eliminated(a, identity_of(a))]
@@ -188,9 +206,9 @@ def _inverted(a: Tensor) -> list[Tensor]:
 @defop(
     vjp=(_inverse_vjp,),
     jvp=_inverse_jvp,
-    kernel=lambda a: solve_kernel(a, np.eye(len(a), dtype=a.dtype)),
+    kernel=each(_inverse_kernel),
     lower=Expand(_inverted),
-    batch=by_lanes("inverse"),
+    batch=by_stacks("inverse"),
     traits=("expensive", "may_fail", "polls"),
 )
 def inverse(a: TensorSpec) -> TensorSpec:
@@ -213,7 +231,7 @@ def _cholesky_kernel(a: np.ndarray) -> np.ndarray:
 
 def _lower_half(x: Any) -> Any:
     """What is below the diagonal, and half of what is on it."""
-    number = ops.iota(size=x.shape[0], dtype=INDEX.dtype)
+    number = ops.iota(size=x.shape[-1], dtype=INDEX.dtype)
     row = expand_dims(number, 1)
     return ops.where(
         ops.greater(row, number), x, ops.where(ops.equal(row, number), ops.multiply(x, 0.5), 0.0)
@@ -264,9 +282,9 @@ def _pullback_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
 
 @defop(
     vjp=Joint(_pullback_vjp),
-    kernel=cholesky_pullback_kernel,
+    kernel=one_by_one(cholesky_pullback_kernel),
     lower=Expand(_pulled_back),
-    batch=by_lanes("cholesky_pullback"),
+    batch=by_stacks("cholesky_pullback"),
     traits=("expensive", "may_fail", "polls", "internal"),
 )
 def cholesky_pullback(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
@@ -288,7 +306,7 @@ def _factored(k: Tensor, y: Tensor, a: Tensor, lost: Tensor) -> list[Tensor]:
 
 
 def _cholesky(a: Tensor) -> list[Tensor]:
-    if a.shape[0] == 0:
+    if a.shape[-1] == 0:
         return [a]
     if a.dtype in KNOWN:
         y, state = ops.cholesky_factor(a)
@@ -306,9 +324,9 @@ def _cholesky(a: Tensor) -> list[Tensor]:
 @defop(
     vjp=(_cholesky_vjp,),
     jvp=_cholesky_jvp,
-    kernel=_cholesky_kernel,
+    kernel=each(_cholesky_kernel),
     lower=Expand(_cholesky),
-    batch=by_lanes("cholesky"),
+    batch=by_stacks("cholesky"),
     traits=("expensive", "may_fail", "polls"),
 )
 def cholesky(a: TensorSpec) -> TensorSpec:

@@ -1,78 +1,77 @@
 """The parts that factoring and solving are compiled as: the factors of a matrix are values, worked out once.
 
 Nobody calls these ops: what users call becomes these when its dtype is one that the compiler's library knows. They do
-not fail; the state they return says what has gone wrong, and who uses them checks it.
+not fail; the state they return says what has gone wrong, and who uses them checks it. Of stacks of matrices each.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ...core.dim import same
 from ...core.errors import require
 from ...core.op import defop
 from ...core.spec import TensorSpec, shape_text
-from ..batch import by_lanes
 from ..lowering import Library
 from . import kernels
+from .stacks import KNOWN, by_stacks, one_by_one, right_sides, square
 
-KNOWN = (np.dtype(np.float32), np.dtype(np.float64))
 _TRAITS = ("expensive", "internal")
-_STATE = TensorSpec((), kernels.INT64)
 
 
-def _square(a: TensorSpec) -> TensorSpec:
-    """Shape rule: a square matrix of a known dtype, which is what comes out."""
-    fits = len(a.shape) == 2 and same(a.shape[0], a.shape[1]) and a.dtype in KNOWN
-    require(fits, f"takes a square matrix of float32 or float64, got {a.dtype} of {shape_text(a.shape)}")
+def _matrices(a: TensorSpec) -> TensorSpec:
+    """Shape rule: square matrices of a known dtype, which is what comes out."""
+    square(a)
+    require(a.dtype in KNOWN, f"takes matrices of float32 or float64, got {a.dtype}")
     return a
 
 
+def _state(a: TensorSpec) -> TensorSpec:
+    return TensorSpec(a.shape[:-2], kernels.INT64)
+
+
+def _pivots(a: TensorSpec) -> TensorSpec:
+    return TensorSpec(a.shape[:-1], kernels.INT64)
+
+
 def _columns(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    """Shape rule: right sides for the matrix, one in each column, which is what comes out."""
-    fits = len(b.shape) == 2 and same(_square(a).shape[0], b.shape[0]) and a.dtype == b.dtype
-    require(fits, f"takes columns of {a.shape[0]} {a.dtype}, got {b.dtype} of {shape_text(b.shape)}")
-    return b
+    """Shape rule: right sides for every matrix, one in each column, which is what comes out."""
+    require(_matrices(a).dtype == b.dtype, f"takes columns of {a.dtype}, got {b.dtype}")
+    return right_sides(a, b)
 
 
 def _factors(lu: TensorSpec, pivots: TensorSpec, state: TensorSpec) -> TensorSpec:
     """Shape rule: the three results of `lu_factor`, the first of which is what comes out."""
-    n = _square(lu).shape[0]
-    fits = len(pivots.shape) == 1 and same(pivots.shape[0], n) and not state.shape
-    fits = fits and pivots.dtype == state.dtype == kernels.INT64
-    require(
-        fits, f"takes a state and {n} pivots, got {shape_text(state.shape)} and {shape_text(pivots.shape)}"
-    )
+    fits = (pivots, state) == (_pivots(_matrices(lu)), _state(lu))
+    shown = f"{shape_text(state.shape)} and {shape_text(pivots.shape)}"
+    require(fits, f"takes a state and {lu.shape[-1]} pivots, got {shown}")
     return lu
 
 
-def _order(a: Any, *others: Any, **attrs: Any) -> tuple[Any, ...]:
-    return (a.shape[0],)
+def _order(a: Any, *others: Any, **attrs: Any) -> tuple:
+    return (a.shape[-1],)
 
 
-def _order_and_columns(a: Any, *others: Any, **flags: bool) -> tuple[Any, ...]:
-    return (a.shape[0], others[-1].shape[1], *map(int, flags.values()))
+def _order_and_columns(a: Any, *others: Any, **flags: bool) -> tuple:
+    return (a.shape[-1], others[-1].shape[-1], *map(int, flags.values()))
 
 
 @defop(
     vjp=(None,),
-    kernel=kernels.cholesky,
+    kernel=one_by_one(kernels.cholesky),
     lower=Library("cholesky", _order),
-    batch=by_lanes("cholesky_factor"),
+    batch=by_stacks("cholesky_factor"),
     traits=(*_TRAITS, "multiple"),
 )
 def cholesky_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     """The lower factor and a state, which is the number of a pivot that is not positive, or 0."""
-    return _square(a), _STATE
+    return _matrices(a), _state(a)
 
 
 @defop(
     vjp=(None, None),
-    kernel=kernels.cholesky_pullback,
+    kernel=one_by_one(kernels.cholesky_pullback),
     lower=Library("cholesky_pullback", _order),
-    batch=by_lanes("cholesky_backward"),
+    batch=by_stacks("cholesky_backward"),
     traits=_TRAITS,
 )
 def cholesky_backward(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
@@ -82,21 +81,21 @@ def cholesky_backward(factor: TensorSpec, g: TensorSpec) -> TensorSpec:
 
 @defop(
     vjp=(None, None),
-    kernel=lambda t, b, *, upper: kernels.triangular(t, b, upper),
+    kernel=one_by_one(kernels.triangular),
     lower=Library("triangular", _order_and_columns),
-    batch=by_lanes("substitute"),
+    batch=by_stacks("substitute"),
     traits=(*_TRAITS, "multiple"),
 )
 def substitute(t: TensorSpec, b: TensorSpec, *, upper: bool) -> tuple[TensorSpec, TensorSpec]:
     """The x with ``t @ x = b`` of a triangle, and a state, which is the number of a zero on the diagonal, or 0."""
-    return _columns(t, b), _STATE
+    return _columns(t, b), _state(t)
 
 
 @defop(
     vjp=(None,),
-    kernel=kernels.lu,
+    kernel=one_by_one(kernels.lu),
     lower=Library("lu", _order),
-    batch=by_lanes("lu_factor"),
+    batch=by_stacks("lu_factor"),
     traits=(*_TRAITS, "multiple"),
 )
 def lu_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
@@ -104,14 +103,14 @@ def lu_factor(a: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
 
     The state is the number of a pivot that is zero, -1 for a matrix with a NaN, or 0.
     """
-    return _square(a), TensorSpec(a.shape[:1], kernels.INT64), _STATE
+    return _matrices(a), _pivots(a), _state(a)
 
 
 @defop(
     vjp=(None, None, None, None),
-    kernel=lambda lu, pivots, state, b, *, transposed: kernels.lu_solve(lu, pivots, state, b, transposed),
+    kernel=one_by_one(kernels.lu_solve),
     lower=Library("lu_solve", _order_and_columns),
-    batch=by_lanes("lu_solve"),
+    batch=by_stacks("lu_solve"),
     traits=_TRAITS,
 )
 def lu_solve(
@@ -123,9 +122,9 @@ def lu_solve(
 
 @defop(
     vjp=(None, None, None),
-    kernel=kernels.lu_inverse,
+    kernel=one_by_one(kernels.lu_inverse),
     lower=Library("lu_inverse", _order),
-    batch=by_lanes("lu_inverse"),
+    batch=by_stacks("lu_inverse"),
     traits=_TRAITS,
 )
 def lu_inverse(lu: TensorSpec, pivots: TensorSpec, state: TensorSpec) -> TensorSpec:

@@ -9,7 +9,7 @@ from ...ir_text import Value, integer, zeros
 from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.geometry import Geometry
 from ..matmul.packing import COPY_ROWS, PACK
-from ..matmul.vectors import exchange, load, multiply_add, prefix_mask
+from ..matmul.vectors import load, multiply_add, prefix_mask, transposed
 from .fill import CLEAR_ABOVE, FILL_NAN, UPPER_IS_FINITE
 from .module import Module, at, entry, subtract_product
 from .substitution import SOLVE_BLOCK, SUBTRACT, solve_rows
@@ -98,13 +98,13 @@ def _add_factor_small(m: Module, lanes: int) -> None:
         place = w.offset(a.a, w.multiply(a.a_row, w.select(w.compare("slt", last, row), last, row)))
         rows.append(load(w, g, place, lanes, prefix_mask(w, count, lanes)))
         total = multiply_add(w, g, rows[-1], nothing, total)
-    columns = _turned(w, rows)
+    columns = transposed(w, rows)
     for row, column in enumerate(columns):
         inside = w.select(w.compare("sgt", a.n, row), w.lane(column, row), Value("1.0", g.scalar))
         columns[row] = _with_lane(w, column, row, inside)
     bad, factored, _ = _factored(w, g, columns)
     mask = prefix_mask(w, a.n, lanes)
-    for row, value in enumerate(_turned(w, factored)):
+    for row, value in enumerate(transposed(w, factored)):
         value = w.select(
             prefix_mask(w, integer(row + 1), lanes), value, nothing
         )  # behind it is what is left of U
@@ -112,16 +112,6 @@ def _add_factor_small(m: Module, lanes: int) -> None:
             w.store(value, w.offset(a.l, w.multiply(a.row, row)), g.size, mask)
     is_lost = w.any_lane(w.compare("une", total, nothing))
     m.add(w, f"i64 {w.select(is_lost, -1, bad)}")
-
-
-def _turned(w: Writer, rows: list[Value]) -> list[Value]:
-    """A square of registers transposed."""
-    rows, distance = list(rows), 1
-    while distance < len(rows):
-        for row in (row for row in range(len(rows)) if not row & distance):
-            rows[row], rows[row + distance] = exchange(w, rows[row], rows[row + distance], distance)
-        distance *= 2
-    return rows
 
 
 def _lane(w: Writer, value: Value, number: int) -> Value:

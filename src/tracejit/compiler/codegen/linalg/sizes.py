@@ -27,6 +27,8 @@ class Sizes:
     leaf: int = 8
     # Rows and columns that are transposed at a time.
     tile: int = 64
+    # Rows of matrices of which there is one in each lane, and right sides solved with them at once.
+    many_rows: int = 16
     negated_rows: int = 160
     negated_columns: int = 192
 
@@ -47,6 +49,42 @@ class Sizes:
     @property
     def square_stride(self) -> int:
         return self.block * self.g.size + 64
+
+    # -- what is interleaved, one matrix in each lane, from the start of the scratch memory on --
+
+    @property
+    def vector(self) -> int:
+        """Bytes of an element of all lanes."""
+        return self.g.lanes * self.g.size
+
+    @property
+    def numbers(self) -> int:
+        """Bytes of an integer of all lanes."""
+        return self.g.lanes * 8
+
+    @property
+    def right_sides_at(self) -> int:
+        return self.many_rows**2 * self.vector
+
+    @property
+    def old_at(self) -> int:
+        """Where a row waits for its place."""
+        return self.right_sides_at + self.many_rows**2 * self.vector
+
+    @property
+    def pivots_at(self) -> int:
+        return self.old_at + self.many_rows * self.vector
+
+    @property
+    def states_at(self) -> int:
+        return self.pivots_at + self.many_rows * self.numbers
+
+    @property
+    def lost_at(self) -> int:
+        """Where it says which lanes are lost to a NaN."""
+        return self.states_at + self.numbers
+
+    # -- one matrix --
 
     @property
     def product_at(self) -> int:

@@ -6,10 +6,9 @@ row order with a fixed stride. Strides are in bytes.
 
 from __future__ import annotations
 
-from ...ir_text import Value
 from .counted_loops import Signature, Writer
 from .geometry import Geometry
-from .vectors import exchange, load, prefix_mask
+from .vectors import load, prefix_mask, transposed
 
 TRANSPOSE = Signature(
     "transpose", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
@@ -29,16 +28,6 @@ def packing_functions(g: Geometry) -> str:
     return _transpose(g) + _copy_rows(g) + _copy_scalars(g) + _pack(g)
 
 
-def _butterfly(w: Writer, g: Geometry, rows: list[Value]) -> list[Value]:
-    """Transpose a square of registers: log2(lanes) rounds, each exchanging half of every pair of rows."""
-    distance = 1
-    while distance < g.square:
-        for row in (row for row in range(g.square) if not row & distance):
-            rows[row], rows[row + distance] = exchange(w, rows[row], rows[row + distance], distance)
-        distance *= 2
-    return rows
-
-
 def _transpose(g: Geometry) -> str:
     """``target[j, i] = source[i, j]``; columns of both are adjacent."""
     w, side = Writer(TRANSPOSE), g.square
@@ -54,7 +43,7 @@ def _transpose(g: Geometry) -> str:
             remaining = w.subtract(w.arg.columns, down.index)
             mask = prefix_mask(w, remaining, side)
             rows = [load(w, g, w.offset(down.carried[0], number), side, mask) for number in numbers]
-            for column, value in enumerate(_butterfly(w, g, rows)):
+            for column, value in enumerate(transposed(w, rows)):
                 with w.when(w.compare("sgt", remaining, column)):
                     target = w.offset(down.carried[1], w.multiply(w.arg.target_row, column))
                     w.store(value, target, g.size, row_mask)

@@ -54,6 +54,16 @@ def exchange(w: Writer, first: Value, second: Value, distance: int) -> tuple[Val
     return w.shuffle(tuple(low), first, second), w.shuffle(tuple(high), first, second)
 
 
+def transposed(w: Writer, rows: list[Value]) -> list[Value]:
+    """A square of registers transposed: log2(lanes) rounds, each exchanging half of every pair of rows."""
+    rows, distance = list(rows), 1
+    while distance < len(rows):
+        for row in (row for row in range(len(rows)) if not row & distance):
+            rows[row], rows[row + distance] = exchange(w, rows[row], rows[row + distance], distance)
+        distance *= 2
+    return rows
+
+
 def fold(w: Writer, value: Value, lanes: int) -> Value:
     """Add the upper half of a vector to its lower half until `lanes` lanes are left."""
     while value.lanes > lanes:
