@@ -272,3 +272,36 @@ def test_lanes_of_a_batch(n):
         np.testing.assert_allclose(own.numpy(), wanted, rtol=1e-10, atol=1e-12)
     shared = tf.function(lambda a, b: tf.vmap(lambda y: tf.linalg.triangular_solve(a, y))(b))(a[0], b)
     np.testing.assert_allclose(shared.numpy(), np.linalg.solve(np.tril(a[0]), b), rtol=1e-10, atol=1e-12)
+
+
+@DTYPES
+@pytest.mark.parametrize("lower, adjoint", TRIANGLES)
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 15, 16, 33, 250])
+def test_one_right_side(n, lower, adjoint, dtype):
+    a = (random(n, n) + 2 * n * np.eye(n)).astype(dtype)
+    part = np.tril(a) if lower else np.triu(a)
+    exact = (part.T if adjoint else part).astype(np.float64)
+    for b in (random(n, 1), random(2 * n, 1)[::2], random(n, 3)[:, 1:2]):
+        for matrix in (a, np.asfortranarray(a), np.repeat(a, 2, 1)[:, ::2]):
+            own = TRIANGLES[lower, adjoint](matrix, b.astype(dtype)).numpy()
+            np.testing.assert_allclose(
+                own, np.linalg.solve(exact, b.astype(dtype)), rtol=0, atol=30 * unit(dtype)
+            )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+@pytest.mark.parametrize("adjoint", [False, True])
+def test_one_right_side_of_a_triangle_that_is_not_regular(adjoint, value):
+    a, b = positive(20), random(20, 1)
+    a[13, 13] = value
+    solve = TRIANGLES[True, adjoint]
+    if value == 0:
+        with pytest.raises(RuntimeError, match="the matrix is singular"):
+            solve(a, b)
+    else:
+        found = solve(a, b).numpy()
+        assert np.isnan(found).all() if np.isnan(value) else np.isfinite(found).all()
+    a[13, 13], b[3] = 1.0, value
+    exact = np.linalg.solve(np.tril(a).T if adjoint else np.tril(a), np.where(np.isfinite(b), b, 0))
+    untouched = slice(4, None) if adjoint else slice(0, 3)
+    np.testing.assert_allclose(solve(a, b)[untouched].numpy(), exact[untouched], rtol=1e-11, atol=1e-13)

@@ -10,6 +10,7 @@ from ..matmul.packing import PACK
 from .fill import FILL_NAN, HAS_NAN, IDENTITY
 from .lu import EXCHANGE
 from .module import Module, entry
+from .one_column import SOLVE_BY_COLUMNS, SOLVE_BY_ROWS, add_one_column
 from .substitution import SOLVE
 
 SOLVE_TRIANGLE = Signature(
@@ -27,6 +28,7 @@ _RIGHT_SIDE = "ptr %b, i64 %b_row_elements, i64 %b_col_elements, ptr %x, i64 %x_
 
 def add_solve_triangle(m: Module) -> None:
     """``T X = B`` in place, for lower triangles and, read backwards, for upper ones."""
+    add_one_column(m)
     w, a = _writer(SOLVE_TRIANGLE)
     is_upper = w.compare("ne", a.upper, 0)
     last = w.subtract(a.n, 1)
@@ -34,6 +36,12 @@ def add_solve_triangle(m: Module) -> None:
     bottom = w.offset(a.x, w.multiply(last, a.x_row))
     t, x = w.select(is_upper, corner, a.t), w.select(is_upper, bottom, a.x)
     steps = [w.select(is_upper, w.subtract(0, step), step) for step in (a.t_row, a.t_col, a.x_row)]
+    size = m.s.g.size
+    is_vector = w.both(w.compare("eq", a.columns, 1), w.compare("eq", a.x_row, size))
+    one = t, *steps[:2], a.upper, a.unit, x, steps[2]
+    for step, solve in ((a.t_col, SOLVE_BY_ROWS), (a.t_row, SOLVE_BY_COLUMNS)):
+        with w.returning(w.both(is_vector, w.compare("eq", step, size))):
+            w.invoke(solve, a.n, *one)
     w.invoke(SOLVE, a.n, a.columns, t, *steps[:2], a.unit, x, steps[2], a.growing, a.gemm, a.work)
     m.add(w)
 
@@ -80,7 +88,11 @@ def _copy_right_side(w: Writer, size: int) -> Value:
     b_row, b_col, x_row = (
         w.multiply(x, size) for x in (a.b_row_elements, a.b_col_elements, a.x_row_elements)
     )
-    w.invoke(PACK, a.n, a.columns, a.b, b_row, b_col, a.x, x_row)
+    is_vector = w.both(w.compare("eq", a.columns, 1), w.compare("eq", x_row, size))
+    with w.when(is_vector):  # a row, which is copied in vectors
+        w.invoke(PACK, 1, a.n, a.b, b_col, b_row, a.x, x_row)
+    with w.when(is_vector, unless=True):
+        w.invoke(PACK, a.n, a.columns, a.b, b_row, b_col, a.x, x_row)
     return x_row
 
 
