@@ -273,6 +273,36 @@ def test_loops_over_a_batch_in_parts(name: str, in_parts: None) -> None:
         assert re.search(r"@loops\d+[.]job, ptr", g.llvm(x))
 
 
+def positive(x: tf.Tensor) -> tf.Tensor:
+    return x @ tf.transpose(x, [1, 0]) + 18 * tf.eye(18, dtype=x.dtype)
+
+
+def likelihood(x: tf.Tensor) -> tf.Tensor:
+    y = tf.linalg.cholesky(positive(x))
+    return tf.reduce_sum(tf.linalg.triangular_solve(y, x[:, :1]) ** 2) + tf.linalg.logdet(positive(x))
+
+
+FACTORS = {
+    "factors": tf.vmap(lambda x: tf.linalg.cholesky(positive(x))),
+    "solutions": tf.vmap(
+        lambda x: tf.linalg.solve(positive(x), x[:, :2]) + tf.linalg.inv(positive(x))[:, :2]
+    ),
+    "gradients": lambda x: tf.grad(lambda x: tf.reduce_sum(tf.vmap(likelihood)(x)))(x),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_loops_that_factor_in_parts(name: str, in_parts: None) -> None:
+    f, x = FACTORS[name], tf.constant(np.random.default_rng(2).normal(size=(9, 18, 18)))
+    with tf.settings(cache=False):
+        g = tf.function(f)
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-10, atol=1e-12)
+        assert len(re.findall(r"@loops\d+[.]job, ptr", g.llvm(x))) > 1
+        with tf.settings(num_threads=1):
+            alone = tf.function(f)(x)
+    assert np.array_equal(g(x), alone)
+
+
 def test_loops_that_carry_stay_whole(in_parts: None) -> None:
     def f(x: tf.Tensor) -> tf.Tensor:
         total = x[0]

@@ -90,7 +90,7 @@ def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
     count, inside = loop.count, list(walk(loop.body))
     if loop.cond or loop.test is not None or loop.swaps or isinstance(count, str) or count is None:
         return None
-    if not all(isinstance(s, _INSIDE) or is_product(s) for s in inside):
+    if not all(isinstance(s, (*_INSIDE, Call)) for s in inside):
         return None
     cost = block_cost(loop.body, 1) + 1
     total = cost * count
@@ -102,24 +102,27 @@ def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
     return Parallel(cost, 1, private)
 
 
-def is_product(s: Statement) -> bool:
-    """Is it a call that works in memory which every thread has?"""
-    return isinstance(s, Call) and s.function == "matmul"
-
-
 def is_filled_first(block: Iterable[Statement], buffer: Buffer) -> bool:
     """Does each iteration write the whole buffer before it reads any of it, so that nothing is carried there?"""
     for s in block:
         users = [inner for inner in walk([s]) if buffer in inner.buffers()]
         if isinstance(s, Call) and users:
-            return _covers(
-                s.views[-1].index, zip(s.views[-1].strides, s.sizes[::2], strict=False), buffer
-            ) and (buffer not in [view.buffer for view in s.views[:-1]] and not s.accumulate)
+            return _is_written(s, buffer)
         if users:
             stores = [inner for inner in users if isinstance(inner, Store)]
             plain = isinstance(s, Nest) and len(stores) == 1 and all(u is s or u is stores[0] for u in users)
             return plain and _is_filling(s, stores[0], buffer)
     return False
+
+
+def _is_written(call: Call, buffer: Buffer) -> bool:
+    """Is the whole buffer a result of the call? Kernels write all of their results."""
+    extents = KERNELS[call.function].extents(call.sizes)
+    places = [(v, e) for v, e in zip(call.views, extents, strict=True) if v.buffer is buffer]
+    if len(places) > 1 or buffer in call.reads():
+        return False
+    ((view, sizes),) = places
+    return _covers(view.index, zip(view.strides, sizes, strict=True), buffer)
 
 
 def _is_filling(nest: Any, store: Store, buffer: Buffer) -> bool:
