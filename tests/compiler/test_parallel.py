@@ -176,6 +176,9 @@ def test_what_iterations_share_keeps_them_in_order(all_nests: None) -> None:
         one(N, v, Store(y, at(("i", 2)), "v"), Store(y, at(("i", 2), const=1), "v")),
         one(N, Load("v", y, at(("i", 1))), Store(y, at(("i", 1)), "v")),
         one(N, v, Store(y, at(("i", -3), const=3 * N), "v")),
+        one(N, Load("v", y, at(("i", 1))), Store(y, at(("i", 1), const=N), "v")),
+        one(N, Load("v", y, at(("i", 2), const=2 * N + 2)), Store(y, at(("i", -1), const=2 * N), "v")),
+        one(40, Load("v", y, at(("i", -1), const=39)), Store(y, at(("i", 1), const=40), "v")),
     ]
     shared = [
         one(N, v, Store(y, at(), "v")),
@@ -183,6 +186,9 @@ def test_what_iterations_share_keeps_them_in_order(all_nests: None) -> None:
         one(N, v, k, Store(y, at(("k", 1)), "v")),
         one(N, v, Store(y, at(("i", 2)), "v"), Store(y, at(("i", 2), const=3), "v")),
         one(N, Load("v", y, at(("i", 1), const=1)), Store(y, at(("i", 1)), "v")),
+        one(N, Load("v", y, at(("i", 1))), Store(y, at(("i", 1), const=N - 1), "v")),
+        one(N, Load("v", y, at(("i", 2), const=2 * N)), Store(y, at(("i", -1), const=2 * N), "v")),
+        one(40, Load("v", y, at(("i", -1), const=40)), Store(y, at(("i", 1), const=40), "v")),
         one(N, v, op("t", "lt", "v", Const(0.0, F8), argtype=F8), Fail("t", 0), Store(y, at(("i", 1)), "v")),
     ]
     assert all(marks(p)[0] for p in apart)
@@ -217,6 +223,19 @@ def test_sums_down_wide_rows_are_shared_by_columns(all_nests: None) -> None:
     (whole,) = Native(fresh(program))([value])[1]
     (found,) = Native(fresh(program), THREADS)([value])[1]
     assert found.tobytes() == whole.tobytes()
+
+
+def test_a_step_that_reads_the_last_state_of_a_stack_is_shared(all_nests: None) -> None:
+    """Both are rows of one buffer."""
+
+    def value(u: tf.Tensor, steps: tf.Tensor) -> tf.Tensor:
+        for _ in range(steps):
+            u = u + 0.1 * (tf.roll(u, 1, 0) + tf.roll(u, -1, 1)) - u**3
+        return tf.reduce_sum(u * u)
+
+    text = tf.function(tf.value_and_grad(value)).loops(np.ones((20, 30)), np.int64(5))
+    forward, backward = (part.split("\n  for ")[0] for part in text.split("    loop ")[1:])
+    assert "parallel" in forward and "parallel" in backward
 
 
 def test_code_for_elsewhere_knows_no_pool() -> None:

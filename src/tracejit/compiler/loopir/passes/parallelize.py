@@ -96,7 +96,7 @@ def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
     total = cost * count
     if isinstance(total, int) and (total < LEAST or (cost >= LEAST and count < MANY)):
         return None
-    private = independent(Stretches(loop.index, (), inside, {}), inside, mentions)
+    private = independent(Stretches(loop.index, count, (), inside, {}), inside, mentions)
     if private is None or not all(is_filled_first(loop.body, buffer) for buffer in private):
         return None
     return Parallel(cost, 1, private)
@@ -166,7 +166,7 @@ def of_nest(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
     if not all(isinstance(s, _INSIDE) for s in inside):
         return None
     sizes = {a.name: a.size for a in nest.axes}
-    private = independent(Stretches(line.axis, line.merged, inside, sizes), inside, mentions)
+    private = independent(Stretches(line.axis, line.size, line.merged, inside, sizes), inside, mentions)
     if private is None:
         return None
     unit = schedule.lanes * schedule.unroll if line.axis == schedule.vector else 1
@@ -227,13 +227,14 @@ Access = tuple[Index, tuple[tuple[Size, Size], ...]]
 """Elements of a buffer: from an index on, so many steps of such lengths."""
 
 
-def accesses(s: Statement) -> Iterable[tuple[Buffer, Access]]:
-    """What a statement touches by itself."""
+def accesses(s: Statement) -> Iterable[tuple[Buffer, Access, bool]]:
+    """What a statement touches by itself, and whether it may write there."""
     if isinstance(s, (Load, Store)):
-        yield s.buffer, (s.index, ())
+        yield s.buffer, (s.index, ()), isinstance(s, Store)
     elif isinstance(s, Call):
         for view, sizes in zip(s.views, KERNELS[s.function].extents(s.sizes), strict=True):
-            yield view.buffer, (view.index, tuple(zip(view.strides, sizes, strict=True)))
+            access = view.index, tuple(zip(view.strides, sizes, strict=True))
+            yield view.buffer, access, view.buffer in s.writes()
 
 
 def independent(
@@ -241,19 +242,19 @@ def independent(
 ) -> tuple[Buffer, ...] | None:
     """The buffers that must be private for iterations to touch different memory; None where that is not enough."""
     here = Counter(b for s in inside for b in s.buffers())
-    found: dict[Buffer, list[Access]] = {b: [] for s in inside for b in s.writes()}
+    found: dict[Buffer, tuple[list[Access], list[Access]]] = {b: ([], []) for s in inside for b in s.writes()}
     for s in inside:
         if isinstance(s, Store) and s.add:
             return None
-        for buffer, access in accesses(s):
+        for buffer, access, writes in accesses(s):
             if buffer in found:
-                found[buffer].append(access)
+                found[buffer][writes].append(access)
     private, room = [], 0
-    for buffer, places in found.items():
-        if stretches.apart(places):
+    for buffer, (read, written) in found.items():
+        if stretches.apart(read, written):
             continue
         alone = here[buffer] == mentions[buffer] and buffer.kind in ("temp", "local")
-        if not alone or any(stretches.axes & set(index.symbols) for index, _ in places):
+        if not alone or any(stretches.axes & set(index.symbols) for index, _ in (*read, *written)):
             return None
         private.append(buffer)
         if isinstance(buffer.size, int):
@@ -266,13 +267,37 @@ def sizes_inside(inside: Iterable[Statement]) -> dict[Name, Size]:
     return {a.name: a.size for s in inside if isinstance(s, Nest) for a in s.axes}
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Where an access goes: so far from one iteration to the next, between these elements in the first one.
+
+    Attributes
+    ----------
+    step, low, high : int or Dim
+        How far the next iteration is, the first element and the last; `same` apart.
+    same : tuple
+        Terms that are the same in all iterations.
+    """
+
+    step: Size
+    same: tuple[tuple[Name, Size], ...]
+    low: Size
+    high: Size
+
+    def of_all(self, count: Size) -> tuple[Size, Size] | None:
+        """The first element and the last of so many iterations."""
+        if nonnegative(self.step):
+            return self.low, self.high + self.step * (count - 1)
+        return (self.low + self.step * (count - 1), self.high) if isinstance(self.step, int) else None
+
+
 class Stretches:
     """Where the accesses to a buffer go in one iteration of the outermost loop, as far from where that begins.
 
     Parameters
     ----------
-    axis, merged : str and tuple of str
-        The index of that loop, and axes that count there.
+    axis, count, merged : str, int or Dim, and tuple of str
+        The index of that loop, how many iterations it has, and axes that count there.
     inside : list of Statement
         All that is in it.
     sizes : dict
@@ -281,16 +306,22 @@ class Stretches:
 
     axes: set[Name]
     axis: Name
+    count: Size
 
     def __init__(
-        self, axis: Name, merged: tuple[Name, ...], inside: list[Statement], sizes: dict[Name, Size]
+        self,
+        axis: Name,
+        count: Size,
+        merged: tuple[Name, ...],
+        inside: list[Statement],
+        sizes: dict[Name, Size],
     ):
-        self.axis, self.axes = axis, {axis, *merged}
+        self.axis, self.count, self.axes = axis, count, {axis, *merged}
         self.sizes: dict[Name, Size] = sizes | sizes_inside(inside)
         self.varying: set[Name] = {name for s in inside for name in s.defines()}
 
-    def of(self, access: Access) -> tuple[Size, tuple[tuple[Name, Size], ...], Size, Size] | None:
-        """The step of the loop, what is the same in all iterations, the first element and the last."""
+    def of(self, access: Access) -> Stretch | None:
+        """The stretch of an access; None where that is not known."""
         index, steps = access
         step: Size = 0
         low = high = index.const
@@ -312,15 +343,32 @@ class Stretches:
                 low = low + factor * (size - 1)
             else:
                 return None
-        return step, tuple(same), low, high
+        return Stretch(step, tuple(same), low, high)
 
-    def apart(self, places: list[Access]) -> bool:
-        """Does every iteration stay within a stretch that no other one reaches?"""
-        found = [self.of(access) for access in places]
-        known = [f for f in found if f is not None]
-        if len(known) < len(found) or len({(step, same) for step, same, _, _ in known}) > 1:
+    def apart(self, read: list[Access], written: list[Access]) -> bool:
+        """Does every iteration stay within a stretch that no other one reaches, where anything is written?"""
+        writes = [self.of(access) for access in written]
+        known = [w for w in writes if w is not None]
+        if len(known) < len(writes):
             return False
-        step = known[0][0]
-        room = step if nonnegative(step) else -step
-        gaps = [room - (high - low) for _, _, _, high in known for _, _, low, _ in known]
+        for found in map(self.of, read):
+            if found is None:
+                return False
+            if not self.elsewhere(found, known):
+                known.append(found)
+        if len({(s.step, s.same) for s in known}) > 1:
+            return False
+        room = known[0].step if nonnegative(known[0].step) else -known[0].step
+        gaps = [room - (a.high - b.low) for a in known for b in known]
         return all(isinstance(gap, int) and gap > 0 for gap in gaps)
+
+    def elsewhere(self, read: Stretch, writes: list[Stretch]) -> bool:
+        """Is what is read, in all iterations, before or behind all that any of them writes?"""
+        mine = read.of_all(self.count)
+        for write in writes:
+            theirs = write.of_all(self.count)
+            if mine is None or theirs is None or read.same != write.same:
+                return False
+            if not (nonnegative(theirs[0] - mine[1] - 1) or nonnegative(mine[0] - theirs[1] - 1)):
+                return False
+        return True
