@@ -35,8 +35,10 @@ class PoolState(ctypes.Structure):
         Counts jobs: what idle workers watch.
     sleeping : int
         Workers that do not watch any more, and are to be woken.
-    posted : int
-        When the last job began, in nanoseconds.
+    dense : int
+        The last job came soon after the one before.
+    caller : int
+        The processor that the caller of the last job was on.
     body, closure, count, grain, admitted
         The job: a function, its argument, iterations in all and taken at once, and how many workers may join.
     shares, share : int
@@ -51,8 +53,10 @@ class PoolState(ctypes.Structure):
         How many were started.
     threads : int
         Threads a job may use, the caller included; 0 while that is not decided: then `start` is called.
-    processors, asked : int
-        Processors the caller may run on, and when that was asked, in nanoseconds.
+    processors, allowed, asked : int
+        How many processors the caller may run on, which, and when that was asked, in nanoseconds.
+    finished : int
+        When the last job ended, in nanoseconds.
     bounded : int
         No more threads than processors: nobody has said how many.
     stop : int
@@ -63,8 +67,9 @@ class PoolState(ctypes.Structure):
         Of bodies, four words each: the address; the nanoseconds that sharing has gained, up to a limit, less those it
         has lost; how many calls there were; and how many nanoseconds a picosecond of estimated work takes on one
         thread, as a float64. Below 0 jobs are not shared until their work has paid for it.
-    start, system_call, clock : address
-        ``void start()``, of Python; ``syscall`` and ``clock_gettime`` of the C library.
+    start, system_call, clock, get_processor : address
+        ``void start()``, of Python; ``syscall``, ``clock_gettime`` and, where there is one, ``sched_getcpu`` of the C
+        library.
     """
 
     _fields_ = [
@@ -74,7 +79,8 @@ class PoolState(ctypes.Structure):
         ("_0", ctypes.c_int32 * 13),
         ("epoch", ctypes.c_int32),
         ("sleeping", ctypes.c_int32),
-        ("posted", ctypes.c_int64),
+        ("dense", ctypes.c_int32),
+        ("caller", ctypes.c_int32),
         ("_1", ctypes.c_int64 * 6),
         ("body", ctypes.c_void_p),
         ("closure", ctypes.c_void_p),
@@ -96,7 +102,10 @@ class PoolState(ctypes.Structure):
         ("start", ctypes.c_void_p),
         ("system_call", ctypes.c_void_p),
         ("clock", ctypes.c_void_p),
-        ("_3", ctypes.c_int64 * 7),
+        ("get_processor", ctypes.c_void_p),
+        ("finished", ctypes.c_int64),
+        ("_3", ctypes.c_int64 * 5),
+        ("allowed", ctypes.c_int64 * 16),
         ("next", ctypes.c_int64 * (8 * MOST_SHARES)),
         ("sites", ctypes.c_int64 * (4 * SITES)),
     ]

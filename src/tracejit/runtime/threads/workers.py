@@ -53,6 +53,8 @@ class Workers:
         state.start = ctypes.cast(self._hook, ctypes.c_void_p).value
         state.system_call = ctypes.cast(library.syscall, ctypes.c_void_p).value
         state.clock = ctypes.cast(library.clock_gettime, ctypes.c_void_p).value
+        if hasattr(library, "sched_getcpu"):
+            state.get_processor = ctypes.cast(library.sched_getcpu, ctypes.c_void_p).value
         self.decide()
         seams.settings_changed.on(self.decide)
         os.register_at_fork(
