@@ -15,6 +15,7 @@ from ....core.dim import Size, nonnegative, product
 from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
 from ..library import KERNELS
 from ..operands import Buffer, Index, Name
+from ..reach import Reach, reach
 from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement
 
@@ -269,26 +270,17 @@ def sizes_inside(inside: Iterable[Statement]) -> dict[Name, Size]:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Where an access goes: so far from one iteration to the next, between these elements in the first one.
+    """Where an access goes in the first iteration, and how far from one iteration to the next."""
 
-    Attributes
-    ----------
-    step, low, high : int or Dim
-        How far the next iteration is, the first element and the last; `same` apart.
-    same : tuple
-        Terms that are the same in all iterations.
-    """
-
+    first: Reach
     step: Size
-    same: tuple[tuple[Name, Size], ...]
-    low: Size
-    high: Size
 
-    def of_all(self, count: Size) -> tuple[Size, Size] | None:
-        """The first element and the last of so many iterations."""
+    def of_all(self, count: Size) -> Reach | None:
+        """Where it goes in so many iterations."""
+        low, high = self.first.low, self.first.high
         if nonnegative(self.step):
-            return self.low, self.high + self.step * (count - 1)
-        return (self.low + self.step * (count - 1), self.high) if isinstance(self.step, int) else None
+            return replace(self.first, high=high + self.step * (count - 1))
+        return replace(self.first, low=low + self.step * (count - 1)) if isinstance(self.step, int) else None
 
 
 class Stretches:
@@ -323,27 +315,12 @@ class Stretches:
     def of(self, access: Access) -> Stretch | None:
         """The stretch of an access; None where that is not known."""
         index, steps = access
-        step: Size = 0
-        low = high = index.const
-        same = []
-        extents = list(steps)
-        for name, factor in index.terms:
-            if name == self.axis:
-                step = factor
-            elif name in self.varying:
-                return None
-            elif name in self.sizes:
-                extents += [(factor, self.sizes[name])] if name not in self.axes else []
-            else:
-                same.append((name, factor))
-        for factor, size in extents:
-            if nonnegative(factor):
-                high = high + factor * (size - 1)
-            elif isinstance(factor, int):
-                low = low + factor * (size - 1)
-            else:
-                return None
-        return Stretch(step, tuple(same), low, high)
+        if not self.varying.isdisjoint(index.symbols):
+            return None
+        step = next((factor for name, factor in index.terms if name == self.axis), 0)
+        rest = Index(index.const, tuple(t for t in index.terms if t[0] not in self.axes))
+        first = reach(rest, self.sizes, steps)
+        return None if first is None else Stretch(first, step)
 
     def apart(self, read: list[Access], written: list[Access]) -> bool:
         """Does every iteration stay within a stretch that no other one reaches, where anything is written?"""
@@ -356,19 +333,13 @@ class Stretches:
                 return False
             if not self.elsewhere(found, known):
                 known.append(found)
-        if len({(s.step, s.same) for s in known}) > 1:
+        if len({(s.step, s.first.outside) for s in known}) > 1:
             return False
         room = known[0].step if nonnegative(known[0].step) else -known[0].step
-        gaps = [room - (a.high - b.low) for a in known for b in known]
+        gaps = [room - (a.first.high - b.first.low) for a in known for b in known]
         return all(isinstance(gap, int) and gap > 0 for gap in gaps)
 
     def elsewhere(self, read: Stretch, writes: list[Stretch]) -> bool:
         """Is what is read, in all iterations, before or behind all that any of them writes?"""
-        mine = read.of_all(self.count)
-        for write in writes:
-            theirs = write.of_all(self.count)
-            if mine is None or theirs is None or read.same != write.same:
-                return False
-            if not (nonnegative(theirs[0] - mine[1] - 1) or nonnegative(mine[0] - theirs[1] - 1)):
-                return False
-        return True
+        mine, theirs = read.of_all(self.count), [w.of_all(self.count) for w in writes]
+        return mine is not None and all(t is not None and mine.misses(t) for t in theirs)

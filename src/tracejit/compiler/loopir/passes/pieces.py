@@ -18,6 +18,7 @@ from ...report import REWRITES, fired, wants
 from ..effects import sequences
 from ..ir import Compute, Load, Nest, Program, Size_, Store
 from ..operands import Axis, Buffer, Index, Name
+from ..reach import reach
 from ..slice_regions import Box, divided
 from ..statement import Statement, renamed
 from .dce import drop_dead
@@ -236,26 +237,8 @@ def _is_elsewhere(first: Nest, second: Nest, written: set[Buffer]) -> bool:
 
 def is_apart(a: Index, nest: Nest, b: Index, other: Nest) -> bool:
     """Do the two never reach the same element, wherever the axes of their nests stand?"""
-    (low, high, outside), (low2, high2, outside2) = _reach(a, nest), _reach(b, other)
-    if outside != outside2:
-        return False
-    gaps = low2 - high, low - high2
-    return any(isinstance(gap, int) and gap > 0 for gap in gaps)
-
-
-def _reach(index: Index, nest: Nest) -> tuple[Size, Size, dict[Name, Size]]:
-    """The lowest and the highest offset, and the terms that are the same for the whole nest."""
-    sizes: dict[Name, Any] = {a.name: a.size for a in nest.axes}
-    low = high = index.const
-    outside: dict[Name, Size] = {}
-    for name, c in index.terms:
-        if name not in sizes:
-            outside[name] = c
-        elif isinstance(c, int) and c < 0:
-            low = low + c * (sizes[name] - 1)
-        else:
-            high = high + c * (sizes[name] - 1)
-    return low, high, outside
+    first, second = (reach(i, {x.name: x.size for x in n.axes}) for i, n in ((a, nest), (b, other)))
+    return first is not None and second is not None and first.misses(second)
 
 
 # ---- boxes ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ out, same results bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain
 from ..ir import Compute, Load, Nest, Program, Store, walk
 from ..operands import Axis, Buffer, Index
+from ..reach import Reach, reach
 from ..statement import Statement, all_renamed
 
 WINDOW = 8
@@ -69,7 +70,7 @@ def _home(rows: Sequence[Rows], new: Rows) -> Rows | None:
     for row in reversed(rows[-WINDOW:]):
         if row.takes(new):
             return row
-        if row.effects.conflicts(new.effects):
+        if row.meets(new):
             return None
     return None
 
@@ -107,6 +108,21 @@ class Rows:
             return False
         nests = [*self.nests, *later.nests]
         return all(_stays_in_row(b, nests) for b in shared)
+
+    def meets(self, later: Rows) -> bool:
+        """Must the later ones stay behind these: does one write where the other is, as far as can be told?"""
+        mine, theirs = self.effects, later.effects
+        if not mine.conflicts(theirs):
+            return False
+        shared = (mine.writes & (theirs.reads | theirs.writes)) | (mine.reads & theirs.writes)
+        if not all(isinstance(b, Buffer) for b in shared) or not all(map(is_plain, self.nests)):
+            return True
+        return any(
+            (one.writes or two.writes) and not one.misses(two)
+            for b in shared
+            for one in _places_of(b, self.nests)
+            for two in _places_of(b, later.nests)
+        )
 
     def finish(self, places: dict[Buffer, list[Any]]) -> Statement:
         """The statement these rows make."""
@@ -148,42 +164,54 @@ def _inner(nest: Nest, row: str) -> Nest:
     return nest
 
 
-def _own_accesses(b: Buffer, nest: Nest) -> Iterator[Index]:
-    for s in (*nest.body, *nest.tail):
-        if isinstance(s, (Load, Store)) and s.buffer is b:
-            yield s.index
+@dataclass(frozen=True)
+class Place:
+    """A load or store, and the nest it is in, whose first axis walks the rows."""
+
+    access: Any
+    nest: Nest
+
+    @property
+    def writes(self) -> bool:
+        return isinstance(self.access, Store)
+
+    def in_row(self) -> tuple[Size, Reach] | None:
+        """How far it is from row to row, and where it goes in the first one; None when that cannot be told."""
+        row, *rest = self.nest.axes
+        terms = dict(self.access.index.terms)
+        step = terms.pop(row.name, 0)
+        reached = self._reached(Index(self.access.index.const, tuple(terms.items())), rest)
+        return (step, reached) if reached is not None and _positive(step) else None
+
+    def misses(self, other: Place) -> bool:
+        """Does it stay away from the other in all rows, as far as can be told?"""
+        one, two = (p._reached(p.access.index, p.nest.axes) for p in (self, other))
+        return one is not None and two is not None and one.misses(two)
+
+    def _reached(self, index: Index, axes: Sequence[Axis]) -> Reach | None:
+        own = {name for s in self.nest.body for name in s.defines()}
+        return reach(index, {a.name: a.size for a in axes}) if own.isdisjoint(index.symbols) else None
+
+
+def _places_of(b: Buffer, nests: Sequence[Nest]) -> list[Place]:
+    return [
+        Place(s, nest)
+        for nest in nests
+        for s in (*nest.body, *nest.tail)
+        if isinstance(s, (Load, Store)) and s.buffer is b
+    ]
 
 
 def _stays_in_row(b: Buffer, nests: Sequence[Nest]) -> bool:
-    """Is the row of every access to `b` the row of the loop?"""
-    per_access = [_span(index, nest) for nest in nests for index in _own_accesses(b, nest)]
-    spans = [s for s in per_access if s is not None]
-    if len(spans) < len(per_access):
+    """Is the row of every access to `b` the row of the loop, apart from reads of what no nest writes?"""
+    places = _places_of(b, nests)
+    written = [p for p in places if p.writes]
+    found = [p.in_row() for p in places if p.writes or not all(map(p.misses, written))]
+    known = [f for f in found if f is not None]
+    if len(known) < len(found) or len({(step, row.outside) for step, row in known}) != 1:
         return False
-    steps = {step for step, _, _ in spans}
-    if len(steps) != 1:
-        return False
-    step = steps.pop()
-    return all(_positive(step - (high - low)) for _, low, _ in spans for _, _, high in spans)
-
-
-def _span(index: Index, nest: Nest) -> tuple[Size, Size, Size] | None:
-    """(elements per row, lowest and highest offset in the row), None when it cannot be told."""
-    sizes = {a.name: a.size for a in nest.axes}
-    row = nest.axes[0].name
-    step, low, high = None, index.const, index.const
-    for n, c in index.terms:
-        if n == row:
-            step = c
-        elif n not in sizes or not isinstance(c, int):
-            if n not in sizes or not _positive(c):
-                return None
-            high = high + c * (sizes[n] - 1)
-        elif c > 0:
-            high = high + c * (sizes[n] - 1)
-        else:
-            low = low + c * (sizes[n] - 1)
-    return None if step is None else (step, low, high)
+    step = known[0][0]
+    return all(_positive(step - (one.high - two.low)) for _, one in known for _, two in known)
 
 
 def _positive(size: Size) -> bool:
