@@ -1,6 +1,7 @@
 """The state of the thread pool: what its machine code and Python both know, each field by its place.
 
-Fields that different threads write stand on cache lines of their own.
+Fields that different threads write stand on cache lines of their own, and what a worker must know of a job on the line
+that it watches: another processor's line takes up to half of a microsecond to come.
 """
 
 from __future__ import annotations
@@ -35,14 +36,13 @@ class PoolState(ctypes.Structure):
         Counts jobs: what idle workers watch.
     sleeping : int
         Workers that do not watch any more, and are to be woken.
-    dense : int
-        The last job came soon after the one before.
     caller : int
         The processor that the caller of the last job was on.
     body, closure, count, grain, admitted
         The job: a function, its argument, iterations in all and taken at once, and how many workers may join.
-    shares, share : int
-        In how many stretches the iterations are, one for each thread, and how long these are.
+    shares, share, rest : int
+        In how many stretches the iterations are, one for each thread, how long these are, and how much of one is left
+        to whoever has begun it.
     next : array of int
         How many iterations of each share are taken.
     lock : int
@@ -55,8 +55,8 @@ class PoolState(ctypes.Structure):
         Threads a job may use, the caller included; 0 while that is not decided: then `start` is called.
     processors, allowed, asked : int
         How many processors the caller may run on, which, and when that was asked, in nanoseconds.
-    finished : int
-        When the last job ended, in nanoseconds.
+    finished, dense : int
+        When the last job ended, in nanoseconds, and whether it came soon after the one before.
     bounded : int
         No more threads than processors: nobody has said how many.
     stop : int
@@ -78,19 +78,18 @@ class PoolState(ctypes.Structure):
         ("joined", ctypes.c_int32),
         ("_0", ctypes.c_int32 * 13),
         ("epoch", ctypes.c_int32),
-        ("sleeping", ctypes.c_int32),
-        ("dense", ctypes.c_int32),
-        ("caller", ctypes.c_int32),
-        ("_1", ctypes.c_int64 * 6),
+        ("admitted", ctypes.c_int32),
         ("body", ctypes.c_void_p),
         ("closure", ctypes.c_void_p),
         ("count", ctypes.c_int64),
         ("grain", ctypes.c_int64),
-        ("admitted", ctypes.c_int32),
-        ("stop", ctypes.c_int32),
-        ("shares", ctypes.c_int64),
         ("share", ctypes.c_int64),
-        ("_2", ctypes.c_int64),
+        ("rest", ctypes.c_int64),
+        ("shares", ctypes.c_int32),
+        ("caller", ctypes.c_int32),
+        ("sleeping", ctypes.c_int32),
+        ("stop", ctypes.c_int32),
+        ("_1", ctypes.c_int64 * 7),
         ("lock", ctypes.c_int32),
         ("threads", ctypes.c_int32),
         ("workers", ctypes.c_int32),
@@ -98,13 +97,15 @@ class PoolState(ctypes.Structure):
         ("credit", ctypes.c_int64),
         ("asked", ctypes.c_int64),
         ("jobs", ctypes.c_int64),
-        ("bounded", ctypes.c_int64),
+        ("finished", ctypes.c_int64),
+        ("dense", ctypes.c_int32),
+        ("bounded", ctypes.c_int32),
+        ("_2", ctypes.c_int64),
         ("start", ctypes.c_void_p),
         ("system_call", ctypes.c_void_p),
         ("clock", ctypes.c_void_p),
         ("get_processor", ctypes.c_void_p),
-        ("finished", ctypes.c_int64),
-        ("_3", ctypes.c_int64 * 5),
+        ("_3", ctypes.c_int64 * 4),
         ("allowed", ctypes.c_int64 * 16),
         ("next", ctypes.c_int64 * (8 * MOST_SHARES)),
         ("sites", ctypes.c_int64 * (4 * SITES)),

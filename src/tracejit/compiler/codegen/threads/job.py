@@ -81,8 +81,8 @@ ready:
   %gap = sub i64 %now, %last.end
   %is.dense = icmp slt i64 %gap, {dense_nanoseconds}
   %processors = call i32 @processors(i64 %now)
-  %bounded = load i64, ptr {bounded}, align 8
-  %bound = icmp ne i64 %bounded, 0
+  %bounded = load i32, ptr {bounded}, align 4
+  %bound = icmp ne i32 %bounded, 0
   %less = icmp slt i32 %processors, %threads
   %fewer = and i1 %bound, %less
   %limit.0 = select i1 %fewer, i32 %processors, i32 %threads
@@ -129,7 +129,9 @@ post:
   %each.2 = sub i64 %each.1, 1
   %each.3 = udiv i64 %each.2, %unit
   %each.4 = mul i64 %each.3, %unit
-  store i64 %limit.64, ptr {shares}, align 8
+  store i32 %limit, ptr {shares}, align 4
+  %owners = udiv i64 {rest_work}, %cost
+  store i64 %owners, ptr {rest}, align 8
   store i64 %each.4, ptr {share}, align 8
   br label %reset
 reset:

@@ -21,6 +21,8 @@ WAKING = 200_000_000
 """Picoseconds of work, in one job or several, for which sleeping workers are woken."""
 SHORTEST, LONGEST = 2_000_000, 100_000_000
 """Picoseconds of work that are taken from a job at once, at least and at the most."""
+REST = 20_000_000
+"""Picoseconds of work that are left to the thread that has begun a share: others would have to fetch its memory."""
 PARTS = 8
 """About how many parts of a job each thread takes."""
 WATCH, WATCH_LEAST = 3000, 50
@@ -61,8 +63,9 @@ def module_text(arch: str) -> str:
         "size": state.LINE * -(-state.SIZE // state.LINE), "line": state.LINE, "most_shares": state.MOST_SHARES,
         "open": OPEN, "inside": OPEN - 1, "futex": futex, "affinity": affinity, "set_affinity": set_affinity,
         "wall": 1, "own_time": 3, "reckoned_always": RECKONED_ALWAYS,
-        "least": LEAST, "waking": WAKING, "parts": PARTS, "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH,
-        "watch_least": WATCH_LEAST, "dense_nanoseconds": DENSE_NANOSECONDS, "caller_watch": CALLER_WATCH,
+        "least": LEAST, "waking": WAKING, "parts": PARTS, "rest_work": REST,
+        "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH, "watch_least": WATCH_LEAST,
+        "dense_nanoseconds": DENSE_NANOSECONDS, "caller_watch": CALLER_WATCH,
         "at_first": AT_FIRST, "last_site": state.SITES - 1, "last_call": MEASURED - 1,
         "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "picoseconds_allowed": 1000 * ALLOWANCE,
     }  # fmt: skip

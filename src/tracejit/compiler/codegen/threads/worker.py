@@ -8,12 +8,14 @@ entry:
   %closure = load ptr, ptr {closure}, align 8
   %count = load i64, ptr {count}, align 8
   %grain = load i64, ptr {grain}, align 8
-  %shares = load i64, ptr {shares}, align 8
+  %shares.32 = load i32, ptr {shares}, align 4
+  %shares = zext i32 %shares.32 to i64
+  %rest = load i64, ptr {rest}, align 8
   %each = load i64, ptr {share}, align 8
   br label %visit
 visit:
   %v = phi i64 [ 0, %entry ], [ %v.n, %empty ]
-  %done.0 = phi i64 [ 0, %entry ], [ %done.1, %empty ]
+  %done.0 = phi i64 [ 0, %entry ], [ %done.2, %empty ]
   %place = add i64 %me, %v
   %number = urem i64 %place, %shares
   %first = mul i64 %number, %each
@@ -22,9 +24,24 @@ visit:
   %last = select i1 %last.share, i64 %count, i64 %full.share
   %line = mul i64 %number, {line}
   %counter = getelementptr i8, ptr {next}, i64 %line
-  br label %take
+  %own = icmp eq i64 %v, 0
+  br i1 %own, label %take, label %ask
+ask:
+  %begun = load atomic i64, ptr %counter monotonic, align 8
+  %untouched = icmp eq i64 %begun, 0
+  br i1 %untouched, label %take, label %look
+look:
+  ; What another thread has begun and nearly done stays where it is: in that thread's cache, also at the next job.
+  ; Whoever takes the first part of a share goes on until nothing is left.
+  %done.look = phi i64 [ %done.0, %ask ], [ %done.n, %again ]
+  %progress = load atomic i64, ptr %counter monotonic, align 8
+  %at = add i64 %first, %progress
+  %remaining = sub i64 %last, %at
+  %much = icmp sgt i64 %remaining, %rest
+  br i1 %much, label %take, label %empty
 take:
-  %done.1 = phi i64 [ %done.0, %visit ], [ %done.n, %part ]
+  %done.1 = phi i64 [ %done.0, %visit ], [ %done.0, %ask ], [ %done.look, %look ], [ %done.n, %again ]
+  %stays = phi i1 [ true, %visit ], [ true, %ask ], [ false, %look ], [ %stays, %again ]
   %taken = atomicrmw add ptr %counter, i64 %grain monotonic, align 8
   %begin = add i64 %first, %taken
   %left = icmp slt i64 %begin, %last
@@ -36,13 +53,16 @@ part:
   call void %body(ptr %closure, i64 %begin, i64 %end, ptr %scratch)
   %iterations = sub i64 %end, %begin
   %done.n = add i64 %done.1, %iterations
-  br label %take
+  br label %again
+again:
+  br i1 %stays, label %take, label %look
 empty:
+  %done.2 = phi i64 [ %done.look, %look ], [ %done.1, %take ]
   %v.n = add i64 %v, 1
   %more = icmp ult i64 %v.n, %shares
   br i1 %more, label %visit, label %done
 done:
-  ret i64 %done.1
+  ret i64 %done.2
 }}
 
 ; What a worker thread does until it is told to stop.
