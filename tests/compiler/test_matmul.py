@@ -255,7 +255,7 @@ def test_what_there_is_no_kernel_for_is_refused(dtype: str, register_bytes: int)
         kernel_text(dtype, register_bytes=register_bytes)  # type: ignore[arg-type]
 
 
-LARGE = [(200, 300, 100), (97, 401, 400), (1000, 33, 100), (61, 64, 1000), (301, 777, 23)]
+LARGE = [(200, 300, 100), (97, 401, 400), (190, 1003, 500), (1000, 33, 100), (61, 64, 1000), (301, 777, 23)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

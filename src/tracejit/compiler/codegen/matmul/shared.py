@@ -1,7 +1,9 @@
 """The product in cache blocks, with a pool of threads: packing and rows of each block are its jobs.
 
-Threads share the packed block of the right operand, and each packs rows of the left one for itself. Which rows go
-together changes no sum, so results are those of `blocks`, bit by bit.
+Threads share the packed block of the right operand, and each packs rows of the left one for itself. Where rows are so
+few that fetching what another thread has packed takes longer than to multiply it, columns are the job: each thread does
+the whole product for some. Which rows or columns go together changes no sum, so results are those of `blocks`, bit by
+bit.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ COPIED = 200  # picoseconds of a byte that is packed
 MULTIPLIED = 128  # picoseconds of a product and a sum, over the elements of a register of 64 bytes
 LEAST = 20_000_000
 """Picoseconds of work below which a product stays on one thread."""
+FEW_ROWS = 192
+"""Rows up to which a product with a packed right operand is shared by columns."""
+FEWEST_PANELS = 4
+"""Panels of columns for which a thread packs the left operand, at least."""
 _MAX_ARGUMENTS = 16
 
 
@@ -26,16 +32,24 @@ def shared_functions(g: Geometry) -> str:
     w = Writer(SHARED)
     closure = w.effect("ptr", 1, f"alloca [{_MAX_ARGUMENTS} x i64], align 8")
 
-    def call(callee: Signature, count: Value, rest: Sequence[Operand]) -> None:
-        kinds = [p.kind for p in list(callee.values.values())[2:]]
-        for place, (kind, value) in enumerate(zip(kinds, rest, strict=True)):
-            w.store(Value(str(value), kind), w.offset(closure, 8 * place))
-        unit, cost = _work(w, g, callee, rest)
-        spelled = f"ptr @{callee.name}.job, {closure.typed}, {count.typed}, i64 {unit}, i64 {cost}"
+    def start(name: str, arguments: Sequence[Value], count: Value, unit: int, cost: Value) -> None:
+        for place, value in enumerate(arguments):
+            w.store(value, w.offset(closure, 8 * place))
+        spelled = f"ptr @{name}.job, {closure.typed}, {count.typed}, i64 {unit}, i64 {cost}"
         w.stmt(f"call void {w.arg.parallel}({spelled})")
 
+    def call(callee: Signature, count: Value, rest: Sequence[Operand]) -> None:
+        kinds = [p.kind for p in list(callee.values.values())[2:]]
+        arguments = [Value(str(value), kind) for kind, value in zip(kinds, rest, strict=True)]
+        start(callee.name, arguments, count, *_work(w, g, callee, rest))
+
+    wide = w.compare("sgt", w.arg.n, FEWEST_PANELS * g.panel)
+    few_rows = w.both(w.arg.pack_b, w.compare("sle", w.arg.m, FEW_ROWS))
+    with w.returning(w.both(few_rows, wide)):
+        cost = w.multiply(w.op("mul", w.arg.m, w.arg.k), picoseconds(g))
+        start("columns", w.args(" ".join(BLOCKS.values)), w.arg.n, FEWEST_PANELS * g.panel, cost)
     over_blocks(w, g, call)
-    return w.text() + _job(g, PANELS) + _job(g, ROWS)
+    return w.text() + _job(g, PANELS) + _job(g, ROWS) + _columns_job(g)
 
 
 def picoseconds(g: Geometry) -> int:
@@ -54,11 +68,31 @@ def _work(w: Writer, g: Geometry, callee: Signature, rest: Sequence[Operand]) ->
 
 def _job(g: Geometry, callee: Signature) -> str:
     """What the pool calls: a part of all rows or panels, in memory of the thread's own."""
-    parameters = "ptr %closure, i64 %begin, i64 %end, ptr %own"
-    w = Writer(Signature(f"{callee.name}.job", parameters, linkage="internal "))
-    kinds = [p.kind for p in list(callee.values.values())[2:]]
-    values = [w.load(kind, w.offset(w.arg.closure, 8 * place)) for place, kind in enumerate(kinds)]
+    w, values = _opened(callee.name, list(callee.values.values())[2:])
     if callee is ROWS:
-        values[-1] = w.select(w.compare("eq", w.arg.own, NULL), values[-1], w.arg.own)
+        values[-1] = _own(w, values[-1])
     w.invoke(callee, w.arg.begin, w.arg.end, *values)
     return w.text()
+
+
+def _columns_job(g: Geometry) -> str:
+    """What the pool calls: the whole product for some columns."""
+    w, values = _opened("columns", list(BLOCKS.values.values()))
+    given = dict(zip(BLOCKS.values, values, strict=True))
+    given["n"] = w.subtract(w.arg.end, w.arg.begin)
+    given["b"] = w.offset(given["b"], w.multiply(given["b_col"], w.arg.begin))
+    given["c"] = w.offset(given["c"], w.multiply(w.arg.begin, g.size))
+    given["work"] = _own(w, given["work"])
+    w.invoke(BLOCKS, *given.values())
+    return w.text()
+
+
+def _opened(name: str, parameters: Sequence[Value]) -> tuple[Writer, list[Value]]:
+    """The job of this name, and what is in its closure."""
+    w = Writer(Signature(f"{name}.job", "ptr %closure, i64 %begin, i64 %end, ptr %own", linkage="internal "))
+    return w, [w.load(p.kind, w.offset(w.arg.closure, 8 * place)) for place, p in enumerate(parameters)]
+
+
+def _own(w: Writer, memory: Value) -> Value:
+    """The thread's own memory, if it has some, in the place of the caller's."""
+    return w.select(w.compare("eq", w.arg.own, NULL), memory, w.arg.own)
