@@ -19,7 +19,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks import timing
-from tracejit.compiler.codegen.llvm import compile_text
+from tracejit.compiler.codegen import parts
+from tracejit.compiler.codegen.machines import Unit
 from tracejit.compiler.codegen.matmul import kernel_text, symbol, workspace_bytes
 from tracejit.runtime import objects
 
@@ -37,9 +38,9 @@ Gemm = Callable[..., None]
 
 def gemm(dtype: str) -> Gemm:
     """Return the compiled kernel."""
-    image = compile_text(kernel_text(dtype), opt=1)
+    image = parts.compiled(Unit(kernel_text(dtype), ready=True), symbol(dtype))
     i, p = ctypes.c_int64, ctypes.c_void_p
-    return ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p)(
+    return ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p, p)(
         objects.load(image).address(symbol(dtype))
     )
 
@@ -60,7 +61,7 @@ def bound(kernel: Gemm, a: np.ndarray, b: np.ndarray, out: np.ndarray, work: np.
     scratch = p(work.ctypes.data + -work.ctypes.data % 64)
     pointers = [p(x.ctypes.data) for x in (a, b, out)]
     left, right = (pointers[0], *strides[0]), (pointers[1], *strides[1])
-    return partial(kernel, *sizes, *left, *right, pointers[2], strides[2][0], i(0), scratch)
+    return partial(kernel, *sizes, *left, *right, pointers[2], strides[2][0], i(0), scratch, None)
 
 
 def measure(kernel: Gemm, dtype: str, name: str, seconds: float) -> tuple[float, float]:

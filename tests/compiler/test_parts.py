@@ -49,7 +49,7 @@ def fresh(monkeypatch, tmp_path):
 @pytest.mark.parametrize("most", [2, 3, 16])
 def test_parts_are_all_of_the_module(arguments, most):
     _, unit = pipeline.source(tj.function(work).graph(*arguments))
-    texts = parts.split(unit.text, most)
+    texts = [part.text for part in parts.split(unit, most)]
     assert 1 < len(texts) <= most
     defined = [re.findall(r"^define (?:hidden )?\S+ (@\S+?)\(", t, re.M) for t in texts]
     names = sorted(n for d in defined for n in d if n.startswith(("@.k", '@"')))
@@ -62,7 +62,7 @@ def test_every_part_knows_what_its_helpers_call(most):
     """Loops that threads share are called by helpers, which go wherever they are needed."""
     x, w = RNG.normal(size=(900, 330)), RNG.normal(size=(330, 200))
     _, unit = pipeline.source(tj.function(work).graph(x, w))
-    texts = parts.split(unit.text, most)
+    texts = [part.text for part in parts.split(unit, most)]
     assert len(texts) > 1 and "@loops" in unit.text
     for text in texts:
         known = set(re.findall(r"^(?:define|declare) .*?(@[\w.]+)\(", text, re.M))
@@ -88,14 +88,20 @@ def test_one_symbol_is_seen_outside(arguments, monkeypatch):
 @pytest.mark.parametrize("name", ["gemm_f32", "gemm_f64"])
 def test_library_kernels_come_in_parts_too(name):
     _, unit = cache.kernel_source(name, cpu.host())
-    texts = parts.split(unit.text, 4)
-    assert len(texts) > 1
-    assert sum(t.count("\ndefine ") for t in texts) == unit.text.count("\ndefine ")
+    units = parts.split(unit, 4)
+    assert [part.opt for part in units] == [unit.opt] * 4 + [0]
+    assert sum(part.text.count("\ndefine ") for part in units) == unit.text.count("\ndefine ")
+    assert "fadd" not in units[-1].text
+
+
+def test_what_only_directs_is_compiled_plainly_by_one_core_too():
+    _, unit = cache.kernel_source("gemm_f32", cpu.host())
+    assert [part.opt for part in parts.split(unit, 1)] == [unit.opt, 0]
 
 
 def test_short_modules_are_one():
     _, unit = pipeline.source(tj.function(lambda x: x * 2.0 + 1.0).graph(np.ones(4)))
-    assert parts.split(unit.text, 8) == [unit.text]
+    assert parts.split(unit, 8) == [unit]
 
 
 def test_parts_are_balanced():
@@ -114,7 +120,7 @@ def test_a_function_may_have_the_name_of_a_kernel():
 def test_many_threads_make_what_one_makes():
     """Modules of different contexts, at once and many times: the same bytes."""
     _, unit = pipeline.source(tj.function(work).graph(RNG.normal(size=(9, 33)), RNG.normal(size=(33, 20))))
-    texts = parts.split(unit.text, 6)
+    texts = [part.text for part in parts.split(unit, 6)]
     expected = [llvm.compile_units([(Unit(t), None)])[0] for t in texts]
     found: list[list[bytes]] = []
 

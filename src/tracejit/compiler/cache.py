@@ -277,7 +277,7 @@ def _key(name: str, target: cpu.CpuTarget) -> str:
 
 def _pool_code() -> bytes:
     def made(target: cpu.CpuTarget) -> CompiledObject:
-        image = llvm.compile_text(thread_pool.module_text(target.arch), cpu=target)
+        image = llvm.compile_text(thread_pool.module_text(target.arch), opt=0, ready=True, cpu=target)
         return CompiledObject(image, Signature((), ()), entry=Symbol.PARALLEL)
 
     return _kept("thread pool", cpu.host(), made).image

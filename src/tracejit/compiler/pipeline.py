@@ -93,7 +93,7 @@ def _lowered(
     if begin is not None:
         shares = machine().threads and not settings.current().debug_info
         calls = [s for s in walk(program.body) if isinstance(s, Call)]
-        for name in sorted({name for s in calls for name in library_kernels(s, machine(), shares)}):
+        for name in sorted({name for s in calls for name in library_kernels(s, shares)}):
             begin(name)
     for name, run in PROGRAM_PASSES:
         start = time.perf_counter()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import Later
 from . import llvm
 from .machines import Unit
+from .matmul.counted_loops import DIRECTS
 from .workers import cores
 
 if TYPE_CHECKING:
@@ -23,36 +24,48 @@ else:
 WORTH = 12_000
 
 _DEFINITION = re.compile(r"^define .*?^}\n", re.M | re.S)
-_KERNEL = re.compile(r"define internal ((?:fastcc )?\w+ @[\w.]+\(.*?\)) (?:noinline nounwind )?#0 \{")
+_KERNEL = re.compile(
+    rf"define internal ((?:fastcc )?\w+ @[\w.]+\(.*?\)) (?:{DIRECTS} )?(?:noinline nounwind )?#0 \{{"
+)
 _SYMBOL = re.compile(r"@[\w.]+")
 _GLOBAL = re.compile(r"^(@[\w.]+) = internal constant .*$", re.M)
 
 
 def compiled(unit: Unit, entry: str) -> bytes:
     """The object of a module for this machine, where only the entry is seen outside; the errors of `compile_text`."""
-    texts = split(unit.text, cores())
-    if len(texts) == 1:
+    units = split(unit, cores())
+    if len(units) == 1:
         return llvm.compile_text(unit.text, opt=unit.opt, ready=unit.ready, hoisted=unit.hoisted)
-    images = llvm.compile_units([(unit._replace(text=text), None) for text in texts])
+    images = llvm.compile_units([(part, None) for part in units])
     return relocatable.merge(images, {}, [entry])
 
 
-def split(text: str, most: int) -> list[str]:
-    """At most so many modules, of about equal length, that joined do what the one does; itself where it is short.
+def split(unit: Unit, most: int) -> list[Unit]:
+    """Modules that joined do what the one does; itself where it is short.
 
+    At most so many, of about equal length, and one of the functions that only direct others, which is compiled plainly.
     Kernels are no longer internal: whoever joins the objects makes them local. Debug information stays in one piece.
     """
+    text = unit.text
     count = min(most, len(text) // WORTH)
-    if count < 2 or "!DICompileUnit" in text:
-        return [text]
+    if "!DICompileUnit" in text or (count < 2 and DIRECTS not in text):
+        return [unit]
     functions = _DEFINITION.findall(text)
     heads = {f: found[1] for f in functions if (found := _KERNEL.match(f))}
     helpers = {_name(f): f for f in functions if f.startswith("define internal") and f not in heads}
     entries = [f for f in functions if not f.startswith("define internal")]
     shared = _DEFINITION.sub("", text)
     constants = {found[1]: found[0] for found in _GLOBAL.finditer(shared)}
-    groups = balanced([*heads, *entries], min(count, len(heads)))
-    return [_module(group, heads, helpers, constants, _GLOBAL.sub("", shared)) for group in groups]
+    kernels = [*heads, *entries]
+    plain, good = (
+        [f for f in kernels if (DIRECTS in f.partition("\n")[0]) is directs] for directs in (True, False)
+    )
+    groups = [(group, unit.opt) for group in balanced(good, min(count, len(good)))]
+    groups += [(plain, 0)] if plain else []
+    rest = _GLOBAL.sub("", shared)
+    return [
+        unit._replace(text=_module(group, heads, helpers, constants, rest), opt=opt) for group, opt in groups
+    ]
 
 
 def _name(text: str) -> str:

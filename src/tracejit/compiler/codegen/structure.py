@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...core.dim import product
 from ...runtime import abi
 from ...runtime.threads import state
-from ..ir_text import TRUE, Value, integer, kind_of, memory_kind
+from ..ir_text import NULL, TRUE, Value, integer, kind_of, memory_kind
 from ..loopir.ir import Call, Clock, Fail, HostCall, If, While
 from ..loopir.library import KERNELS
 from ..loopir.operands import Buffer, Const
@@ -188,7 +188,7 @@ def call(k: KernelWriter, s: Call) -> None:
     for view, argument in zip(s.views, KERNELS[s.function].arguments, strict=True):
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[: argument.strides]]
-    kernel, products = (function(k, name) for name in library_kernels(s, k.target, k.shares))
+    kernel, products = (function(k, name) for name in library_kernels(s, k.shares))
     spelled = ", ".join(a.typed for a in [*arguments, products])
     w.stmt(f"call void {kernel.text}({spelled}, ptr %work)")
 
@@ -202,21 +202,23 @@ def matrix_product(k: KernelWriter, s: Call) -> None:
         arguments.append(place(k, view.buffer, view.index).pointer)
         arguments += [k.size(stride) for stride in view.strides[:strides]]
     arguments += [integer(int(s.accumulate)), Value("%work", "ptr")]
-    (name,) = library_kernels(s, k.target, k.shares)
-    if name.endswith(SHARED):
-        arguments.append(function(k, state.NAME))
+    arguments.append(function(k, state.NAME) if k.shares and _is_large(s, k.target) else NULL)
     spelled = ", ".join(a.typed for a in arguments)
+    (name,) = library_kernels(s, k.shares)
     w.stmt(f"call void {function(k, name).text}({spelled})")
 
 
-def library_kernels(s: Call, target: Target, shares: bool) -> list[str]:
-    """The names of what it calls; with `SHARED`, several threads may work on a product."""
+def _is_large(s: Call, target: Target) -> bool:
+    """May several threads work on the product?"""
     work, dtype = product(s.sizes), s.views[0].buffer.dtype
-    if s.function != "matmul":
-        return [f"{name}_f{8 * dtype.itemsize}" for name in (s.function, "gemm")]
-    large = not isinstance(work, int) or matmul.is_worth_sharing(work, dtype.name, target.register_bytes)
-    name = f"gemm_f{8 * dtype.itemsize}"
-    return [name + SHARED if large and shares else name]
+    return not isinstance(work, int) or matmul.is_worth_sharing(work, dtype.name, target.register_bytes)
+
+
+def library_kernels(s: Call, shares: bool) -> list[str]:
+    """The names of what it calls, where programs use threads that product which can: one of each dtype is enough."""
+    bits = 8 * s.views[0].buffer.dtype.itemsize
+    products = f"gemm_f{bits}{SHARED if shares else ''}"
+    return [products] if s.function == "matmul" else [f"{s.function}_f{bits}", products]
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:

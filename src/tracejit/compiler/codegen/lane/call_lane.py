@@ -10,6 +10,7 @@ kept and sent like any other object.
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 
 from ....runtime import abi
 from ....runtime.lane import words
@@ -38,11 +39,11 @@ _ATTEMPT = internal(
 #: The settings here, borrowed; null while anything is traced or recorded in this thread.
 _FREE = internal("free_to_call", "ptr %api", "ptr")
 _PASS_ON = internal("pass_on", "ptr %table, ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr")
-_EXTERNAL = {"linkage": "", "attributes": "nounwind #0"}
+_external = partial(Signature, linkage="", attributes="nounwind #0")
 _CALLED = "ptr %self, ptr %args, i64 %nargs, ptr %names"
-_LANE = Signature(words.ENTRY, _CALLED, "ptr", **_EXTERNAL)
-_CALL = Signature(words.CALL, _CALLED, "ptr", **_EXTERNAL)
-_STOP = Signature(words.STOP, "ptr %context", "i32", **_EXTERNAL)
+_LANE = _external(words.ENTRY, _CALLED, "ptr")
+_CALL = _external(words.CALL, _CALLED, "ptr")
+_STOP = _external(words.STOP, "ptr %context", "i32")
 
 
 def module_text() -> str:

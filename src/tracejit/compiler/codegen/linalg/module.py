@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir_text import Value
+from ...ir_text import NULL, Value
 from ..matmul.counted_loops import Operand, Signature, Writer, loop_metadata
 from ..matmul.geometry import Geometry
 from ..matmul.packing import packing_functions
@@ -81,5 +81,11 @@ def multiply(
     operands = [f"i64 {size}" for size in shape]
     for pointer, row, column in (a, b):
         operands += [f"ptr {pointer}", elements(row), elements(column)]
-    operands += [f"ptr {c[0]}", elements(c[1]), "i64 1", f"ptr {w.offset(w.arg.work, s.product_at)}"]
+    operands += [
+        f"ptr {c[0]}",
+        elements(c[1]),
+        "i64 1",
+        f"ptr {w.offset(w.arg.work, s.product_at)}",
+        NULL.typed,
+    ]
     w.stmt(f"call void %gemm({', '.join(operands)})")

@@ -51,7 +51,7 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True, share
     fma : bool
         Whether the target has fused multiply-add instructions.
     shares : bool
-        The function takes one more pointer, that of a thread pool's function, which large products are shared by.
+        Large products are done by several threads where the function is given a thread pool's.
 
     Returns
     -------
@@ -59,11 +59,12 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True, share
         A module without undefined symbols defining ::
 
             void tj_gemm_f64_x512(i64 m, i64 n, i64 k, ptr a, i64 a_row, i64 a_col, ptr b, i64 b_row, i64 b_col,
-                             ptr c, i64 c_row, i64 accumulate, ptr work)
+                             ptr c, i64 c_row, i64 accumulate, ptr work, ptr parallel)
 
         which computes ``C = A @ B``, or ``C += A @ B`` if `accumulate` is not 0, for C of m rows and n
         adjacent columns. Strides count elements and may be zero or negative; sizes may be zero. C must not
-        overlap A or B. `work` is `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time.
+        overlap A or B. `work` is `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time;
+        `parallel` is null or a thread pool's function.
 
     Raises
     ------

@@ -18,17 +18,20 @@ BLOCKS = Signature(
     "blocks",
     "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, "
     "ptr %c, i64 %c_row, i64 %accumulate, ptr %work, i1 %pack_b, i1 %pack_a",
+    directs=True,
 )
 #: Packs panels `first` to `last` of a block of the right operand.
 PANELS = Signature(
     "panels",
     "i64 %first, i64 %last, i64 %depth, i64 %columns, ptr %source, i64 %b_row, i64 %b_col, ptr %target",
+    directs=True,
 )
 #: Rows `first` to `last` of the product with one block of the right operand; `left` is memory to pack rows in.
 ROWS = Signature(
     "rows",
     "i64 %first, i64 %last, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, i64 %b_panel, "
     "ptr %c, i64 %c_row, i64 %accumulate, i1 %pack_a, i64 %depth_step, ptr %left",
+    directs=True,
 )
 Call = Callable[[Signature, Value, Sequence[Operand]], object]
 """Writes a call of `PANELS` or `ROWS` for all there are: the function, how many, and what follows in its arguments."""
@@ -79,7 +82,7 @@ def _panels(g: Geometry) -> str:
 
 def _rows(g: Geometry) -> str:
     w = Writer(ROWS)
-    m_step = w.select(w.arg.pack_a, g.block_rows, 4 * g.block_rows)
+    m_step = w.select(w.arg.pack_a, g.block_rows, g.unpacked_rows)
     count = w.subtract(w.arg.last, w.arg.first)
     a = w.offset(w.arg.a, w.multiply(w.arg.a_row, w.arg.first))
     c = w.offset(w.arg.c, w.multiply(w.arg.c_row, w.arg.first))

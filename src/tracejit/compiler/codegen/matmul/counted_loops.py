@@ -17,6 +17,8 @@ from ...ir_text import Value, function, integer, phi
 
 Operand = Value | int
 
+DIRECTS = '"directs"'
+"""An attribute that LLVM does not know."""
 _NO_LOOP_TRANSFORMS = """\
 !0 = distinct !{!0, !1, !2}
 !1 = !{!"llvm.loop.unroll.disable"}
@@ -40,16 +42,21 @@ class Loop:
 
 @dataclass(frozen=True)
 class Signature:
-    """How a function is defined and called: its parameters are LLVM's, ``"i64 %m, ptr %a"``."""
+    """How a function is defined and called: its parameters are LLVM's, ``"i64 %m, ptr %a"``.
+
+    One that `directs` calls those that do the work: the plainest code will do, which LLVM makes in a tenth of the time.
+    """
 
     name: str
     parameters: str
     result: str = "void"
     linkage: str = "internal fastcc "
     attributes: str = "noinline nounwind #0"
+    directs: bool = False
 
     def __str__(self) -> str:
-        return f"{self.linkage}{self.result} @{self.name}({self.parameters}) {self.attributes}"
+        mark = f"{DIRECTS} " if self.directs else ""
+        return f"{self.linkage}{self.result} @{self.name}({self.parameters}) {mark}{self.attributes}"
 
     @cached_property
     def values(self) -> dict[str, Value]:

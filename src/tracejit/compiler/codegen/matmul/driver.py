@@ -5,13 +5,14 @@ Everything that could be called a heuristic is here; the paths themselves are ri
 
 from __future__ import annotations
 
-from ...ir_text import Value
+from ...ir_text import NULL, TRUE, Value
 from .blocks import BLOCKS
 from .counted_loops import Signature, Writer
 from .geometry import Geometry
 from .narrow import DOT_CASE, NARROW, TURNED_CASE
 from .packing import COPY_SCALARS
 from .shared import LEAST, SHARED, picoseconds
+from .tile import SWEEP
 from .vector_product import VECTOR_CASE
 
 
@@ -19,8 +20,8 @@ def entry_function(g: Geometry, symbol: str, shares: bool) -> str:
     """The function of the module's interface; it turns strides of elements into strides of bytes."""
     parameters = (
         "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row_elements, i64 %a_col_elements, ptr %b, i64 %b_row_elements, "
-        "i64 %b_col_elements, ptr %c, i64 %c_row_elements, i64 %accumulate, ptr %work"
-    ) + (", ptr %parallel" if shares else "")
+        "i64 %b_col_elements, ptr %c, i64 %c_row_elements, i64 %accumulate, ptr %work, ptr %parallel"
+    )
     w = Writer(Signature(symbol, parameters, linkage="", attributes="nounwind #0"))
     with w.returning(w.either(w.compare("sle", w.arg.m, 0), w.compare("sle", w.arg.n, 0))):
         pass
@@ -53,10 +54,14 @@ def entry_function(g: Geometry, symbol: str, shares: bool) -> str:
     with w.returning(turned):
         w.invoke(TURNED_CASE, *w.args("m n k a"), a_col, w.arg.b, b_row, b_col, w.arg.c, *rest)
     pack_b, pack_a = _packing_choice(w, g, a_row, a_col, b_col)
+    with w.returning(_is_one_block(w, g, pack_b, pack_a)):
+        operands = a_row, a_col, w.arg.b, b_row, g.panel_bytes, w.arg.c, c_row, w.arg.accumulate
+        w.invoke(SWEEP, *w.args("m n k a"), *operands)
     operands = *w.args("m n k a"), a_row, a_col, w.arg.b, b_row, b_col, w.arg.c, *rest, pack_b, pack_a
     if shares:
         work = w.multiply(w.multiply(w.multiply(w.arg.m, w.arg.n), w.arg.k), picoseconds(g))
-        with w.returning(w.compare("sge", work, LEAST)):
+        on_threads = w.both(w.compare("sge", work, LEAST), w.compare("ne", w.arg.parallel, NULL))
+        with w.returning(on_threads):
             w.invoke(SHARED, *operands, w.arg.parallel)
     w.invoke(BLOCKS, *operands)
     return w.text()
@@ -66,8 +71,8 @@ def _narrow_choice(w: Writer, g: Geometry, a_row: Value, a_col: Value, b_row: Va
     """Whether to use dot products, and whether to transpose the product, judged by idle lanes."""
     narrow = w.compare("sle", w.arg.n, NARROW)
     used = w.op("and", w.add(w.arg.n, 1), -2)
-    unit = g.widths[-1][0]
-    padded = w.op("and", w.add(w.arg.n, unit - 1), -unit)
+    # Half a vector costs a tile as much as a whole one.
+    padded = w.op("and", w.add(w.arg.n, g.lanes - 1), -g.lanes)
     # A horizontal sum costs about as much as multiplying another few vectors of depth.
     dot_cost = w.multiply(used, w.add(w.arg.k, 3 * g.lanes))
     fewer = w.both(narrow, w.compare("slt", dot_cost, w.multiply(padded, w.arg.k)))
@@ -77,6 +82,12 @@ def _narrow_choice(w: Writer, g: Geometry, a_row: Value, a_col: Value, b_row: Va
     many_rows = w.both(w.compare("eq", a_row, g.size), w.compare("sge", w.arg.m, g.panel))
     turned = w.both(w.both(many_rows, narrow), w.compare("slt", used, padded))
     return by_dots, turned
+
+
+def _is_one_block(w: Writer, g: Geometry, pack_b: Value, pack_a: Value) -> Value:
+    """Whether there is nothing to divide: small products take nanoseconds, and so would the loops over blocks."""
+    short = w.both(w.compare("sle", w.arg.m, g.unpacked_rows), w.compare("sle", w.arg.k, g.depth))
+    return w.both(short, w.op("xor", w.either(pack_b, pack_a), TRUE))
 
 
 def _stride(w: Writer, g: Geometry, elements: Value, single: Value) -> Value:

@@ -37,6 +37,11 @@ class Geometry:
     block_rows: int = 96
 
     @property
+    def unpacked_rows(self) -> int:
+        """Rows of a block of the left operand where it is read in place."""
+        return 4 * self.block_rows
+
+    @property
     def block_columns(self) -> int:
         return 1536 // self.size
 
@@ -92,7 +97,7 @@ def geometry(dtype: str, register_bytes: int, fma: bool) -> Geometry:
     lanes = register_bytes // size
     wide = register_bytes == 64
     # 64-byte registers come in 32, narrower ones (on x86) in 16: the tile must leave a few for operands.
-    row_tiles, narrow_row_tiles = ((12, 6, 4, 2), (12, 4)) if wide else ((6, 2), (6, 2))
+    row_tiles, narrow_row_tiles = ((12, 6, 4, 2), (8, 4)) if wide else ((6, 2), (6, 2))
     half = lanes // 2
     widths = ((lanes, lanes), (lanes,), (half,)) if wide else ((lanes, lanes), (lanes,))
     return Geometry(scalar, size, lanes, fma, row_tiles, narrow_row_tiles, widths)

@@ -18,11 +18,13 @@ DOT_CASE = Signature(
     "dot_case",
     "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, ptr %b, i64 %b_row, i64 %b_col, ptr %c, i64 %c_row, "
     "i64 %accumulate, ptr %work",
+    directs=True,
 )
 TURNED_CASE = Signature(
     "turned_case",
     "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_col, ptr %b, i64 %b_row, i64 %b_col, ptr %c, i64 %c_row, "
     "i64 %accumulate, ptr %work",
+    directs=True,
 )
 
 # Fewest columns that ordinary tiles handle well whatever their number.

@@ -20,7 +20,7 @@ COPY_SCALARS = Signature(
     "copy_scalars",
     "i64 %rows, i64 %columns, ptr %source, i64 %source_row, i64 %source_col, ptr %target, i64 %target_row",
 )
-PACK = Signature("pack", COPY_SCALARS.parameters)
+PACK = Signature("pack", COPY_SCALARS.parameters, directs=True)
 
 
 def packing_functions(g: Geometry) -> str:

@@ -15,7 +15,7 @@ from .blocks import BLOCKS, PANELS, ROWS, over_blocks
 from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
 
-SHARED = Signature("shared", BLOCKS.parameters + ", ptr %parallel")
+SHARED = Signature("shared", BLOCKS.parameters + ", ptr %parallel", directs=True)
 COPIED = 200  # picoseconds of a byte that is packed
 MULTIPLIED = 128  # picoseconds of a product and a sum, over the elements of a register of 64 bytes
 LEAST = 20_000_000
@@ -89,7 +89,8 @@ def _columns_job(g: Geometry) -> str:
 
 def _opened(name: str, parameters: Sequence[Value]) -> tuple[Writer, list[Value]]:
     """The job of this name, and what is in its closure."""
-    w = Writer(Signature(f"{name}.job", "ptr %closure, i64 %begin, i64 %end, ptr %own", linkage="internal "))
+    given = "ptr %closure, i64 %begin, i64 %end, ptr %own"
+    w = Writer(Signature(f"{name}.job", given, linkage="internal ", directs=True))
     return w, [w.load(p.kind, w.offset(w.arg.closure, 8 * place)) for place, p in enumerate(parameters)]
 
 

@@ -21,11 +21,13 @@ VECTOR_CASE = Signature(
     "i64 %n, i64 %k, ptr %matrix, i64 %across, i64 %along, ptr %vector, i64 %vector_step, "
     "ptr %out, i64 %out_step, i64 %accumulate, ptr %work",
     result="i1",
+    directs=True,
 )
 _COMBINE_ROWS = Signature(
     "combine_rows",
     "i64 %columns, i64 %depth, ptr %matrix, i64 %row, ptr %vector, i64 %vector_step, "
     "ptr %out, i64 %accumulate",
+    directs=True,
 )
 _COMBINE_BLOCK = Signature("combine_block", _COMBINE_ROWS.parameters)
 
