@@ -184,7 +184,7 @@ def _add_factor_lu(m: Module) -> None:
     under = w.offset(a.a, w.multiply(left, a.row))
     corner = w.offset(under, w.multiply(left, s.g.size))
     w.invoke(EXCHANGE, left, right, beside, a.row, a.pivots, 0)
-    w.invoke(SOLVE, left, right, a.a, a.row, s.g.size, 1, beside, a.row, 0, a.gemm, a.work)
+    w.invoke(SOLVE, left, right, a.a, a.row, s.g.size, 1, beside, a.row, -1, a.gemm, a.work)
     w.invoke(
         SUBTRACT, below, right, left, under, a.row, s.g.size, beside, a.row, corner, a.row, a.gemm, a.work
     )

@@ -42,7 +42,9 @@ def add_solve_triangle(m: Module) -> None:
     for step, solve in ((a.t_col, SOLVE_BY_ROWS), (a.t_row, SOLVE_BY_COLUMNS)):
         with w.returning(w.both(is_vector, w.compare("eq", step, size))):
             w.invoke(solve, a.n, *one)
-    w.invoke(SOLVE, a.n, a.columns, t, *steps[:2], a.unit, x, steps[2], a.growing, a.gemm, a.work)
+    w.invoke(
+        SOLVE, a.n, a.columns, t, *steps[:2], a.unit, x, steps[2], w.subtract(a.growing, 1), a.gemm, a.work
+    )
     m.add(w)
 
 

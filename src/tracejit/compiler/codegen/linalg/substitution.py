@@ -26,7 +26,7 @@ SUBTRACT = Signature(
 )
 SOLVE = Signature(
     "solve",
-    "i64 %n, i64 %columns, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %x, i64 %x_row, i64 %growing, "
+    "i64 %n, i64 %columns, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %x, i64 %x_row, i64 %reached, "
     "ptr %gemm, ptr %work",
 )
 _POINTED_ROWS = 4
@@ -212,26 +212,29 @@ def _add_subtract(m: Module) -> None:
 
 
 def _add_solve(m: Module) -> None:
-    """``T X = B`` in place. `growing`: B is lower triangular, so the columns that are not zero grow with the rows."""
+    """``T X = B`` in place, by halves down to a block: products are then as deep as can be.
+
+    `reached`: B is lower triangular, and so many columns of its first row are not zero, one less; -1 for any other B.
+    """
     w, s = Writer(SOLVE), m.s
     a = w.arg
-    reciprocals = w.offset(a.work, s.reciprocals_at)
-    is_growing = w.compare("ne", a.growing, 0)
-    diagonal = w.multiply(w.add(a.t_row, a.t_col), s.block)
-    with w.loop(a.n, s.block, a.t, a.x) as down:
-        t, x = down.carried
-        left = w.subtract(a.n, down.index)
-        n = w.minimum(left, s.block)
-        reached = w.add(down.index, n)
-        fewer = w.both(is_growing, w.compare("slt", reached, a.columns))
-        columns = w.select(fewer, reached, a.columns)
-        w.invoke(RECIPROCALS, n, t, a.t_row, a.t_col, a.unit, reciprocals)
-        w.invoke(SOLVE_BLOCK, n, columns, t, a.t_row, a.t_col, reciprocals, x, a.x_row)
-        below = w.offset(t, w.multiply(a.t_row, n))
-        others = w.offset(x, w.multiply(a.x_row, n))
-        rest = w.subtract(left, n)
-        w.invoke(
-            SUBTRACT, rest, columns, n, below, a.t_row, a.t_col, x, a.x_row, others, a.x_row, a.gemm, a.work
-        )
-        w.advance(down, diagonal, w.multiply(a.x_row, s.block))
+    triangle = a.t_row, a.t_col
+    with w.returning(w.compare("sle", a.n, s.block)):
+        reciprocals = w.offset(a.work, s.reciprocals_at)
+        w.invoke(RECIPROCALS, a.n, a.t, *triangle, a.unit, reciprocals)
+        w.invoke(SOLVE_BLOCK, a.n, _reached(w, a.n), a.t, *triangle, reciprocals, a.x, a.x_row)
+    first = w.multiply(w.op("udiv", w.add(w.op("lshr", a.n, 1), s.block - 1), s.block), s.block)
+    rest, columns = w.subtract(a.n, first), _reached(w, first)
+    w.invoke(SOLVE, first, a.columns, a.t, *triangle, a.unit, a.x, a.x_row, a.reached, a.gemm, a.work)
+    beside, below = at(w, a.t, first, a.t_row), at(w, a.x, first, a.x_row)
+    w.invoke(SUBTRACT, rest, columns, first, beside, *triangle, a.x, a.x_row, below, a.x_row, a.gemm, a.work)
+    corner = at(w, beside, first, a.t_col)
+    later = w.select(w.compare("slt", a.reached, 0), a.reached, w.add(a.reached, first))
+    w.invoke(SOLVE, rest, a.columns, corner, *triangle, a.unit, below, a.x_row, later, a.gemm, a.work)
     m.add(w)
+
+
+def _reached(w: Writer, rows: Value) -> Value:
+    """Columns in which some rows have what is not zero."""
+    columns = w.minimum(w.add(w.arg.reached, rows), w.arg.columns)
+    return w.select(w.compare("slt", w.arg.reached, 0), w.arg.columns, columns)
