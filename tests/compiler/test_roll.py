@@ -185,6 +185,47 @@ def test_what_prints_or_may_fail_stays(eager_to_roll):
     assert not loops(agree(f, X))
 
 
+def test_parts_of_inputs_that_are_read_first_in_some_round_do_not_interrupt(eager_to_roll):
+    """A hidden Markov model: a column for each thing seen, the same ones again and again."""
+    seen = [0, 0, 1, 0, 2, 1, 3, 0, 2, 3, 1, 1]
+
+    def f(x, w):
+        for y in seen:
+            x = tj.reduce_sum(w * x, axis=1) + w[:, y]
+        return x
+
+    assert [form.op.name for form in loops(agree(f, X, W))] == ["loop"]
+    assert loops(agree(gradient(f), X, W))
+
+
+def test_what_may_fail_at_the_same_line_is_rolled(eager_to_roll):
+    def f(x):
+        for _ in range(12):
+            k = tj.cast(x * 3.0, "int64")
+            x = x[k] * 0.9 + 0.1
+        return x
+
+    assert loops(agree(f, X))
+
+
+def test_it_fails_as_written_out(eager_to_roll, monkeypatch):
+    def f(x, limit):
+        for _ in range(12):
+            x = x[tj.cast(x, "int64")] + limit
+        return x
+
+    messages = []
+    for long in (1, 10**6):
+        monkeypatch.setattr(module, "LONG", long)
+        with pytest.raises(IndexError) as caught:
+            tj.function(f)(X, 0.5)
+        cache._objects.clear()
+        messages.append(str(caught.value))
+        assert len(loops(roll(simplify(tj.function(f).graph(X, 0.5))))) == (long == 1)
+    assert messages[0] == messages[1]
+    assert "test_roll.py" in messages[0]
+
+
 def test_not_a_number_and_signed_zeros(eager_to_roll):
     def f(x):
         y = x

@@ -3,12 +3,14 @@
 A run is a stretch of nodes in which the same ops follow each other again and again, each round wired as the round
 before. What a round reads is its own, or of the last round, or was there before the run: the same value for all rounds
 or one for each. One round is then the body of a loop: what it reads of the last round are carries, what there is one of
-for each round are xs, and what is read behind the run are ys. What has effects or may fail stays written out.
+for each round are xs, and what is read behind the run are ys. What has effects stays written out, and what may fail
+where messages would name other lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...core.ir.graph import Graph, Node, Value, has_effect, regions, walk
@@ -41,11 +43,27 @@ def roll(graph: Graph) -> Graph:
 
 
 def _rolled(graph: Graph) -> Graph:
-    found = list(_Finder(graph).runs())
+    ordered = _views_first(graph)
+    found = list(_Finder(ordered).runs())
     if not found:
         return graph
-    rolled = prune(_Roller(graph, found).run())
+    rolled = prune(_Roller(ordered, found).run())
     return rolled if sum(1 for _ in walk(rolled)) * SHORTER < len(graph.nodes) else graph
+
+
+def _views_first(graph: Graph) -> Graph:
+    """The graph with constants and parts of inputs in front: the round that reads one first is as the others then."""
+    known, early, rest = set(graph.inputs), [], []
+    for node in graph.nodes:
+        first = node.op.literal or (
+            "view" in node.op.traits and bool(node.inputs) and known.issuperset(node.inputs)
+        )
+        if first and "no_cse" not in node.op.traits:
+            known.update(node.outputs)
+            early.append(node)
+        else:
+            rest.append(node)
+    return replace(graph, nodes=early + rest, derived={})
 
 
 # ---- finding runs ---------------------------------------------------------------------------------------
@@ -188,14 +206,15 @@ def _key(node: Node) -> Any:
     specs = (*[v.spec for v in node.inputs], *[v.spec for v in node.outputs])
     alone = (
         not node.inputs
-        or node.op.names_line
+        or "polls" in node.op.traits
         or node.op.runs_graphs
         or "no_cse" in node.op.traits
         or any(True for _ in regions(node.attrs))
         or has_effect(node)
         or any(spec.symbolic for spec in specs)
     )
-    return node if alone else (node.op, len(node.inputs), specs, tuple(node.attrs.items()))
+    line = str(node.location) if node.op.names_line else ""  # stands in what it says when it fails
+    return node if alone else (node.op, len(node.inputs), specs, tuple(node.attrs.items()), line)
 
 
 # ---- writing loops --------------------------------------------------------------------------------------
