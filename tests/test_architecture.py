@@ -38,7 +38,7 @@ PUBLIC = frozenset(
 )
 #: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(
-    "activations compat data initializers keras layers losses metrics models optimizers queue regularizers "
+    "activations callbacks compat data initializers keras layers losses metrics models optimizers queue regularizers "
     "train".split()
 )
 #: Graphs and machine code in files and on other machines are a part of the engine, though users see public modules.

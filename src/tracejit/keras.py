@@ -3,7 +3,7 @@
 import sys
 from types import SimpleNamespace
 
-from . import activations, initializers, layers, losses, metrics, models, optimizers, regularizers
+from . import activations, callbacks, initializers, layers, losses, metrics, models, optimizers, regularizers
 from .arrays.labels import to_categorical
 from .layers.inputs import InputLayer as Input
 from .layers.model import Model
@@ -16,6 +16,16 @@ __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` 
 sys.modules.update(
     {
         f"{__name__}.{m.__name__.split('.')[-1]}": m
-        for m in (activations, initializers, layers, losses, metrics, models, optimizers, regularizers)
+        for m in (
+            activations,
+            callbacks,
+            initializers,
+            layers,
+            losses,
+            metrics,
+            models,
+            optimizers,
+            regularizers,
+        )
     }
 )

@@ -68,6 +68,38 @@ class _OfArrays:
             yield as_tensors(_rows(self.arrays, rows))
 
 
+class Weighted:
+    """Batches with a weight for each example: that of its class, times its own where it has one.
+
+    Parameters
+    ----------
+    data : iterable of batches ``(x, y)`` or ``(x, y, weights)``
+    weights : dict
+        By class number; 1 for those that are not there.
+    """
+
+    def __init__(self, data: Iterable[Any], weights: dict[int, float]):
+        self.data, self.weights = data, weights
+        self.table = np.ones(max(weights, default=0) + 1, np.float32)
+        for number, weight in weights.items():
+            self.table[number] = weight
+
+    def __len__(self) -> int:
+        return len(self.data)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.data:
+            x, y, weight = unpack(batch)
+            if y is None:
+                raise ValueError(f"class_weight is of labels, and there are none{at_user_line()}")
+            labels = np.asarray(y)
+            one_hot = labels.ndim > 1 and labels.shape[-1] > 1
+            classes = (labels.argmax(-1) if one_hot else labels.reshape(len(labels))).astype(np.int64)
+            inside = (classes >= 0) & (classes < len(self.table))
+            factors = np.where(inside, self.table[np.where(inside, classes, 0)], np.float32(1.0))
+            yield as_tensors((x, y, factors if weight is None else factors * np.asarray(weight)))
+
+
 def count_of(data: Iterable[Any]) -> int | None:
     """How many batches there are; None where that is not known before, or they have no end."""
     try:

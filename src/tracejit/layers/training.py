@@ -14,6 +14,8 @@ import numpy as np
 
 import tracejit as tf
 
+from ..callbacks.callback import CallbackList, History
+from ..callbacks.reporting import ProgbarLogger, line_of
 from ..data.dataset import Dataset
 from ..errors import at_user_line
 from ..inspect.progress import counted
@@ -25,20 +27,6 @@ from ..metrics.metric import Metric
 from ..optimizers.find_optimizer import get as optimizer_of
 from . import feeding
 from .feeding import unpack
-
-
-class History:
-    """What :meth:`Trainer.fit` returns: in `history`, each name with its numbers, one per epoch."""
-
-    def __init__(self) -> None:
-        self.history: dict[str, list[float]] = {}
-        self.epoch: list[int] = []
-
-    def note(self, epoch: int, logs: dict[str, float]) -> None:
-        """Add the numbers of an epoch."""
-        self.epoch.append(epoch)
-        for name, number in logs.items():
-            self.history.setdefault(name, []).append(number)
 
 
 class Trainer:
@@ -193,6 +181,9 @@ class Trainer:
         sample_weight: Any = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
+        class_weight: dict[int, float] | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: int = 1,
     ) -> History:
         """Train.
 
@@ -208,9 +199,8 @@ class Trainer:
             0 prints nothing, 2 a line per epoch, 1 shows a bar on stderr too while the epoch runs. "auto" is 1 where
             somebody looks, at a terminal or in a notebook, else 2.
         callbacks : sequence, optional
-            Objects with any of the methods ``set_model(model)``, ``on_train_begin(logs)``, ``on_epoch_begin(epoch,
-            logs)``, ``on_epoch_end(epoch, logs)`` and ``on_train_end(logs)``. One that sets ``model.stop_training``
-            ends the training after the epoch.
+            Objects with any of the methods of :class:`tracejit.callbacks.Callback`. One that sets
+            ``model.stop_training`` ends the training after the batch.
         validation_split : float
             This part of the arrays, at their end, is kept out and evaluated after each epoch.
         validation_data : tuple (x, y) or (x, y, weights), or Dataset, optional
@@ -223,6 +213,12 @@ class Trainer:
             The number of the first epoch, where training goes on.
         steps_per_epoch : int, optional
             How many batches an epoch has, where a Dataset has no end; one that ends is read again.
+        class_weight : dict, optional
+            How much examples of each class count in the loss; labels are class numbers, or one-hot vectors.
+        validation_batch_size : int, optional
+            By default `batch_size`.
+        validation_freq : int
+            Validate after each so many epochs.
 
         Returns
         -------
@@ -249,31 +245,42 @@ class Trainer:
             kept, validation_data = feeding.split(x, y, sample_weight, validation_split)
             x, y, sample_weight = unpack(kept)
         data = feeding.batches(x, y, sample_weight, batch_size, shuffle)
+        if class_weight is not None:
+            data = feeding.Weighted(data, class_weight)
         steps = feeding.count_of(data) if steps_per_epoch is None else steps_per_epoch
         endless = feeding.again(data)
         self.history, self.stop_training, logs = History(), False, dict[str, float]()
-        _tell(callbacks, "set_model", self)
-        _tell(callbacks, "on_train_begin", {})
+        listeners = CallbackList(callbacks, self, epochs=epochs, steps=steps, verbose=verbose)
+        if any(isinstance(callback, ProgbarLogger) for callback in listeners.callbacks):
+            verbose = 0
+        listeners.append(self.history)
+        listeners.tell("on_train_begin", {})
         for epoch in range(initial_epoch, epochs):
-            _tell(callbacks, "on_epoch_begin", epoch, {})
+            listeners.tell("on_epoch_begin", epoch, {})
             now = data if steps_per_epoch is None else _taken(endless, steps_per_epoch)
             report = _Report(verbose, steps, f"Epoch {epoch + 1}/{epochs}")
-            logs = self._all("train_step", report.shown(now))
-            logs |= self._validation(validation_data, batch_size)
+            logs = self._all("train", report.shown(now), listeners)
+            if (epoch + 1) % validation_freq == 0:
+                logs |= self._validation(validation_data, validation_batch_size or batch_size, listeners)
             report.finish(logs)
-            self.history.note(epoch, logs)
-            _tell(callbacks, "on_epoch_end", epoch, logs)
+            listeners.tell("on_epoch_end", epoch, logs)
             if self.stop_training:
                 break
-        _tell(callbacks, "on_train_end", logs)
+        listeners.tell("on_train_end", logs)
         return self.history
 
-    def _validation(self, data: Any, batch_size: int | None) -> dict[str, float]:
+    def _validation(self, data: Any, batch_size: int | None, listeners: CallbackList) -> dict[str, float]:
         if data is None:
             return {}
         x, y, weight = (data, None, None) if isinstance(data, Dataset) else unpack(tuple(data))
-        logs = self._all("test_step", feeding.batches(x, y, weight, batch_size, False))
+        logs = self._evaluated(feeding.batches(x, y, weight, batch_size, False), listeners)
         return {f"val_{name}": number for name, number in logs.items()}
+
+    def _evaluated(self, data: Iterable[Any], listeners: CallbackList) -> dict[str, float]:
+        listeners.tell("on_test_begin", {})
+        logs = self._all("test", data, listeners)
+        listeners.tell("on_test_end", logs)
+        return logs
 
     def evaluate(
         self,
@@ -283,6 +290,7 @@ class Trainer:
         verbose: Any = "auto",
         sample_weight: Any = None,
         return_dict: bool = False,
+        callbacks: Sequence[Any] | None = None,
     ) -> Any:
         """Loss and metrics over all examples, which are given as to :meth:`fit`.
 
@@ -301,12 +309,21 @@ class Trainer:
         """
         data = feeding.batches(x, y, sample_weight, batch_size, False)
         report = _Report(verbose, feeding.count_of(data))
-        logs = self._all("test_step", report.shown(data))
+        logs = self._evaluated(
+            report.shown(data), CallbackList(callbacks, self, steps=report.steps, verbose=verbose)
+        )
         report.finish(logs)
         return logs if return_dict else self._in_order(logs)
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto") -> Any:
-        """The predictions for all examples, as arrays.
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        steps: int | None = None,
+        callbacks: Sequence[Any] | None = None,
+    ) -> Any:
+        """The predictions for all examples, as arrays; for the first `steps` batches alone where these are given.
 
         Examples
         --------
@@ -316,27 +333,37 @@ class Trainer:
         [[3.0], [7.0]]
         """
         data = feeding.batches(x, None, None, batch_size, False)
-        parts = [
-            tf.nest.map_structure(
-                lambda t: t.numpy(), self._prepared("predict_step", batch)(batch), none_is_leaf=False
-            )
-            for batch in _Report(verbose, feeding.count_of(data)).shown(data)
-        ]
+        if steps is not None:
+            data = _taken(iter(data), steps)
+        listeners = CallbackList(callbacks, self, steps=steps, verbose=verbose)
+        listeners.tell("on_predict_begin", {})
+        parts = []
+        for number, batch in enumerate(_Report(verbose, feeding.count_of(data)).shown(data)):
+            listeners.tell("on_predict_batch_begin", number, {})
+            result = self._prepared("predict_step", batch)(batch)
+            parts.append(tf.nest.map_structure(lambda t: t.numpy(), result, none_is_leaf=False))
+            listeners.tell("on_predict_batch_end", number, {"outputs": parts[-1]})
+        listeners.tell("on_predict_end", {})
         if not parts:
             raise ValueError(f"there is no batch of examples{at_user_line()}")
         return tf.nest.map_structure(lambda *rows: np.concatenate(rows), *parts, none_is_leaf=False)
 
     # ---- inside -----------------------------------------------------------------------------------------
 
-    def _all(self, step: str, data: Iterable[Any]) -> dict[str, float]:
-        """Run a step on all batches; the metrics, by sorted names as in Keras."""
+    def _all(self, kind: str, data: Iterable[Any], listeners: CallbackList) -> dict[str, float]:
+        """Run the step that trains or tests on all batches; the metrics, by sorted names as in Keras."""
         self.reset_metrics()
-        logs = None
-        for batch in data:
-            logs = self._prepared(step, batch)(batch)
+        logs, told = None, listeners.listens(f"on_{kind}_batch_end")
+        for number, batch in enumerate(data):
+            listeners.tell(f"on_{kind}_batch_begin", number, {})
+            logs = self._prepared(f"{kind}_step", batch)(batch)
+            if told:  # numbers as floats cost a wait for the step
+                listeners.tell(f"on_{kind}_batch_end", number, _floats(logs))
+            if self.stop_training and kind == "train":
+                break
         if logs is None:
             raise ValueError(f"there is no batch of examples{at_user_line()}")
-        return {name: float(logs[name]) for name in sorted(logs)}
+        return _floats(logs)
 
     def _in_order(self, logs: dict[str, Any]) -> Any:
         """The numbers in the order of the metrics, then the others by name; a single one alone."""
@@ -408,12 +435,7 @@ class _Report:
     def finish(self, logs: dict[str, float]) -> None:
         """Print the line."""
         if self.level:
-            seconds = time.perf_counter() - self.started
-            shown = " - ".join(f"{name}: {number:.4f}" for name, number in logs.items())
-            each = 1000 * seconds / self.count
-            print(
-                f"{self.count}/{self.count} - {seconds:.0f}s - {each:.0f}ms/step - {shown}", file=sys.stdout
-            )
+            print(line_of(self.count, time.perf_counter() - self.started, logs), file=sys.stdout)
 
 
 def _several(given: Any) -> list[Any]:
@@ -426,7 +448,5 @@ def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
         yield batch
 
 
-def _tell(callbacks: Sequence[Any] | None, event: str, *args: Any) -> None:
-    """Call the method of this name of all callbacks that have it."""
-    for part in callbacks or ():
-        getattr(part, event, lambda *_: None)(*args)
+def _floats(logs: dict[str, Any]) -> dict[str, float]:
+    return {name: float(logs[name]) for name in sorted(logs)}

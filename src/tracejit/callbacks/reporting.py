@@ -1,0 +1,85 @@
+"""Callbacks that tell how a training goes: to a file, to the terminal; and one that ends it where it went wrong."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import sys
+import time
+from typing import Any, TextIO
+
+from .callback import Callback
+
+
+class TerminateOnNaN(Callback):
+    """End the training when the loss of a batch is no number or infinite."""
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Look at the loss in `logs` after `batch`."""
+        if not math.isfinite((logs or {}).get("loss", 0.0)):
+            print(f"Batch {batch}: Invalid loss, terminating training", file=sys.stdout)
+            self.model.stop_training = True
+
+
+class CSVLogger(Callback):
+    """Write the numbers of each epoch as a line of a file.
+
+    Parameters
+    ----------
+    filename : path
+    separator : str
+        Between the numbers of a line.
+    append : bool
+        Go on with a file that is there; else write it anew.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False):
+        self.filename, self.separator, self.append = filename, separator, append
+        self._file: TextIO | None = None
+        self._names: list[str] | None = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Open the file; `logs` is not looked at."""
+        going_on = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
+        self._file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")
+        self._names = [] if going_on else None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Write the line of `epoch`, the numbers of `logs` by name."""
+        logs, names = logs or {}, sorted(logs or {})
+        writer = csv.writer(self._file, delimiter=self.separator)  # type: ignore[arg-type]
+        if self._names is None:
+            writer.writerow(["epoch", *names])
+        self._names = self._names or names
+        writer.writerow([epoch, *(logs.get(name, "NA") for name in self._names)])
+        self._file.flush()  # type: ignore[union-attr]
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Close the file; `logs` is not looked at."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class ProgbarLogger(Callback):
+    """Print a line when an epoch begins, and its numbers when it ends; `fit` does so itself unless ``verbose=0``."""
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Print which `epoch` begins; `logs` is not looked at."""
+        self.count, self.started = 0, time.perf_counter()
+        print(f"Epoch {epoch + 1}/{(self.params or {}).get('epochs', '?')}", file=sys.stdout)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Count `batch`; `logs` is not looked at."""
+        self.count = batch + 1
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Print the numbers of `epoch`, `logs`."""
+        print(line_of(self.count, time.perf_counter() - self.started, logs or {}), file=sys.stdout)
+
+
+def line_of(count: int, seconds: float, logs: dict[str, float]) -> str:
+    """What is said of `count` batches that took so many `seconds`, with the numbers `logs`."""
+    shown = " - ".join(f"{name}: {number:.4f}" for name, number in logs.items())
+    return f"{count}/{count} - {seconds:.0f}s - {1000 * seconds / max(count, 1):.0f}ms/step - {shown}"
