@@ -364,7 +364,7 @@ class Artifact:
         """The contents of the file that :meth:`save` writes; pickles hold these."""
         return container.packed(*self._parts())
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return loading.from_bytes, (self.to_bytes(),)
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, bytes]]:

@@ -89,7 +89,7 @@ def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list[A
     return [table[k] for k in made.constants], called_functions(made)
 
 
-def called_functions(made: CompiledObject) -> list:
+def called_functions(made: CompiledObject) -> list[Any]:
     """The library kernels and Python functions that object code calls."""
     return [hostcalls.entry(f) if hostcalls.is_host_call(f) else function_address(f) for f in made.functions]
 

@@ -8,8 +8,8 @@ import dask.array as da
 
 import tracejit as tf
 
+from ..callbacks import History
 from ..core.errors import at, user_location
-from ..layers.training import History
 from .trainer import Trainer
 
 

@@ -19,9 +19,9 @@ import numpy as np
 import tracejit as tf
 
 from ..aot.targets import DEFAULT
+from ..callbacks import History
 from ..core.errors import at, user_location
 from ..inspect.progress import counted
-from ..layers.training import History
 from .sums import BlockSum, value_and_grad
 
 
@@ -134,14 +134,14 @@ class Trainer:
         blocks = dask.persist(*data) if persist else data
         history, shown = History(), _Shown(verbose, epochs)
         history.history["loss"] = []
-        for number in range(int(epoch.numpy()), epochs):
+        for number in range(int(epoch.array), epochs):
             order = np.arange(data[0].numblocks[0])
             if shuffle:
                 order = np.random.default_rng((seed, number)).permutation(order)
             size = len(order) if blocks_per_step is None else blocks_per_step
             taken = [order[k : k + size].tolist() for k in range(0, len(order), size)]
             losses = [self.step(*(x.blocks[part] for x in blocks)) for part in shown.steps(taken, number)]
-            history.note(number, {"loss": float(np.mean(losses))})
+            history.on_epoch_end(number, {"loss": float(np.mean(losses))})
             shown.line(number, history.history["loss"][-1])
             epoch.assign(number + 1)
             if manager is not None:

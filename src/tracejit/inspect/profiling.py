@@ -80,7 +80,7 @@ class Kernel:
     where: str
     calls: float
     seconds: float
-    stacks: dict[tuple, float] = field(repr=False, default_factory=dict)
+    stacks: dict[tuple[Any, ...], float] = field(repr=False, default_factory=dict)
 
 
 @dataclass
@@ -200,7 +200,7 @@ def profile(f: Callable[..., Any], *args: Any, gradient: bool | None = None, **k
     return Profile(name, seconds, timed, _lines(kernels), kernels, peak, held)
 
 
-def _traced(f: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[np.ndarray]]:
+def _traced(f: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[np.ndarray]]:
     function = Function(f)
     function.__name__ = name
     call = function._described(args, kwargs)
@@ -208,7 +208,7 @@ def _traced(f: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Any
     return made.graph, [*call.ndarrays(), *made.held_arrays()]
 
 
-def _has_gradient(graph: Any, args: tuple) -> bool:
+def _has_gradient(graph: Any, args: tuple[Any, ...]) -> bool:
     one = len(graph.outputs) == 1 and graph.outputs[0].spec.shape == ()
     real = one and graph.outputs[0].spec.dtype.kind == "f"
     places = [n.location for n in graph.nodes if n.location is not None]
@@ -245,7 +245,7 @@ def _kernels(counted: Sequence[Sequence[Statement]], seconds: np.ndarray, calls:
     for statements, spent, times in zip(counted, seconds, calls, strict=True):
         if not statements or times == 0:
             continue
-        costs: defaultdict[tuple, float] = defaultdict(float)
+        costs: defaultdict[tuple[Any, ...], float] = defaultdict(float)
         for s in statements:
             if not isinstance(s, (While, If)):  # what is in them has clocks of its own
                 _weigh(s, 1.0, costs)
@@ -258,7 +258,7 @@ def _kernels(counted: Sequence[Sequence[Statement]], seconds: np.ndarray, calls:
     return sorted(made, key=lambda kernel: -kernel.seconds)
 
 
-def _weigh(s: Statement, times: float, costs: defaultdict[tuple, float]) -> None:
+def _weigh(s: Statement, times: float, costs: defaultdict[tuple[Any, ...], float]) -> None:
     """Add what the parts of a statement cost, by the lines they are of."""
     if isinstance(s, Nest):
         sizes = [a.size for a in s.axes if isinstance(a.size, int)]
@@ -274,7 +274,7 @@ def _first_source(statements: Sequence[Statement]) -> Location | None:
     return next((s.source for s in walk(list(statements)) if s.source is not None), None)
 
 
-def _stack(source: Location | None) -> tuple:
+def _stack(source: Location | None) -> tuple[Any, ...]:
     """Whether of a gradient, and the lines, outermost caller first: ``(file, line, function)``."""
     if source is None:
         return (False,)
@@ -282,7 +282,7 @@ def _stack(source: Location | None) -> tuple:
     return (source.is_backward, *places)
 
 
-def _where(stack: tuple) -> str:
+def _where(stack: tuple[Any, ...]) -> str:
     return f"{Path(stack[-1][0]).name}:{stack[-1][1]}" if len(stack) > 1 else "no line"
 
 

@@ -149,9 +149,7 @@ class GradientTape(Tape):
         serial = key.serial
         return serial if serial in self.tracked or serial in seeds else NOBODY
 
-    def _pulled(
-        self, mode: Mode, records: list[Any], seeds: dict[int, Any], sources: list[int]
-    ) -> list[Any]:
+    def _pulled(self, mode: Mode, records: list[Any], seeds: dict[int, Any], sources: list[int]) -> list[Any]:
         """The cotangents of the sources, scattered or not.
 
         A tape that is spent keeps what explains those that are None.

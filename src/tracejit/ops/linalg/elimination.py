@@ -41,7 +41,9 @@ def for_each(
 ) -> Sequence[Tensor]:
     """The last of ``carry = step(k, *carry, *held)``, for k from 0 to n - 1 or the other way."""
 
-    def body(k: Tensor, carry: Sequence[Tensor], xs: Any, consts: Sequence[Tensor]) -> tuple[Any, tuple]:
+    def body(
+        k: Tensor, carry: Sequence[Tensor], xs: Any, consts: Sequence[Tensor]
+    ) -> tuple[Any, tuple[Any, ...]]:
         return step(k, *carry, *consts), ()
 
     names = (step.__name__, "cond")

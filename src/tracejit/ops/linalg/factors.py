@@ -155,7 +155,7 @@ def _slogdet_kernel(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(sign, a.dtype), np.asarray(size, a.dtype)
 
 
-def _slogdet_vjp(record: Any, gs: list, needs: list[bool]) -> list:
+def _slogdet_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     return [None if gs[1] is None else _scaled(gs[1], _cofactors(record.inputs[0]))]
 
 

@@ -47,11 +47,11 @@ def _factors(lu: TensorSpec, pivots: TensorSpec, state: TensorSpec) -> TensorSpe
     return lu
 
 
-def _order(a: Any, *others: Any, **attrs: Any) -> tuple:
+def _order(a: Any, *others: Any, **attrs: Any) -> tuple[Any, ...]:
     return (a.shape[-1],)
 
 
-def _order_and_columns(a: Any, *others: Any, **flags: bool) -> tuple:
+def _order_and_columns(a: Any, *others: Any, **flags: bool) -> tuple[Any, ...]:
     return (a.shape[-1], others[-1].shape[-1], *map(int, flags.values()))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.dim import product, same
 from ...core.errors import require
-from ...core.op import defop, numeric, ops, sample
+from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec, broadcast_shapes, shape_text
 from ...core.tensor import Tensor
 from ..arrays.shape import expand_dims, squeeze

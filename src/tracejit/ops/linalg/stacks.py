@@ -101,7 +101,7 @@ def one_by_one(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _one_by_one(
-    kernel: Callable[..., Any], lead: tuple[int, ...], arrays: Sequence[np.ndarray], attrs: dict
+    kernel: Callable[..., Any], lead: tuple[int, ...], arrays: Sequence[np.ndarray], attrs: dict[Any, Any]
 ) -> Any:
     results = [kernel(*[x[place] for x in arrays], **attrs) for place in np.ndindex(*lead)]
     if not results:  # a matrix of ones says which shapes and dtypes there would be

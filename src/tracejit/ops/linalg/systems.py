@@ -38,13 +38,13 @@ def solve_kernel(a: np.ndarray, b: np.ndarray, adjoint: bool = False) -> np.ndar
 def _derivatives(name: str, part: Callable[..., Any]) -> dict[str, Any]:
     """The rules of an op that solves with what `part` gives of a matrix, from the op's attributes."""
 
-    def vjp(record: Record, gs: list, needs: list[bool]) -> list:
+    def vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
         (a, _), (x,), attrs = record.inputs, record.outputs, record.attrs
         adjoint = attrs.get("adjoint", False)
         g = OPS[name](a, dense(gs[0]), **{**attrs, "adjoint": not adjoint})
         return [part(_of_matrix(g, x, adjoint), **attrs) if needs[0] else None, g]
 
-    def jvp(record: Record, ts: list) -> list:
+    def jvp(record: Record, ts: list[Any]) -> list[Any]:
         (of_a, of_b), attrs = ts, record.attrs
         if of_a is not None:
             used = part(of_a, **attrs)
@@ -65,7 +65,7 @@ def _of_matrix(g: Any, x: Any, adjoint: bool) -> Any:
     return ops.negative(ops.matmul(left, swapped(right)))
 
 
-def _system(inputs: Sequence[Any], attrs: dict) -> tuple[Sequence[Any], dict]:
+def _system(inputs: Sequence[Any], attrs: dict[Any, Any]) -> tuple[Sequence[Any], dict[Any, Any]]:
     """A matrix and right sides of one dtype; of the attributes those that are not as usual."""
     usual = {"adjoint": False, "lower": True}
     return matched(inputs, {})[0], {k: bool(v) for k, v in attrs.items() if bool(v) is not usual[k]}
