@@ -8,7 +8,7 @@ import dask.array as da
 
 import tracejit as tf
 
-from ..callbacks import History
+from ..callbacks.callback import History
 from ..core.errors import at, user_location
 from .trainer import Trainer
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
+from dask.base import compute
 from dask.delayed import Delayed, delayed
 
 import tracejit as tf
@@ -103,7 +103,7 @@ class BlockSum:
 
     def __call__(self, *args: Any) -> tuple[np.ndarray, Any]:
         """Value and gradient, by the scheduler that is in force."""
-        (result,) = dask.compute(self.delayed(*args))
+        (result,) = compute(self.delayed(*args))
         return result
 
     def delayed(self, *args: Any) -> Delayed:

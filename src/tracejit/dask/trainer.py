@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
+from dask.base import persist as persisted
 
 import tracejit as tf
 
 from ..aot.targets import DEFAULT
-from ..callbacks import History
+from ..callbacks.callback import History
 from ..core.errors import at, user_location
 from ..inspect.progress import counted
 from .sums import BlockSum, value_and_grad
@@ -131,7 +131,7 @@ class Trainer:
         self._check(data, blocks_per_step)
         epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
         manager = None if checkpoint is None else self._manager(epoch, checkpoint, max_to_keep)
-        blocks = dask.persist(*data) if persist else data
+        blocks = persisted(*data) if persist else data
         history, shown = History(), _Shown(verbose, epochs)
         history.history["loss"] = []
         for number in range(int(epoch.array), epochs):

@@ -150,10 +150,7 @@ class GradientTape(Tape):
         return serial if serial in self.tracked or serial in seeds else NOBODY
 
     def _pulled(self, mode: Mode, records: list[Any], seeds: dict[int, Any], sources: list[int]) -> list[Any]:
-        """The cotangents of the sources, scattered or not.
-
-        A tape that is spent keeps what explains those that are None.
-        """
+        """The cotangents of the sources, scattered or not; a spent tape keeps what explains those that are None."""
         cotangents = planned(mode, records, seeds, sources)
         weights = dict(seeds) if cotangents is None else seeds
         if self.persistent:
