@@ -95,3 +95,13 @@ def test_the_network_takes_the_steps_of_numpy(monkeypatch: pytest.MonkeyPatch):
     assert losses[0] < 1.2 < first  # it learned something
     predicted = [np.asarray(network.predict(images)) for network in networks]
     assert all(np.array_equal(predicted[0], other) for other in predicted[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("sklearn", "distributed")),
+    reason="needs scikit-learn and Dask",
+)
+def test_digits_over_dask():
+    printed = run("dask_digits.py", "--epochs", "8", "--kill")
+    assert float(re.search(r"accuracy ([\d.]+)", printed)[1]) > 0.9
