@@ -4,23 +4,14 @@ The public names, nothing else. ``import tracejit as tf`` runs programs written 
 of the 2018-2020 tutorials; :func:`function` compiles them.
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 from .core.lazy import WholeFirst as _WholeFirst
 
-if _TYPE_CHECKING:  # what loads when it is asked for
+if _typing.TYPE_CHECKING:  # `later`, written by `python -m stubs` in `tests`, is what the tables below name
     from ._names import *
-    from .frontend.control.branching import associative_scan, case, map_fn, switch_case
-    from .frontend.control.cond import cond
-    from .frontend.control.loop_functions import fori_loop
-    from .frontend.control.scan import foldl, foldr, scan
-    from .frontend.control.while_loop import while_loop
-    from .frontend.state.module import Module
-    from .frontend.transforms.custom_gradient import custom_gradient, grad_pass_through
-    from .frontend.transforms.remat import checkpoint, recompute_grad
-    from .inspect.profiling import profile
+    from ._names.later import *
 
 __version__ = "0.1.0"
 
@@ -85,17 +76,19 @@ def _load_all() -> None:
 _whole_first = _WholeFirst(__name__, lambda part: part in _ALONE or part.startswith("runtime"), _load_all)
 
 
-def __getattr__(name: str) -> _Any:
-    if name != "load" and "Tensor" not in globals():
-        _load_all()
-        if name in globals():
-            return globals()[name]
-    if name in _FACES:
-        return _import_module(f"{__name__}.{name}")
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
-    return value
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name != "load" and "Tensor" not in globals():
+            _load_all()
+            if name in globals():
+                return globals()[name]
+        if name in _FACES:
+            return _import_module(f"{__name__}.{name}")
+        if name not in _NAMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -18,4 +18,26 @@ from .nn.activations import (
     softsign,
 )
 
+__all__ = [
+    "exponential",
+    "relu",
+    "sigmoid",
+    "softplus",
+    "tanh",
+    "elu",
+    "gelu",
+    "get",
+    "hard_sigmoid",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "mish",
+    "relu6",
+    "selu",
+    "silu",
+    "softmax",
+    "softsign",
+    "swish",
+]
+
 swish = silu

@@ -6,6 +6,15 @@ from .frontend.autograph.calls import convert
 from .frontend.function.conversion_control import do_not_convert, set_loop_options, to_code
 from .frontend.state.variable import tracer as current_trace
 
+__all__ = [
+    "convert",
+    "do_not_convert",
+    "set_loop_options",
+    "to_code",
+    "current_trace",
+    "experimental",
+]
+
 experimental: _SimpleNamespace = _SimpleNamespace(
     do_not_convert=do_not_convert, set_loop_options=set_loop_options
 )

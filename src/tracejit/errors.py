@@ -5,4 +5,20 @@ from .core.errors import OutOfRange as OutOfRangeError
 from .core.failures import FailedAssertion, FailedComputation
 from .core.tracing.transaction import warn
 
+__all__ = [
+    "DtypeError",
+    "LeakedTensor",
+    "ShapeError",
+    "SymbolicValue",
+    "TracejitError",
+    "at_user_line",
+    "OutOfRangeError",
+    "FailedAssertion",
+    "FailedComputation",
+    "warn",
+    "OpError",
+    "InvalidArgumentError",
+    "FailedPreconditionError",
+]
+
 OpError = InvalidArgumentError = FailedPreconditionError = TracejitError

@@ -10,6 +10,23 @@ from .layers.model import Model
 from .layers.sequential import Sequential
 from .random.generators import set_seed
 
+__all__ = [
+    "activations",
+    "initializers",
+    "layers",
+    "losses",
+    "metrics",
+    "models",
+    "optimizers",
+    "regularizers",
+    "to_categorical",
+    "Input",
+    "Model",
+    "Sequential",
+    "set_seed",
+    "utils",
+]
+
 utils: SimpleNamespace = SimpleNamespace(set_random_seed=set_seed, to_categorical=to_categorical)
 
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here

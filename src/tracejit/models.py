@@ -2,3 +2,8 @@
 
 from .layers.model import Model
 from .layers.sequential import Sequential
+
+__all__ = [
+    "Model",
+    "Sequential",
+]

@@ -15,6 +15,7 @@ from .lazy import Later
 from .spec import TensorSpec
 
 if TYPE_CHECKING:
+    from .declared import Declaring
     from .tracing import documentation
 else:
     documentation = Later(".tracing.documentation", __package__)
@@ -280,7 +281,7 @@ def _find(name: str) -> Op:
     return OPS[name]
 
 
-def defop(**parts: Any) -> Callable[[Callable[..., Any]], Op]:
+def defop(**parts: Any) -> Declaring:
     """Declare an op: the decorated shape rule gives its name, signature and documentation.
 
     `parts` are the fields of :class:`Op`, in their order: the derivative comes first. `traits` and `samples` may be
@@ -294,7 +295,7 @@ def defop(**parts: Any) -> Callable[[Callable[..., Any]], Op]:
     ...     return x
     """
 
-    def declare(infer: Callable[..., Any]) -> Op:
+    def declare(infer: Callable[..., Any]) -> Any:
         name = infer.__name__.rstrip("_")
         if name in OPS:
             raise KeyError(f"the op {name!r} is declared twice")

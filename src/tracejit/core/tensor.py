@@ -16,6 +16,7 @@ from .errors import LeakedTensor, SymbolicValue, at, own_location
 from .spec import TensorSpec
 
 if TYPE_CHECKING:
+    from .declared import TensorExchange
     from .ir.graph import Value
 
 #: Gives the serial number of the next tensor; numbers only grow.
@@ -29,7 +30,11 @@ class Unhashable:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
-class Tensor(Unhashable):
+if not TYPE_CHECKING:
+    TensorExchange = Unhashable  # operators and most methods are given by higher layers
+
+
+class Tensor(TensorExchange):
     """An immutable n-dimensional array that tapes and traces can follow.
 
     Made by :func:`tracejit.constant` and by every operation; not by calling this class with a `payload` and a `spec`.

@@ -5,6 +5,17 @@ from types import SimpleNamespace
 from .dataset import Dataset, Options
 from .reading import DatasetIterator, NumpyIterator
 
+__all__ = [
+    "Dataset",
+    "Options",
+    "DatasetIterator",
+    "NumpyIterator",
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "experimental",
+]
+
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 experimental: SimpleNamespace = SimpleNamespace(AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)

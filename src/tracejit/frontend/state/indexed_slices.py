@@ -132,13 +132,13 @@ class IndexedSlices(Tensor):
     # ---- arithmetic that keeps to the rows; other operators are those of every tensor ---------------------
 
     def __mul__(self, other: Any) -> Any:
-        return self._scaled(ops.multiply, other) if self._scales(other) else super().__mul__(other)  # type: ignore[misc]
+        return self._scaled(ops.multiply, other) if self._scales(other) else super().__mul__(other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._scaled(ops.multiply, other) if self._scales(other) else super().__rmul__(other)  # type: ignore[misc]
+        return self._scaled(ops.multiply, other) if self._scales(other) else super().__rmul__(other)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._scaled(ops.divide, other) if self._scales(other) else super().__truediv__(other)  # type: ignore[misc]
+        return self._scaled(ops.divide, other) if self._scales(other) else super().__truediv__(other)
 
     def __neg__(self) -> IndexedSlices:
         return self._scaled(ops.negative)

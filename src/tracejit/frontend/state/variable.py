@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from sys import getrefcount
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from .indexed_slices import IndexedSlices
 from .row_updates import in_range
 from .variable_init import initial_value_of, permit_creation
 
+if TYPE_CHECKING:
+    from ...core.declared import TensorMethods
+
 _ORDER = "buifc"  # kinds of dtype a value may be widened along
 
 #: Held while values of Variables change, from the reading of the old one to the storing of the new one.
@@ -44,7 +47,11 @@ def tracer() -> Trace | None:
     return interpreter if isinstance(interpreter, Trace) else None
 
 
-class Variable(Unhashable):
+if not TYPE_CHECKING:
+    TensorMethods = Unhashable  # operators and protocols are delegated to tensors, below
+
+
+class Variable(TensorMethods):
     """A tensor with state.
 
     What changes its value is atomic, eagerly and compiled: no update is lost when several threads make some, and of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from ...core.errors import at, user_location
 from ...core.spec import dtype_name
@@ -69,7 +69,7 @@ class Tape(Recording):
         self._history: History | None = None
         self._merging: tuple[Watched, ...] = ()
 
-    def __enter__(self) -> Tape:
+    def __enter__(self) -> Self:
         if self._recording:
             raise ValueError(_ACTIVE)
         mode = state.mode

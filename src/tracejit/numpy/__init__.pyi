@@ -1,0 +1,326 @@
+"""NumPy's names for what tracejit has, differentiable and compiled: ``import tracejit.numpy as tnp``. Names only.
+
+Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
+positions, which have no derivative, are NumPy's own. The names of the Array API 2024.12 are here too. Not here:
+``random`` (``tracejit.random``), ``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see
+``Tensor.at``), an order of complex numbers (``max``, ``sort``, ``<`` …).
+
+Written by ``python -m stubs`` in `tests`: do not edit.
+"""
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+from numpy import broadcast_shapes as broadcast_shapes
+from numpy import diag_indices as diag_indices
+from numpy import euler_gamma as euler_gamma
+from numpy import isscalar as isscalar
+from numpy import issubdtype as issubdtype
+from numpy import ix_ as ix_
+from numpy import mgrid as mgrid
+from numpy import ogrid as ogrid
+from numpy import promote_types as promote_types
+from numpy import ravel_multi_index as ravel_multi_index
+from numpy import tril_indices as tril_indices
+from numpy import triu_indices as triu_indices
+from numpy import unravel_index as unravel_index
+from tracejit.core.tensor import Tensor as _ndarray
+ndarray = _ndarray
+from tracejit.numpy.array_api import __array_namespace_info__ as __array_namespace_info__
+from tracejit.numpy.array_api import _namespace_of as _namespace_of
+from tracejit.numpy.array_api import astype as astype
+from tracejit.numpy.array_api import can_cast as can_cast
+from tracejit.numpy.array_api import finfo as finfo
+from tracejit.numpy.array_api import from_dlpack as from_dlpack
+from tracejit.numpy.array_api import iinfo as iinfo
+from tracejit.numpy.array_api import isdtype as isdtype
+from tracejit.numpy.array_api import result_type as result_type
+from tracejit.numpy.calculus import convolve as convolve
+from tracejit.numpy.calculus import correlate as correlate
+from tracejit.numpy.calculus import diff as diff
+from tracejit.numpy.calculus import ediff1d as ediff1d
+from tracejit.numpy.calculus import gradient as gradient
+from tracejit.numpy.calculus import interp as interp
+from tracejit.numpy.calculus import polyder as polyder
+from tracejit.numpy.calculus import polymul as polymul
+from tracejit.numpy.calculus import polyval as polyval
+from tracejit.numpy.calculus import trapezoid as trapezoid
+from tracejit.numpy.calculus import unwrap as unwrap
+from tracejit.numpy.conversion import array as array
+from tracejit.numpy.conversion import asarray as asarray
+from tracejit.numpy.elementwise import abs as abs
+from tracejit.numpy.elementwise import absolute as absolute
+from tracejit.numpy.elementwise import acos as acos
+from tracejit.numpy.elementwise import acosh as acosh
+from tracejit.numpy.elementwise import add as add
+from tracejit.numpy.elementwise import arccos as arccos
+from tracejit.numpy.elementwise import arccosh as arccosh
+from tracejit.numpy.elementwise import arcsin as arcsin
+from tracejit.numpy.elementwise import arcsinh as arcsinh
+from tracejit.numpy.elementwise import arctan as arctan
+from tracejit.numpy.elementwise import arctan2 as arctan2
+from tracejit.numpy.elementwise import arctanh as arctanh
+from tracejit.numpy.elementwise import argwhere as argwhere
+from tracejit.numpy.elementwise import around as around
+from tracejit.numpy.elementwise import asin as asin
+from tracejit.numpy.elementwise import asinh as asinh
+from tracejit.numpy.elementwise import atan as atan
+from tracejit.numpy.elementwise import atan2 as atan2
+from tracejit.numpy.elementwise import atanh as atanh
+from tracejit.numpy.elementwise import bitwise_and as bitwise_and
+from tracejit.numpy.elementwise import bitwise_invert as bitwise_invert
+from tracejit.numpy.elementwise import bitwise_left_shift as bitwise_left_shift
+from tracejit.numpy.elementwise import bitwise_not as bitwise_not
+from tracejit.numpy.elementwise import bitwise_or as bitwise_or
+from tracejit.numpy.elementwise import bitwise_right_shift as bitwise_right_shift
+from tracejit.numpy.elementwise import bitwise_xor as bitwise_xor
+from tracejit.numpy.elementwise import ceil as ceil
+from tracejit.numpy.elementwise import clip as clip
+from tracejit.numpy.elementwise import conj as conj
+from tracejit.numpy.elementwise import conjugate as conjugate
+from tracejit.numpy.elementwise import cos as cos
+from tracejit.numpy.elementwise import cosh as cosh
+from tracejit.numpy.elementwise import divide as divide
+from tracejit.numpy.elementwise import divmod as divmod
+from tracejit.numpy.elementwise import equal as equal
+from tracejit.numpy.elementwise import exp as exp
+from tracejit.numpy.elementwise import exp2 as exp2
+from tracejit.numpy.elementwise import expm1 as expm1
+from tracejit.numpy.elementwise import flatnonzero as flatnonzero
+from tracejit.numpy.elementwise import floor as floor
+from tracejit.numpy.elementwise import floor_divide as floor_divide
+from tracejit.numpy.elementwise import greater as greater
+from tracejit.numpy.elementwise import greater_equal as greater_equal
+from tracejit.numpy.elementwise import hypot as hypot
+from tracejit.numpy.elementwise import imag as imag
+from tracejit.numpy.elementwise import invert as invert
+from tracejit.numpy.elementwise import isfinite as isfinite
+from tracejit.numpy.elementwise import isinf as isinf
+from tracejit.numpy.elementwise import isnan as isnan
+from tracejit.numpy.elementwise import left_shift as left_shift
+from tracejit.numpy.elementwise import less as less
+from tracejit.numpy.elementwise import less_equal as less_equal
+from tracejit.numpy.elementwise import log as log
+from tracejit.numpy.elementwise import log10 as log10
+from tracejit.numpy.elementwise import log1p as log1p
+from tracejit.numpy.elementwise import log2 as log2
+from tracejit.numpy.elementwise import logaddexp as logaddexp
+from tracejit.numpy.elementwise import logical_and as logical_and
+from tracejit.numpy.elementwise import logical_not as logical_not
+from tracejit.numpy.elementwise import logical_or as logical_or
+from tracejit.numpy.elementwise import logical_xor as logical_xor
+from tracejit.numpy.elementwise import maximum as maximum
+from tracejit.numpy.elementwise import minimum as minimum
+from tracejit.numpy.elementwise import mod as mod
+from tracejit.numpy.elementwise import multiply as multiply
+from tracejit.numpy.elementwise import negative as negative
+from tracejit.numpy.elementwise import nextafter as nextafter
+from tracejit.numpy.elementwise import nonzero as nonzero
+from tracejit.numpy.elementwise import not_equal as not_equal
+from tracejit.numpy.elementwise import positive as positive
+from tracejit.numpy.elementwise import pow as pow
+from tracejit.numpy.elementwise import power as power
+from tracejit.numpy.elementwise import real as real
+from tracejit.numpy.elementwise import remainder as remainder
+from tracejit.numpy.elementwise import right_shift as right_shift
+from tracejit.numpy.elementwise import rint as rint
+from tracejit.numpy.elementwise import round as round
+from tracejit.numpy.elementwise import sign as sign
+from tracejit.numpy.elementwise import sin as sin
+from tracejit.numpy.elementwise import sinh as sinh
+from tracejit.numpy.elementwise import sqrt as sqrt
+from tracejit.numpy.elementwise import square as square
+from tracejit.numpy.elementwise import subtract as subtract
+from tracejit.numpy.elementwise import tan as tan
+from tracejit.numpy.elementwise import tanh as tanh
+from tracejit.numpy.elementwise import true_divide as true_divide
+from tracejit.numpy.elementwise import trunc as trunc
+from tracejit.numpy.elementwise import where as where
+from tracejit.numpy import fft as fft
+from tracejit.numpy.further import allclose as allclose
+from tracejit.numpy.further import angle as angle
+from tracejit.numpy.further import array_equal as array_equal
+from tracejit.numpy.further import copysign as copysign
+from tracejit.numpy.further import deg2rad as deg2rad
+from tracejit.numpy.further import degrees as degrees
+from tracejit.numpy.further import fabs as fabs
+from tracejit.numpy.further import fix as fix
+from tracejit.numpy.further import float_power as float_power
+from tracejit.numpy.further import fmax as fmax
+from tracejit.numpy.further import fmin as fmin
+from tracejit.numpy.further import fmod as fmod
+from tracejit.numpy.further import heaviside as heaviside
+from tracejit.numpy.further import isclose as isclose
+from tracejit.numpy.further import iscomplex as iscomplex
+from tracejit.numpy.further import isneginf as isneginf
+from tracejit.numpy.further import isposinf as isposinf
+from tracejit.numpy.further import isreal as isreal
+from tracejit.numpy.further import logaddexp2 as logaddexp2
+from tracejit.numpy.further import modf as modf
+from tracejit.numpy.further import nan_to_num as nan_to_num
+from tracejit.numpy.further import rad2deg as rad2deg
+from tracejit.numpy.further import radians as radians
+from tracejit.numpy.further import reciprocal as reciprocal
+from tracejit.numpy.further import signbit as signbit
+from tracejit.numpy.further import sinc as sinc
+from tracejit.numpy.joining import append as append
+from tracejit.numpy.joining import array_split as array_split
+from tracejit.numpy.joining import block as block
+from tracejit.numpy.joining import column_stack as column_stack
+from tracejit.numpy.joining import compress as compress
+from tracejit.numpy.joining import concat as concat
+from tracejit.numpy.joining import concatenate as concatenate
+from tracejit.numpy.joining import delete as delete
+from tracejit.numpy.joining import dsplit as dsplit
+from tracejit.numpy.joining import dstack as dstack
+from tracejit.numpy.joining import extract as extract
+from tracejit.numpy.joining import hsplit as hsplit
+from tracejit.numpy.joining import hstack as hstack
+from tracejit.numpy.joining import insert as insert
+from tracejit.numpy.joining import pad as pad
+from tracejit.numpy.joining import repeat as repeat
+from tracejit.numpy.joining import select as select
+from tracejit.numpy.joining import split as split
+from tracejit.numpy.joining import stack as stack
+from tracejit.numpy.joining import take as take
+from tracejit.numpy.joining import take_along_axis as take_along_axis
+from tracejit.numpy.joining import tile as tile
+from tracejit.numpy.joining import unstack as unstack
+from tracejit.numpy.joining import vsplit as vsplit
+from tracejit.numpy.joining import vstack as vstack
+from tracejit.numpy.making import arange as arange
+from tracejit.numpy.making import empty as empty
+from tracejit.numpy.making import empty_like as empty_like
+from tracejit.numpy.making import eye as eye
+from tracejit.numpy.making import full as full
+from tracejit.numpy.making import full_like as full_like
+from tracejit.numpy.making import geomspace as geomspace
+from tracejit.numpy.making import identity as identity
+from tracejit.numpy.making import indices as indices
+from tracejit.numpy.making import linspace as linspace
+from tracejit.numpy.making import logspace as logspace
+from tracejit.numpy.making import meshgrid as meshgrid
+from tracejit.numpy.making import ones as ones
+from tracejit.numpy.making import ones_like as ones_like
+from tracejit.numpy.making import tri as tri
+from tracejit.numpy.making import vander as vander
+from tracejit.numpy.making import zeros as zeros
+from tracejit.numpy.making import zeros_like as zeros_like
+from tracejit.numpy import matrix_functions as _linalg
+linalg = _linalg
+from tracejit.numpy.matrix_functions import matrix_transpose as matrix_transpose
+from tracejit.numpy.products import cross as cross
+from tracejit.numpy.products import diag as diag
+from tracejit.numpy.products import diagflat as diagflat
+from tracejit.numpy.products import diagonal as diagonal
+from tracejit.numpy.products import dot as dot
+from tracejit.numpy.products import einsum as einsum
+from tracejit.numpy.products import inner as inner
+from tracejit.numpy.products import kron as kron
+from tracejit.numpy.products import matmul as matmul
+from tracejit.numpy.products import matvec as matvec
+from tracejit.numpy.products import outer as outer
+from tracejit.numpy.products import tensordot as tensordot
+from tracejit.numpy.products import trace as trace
+from tracejit.numpy.products import vdot as vdot
+from tracejit.numpy.products import vecdot as vecdot
+from tracejit.numpy.products import vecmat as vecmat
+from tracejit.numpy.reductions import all as all
+from tracejit.numpy.reductions import amax as amax
+from tracejit.numpy.reductions import amin as amin
+from tracejit.numpy.reductions import any as any
+from tracejit.numpy.reductions import argmax as argmax
+from tracejit.numpy.reductions import argmin as argmin
+from tracejit.numpy.reductions import argsort as argsort
+from tracejit.numpy.reductions import count_nonzero as count_nonzero
+from tracejit.numpy.reductions import cumprod as cumprod
+from tracejit.numpy.reductions import cumsum as cumsum
+from tracejit.numpy.reductions import cumulative_prod as cumulative_prod
+from tracejit.numpy.reductions import cumulative_sum as cumulative_sum
+from tracejit.numpy.reductions import logsumexp as logsumexp
+from tracejit.numpy.reductions import max as max
+from tracejit.numpy.reductions import mean as mean
+from tracejit.numpy.reductions import min as min
+from tracejit.numpy.reductions import prod as prod
+from tracejit.numpy.reductions import ptp as ptp
+from tracejit.numpy.reductions import sort as sort
+from tracejit.numpy.reductions import std as std
+from tracejit.numpy.reductions import sum as sum
+from tracejit.numpy.reductions import var as var
+from tracejit.numpy.sets import intersect1d as intersect1d
+from tracejit.numpy.sets import setdiff1d as setdiff1d
+from tracejit.numpy.sets import setxor1d as setxor1d
+from tracejit.numpy.sets import union1d as union1d
+from tracejit.numpy.sets import unique_all as unique_all
+from tracejit.numpy.sets import unique_counts as unique_counts
+from tracejit.numpy.sets import unique_inverse as unique_inverse
+from tracejit.numpy.sets import unique_values as unique_values
+from tracejit.numpy.shapes import atleast_1d as atleast_1d
+from tracejit.numpy.shapes import atleast_2d as atleast_2d
+from tracejit.numpy.shapes import atleast_3d as atleast_3d
+from tracejit.numpy.shapes import broadcast_arrays as broadcast_arrays
+from tracejit.numpy.shapes import broadcast_to as broadcast_to
+from tracejit.numpy.shapes import expand_dims as expand_dims
+from tracejit.numpy.shapes import flip as flip
+from tracejit.numpy.shapes import fliplr as fliplr
+from tracejit.numpy.shapes import flipud as flipud
+from tracejit.numpy.shapes import moveaxis as moveaxis
+from tracejit.numpy.shapes import ndim as ndim
+from tracejit.numpy.shapes import permute_dims as permute_dims
+from tracejit.numpy.shapes import ravel as ravel
+from tracejit.numpy.shapes import reshape as reshape
+from tracejit.numpy.shapes import roll as roll
+from tracejit.numpy.shapes import rollaxis as rollaxis
+from tracejit.numpy.shapes import rot90 as rot90
+from tracejit.numpy.shapes import shape as shape
+from tracejit.numpy.shapes import size as size
+from tracejit.numpy.shapes import squeeze as squeeze
+from tracejit.numpy.shapes import swapaxes as swapaxes
+from tracejit.numpy.shapes import transpose as transpose
+from tracejit.numpy.shapes import tril as tril
+from tracejit.numpy.shapes import triu as triu
+from tracejit.numpy.statistics import average as average
+from tracejit.numpy.statistics import bincount as bincount
+from tracejit.numpy.statistics import corrcoef as corrcoef
+from tracejit.numpy.statistics import cov as cov
+from tracejit.numpy.statistics import digitize as digitize
+from tracejit.numpy.statistics import histogram as histogram
+from tracejit.numpy.statistics import histogram_bin_edges as histogram_bin_edges
+from tracejit.numpy.statistics import isin as isin
+from tracejit.numpy.statistics import median as median
+from tracejit.numpy.statistics import nanargmax as nanargmax
+from tracejit.numpy.statistics import nanargmin as nanargmin
+from tracejit.numpy.statistics import nancumsum as nancumsum
+from tracejit.numpy.statistics import nanmax as nanmax
+from tracejit.numpy.statistics import nanmean as nanmean
+from tracejit.numpy.statistics import nanmin as nanmin
+from tracejit.numpy.statistics import nanprod as nanprod
+from tracejit.numpy.statistics import nanstd as nanstd
+from tracejit.numpy.statistics import nansum as nansum
+from tracejit.numpy.statistics import nanvar as nanvar
+from tracejit.numpy.statistics import percentile as percentile
+from tracejit.numpy.statistics import quantile as quantile
+from tracejit.numpy.statistics import searchsorted as searchsorted
+from tracejit.numpy.statistics import unique as unique
+import numpy as _np
+newaxis = None
+__array_api_version__ = "2024.12"
+dtype = _np.dtype
+float16 = _np.float16
+float32 = _np.float32
+float64 = _np.float64
+complex64 = _np.complex64
+complex128 = _np.complex128
+int8 = _np.int8
+int16 = _np.int16
+int32 = _np.int32
+int64 = _np.int64
+uint8 = _np.uint8
+uint16 = _np.uint16
+uint32 = _np.uint32
+uint64 = _np.uint64
+bool = bool_ = _np.bool_
+floating = _np.floating
+integer = _np.integer
+inexact = _np.inexact
+number = _np.number

@@ -1,0 +1,16 @@
+"""Optimizers: ``tracejit.optimizers``. Names only.
+
+Written by ``python -m stubs`` in `tests`: do not edit.
+"""
+from tracejit.optimizers.adadelta import Adadelta as Adadelta
+from tracejit.optimizers.adagrad import Adagrad as Adagrad
+from tracejit.optimizers.adam import Adam as Adam
+from tracejit.optimizers.adam import AdamW as AdamW
+from tracejit.optimizers.adam_like import Adamax as Adamax
+from tracejit.optimizers.adam_like import Lion as Lion
+from tracejit.optimizers.adam_like import Nadam as Nadam
+from tracejit.optimizers.find_optimizer import get as get
+from tracejit.optimizers.optimizer import Optimizer as Optimizer
+from tracejit.optimizers.rmsprop import RMSprop as RMSprop
+from tracejit.optimizers import schedules as schedules
+from tracejit.optimizers.sgd import SGD as SGD

@@ -1,0 +1,74 @@
+"""Stubs that show type checkers the public names that load late: ``python -m stubs``, run in `tests`, writes them.
+
+The package finds these names in tables, and in what its faces import for type checkers; a checker takes what another
+file imports for private unless it is imported under its own name again, which the stubs do. A test asserts that they
+are what this would write.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import tracejit
+from tracejit.core import lazy
+
+PACKAGE = Path(tracejit.__file__).parent
+_HEAD = '"""{}\n\nWritten by ``python -m stubs`` in `tests`: do not edit.\n"""\n'
+
+
+def stubs() -> dict[Path, str]:
+    """The text of each stub."""
+    found = {PACKAGE / "_names" / "later.pyi": _later()}
+    for face in sorted(PACKAGE.rglob("__init__.py")):
+        if "lazily(__name__)" in face.read_text(encoding="utf-8"):
+            found[face.with_suffix(".pyi")] = _face(face)
+    return found
+
+
+def _later() -> str:
+    """What the tables of the package name. The names of modules of faces are listed, for such an import is private."""
+    faces = sorted(tracejit._FACES)
+    names = {name: (f"tracejit.{home}", name) for name, home in tracejit._NAMES.items()}
+    listed = "".join(f'    "{name}",\n' for name in sorted([*faces, *names]))
+    return (
+        _HEAD.format("Public names that load when they are first asked for.")
+        + "".join(f"import tracejit.{face} as {face}\n" for face in faces)
+        + "".join(f"{line}\n" for line in _imports(names))
+        + f"\n__all__ = [\n{listed}]\n"
+    )
+
+
+def _face(path: Path) -> str:
+    """What a face imports for type checkers, and what else it says."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    module = ".".join(("tracejit", *path.parent.relative_to(PACKAGE).parts))
+    block = next(s for s in tree.body if isinstance(s, ast.If))
+    places, aliases = lazy._read(block.body, module)
+    others = [
+        ast.get_source_segment(text, s)
+        for s in tree.body[1:]
+        if s is not block and not (isinstance(s, ast.ImportFrom) and s.module in ("typing", "core.lazy"))
+    ]
+    lines = [*_imports(places), *(f"{name} = {meant}" for name, meant in sorted(aliases.items())), *others]
+    return _HEAD.format(ast.get_docstring(tree)) + "".join(f"{line}\n" for line in lines)
+
+
+def _imports(places: dict[str, tuple[str, str | None]]) -> Iterator[str]:
+    """Imports of names under names of their own, from where they are; a None stands for the module itself."""
+    for name, (home, attribute) in sorted(places.items(), key=lambda item: (item[1][0], item[0])):
+        if attribute is None:
+            package, _, attribute = home.rpartition(".")
+            home = package
+        if attribute == name:
+            yield f"from {home} import {name} as {name}"
+        else:
+            yield f"from {home} import {attribute} as _{name}"
+            yield f"{name} = _{name}"
+
+
+if __name__ == "__main__":
+    for path, text in stubs().items():
+        path.write_text(text, encoding="utf-8")

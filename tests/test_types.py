@@ -1,0 +1,103 @@
+"""What type checkers and editors are told is what there is at run time."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import stubs
+import tracejit as tf
+
+PACKAGE = Path(tf.__file__).parent
+
+
+def test_stubs_are_up_to_date():
+    old = [path for path, text in stubs.stubs().items() if not path.exists() or path.read_text() != text]
+    assert not old, "run `python -m stubs` in tests"
+
+
+# ---- members --------------------------------------------------------------------------------------------
+
+
+def declared(name: str) -> set[str]:
+    """The members that `core/declared.pyi` states for a class, those of its bases there included."""
+    stub = ast.parse((PACKAGE / "core" / "declared.pyi").read_text(encoding="utf-8"))
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    members = {m.name for m in classes[name].body if isinstance(m, ast.FunctionDef)}
+    for base in classes[name].bases:
+        members |= declared(ast.unparse(base)) if ast.unparse(base) in classes else set()
+    return members
+
+
+#: What the class Tensor states itself, and protocols that nobody calls by name.
+STATED = {"dtype", "serial", "spec", "shape", "ndim", "is_symbolic", "nbytes", "array", "value"}
+SILENT = {"__copy__", "__deepcopy__", "__buffer__", "__array_struct__"}
+
+
+def test_what_tensors_can_do_is_declared():
+    members = vars(tf.Tensor)
+    there = {m for m in members if not m.startswith("_")} - STATED
+    there |= {m for m in members if m.startswith("__") and m not in vars(object) and callable(members[m])}
+    assert not there - SILENT - declared("TensorExchange"), "state it in core/declared.pyi"
+    assert not declared("TensorExchange") - set(dir(tf.Tensor)), "core/declared.pyi states what is not there"
+
+
+def test_what_variables_can_do_is_declared():
+    assert not declared("TensorMethods") - set(dir(tf.Variable)), "core/declared.pyi states what is not there"
+
+
+# ---- names ----------------------------------------------------------------------------------------------
+
+
+def shown(path: Path) -> set[str]:
+    """The public names that a checker finds in a module, a stub before its source."""
+    if path.is_dir():
+        path = path / "__init__"
+    path = next(p for p in (path.with_suffix(".pyi"), path.with_suffix(".py")) if p.exists())
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for s in body:
+        if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == "__all__":
+            return set(ast.literal_eval(s.value))
+    return {name for s in body for name in _names(s, path)}
+
+
+def _names(s: ast.stmt, path: Path) -> set[str]:
+    if isinstance(s, (ast.FunctionDef, ast.ClassDef)):
+        return {s.name}
+    if isinstance(s, (ast.Assign, ast.AnnAssign)):
+        targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+        return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    if isinstance(s, ast.If):
+        return {name for inner in s.body for name in _names(inner, path)}
+    if isinstance(s, ast.ImportFrom) and s.names[0].name == "*":
+        home = path.parents[s.level - 1].joinpath(*(s.module or "").split("."))
+        return {name for name in shown(home) if not name.startswith("_")}
+    if isinstance(s, ast.ImportFrom):  # private, but in what the package itself takes all names from
+        everywhere = path.parent.name == "_names" and path.stem == "__init__"
+        return {a.asname or a.name for a in s.names if everywhere or a.asname == a.name}
+    return set()
+
+
+def public(module: ModuleType) -> set[str]:
+    """What an editor is to complete after the name of a module and a dot."""
+    return {
+        n for n in dir(module) if not n.startswith("_") and not isinstance(getattr(module, n), ModuleType)
+    }
+
+
+def test_names_of_the_package_are_known_statically():
+    assert public(tf) | tf._FACES <= shown(PACKAGE)
+
+
+FACES = sorted(tf._FACES - {"compat", "raw_ops"})
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_names_of_faces_are_known_statically(face: str):
+    module = importlib.import_module(f"tracejit.{face}")
+    own = {name for name, x in vars(module).items() if getattr(x, "__module__", "") == module.__name__}
+    assert public(module) & {*getattr(module, "__all__", own)} <= shown(PACKAGE / face)
