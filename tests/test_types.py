@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 from pathlib import Path
 from types import ModuleType
 
@@ -101,3 +102,12 @@ def test_names_of_faces_are_known_statically(face: str):
     module = importlib.import_module(f"tracejit.{face}")
     own = {name for name, x in vars(module).items() if getattr(x, "__module__", "") == module.__name__}
     assert public(module) & {*getattr(module, "__all__", own)} <= shown(PACKAGE / face)
+
+
+def test_function_is_declared_with_its_parameters():
+    stub = ast.parse((PACKAGE / "frontend" / "function" / "declared.pyi").read_text(encoding="utf-8"))
+    names = [[a.arg for a in f.args.args] for f in stub.body if isinstance(f, ast.FunctionDef)]
+    taken = [
+        p.name for p in inspect.signature(tf.function).parameters.values() if p.kind is not p.VAR_KEYWORD
+    ]
+    assert names == [taken, taken]

@@ -1,5 +1,6 @@
 """The public names that most programs want: all load at once when `tracejit` is asked for one. Nothing else."""
 
+import typing as _typing
 from importlib import import_module as _import_module
 
 import numpy as _np
@@ -26,7 +27,6 @@ from ..frontend.control.reductions import (
 from ..frontend.conversion import asarray, constant, convert_to_tensor, saturate_cast
 from ..frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
 from ..frontend.creation import range_ as range
-from ..frontend.function.function import function
 from ..frontend.output import print_ as print
 from ..frontend.state import variable_parts as _variable_parts  # parts of Variables can be assigned
 from ..frontend.state.indexed_slices import IndexedSlices
@@ -100,6 +100,11 @@ from ..ops.elementwise.transcendental import (
     tanh,
 )
 from ..ops.linalg.products import dot, matmul
+
+if _typing.TYPE_CHECKING:
+    from ..frontend.function.declared import function
+else:
+    from ..frontend.function.function import function
 
 truediv = divide
 realdiv = divide

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
 from .errors import Location
 from .op import Op
 from .tensor import Tensor
+
+#: The parameters and the result of a function that a transform keeps.
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Record:

@@ -20,6 +20,7 @@ from ...core.dim import same
 from ...core.errors import GradientError, Location, TracejitError, Untraceable, at, user_location
 from ...core.ir.graph import Graph, restricted
 from ...core.op import Joint, Op, ops
+from ...core.protocols import P
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, elided
 from ...core.tracing.dispatch import Record, as_tensor, pausing, recording, state
@@ -37,7 +38,7 @@ class RuleError(TracejitError, TypeError):
     """A function with a custom gradient that does not return, or a rule that does not take, what it should."""
 
 
-def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(f: Callable[P, Any]) -> Callable[P, Any]:
     """Decorate a function `f` that returns ``(value, grad_fn)``.
 
     ``grad_fn`` takes one cotangent per output and returns one gradient per argument, or a tuple of them; None is no

@@ -16,6 +16,7 @@ from ...core.autodiff.pushforward import pushforward
 from ...core.depth import too_deep
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
+from ...core.protocols import P
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.guards import guarding
@@ -25,9 +26,7 @@ from ..state.variable import Variable
 from ..structure import Structure, flatten, leaves_like, unflatten
 
 
-def grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad(f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -62,8 +61,8 @@ def grad(
 
 
 def value_and_grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[P, tuple[Any, Any]]:
     """The function that computes the value of `f` and its gradient; `argnums` and `has_aux` as in :func:`grad`."""
 
     @functools.wraps(f, updated=())

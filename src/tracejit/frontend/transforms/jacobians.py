@@ -18,6 +18,7 @@ from ...core.dim import Size
 from ...core.errors import at, user_location
 from ...core.lazy import Later
 from ...core.op import ops
+from ...core.protocols import P
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, as_tensor
 from ..structure import Structure, flatten, unflatten
@@ -73,9 +74,7 @@ def batch_seeds(target: Tensor) -> Tensor:
 # ---- functions ------------------------------------------------------------------------------------------
 
 
-def jacrev(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The function that computes the Jacobian of `f` by reverse mode: best where `f` returns few elements.
 
     Parameters
@@ -123,9 +122,7 @@ def jacrev(
 jacobian = jacrev
 
 
-def jacfwd(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The function that computes the Jacobian of `f` by forward mode: best where `f` takes few elements.
 
     See :func:`jacrev`, which takes the same `argnums` and `has_aux`, and returns the same.
@@ -159,9 +156,7 @@ def jacfwd(
     return jacobian_of
 
 
-def hessian(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The function that computes the second derivatives of a scalar function `f`: forward over reverse mode.
 
     `argnums`, `has_aux` and nesting of the result as for :func:`jacrev`, once for each of the two derivatives.

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.depth import too_deep
 from ...core.errors import TracejitError, at, user_location
+from ...core.protocols import P, R
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.forms import RecomputedForm
@@ -21,7 +22,7 @@ from ..state.variable import tracer
 from ..structure import Structure, flatten, unflatten
 
 
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+def checkpoint(f: Callable[P, R]) -> Callable[P, R]:
     """The same function, of which a gradient keeps the arguments and not what is computed from them.
 
     The backward computes it again. Works on tapes and in compiled functions, nested, and at any order, by forward mode

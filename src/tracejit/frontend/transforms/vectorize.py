@@ -14,6 +14,7 @@ from ...core.autodiff.batching import Batch, batch_replay
 from ...core.dim import Size, same
 from ...core.errors import ShapeError, SymbolicValue, TracejitError, at, user_location
 from ...core.op import ops
+from ...core.protocols import P, R
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -27,9 +28,7 @@ from ..function.specialization import converted
 from ..structure import Nest, Structure, count_leaves, flatten, in_order, kind_of, text, unflatten
 
 
-def vmap(
-    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None
-) -> Callable[..., Any]:
+def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None) -> Callable[P, R]:
     """The function that applies `f` to every example of a batch at once.
 
     `f` is traced for one example, and each of its operations is run for all of them together: a product of a matrix
