@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import tracejit as tj
 
@@ -87,7 +88,7 @@ def particle(start: tj.Tensor, outer: Gradient, inner: Gradient) -> tj.Tensor:
 
 
 #: Name to: the program, where it starts, the published result.
-PROBLEMS = {
+PROBLEMS: dict[str, tuple[Callable[..., Any], list[float], float]] = {
     "saddle": (saddle, [1.0, 1.0], 8.2463248261403561e-06),
     "particle": (particle, [0.0], 0.20719187464861194),
 }

@@ -7,6 +7,8 @@ op becomes part of the package, where the registry's tests cover it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import tracejit as tj
@@ -47,7 +49,7 @@ def second(x: tj.Tensor) -> tj.Tensor:
 def main() -> None:
     """Show value, gradient and second derivative, eager and compiled."""
     x = tj.constant(np.array([-1.5, -0.05, 0.0, 0.3, 2.25]))
-    by_hand = {  # x sinc(x) is sin(πx) / π
+    by_hand: dict[str, tuple[Callable[..., tj.Tensor], np.ndarray]] = {  # x sinc(x) is sin(πx) / π
         "value": (total, np.sum(np.sin(np.pi * x.numpy()) / np.pi)),
         "gradient": (tj.grad(total), np.cos(np.pi * x.numpy())),
         "second": (second, -np.pi * np.sin(np.pi * x.numpy())),

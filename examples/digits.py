@@ -15,7 +15,7 @@ import statistics
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -37,14 +37,8 @@ COMPILED, EAGER = "tracejit, compiled", "tracejit, eager"
 OUT = Path(__file__).resolve().parents[1] / "out"
 
 
-class Trainer(Protocol):
-    """What the comparison needs of a trainer."""
-
-    def step(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Train on one batch, images float32 ``[BATCH, 64]``, labels int64 ``[BATCH]``; return the loss."""
-
-    def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the most likely digit of each image, images float32 ``[n, 64]``."""
+#: Each takes a step of training on a batch and tells digits; see `digits_numpy.Network`.
+Trainer: TypeAlias = digits_numpy.Network | digits_network.Network | digits_network.EagerNetwork
 
 
 class Choice(NamedTuple):
@@ -141,9 +135,10 @@ def print_row(name: str, test: float, run: Run, reference: Run) -> None:
     print(f"{name:<20} {test:>9.2%} {1e6 * median:>10.1f} {ratio:>9.2f}")
 
 
-def draw_step(path: Path, network: digits_network.Network, data: digits_data.Digits) -> None:
+def draw_step(path: Path, trainer: Trainer, data: digits_data.Digits) -> None:
     """Draw the compiled training step."""
-    traced = network.step.get_concrete_function(data.train_images[:BATCH], data.train_labels[:BATCH])
+    assert isinstance(trainer, digits_network.Network)
+    traced = trainer.step.get_concrete_function(data.train_images[:BATCH], data.train_labels[:BATCH])
     names = ["images", "labels", *(v.name.removesuffix(":0") for v in traced.variables())]
     tj.draw(optimized(traced.graph), path, names)
 

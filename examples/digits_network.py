@@ -5,12 +5,17 @@ The same code runs eagerly, op by op, when ``eager`` is set: see `EagerNetwork`.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 import tracejit as tj
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 NAMES = ("w1", "b1", "w2", "b2")
+
+#: What callers pass, and what a function sees while it is compiled.
+Array: TypeAlias = np.ndarray | tj.Tensor
 
 
 class Network:
@@ -33,12 +38,12 @@ class Network:
         self.rate = rate
         self.classes = np.arange(parameters[-1].size)
 
-    def logits(self, images: tj.Tensor) -> tj.Tensor:
+    def logits(self, images: Array) -> tj.Tensor:
         """Return the unnormalised log-probability of each class, ``[n, o]`` for images ``[n, i]``."""
         w1, b1, w2, b2 = self.parameters
         return tj.relu(images @ w1 + b1) @ w2 + b2
 
-    def cross_entropy(self, images: tj.Tensor, labels: tj.Tensor) -> tj.Tensor:
+    def cross_entropy(self, images: Array, labels: Array) -> tj.Tensor:
         """Return the mean of -log p(label), the largest logit of each row subtracted first."""
         logits = self.logits(images)
         shifted = logits - tj.stop_gradient(tj.reduce_max(logits, axis=1, keepdims=True))
@@ -47,7 +52,7 @@ class Network:
         return tj.reduce_mean(per_image)
 
     @tj.function
-    def step(self, images: tj.Tensor, labels: tj.Tensor) -> tj.Tensor:
+    def step(self, images: Array, labels: Array) -> tj.Tensor:
         """Take one step of Adam on a batch; return the mean cross-entropy before it."""
         with tj.GradientTape() as tape:
             loss = self.cross_entropy(images, labels)
@@ -67,20 +72,28 @@ class Network:
             parameter.assign_sub(rate * mean / (tj.sqrt(square) + EPSILON * correction))
 
     @tj.function(input_signature=[tj.TensorSpec([None, None], "float32")])
-    def predict(self, images: tj.Tensor) -> tj.Tensor:
+    def predict(self, images: Array) -> tj.Tensor:
         """Return the most likely class of each image; compiled once for any number of them."""
         return tj.argmax(self.logits(images), axis=1)
 
     @tj.function(input_signature=[tj.TensorSpec([None, None], "float32"), tj.TensorSpec([None], "int64")])
-    def loss(self, images: tj.Tensor, labels: tj.Tensor) -> tj.Tensor:
+    def loss(self, images: Array, labels: Array) -> tj.Tensor:
         """Return the mean cross-entropy of images and labels, without training on them."""
         return self.cross_entropy(images, labels)
 
 
-class EagerNetwork(Network):
+class EagerNetwork:
     """The same network run by plain Python, one op at a time, each with NumPy."""
 
-    def step(self, images: np.ndarray, labels: np.ndarray) -> tj.Tensor:
+    def __init__(self, parameters: list[np.ndarray], rate: float) -> None:
+        self.compiled = Network(parameters, rate)
+        self.parameters = self.compiled.parameters
+
+    def step(self, images: Array, labels: Array) -> tj.Tensor:
         """Take one step as `Network.step` does, without compiling it."""
         with tj.settings(eager=True):
-            return super().step(images, labels)
+            return self.compiled.step(images, labels)
+
+    def predict(self, images: Array) -> tj.Tensor:
+        """Return the most likely class of each image."""
+        return self.compiled.predict(images)

@@ -30,7 +30,7 @@ def draw(
     right.suptitle(f"{np.mean(predicted == labels):.1%} of {len(labels)} test digits right", fontsize=11)
     order = np.argsort(predicted == labels, kind="stable")[:SAMPLES]
     for axes, index in zip(right.subplots(4, 6).flat, order, strict=True):
-        draw_digit(axes, images[index], labels[index], predicted[index])
+        draw_digit(axes, images[index], int(labels[index]), int(predicted[index]))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import tracejit
+from tracejit.compat import v1
 from tracejit.core import lazy
 
 PACKAGE = Path(tracejit.__file__).parent
@@ -24,7 +26,8 @@ def stubs() -> dict[Path, str]:
     for face in sorted(PACKAGE.rglob("__init__.py")):
         if "lazily(__name__)" in face.read_text(encoding="utf-8"):
             found[face.with_suffix(".pyi")] = _face(face)
-    return found
+    classic = PACKAGE / "compat" / "v1" / "__init__.py"
+    return found | {classic.with_suffix(".pyi"): _classic(classic)}
 
 
 def _later() -> str:
@@ -54,6 +57,38 @@ def _face(path: Path) -> str:
     ]
     lines = [*_imports(places), *(f"{name} = {meant}" for name, meant in sorted(aliases.items())), *others]
     return _HEAD.format(ast.get_docstring(tree)) + "".join(f"{line}\n" for line in lines)
+
+
+def _classic(path: Path) -> str:
+    """What `tracejit` has, what the module of older names imports and makes itself, and what it says has moved."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = "tracejit.compat.v1"
+    own, _ = lazy._read([s for s in tree.body if isinstance(s, ast.ImportFrom) and s.level], package)
+    moved = {
+        name: (f"tracejit.{home.rpartition('.')[0]}", home.rpartition(".")[2])
+        for name, home in v1.MOVED.items()
+    }
+    aliases, made = {}, []
+    for s in tree.body:
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name):
+            aliases |= {ast.unparse(target): s.value.id for target in s.targets}
+        elif isinstance(s, ast.AnnAssign):
+            made.append(f"{ast.unparse(s.target)}: {ast.unparse(s.annotation)}")
+    here = moved | {name: place for name, place in own.items() if not name.startswith("_")}
+    others = {name for name in dir(tracejit) if name in tracejit._FACES or not _is_module(name)}
+    others -= {*here, *aliases, *(line.partition(":")[0] for line in made)}
+    here |= {name: ("tracejit", name) for name in others if not name.startswith("_")}
+    return (
+        _HEAD.format(ast.get_docstring(tree))
+        + "from types import SimpleNamespace\n"
+        + "".join(f"{line}\n" for line in _imports(here))
+        + "".join(f"{name} = {meant}\n" for name, meant in aliases.items())
+        + "".join(f"{line}\n" for line in made)
+    )
+
+
+def _is_module(name: str) -> bool:
+    return isinstance(getattr(tracejit, name), ModuleType)
 
 
 def _imports(places: dict[str, tuple[str, str | None]]) -> Iterator[str]:

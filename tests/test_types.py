@@ -1,10 +1,16 @@
-"""What type checkers and editors are told is what there is at run time."""
+"""What type checkers and editors are told is what there is at run time, and programs that are shown pass them."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -111,3 +117,64 @@ def test_function_is_declared_with_its_parameters():
         p.name for p in inspect.signature(tf.function).parameters.values() if p.kind is not p.VAR_KEYWORD
     ]
     assert names == [taken, taken]
+
+
+# ---- programs -------------------------------------------------------------------------------------------
+
+ROOT = PACKAGE.parents[1]
+#: Cells of a tutorial give names other values, as those of a notebook do.
+MYPY = """
+[mypy]
+check_untyped_defs = true
+allow_redefinition = true
+local_partial_types = true
+ignore_missing_imports = true
+[mypy-tracejit.*]
+follow_imports = silent
+"""
+
+
+def programs(folder: Path) -> list[Path]:
+    """What the README, tutorials, tour and examples show, copied to a folder."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", readme, re.M | re.S)
+    assert len(blocks) >= 3
+    folder.joinpath("readme.py").write_text("\n\n".join(blocks), encoding="utf-8")
+    for path in (*ROOT.glob("docs/t*/*.py"), *ROOT.glob("examples/*.py")):
+        shutil.copy(path, folder / path.name)
+    return sorted(folder.glob("*.py"))
+
+
+def test_programs_pass_mypy(tmp_path: Path):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(MYPY)
+    cache = ROOT / ".mypy_cache" / "programs"
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", cache, *programs(tmp_path)],
+        env=os.environ | {"MYPYPATH": str(PACKAGE.parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_programs_pass_pyright(tmp_path: Path):
+    pyright = shutil.which("pyright")
+    if pyright is None:
+        pytest.skip("pyright is not installed")
+    settings = {
+        "extraPaths": [str(PACKAGE.parent)],
+        "reportMissingImports": False,
+        "reportMissingModuleSource": False,
+        "useLibraryCodeForTypes": False,  # what a checker infers of code without types is no statement of its own
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    checked = subprocess.run(
+        [pyright, "--pythonpath", sys.executable, *programs(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr

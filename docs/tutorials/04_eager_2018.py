@@ -53,18 +53,18 @@ if plt:
 # ## Loops and powers
 
 # %%
-def f(x, y):
-    output = 1
+def power(x, y):
+    output = tf.constant(1.0)
     for i in range(int(y)):
         output = tf.multiply(output, x)
     return output
 
 
 def g(x, y):
-    return tfe.gradients_function(f)(x, y)[0]
+    return tfe.gradients_function(power)(x, y)[0]
 
 
-print(f(3.0, 2).numpy(), g(3.0, 2).numpy(), f(4.0, 3).numpy(), g(4.0, 3).numpy())
+print(power(3.0, 2).numpy(), g(3.0, 2).numpy(), power(4.0, 3).numpy(), g(4.0, 3).numpy())
 #> 9.0 6.0 64.0 48.0
 
 # %% [markdown]
@@ -113,5 +113,5 @@ for _ in range(200):
     dw, db = tape.gradient(current, [W, B])
     W.assign_sub(dw * 0.1)
     B.assign_sub(db * 0.1)
-print(f"{abs(W.numpy() - 3) < 0.1} {abs(B.numpy() - 2) < 0.1} {0.8 < current.numpy() < 1.2}")
+print(f"{abs(W.numpy() - 3) < 0.1} {abs(B.numpy() - 2) < 0.1} {0.8 < loss(W, B).numpy() < 1.2}")
 #> True True True

@@ -128,6 +128,7 @@ def curvature(heights, vector):
 
 
 def by_scipy():
+    assert optimize
     first = optimize.minimize(both, heights, jac=True, method="L-BFGS-B", tol=1e-12)
     accurate = {"gtol": 1e-9}
     second = optimize.minimize(both, heights, jac=True, hessp=curvature, method="trust-ncg", options=accurate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class Verification(NamedTuple):
         Why something could not be tried; empty when all was.
     """
 
-    sample: float | None
-    gradient: float | None
+    sample: float | Any
+    gradient: float | Any
     reason: str = ""
 
     def __str__(self) -> str:

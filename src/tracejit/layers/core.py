@@ -59,8 +59,8 @@ class Dense(Layer):
         self.bias_initializer = bias_initializer
         self.kernel_regularizer = kernel_regularizer
         self.bias_regularizer = bias_regularizer
-        self.kernel: tf.Variable | None = None
-        self.bias: tf.Variable | None = None
+        self.kernel: tf.Variable | Any = None  # before it is built
+        self.bias: tf.Variable | Any = None  # before it is built
 
     def build(self, input_shape: Any) -> None:
         """Make kernel and bias."""
@@ -243,7 +243,7 @@ class Embedding(Layer):
         self.input_dim: int = int(input_dim)
         self.output_dim: int = int(output_dim)
         self.embeddings_initializer = embeddings_initializer
-        self.embeddings: tf.Variable | None = None
+        self.embeddings: tf.Variable | Any = None  # before it is built
 
     def build(self, input_shape: Any) -> None:
         """Make the table."""

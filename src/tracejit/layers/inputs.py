@@ -92,8 +92,8 @@ class Normalization(Layer):
         super().__init__(**options)
         if axis != -1:
             raise ValueError(f"features stand on the last axis, axis=-1; got axis={axis}{at_user_line()}")
-        self.mean: tf.Variable | None = None
-        self.variance: tf.Variable | None = None
+        self.mean: tf.Variable | Any = None  # before it is built
+        self.variance: tf.Variable | Any = None  # before it is built
         if mean is not None:
             self._know(mean, 1.0 if variance is None else variance)
 

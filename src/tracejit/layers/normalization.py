@@ -32,8 +32,8 @@ class _Normalization(Layer):
         self.scale = scale
         self.beta_initializer = beta_initializer
         self.gamma_initializer = gamma_initializer
-        self.gamma: tf.Variable | None = None
-        self.beta: tf.Variable | None = None
+        self.gamma: tf.Variable | Any = None  # before it is built
+        self.beta: tf.Variable | Any = None  # before it is built
 
     def _axes(self, rank: int) -> tuple[int, ...]:
         axes = [self.axis] if isinstance(self.axis, int) else list(self.axis)
@@ -155,8 +155,8 @@ class BatchNormalization(_Normalization):
         self.momentum = momentum
         self.moving_mean_initializer = moving_mean_initializer
         self.moving_variance_initializer = moving_variance_initializer
-        self.moving_mean: tf.Variable | None = None
-        self.moving_variance: tf.Variable | None = None
+        self.moving_mean: tf.Variable | Any = None  # before it is built
+        self.moving_variance: tf.Variable | Any = None  # before it is built
 
     def _build_statistics(self, shape: tuple[int, ...]) -> None:
         self.moving_mean = self.add_weight(

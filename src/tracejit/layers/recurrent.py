@@ -41,9 +41,9 @@ class _Cell(Layer):
         self.kernel_initializer = kernel_initializer
         self.recurrent_initializer = recurrent_initializer
         self.bias_initializer = bias_initializer
-        self.kernel: tf.Variable | None = None
-        self.recurrent_kernel: tf.Variable | None = None
-        self.bias: tf.Variable | None = None
+        self.kernel: tf.Variable | Any = None  # before it is built
+        self.recurrent_kernel: tf.Variable | Any = None  # before it is built
+        self.bias: tf.Variable | Any = None  # before it is built
 
     def build(self, input_shape: Any) -> None:
         """Make the kernels and the bias."""

@@ -400,7 +400,7 @@ class Function:
             made.pretty_printed_signature(verbose) for made in self.traces()
         )
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization | AnyRank:
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization | Any:
         """The trace for these arguments, callable with arguments like them or with the arrays alone.
 
         TensorSpecs may stand for arrays; where one leaves the rank open there is a trace for each rank, made when it
