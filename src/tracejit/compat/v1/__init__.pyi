@@ -47,6 +47,7 @@ from tracejit import bitwise as bitwise
 from tracejit import bool as bool
 from tracejit import boolean_mask as boolean_mask
 from tracejit import broadcast_to as broadcast_to
+from tracejit import callbacks as callbacks
 from tracejit import case as case
 from tracejit import cast as cast
 from tracejit import checkpoint as checkpoint
@@ -69,6 +70,7 @@ from tracejit import cosh as cosh
 from tracejit import cumsum as cumsum
 from tracejit import custom_gradient as custom_gradient
 from tracejit import custom_jvp as custom_jvp
+from tracejit import dask as dask
 from tracejit import data as data
 from tracejit import debugging as debugging
 from tracejit import defop as defop
@@ -165,6 +167,7 @@ from tracejit import optimizers as optimizers
 from tracejit import pad as pad
 from tracejit import pow as pow
 from tracejit import print as print
+from tracejit import profile as profile
 from tracejit import progress as progress
 from tracejit import queue as queue
 from tracejit import random as random
