@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,87 @@ def test_what_it_does_not_know() -> None:
         sin(x, out=x)
 
 
+PLAIN = [name for name in UFUNCS if small_kernels._is_plain(OPS[name])]
+
+
+def in_python(f: Any) -> Any:
+    """As ops in Python have it."""
+    operator_lane.leave()
+    try:
+        return f()
+    finally:
+        operator_lane.use(tf.GradientTape)
+
+
+def tried(f: Any) -> Any:
+    """What a call gives, with what a tape keeps of it, or how it fails."""
+    with tf.GradientTape() as tape:
+        try:
+            y = f(tape)
+        except Exception as error:
+            return type(error), str(error)
+    kept = [(r.op, len(r.inputs), dict(r.attrs), str(r.location)) for r in tape.records]
+    return type(y), y.dtype, y.shape, y.numpy().tobytes(), kept, len(tape.tracked)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PLAIN)
+def test_calls_of_ops(name: str) -> None:
+    """Of tensors of floats machine code makes them, of all else Python; the results are the same, and what is kept."""
+    assert not hasattr(type(OPS[name]).__call__, "__code__")
+    op, rng = OPS[name], np.random.default_rng(2)
+    variable = tf.Variable([0.5, 0.25])
+    for k in range(40):
+        dtype = ("float32", "float64", "float32", "int32", "complex64", "bool")[rng.integers(6)]
+        shape = ((2,), (), (2, 2), (1,), (LARGEST + 1,))[rng.integers(5)]
+        x, y = (tf.constant(numbers(rng, s, dtype)) for s in (shape, shape if rng.random() < 0.7 else ()))
+        other = (y, y, 2.0, 3, variable, np.ones(2), "a", None)[rng.integers(8)]
+        args = ((x, other) if rng.random() < 0.8 else (other, x))[: op.kernel.nin]
+
+        def call(tape: Any, args: tuple = args, x: Any = x, watching: bool = k % 3 != 0) -> Any:
+            if watching and x.dtype.kind in "fc":
+                tape.watch(x)
+            return op(*args)
+
+        assert tried(call) == in_python(lambda c=call: tried(c))
+
+
+def test_what_calls_of_ops_say_that_are_none() -> None:
+    x = tf.constant([1.0, 2.0])
+    for call in (
+        lambda: tf.sin(), lambda: tf.sin(x, x, x), lambda: tf.sin(x, name="s"), lambda: tf.sin(x=x),
+        lambda: tf.add(x, y=x),
+        lambda: tf.sin(x, axis=0), lambda: tf.add(x, tf.ones(3)), lambda: tf.sin(*[x] * 40), lambda: tf.sin("a"),
+    ):  # fmt: skip
+        results: list[Any] = []
+        for run in (lambda c: c(), in_python):
+            try:
+                results.append(run(call).numpy().tolist())
+            except Exception as error:
+                results.append((type(error), str(error)))
+        assert results[0] == results[1]
+
+
+def test_traces_and_settings_go_the_python_way() -> None:
+    x = tf.constant([1.0, 2.0])
+    np.testing.assert_array_equal(tf.function(lambda y: tf.sqrt(y * y))(x), [1.0, 2.0])
+    with tf.settings(check=True):
+        np.testing.assert_array_equal(tf.sqrt(x * x), [1.0, 2.0])
+    kept = []
+    tf.function(lambda y: kept.append(y) or y)(x)
+    with pytest.raises(tf.LeakedTensor):
+        tf.sin(kept[0])
+    with tf.autodiff.ForwardAccumulator(x, tf.ones(2)) as forward:
+        y = tf.exp(x)
+    np.testing.assert_array_equal(forward.jvp(y), y)
+    assert (
+        tf.grad(tf.grad(lambda z: tf.reduce_sum(tf.sin(z) ** 2) if z.shape else tf.sin(z)))(
+            tf.constant(0.5)
+        ).shape
+        == ()
+    )
+
+
 def test_ops_give_what_they_gave() -> None:
     rng = np.random.default_rng(3)
 
@@ -118,7 +200,7 @@ def test_a_ufunc_that_is_not_laid_out_so_is_called_as_ever(monkeypatch: pytest.M
     assert small_kernels._rows(np.sin) == {}
     monkeypatch.undo()
     monkeypatch.setattr(small_kernels, "_does", lambda builtin, ufunc, dtype: dtype != np.float32)
-    small_kernels.give(operator_lane._code().function("tracejit_small_kernel"))
+    small_kernels.give(operator_lane._code().function("tracejit_small_kernel"), lambda op: print)
     sin = OPS["sin"].small
     assert sin(np.zeros(2, "f4")) is None and sin(np.zeros(2)) is not None
 

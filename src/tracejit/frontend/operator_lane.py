@@ -10,7 +10,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,8 @@ from ..runtime.lane.operator_words import Word
 from ..runtime.lane.words import Api
 from . import small_kernels
 
-_METH_O = 0x8
+_METH_O, _METH_FASTCALL, _METH_KEYWORDS = 0x8, 0x80, 0x2
+_CALL = Op.__call__  # written in Python
 _FORWARD = {
     "__add__": arithmetic.add,
     "__sub__": arithmetic.subtract,
@@ -85,7 +86,8 @@ def use(tape: type, make: bool = True) -> bool:
             return False
         if any(vars(Tensor)[name] is not method for name, method in methods.items()):
             give_methods(Tensor, methods)
-            small_kernels.give(_code().function(words.SMALL))
+            small_kernels.give(_code().function(words.SMALL), partial(_heard, chosen=None))
+            give_methods(Op, {"__call__": _call_of_ops()})
             backplan.forget()  # its plans call kernels as ever
     return True
 
@@ -93,6 +95,7 @@ def use(tape: type, make: bool = True) -> bool:
 def leave() -> None:
     """From now on operators are Python again."""
     give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
+    give_methods(Op, {"__call__": _CALL})
     small_kernels.take_away()
     backplan.forget()
 
@@ -106,14 +109,25 @@ def _methods(tape: type) -> dict[str, Any] | None:
         return None
     loaded = _code()
     ctypes.c_uint64.from_address(loaded.address(words.TABLE)).value = table.ctypes.data
-    new = ctypes.pythonapi.PyDescr_NewMethod
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
     methods = {}
     for name in words.OPERATORS:
-        found = _MethodDef(name.encode(), loaded.function(words.symbol(name)), _METH_O, None)
-        _keep(found)
-        methods[name] = new(Tensor, ctypes.addressof(found))
+        code = loaded.function(words.symbol(name))
+        methods[name] = _descriptor(Tensor, _keep(_MethodDef(name.encode(), code, _METH_O, None)))
     return methods
+
+
+@lru_cache(maxsize=1)
+def _call_of_ops() -> Any:
+    """What ops are called by."""
+    code = _code().function(words.CALL_OP)
+    return _descriptor(Op, _keep(_MethodDef(b"__call__", code, _METH_FASTCALL | _METH_KEYWORDS, None)))
+
+
+def _descriptor(kind: type, method: _MethodDef) -> Any:
+    """A method of a class."""
+    new = ctypes.pythonapi.PyDescr_NewMethod
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+    return new(kind, ctypes.addressof(method))
 
 
 @lru_cache(maxsize=1)
@@ -141,6 +155,7 @@ def _table(api: Any, tape: type) -> np.ndarray | None:
         Word.LIST: list, Word.TAPE: tape, Word.RECORD: Record, Word.LOCATION: Location,
         Word.NO_ATTRS: NO_ATTRS, Word.SCALARS: scalars, Word.NUMBER_OF_FLOAT32: np.dtype(np.float32).num,
         Word.NUMBER_OF_FLOAT64: np.dtype(np.float64).num, Word.FILES: known_files,
+        Word.CALL_OP: _CALL, Word.SMALL_KERNELS: small_kernels.TABLES,
     }  # fmt: skip
     for word, thing in things.items():
         table[word] = id(_keep(thing))
@@ -205,8 +220,9 @@ def _offset(x: Any, name: str) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _heard(op: Op, chosen: slice) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """What tells those who listen of a call that machine code has made, on these of the operands."""
+def _heard(op: Op, chosen: slice | None) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """What tells those who listen of a call that machine code has made, on these of the operands; None: its inputs."""
+    chosen = slice(len(op.tensors)) if chosen is None else chosen
 
     def heard(self: Tensor, other: Tensor, result: Tensor) -> Tensor:
         mode = state.mode

@@ -7,13 +7,17 @@ bits are the same; where a ufunc is not laid out as it should be, or gives anyth
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core.op import OPS
+from ..core.errors import TracejitError
+from ..core.op import OPS, Op
+from ..core.tensor import Tensor
+from ..core.tracing.dispatch import accept_dtype
 from ..runtime.lane.entries import Words
-from ..runtime.lane.operator_words import Known, Loop
+from ..runtime.lane.operator_words import KNOWN, Known, Loop
 from ..runtime.lane.words import HEAD
 
 _DTYPES = [
@@ -32,46 +36,83 @@ class _MethodDef(ctypes.Structure):
     ]  # fmt: skip
 
 
-def give(code: int) -> None:
+#: The tables of small kernels by op, of those that may be called without a look at their arguments.
+TABLES: dict[Op, Words] = {}
+
+
+def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
     """Let ops have a small kernel of their ufuncs, where it does what the ufunc does.
 
     Parameters
     ----------
     code : int
         The address of the machine code.
+    heard : callable
+        ``op -> (first, last, result) -> result``: what tells those who listen of a call of the op.
     """
     method = _MethodDef(b"small_kernel", code, _METH_FASTCALL, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # builtins refer to it
-    made: dict[Any, Any] = {}
+    loops: dict[Any, list[list[int]]] = {}
     for op in OPS.values():
         if op.ufunc:
-            if op.kernel not in made:
-                made[op.kernel] = _builtin(op.kernel, method)
-            op.small = made[op.kernel]
+            if op.kernel not in loops:
+                loops[op.kernel] = _loops(op, method)
+            table = _table(op, loops[op.kernel])
+            table.kept.append(heard(op))
+            table[Known.HEARD] = id(table.kept[-1])
+            op.small = _builtin(table, method) if loops[op.kernel] else None
+            if op.small is not None and _is_plain(op):
+                TABLES[op] = table
 
 
 def take_away() -> None:
     """From now on all kernels are called as ever."""
+    TABLES.clear()
     for op in OPS.values():
         op.small = None
 
 
-def _builtin(ufunc: Any, method: _MethodDef) -> Any:
-    """The small kernel of a ufunc; None where there is none."""
-    rows = _rows(ufunc)
+def _is_plain(op: Op) -> bool:
+    """Does a call of the op with tensors of floats come to its kernel, and nothing else?"""
+    if op.slow or op.multiple:
+        return False
+    for dtype in (np.float32, np.float64):
+        inputs = tuple([Tensor(np.ones(1, dtype)) for _ in range(len(op.tensors))])
+        try:
+            accept_dtype(op, inputs, {})
+            brought, attrs = (inputs, {}) if op.canonicalize is None else op.canonicalize(inputs, {})
+        except TracejitError:
+            return False
+        if (
+            attrs
+            or len(brought) != len(inputs)
+            or any(a is not b for a, b in zip(brought, inputs, strict=True))
+        ):
+            return False
+    return True
+
+
+def _loops(op: Op, method: _MethodDef) -> list[list[int]]:
+    """A `Loop` each for the dtypes of which the ufunc has one that does what the ufunc does."""
+    rows = _rows(op.kernel)
+    small = _builtin(_table(op, list(rows.values())), method)
+    return [row for dtype, row in rows.items() if _does(small, op.kernel, dtype)]
+
+
+def _table(op: Op, loops: list[list[int]]) -> Words:
+    """The table of a small kernel, which keeps what it points to."""
+    table = np.zeros(KNOWN + len(Loop) * len(loops), np.uint64).view(Words)
+    table[Known.OP], table[Known.INPUTS], table[Known.LOOPS] = id(op), len(op.tensors), len(loops)
+    table[KNOWN:] = [word for row in loops for word in row]
+    table.kept = [op]
+    return table
+
+
+def _builtin(table: Words, method: _MethodDef) -> Any:
+    """The small kernel with that table."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    while rows:
-        table = np.zeros(len(Known) + len(Loop) * len(rows), np.uint64).view(Words)
-        table[Known.INPUTS], table[Known.LOOPS] = ufunc.nin, len(rows)
-        table[len(Known) :] = [word for row in rows.values() for word in row]
-        table.kept = [ufunc]
-        builtin = new(ctypes.addressof(method), table, None)
-        wrong = [dtype for dtype in rows if not _does(builtin, ufunc, dtype)]
-        if not wrong:
-            return builtin
-        rows = {dtype: row for dtype, row in rows.items() if dtype not in wrong}
-    return None
+    return new(ctypes.addressof(method), table, None)
 
 
 def _rows(ufunc: Any) -> dict[np.dtype, list[int]]:

@@ -12,6 +12,9 @@ VERSION = 2
 #: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
 SMALL = "tracejit_small_kernel"
 
+#: How ops are called: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)``.
+CALL_OP = "tracejit_call_op"
+
 #: The variable that points to the table.
 TABLE = "tracejit_operators"
 
@@ -63,6 +66,8 @@ class Word(IntEnum):
     SCALARS = auto()  # the dict of tensors that stand for numbers
     NUMBER_OF_FLOAT32 = auto()  # as which its keys have a dtype
     NUMBER_OF_FLOAT64 = auto()
+    CALL_OP = auto()  # ``(op, ...)``, written in Python
+    SMALL_KERNELS = auto()  # a dict: op to the table of its small kernel
     FILES = auto()  # a dict in which those of the user's code are false
     PAYLOAD = auto()  # where tensors have their fields, in bytes
     SPEC = auto()
@@ -114,10 +119,16 @@ class Callable(IntEnum):
 
 
 class Known(IntEnum):
-    """The first words in the table of a small kernel; a `Loop` each follows."""
+    """The first words in the table of a small kernel, as those of an operator; a `Loop` each follows."""
 
-    INPUTS = 0  # how many it takes
-    LOOPS = 1
+    HEARD = Callable.HEARD
+    OP = Callable.OP
+    INPUTS = Callable.INPUTS
+    LOOPS = 4  # how many there are
+
+
+#: Words of a table of a small kernel before its loops.
+KNOWN = 5
 
 
 class Loop(IntEnum):

@@ -1,4 +1,4 @@
-"""Arrays: what the operators' machine code asks of NumPy's arrays, and how it makes them."""
+"""Arrays: what the operators' machine code asks of NumPy's arrays, and how it makes them and tensors of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from .operator_writer import Writer
 
 COUNT = Signature("count", "ptr %array", "i64")
 SAME = Signature("same", "ptr %one, ptr %other", "i1")
+WRAPPED = Signature("wrapped", "ptr %table, ptr %array, ptr %dtype", "ptr")
 FITS = Signature("fits", "ptr %array, ptr %kind, ptr %dtype", "i1")
 
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [_count(), _same(), _fits()]
+    return [_count(), _same(), _fits(), _wrapped()]
 
 
 def _count() -> str:
@@ -53,6 +54,27 @@ def _fits() -> str:
     flags = integer(READABLE, "i32")
     has = w.binary("and", w.field(array, ARRAY_FLAGS, "i32"), flags)
     return w.text(w.compare("eq", has, flags).typed)
+
+
+def _wrapped() -> str:
+    """A tensor of an array, which it takes over; null, and an exception set, where there is no memory."""
+    w = Writer(WRAPPED)
+    table, array, dtype = w.args("table array dtype")
+    tensor = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.TENSOR), integer(0))
+    with w.returning(w.compare("eq", tensor, NULL), "ptr null"):
+        w.through(table, Word.DECREF, "void", array)
+
+    def put(x: Value, place: Word) -> None:
+        w.store(x, w.step(tensor, w.word(table, place, "i64")))
+
+    put(array, Word.PAYLOAD)
+    put(w.own(table, w.word(table, Word.NONE)), Word.SPEC)
+    put(w.own(table, dtype), Word.DTYPE)
+    serial = w.through(table, Word.NEXT, "ptr", w.word(table, Word.COUNTER))
+    with w.returning(w.compare("eq", serial, NULL), "ptr null"):
+        w.through(table, Word.DECREF, "void", tensor)
+    put(serial, Word.SERIAL)
+    return w.text(tensor.typed)
 
 
 def new(w: Writer, table: Value, dtype: Value, like: Value) -> Value:

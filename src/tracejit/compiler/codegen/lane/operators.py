@@ -17,17 +17,15 @@ from ....runtime.lane.words import (
 )
 from ...ir_text import NULL, Value, float_literal, integer
 from ..matmul.counted_loops import Signature, loop_metadata
-from . import arrays, records, small_kernels
+from . import arrays, op_calls, records, small_kernels
 from .operator_writer import Writer
 
 _NUMBER = Signature("number", "ptr %table, ptr %given, i1 %single, ptr %out", "i1")
-_WRAPPED = Signature("wrapped", "ptr %table, ptr %array, ptr %dtype", "ptr")
 _OPERATE = Signature(
     "operate",
     "ptr %table, ptr %callables, ptr %self, ptr %other, ptr %given, i1 %turned, ptr %double, ptr %single",
     "ptr",
 )
-_TELL = Signature("tell", records.RECORDED.parameters, "ptr")
 _KINDS = {"double": "double", "single": "float"}
 
 
@@ -35,8 +33,8 @@ def module_text() -> str:
     """The module, without triple and data layout: the same for every machine."""
     instructions = dict.fromkeys(instruction for instruction, _ in words.OPERATORS.values())
     functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
-    functions += [*arrays.functions(), _number(), _wrapped(), *records.functions(), _tell(), _operate()]
-    functions += small_kernels.functions()
+    functions += [*arrays.functions(), _number(), *records.functions(), _operate()]
+    functions += [*small_kernels.functions(), *op_calls.functions()]
     functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
     variable = f"@{words.TABLE} = global ptr null, align 8\n"
     return "".join([variable, *functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
@@ -83,27 +81,6 @@ def _number() -> str:
     return declared + w.text("i1 true")
 
 
-def _wrapped() -> str:
-    """A tensor of an array, which it takes over; null, and an exception set, where there is no memory."""
-    w = Writer(_WRAPPED)
-    table, array, dtype = w.args("table array dtype")
-    tensor = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.TENSOR), integer(0))
-    with w.returning(w.compare("eq", tensor, NULL), "ptr null"):
-        w.through(table, Word.DECREF, "void", array)
-
-    def put(x: Value, place: Word) -> None:
-        w.store(x, w.step(tensor, w.word(table, place, "i64")))
-
-    put(array, Word.PAYLOAD)
-    put(w.own(table, w.word(table, Word.NONE)), Word.SPEC)
-    put(w.own(table, dtype), Word.DTYPE)
-    serial = w.through(table, Word.NEXT, "ptr", w.word(table, Word.COUNTER))
-    with w.returning(w.compare("eq", serial, NULL), "ptr null"):
-        w.through(table, Word.DECREF, "void", tensor)
-    put(serial, Word.SERIAL)
-    return w.text(tensor.typed)
-
-
 def _operate() -> str:
     """The operator: see the module."""
     w = Writer(_OPERATE)
@@ -118,7 +95,7 @@ def _operate() -> str:
     w.store(NULL, rooms["scalar"])
     w.go(w.compare("eq", other, NULL), "slow")
     w.go(w.compare("ne", w.field(self, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
-    mode, nobody = _ordinary(w, table)
+    mode, nobody = records.ordinary(w, table)
     x, kind = w.field(self, w.word(table, Word.PAYLOAD, "i64")), w.word(table, Word.NDARRAY)
     w.go(w.compare("eq", x, NULL), "slow")
     w.go(w.compare("ne", w.field(x, OB_TYPE), kind), "slow")
@@ -147,9 +124,9 @@ def _operate() -> str:
         w.store(rooms["number"], rooms["data"])
         w.store(integer(0), rooms["step_other"])
     out = _computed(w, table, x, turned, w.select(is_single, single, double), rooms)
-    result = w.invoke(_WRAPPED, table, out, dtype)
+    result = w.invoke(arrays.WRAPPED, table, out, dtype)
     w.refuse(nobody, result.typed)
-    told = w.invoke(_TELL, table, callables, mode, self, other, result, turned)
+    told = w.invoke(records.TELL, table, callables, mode, self, other, result, turned)
     w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
     w.stmt(f"ret {told.typed}")
     w.label("slow")
@@ -157,25 +134,6 @@ def _operate() -> str:
     w.store(given, w.step(called, 8))
     slow = w.word(callables, words.Callable.SLOW)
     return w.text(w.through(table, Word.CALL, "ptr", slow, called, integer(2), NULL).typed)
-
-
-def _tell() -> str:
-    """The result, which it takes over, once those who listen know of it; or null, and an exception."""
-    w = Writer(_TELL)
-    table, callables, mode, self, other, result, turned = w.args(
-        "table callables mode self other result turned"
-    )
-    w.refuse(w.compare("eq", result, NULL), "ptr null")
-    status = w.invoke(records.RECORDED, table, callables, mode, self, other, result, turned)
-    w.refuse(w.compare("eq", status, integer(1, "i32")), result.typed)
-    with w.replacing(w.compare("eq", status, integer(0, "i32")), [NULL]) as told:
-        called = w.room("ptr", 3)
-        for place, x in enumerate((self, other, result)):
-            w.store(x, w.step(called, 8 * place))
-        heard = w.word(callables, words.Callable.HEARD)
-        told.append(w.through(table, Word.CALL, "ptr", heard, called, integer(3), NULL))
-    w.through(table, Word.DECREF, "void", result)
-    return w.text(told[0].typed)
 
 
 def _broadcast(w: Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
@@ -206,17 +164,6 @@ def _computed(
     operands = (a, b, w.field(out, ARRAY_DATA), count, step_a, step_b)
     w.stmt(f"call void {kernel}({', '.join(o.typed for o in operands)})")
     return out
-
-
-def _ordinary(w: Writer, table: Value) -> tuple[Value, Value]:
-    """Go on only where nothing makes the thread slow: its mode, and whether nobody listens."""
-    mode = w.through(table, Word.GET_ATTR, "ptr", w.word(table, Word.STATE), w.word(table, Word.MODE))
-    w.refuse(w.compare("eq", mode, NULL), "ptr null")
-    slow = w.field(mode, w.word(table, Word.SLOW, "i64"))
-    recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
-    w.through(table, Word.DECREF, "void", mode)  # the thread has it
-    w.go(w.compare("ne", slow, w.word(table, Word.FALSE)), "slow")
-    return mode, w.compare("eq", recorders, w.word(table, Word.NOBODY))
 
 
 def _entry(index: int, name: str) -> str:

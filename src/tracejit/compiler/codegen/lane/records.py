@@ -9,7 +9,7 @@ from __future__ import annotations
 from ....runtime.lane import operator_words as words
 from ....runtime.lane.operator_words import Word
 from ....runtime.lane.words import OB_TYPE
-from ...ir_text import NULL, integer
+from ...ir_text import NULL, Value, integer
 from ..matmul.counted_loops import Signature
 from .operator_writer import Writer
 
@@ -17,6 +17,8 @@ from .operator_writer import Writer
 RECORDED = Signature(
     "recorded", "ptr %table, ptr %callables, ptr %mode, ptr %self, ptr %other, ptr %result, i1 %turned", "i32"
 )
+#: The result, which it takes over, once those who listen know of it; or null, and an exception.
+TELL = Signature("tell", RECORDED.parameters, "ptr")
 #: The tensor that stands for a Python number beside tensors of that dtype, a new reference; null where there is none.
 SCALAR = Signature("scalar", "ptr %table, ptr %given, i1 %single", "ptr")
 _TAPE = Signature("tape", "ptr %table, ptr %mode, ptr %self, ptr %other", "ptr")
@@ -28,7 +30,7 @@ _RECORD = Signature("record", "ptr %table, ptr %op, ptr %inputs, ptr %outputs, p
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [_scalar(), _follows(), _tape(), _location(), _pair(), _record(), _recorded()]
+    return [_scalar(), _follows(), _tape(), _location(), _pair(), _record(), _recorded(), _tell()]
 
 
 def _scalar() -> str:
@@ -149,6 +151,9 @@ def _recorded() -> str:
         "table callables mode self other result turned"
     )
     told, failed = "i32 0", "i32 -1"
+    dtype = w.field(result, w.word(table, Word.DTYPE, "i64"))
+    floats = [w.compare("eq", dtype, w.word(table, place)) for place in (Word.FLOAT64, Word.FLOAT32)]
+    w.refuse_unless(w.either(*floats), told)
     alone = w.compare("eq", w.word(callables, words.Callable.INPUTS, "i64"), 1)
     second = w.select(alone, NULL, other)
     w.refuse(w.compare("eq", w.invoke(_TAPE, table, mode, self, second), NULL), told)
@@ -174,3 +179,32 @@ def _recorded() -> str:
     return w.text(
         w.select(w.compare("eq", both, integer(0, "i32")), integer(1, "i32"), integer(-1, "i32")).typed
     )
+
+
+def _tell() -> str:
+    w = Writer(TELL)
+    table, callables, mode, self, other, result, turned = w.args(
+        "table callables mode self other result turned"
+    )
+    w.refuse(w.compare("eq", result, NULL), "ptr null")
+    status = w.invoke(RECORDED, table, callables, mode, self, other, result, turned)
+    w.refuse(w.compare("eq", status, integer(1, "i32")), result.typed)
+    with w.replacing(w.compare("eq", status, integer(0, "i32")), [NULL]) as told:
+        called = w.room("ptr", 3)
+        for place, x in enumerate((self, other, result)):
+            w.store(x, w.step(called, 8 * place))
+        heard = w.word(callables, words.Callable.HEARD)
+        told.append(w.through(table, Word.CALL, "ptr", heard, called, integer(3), NULL))
+    w.through(table, Word.DECREF, "void", result)
+    return w.text(told[0].typed)
+
+
+def ordinary(w: Writer, table: Value) -> tuple[Value, Value]:
+    """Go on only where nothing makes the thread slow: its mode, and whether nobody listens."""
+    mode = w.through(table, Word.GET_ATTR, "ptr", w.word(table, Word.STATE), w.word(table, Word.MODE))
+    w.refuse(w.compare("eq", mode, NULL), "ptr null")
+    slow = w.field(mode, w.word(table, Word.SLOW, "i64"))
+    recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
+    w.through(table, Word.DECREF, "void", mode)  # the thread has it
+    w.go(w.compare("ne", slow, w.word(table, Word.FALSE)), "slow")
+    return mode, w.compare("eq", recorders, w.word(table, Word.NOBODY))

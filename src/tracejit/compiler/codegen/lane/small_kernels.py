@@ -17,6 +17,8 @@ from .operator_writer import Writer
 _SMALL = Signature(
     words.SMALL, "ptr %self, ptr %args, i64 %nargs", "ptr", linkage="", attributes="nounwind #0"
 )
+#: What a small kernel gives for one array or, the second not null, for two; null where it knows nothing of them.
+APPLY = Signature("apply_small", "ptr %table, ptr %known, ptr %a, ptr %b", "ptr")
 _LOOP = Signature("loop_for", "ptr %table, ptr %rows, i64 %count, ptr %dtype", "ptr")
 _STRIDE = Signature("stride", "ptr %array, i64 %itemsize", "i64")
 _RUN = Signature("run_loop", "ptr %table, ptr %loop, ptr %a, ptr %b, ptr %like", "ptr")
@@ -24,7 +26,7 @@ _RUN = Signature("run_loop", "ptr %table, ptr %loop, ptr %a, ptr %b, ptr %like",
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [_loop(), _stride(), _run(), _small()]
+    return [_loop(), _stride(), _run(), _apply(), _small()]
 
 
 def _loop() -> str:
@@ -73,33 +75,36 @@ def _run() -> str:
     return w.text(out.typed)
 
 
+def _apply() -> str:
+    w = Writer(APPLY)
+    table, known, a, b = w.args("table known a b")
+    none, kind = "ptr null", w.word(table, Word.NDARRAY)
+    w.refuse(w.compare("ne", w.field(a, OB_TYPE), kind), none)
+    dtype, rows = w.field(a, ARRAY_DTYPE), w.step(known, 8 * words.KNOWN)
+    row = w.invoke(_LOOP, table, rows, w.word(known, words.Known.LOOPS, "i64"), dtype)
+    w.refuse(w.compare("eq", row, NULL), none)
+    w.refuse_unless(w.invoke(arrays.FITS, a, kind, dtype), none)
+    with w.replacing(w.compare("ne", b, NULL), [a]) as shaped:
+        w.refuse_unless(w.invoke(arrays.FITS, b, kind, dtype), none)
+        scalars = [w.compare("eq", w.field(x, ARRAY_RANK, "i32"), integer(0, "i32")) for x in (a, b)]
+        with w.when(w.either(*scalars), unless=True):
+            w.refuse_unless(w.invoke(arrays.SAME, a, b), none)
+        shaped.append(w.select(scalars[0], b, a))
+    w.refuse(w.compare("sgt", w.invoke(arrays.COUNT, shaped[0]), words.LARGEST), none)
+    return w.text(w.invoke(_RUN, table, row, a, b, shaped[0]).typed)
+
+
 def _small() -> str:
     w = Writer(_SMALL)
     self, args, nargs = w.args("self args nargs")
     table, known = w.load("ptr", Value(f"@{words.TABLE}", "ptr")), w.field(self, ARRAY_DATA)
-    kind = w.word(table, Word.NDARRAY)
-    w.go(w.compare("ne", nargs, w.word(known, words.Known.INPUTS, "i64")), "none")
-    a = w.load("ptr", args)
-    w.go(w.compare("ne", w.field(a, OB_TYPE), kind), "none")
-    dtype, rows = w.field(a, ARRAY_DTYPE), w.step(known, 8 * len(words.Known))
-    row = w.invoke(_LOOP, table, rows, w.word(known, words.Known.LOOPS, "i64"), dtype)
-    w.go(w.compare("eq", row, NULL), "none")
-    w.go(w.invoke(arrays.FITS, a, kind, dtype), "none", unless=True)
-    like, second = w.room("ptr"), w.room("ptr")
-    w.store(a, like)
-    w.store(NULL, second)
-    with w.when(w.compare("eq", nargs, 2)):
-        b = w.load("ptr", w.step(args, 8))
-        w.store(b, second)
-        w.go(w.invoke(arrays.FITS, b, kind, dtype), "none", unless=True)
-        none = integer(0, "i32")
-        with w.when(w.compare("eq", w.field(a, ARRAY_RANK, "i32"), none)):
-            w.store(b, like)
-        ranks = [w.compare("ne", w.field(x, ARRAY_RANK, "i32"), none) for x in (a, b)]
-        with w.when(w.both(*ranks)):
-            w.go(w.invoke(arrays.SAME, a, b), "none", unless=True)
-    shaped = w.load("ptr", like)
-    w.go(w.compare("sgt", w.invoke(arrays.COUNT, shaped), words.LARGEST), "none")
-    w.stmt(f"ret {w.invoke(_RUN, table, row, a, w.load('ptr', second), shaped).typed}")
-    w.label("none")
-    return w.text(w.own(table, w.word(table, Word.NONE)).typed)
+    none = w.word(table, Word.NONE)
+    with w.returning(w.compare("ne", nargs, w.word(known, words.Known.INPUTS, "i64")), none.typed):
+        w.own(table, none)
+    with w.replacing(w.compare("eq", nargs, 2), [NULL]) as second:
+        second.append(w.load("ptr", w.step(args, 8)))
+    made = w.invoke(APPLY, table, known, w.load("ptr", args), second[0])
+    with w.returning(w.compare("eq", made, NULL), none.typed):
+        w.through(table, Word.CLEAR_ERROR, "void")
+        w.own(table, none)
+    return w.text(made.typed)

@@ -1,0 +1,86 @@
+"""Op calls: what ``sin(x)`` of a small eager tensor comes to, in machine code.
+
+Python calls a function of the op and its arguments. If these are tensors of floats, the op has a small kernel, and the
+thread does nothing out of the ordinary, it computes, makes the tensor and tells those who listen. The rest is Python's.
+"""
+
+from __future__ import annotations
+
+from ....runtime.lane import operator_words as words
+from ....runtime.lane.operator_words import Word
+from ....runtime.lane.words import ARRAY_DATA, ARRAY_DTYPE, OB_TYPE
+from ...ir_text import NULL, Value
+from ..matmul.counted_loops import Signature
+from . import arrays, records, small_kernels
+from .operator_writer import Writer
+
+_CALL = Signature(
+    words.CALL_OP, "ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr", linkage="", attributes="nounwind #0"
+)
+_PASS_ON = Signature("pass_on", "ptr %table, ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr")
+_PAYLOAD = Signature("payload", "ptr %table, ptr %x", "ptr")
+
+
+def functions() -> list[str]:
+    """The functions of this module."""
+    return [_payload(), _pass_on(), _call()]
+
+
+def _payload() -> str:
+    """The array of a tensor of floats; null for what is none."""
+    w = Writer(_PAYLOAD)
+    table, x = w.args("table x")
+    none = "ptr null"
+    w.refuse(w.compare("ne", w.field(x, OB_TYPE), w.word(table, Word.TENSOR)), none)
+    array = w.field(x, w.word(table, Word.PAYLOAD, "i64"))
+    w.refuse(w.compare("eq", array, NULL), none)
+    w.refuse(w.compare("ne", w.field(array, OB_TYPE), w.word(table, Word.NDARRAY)), none)
+    dtype = w.field(array, ARRAY_DTYPE)
+    floats = [w.compare("eq", dtype, w.word(table, place)) for place in (Word.FLOAT64, Word.FLOAT32)]
+    return w.text(w.select(w.either(*floats), array, NULL).typed)
+
+
+def _pass_on() -> str:
+    """Let Python make the call, with the op in front of the arguments."""
+    w = Writer(_PASS_ON)
+    table, self, args, nargs, names = w.args("table self args nargs names")
+    with w.replacing(w.compare("ne", names, NULL), [nargs]) as counts:
+        counts.append(w.add(nargs, w.through(table, Word.LENGTH, "i64", names)))
+    given = w.effect("ptr", 1, f"alloca ptr, {w.add(counts[0], 1).typed}, align 8")
+    w.store(self, given)
+    with w.loop(counts[0]) as loop:
+        argument = w.load("ptr", w.step(args, loop.index, "i64"))
+        w.store(argument, w.step(given, w.add(loop.index, 1), "i64"))
+    python = w.word(table, Word.CALL_OP)
+    return w.text(w.through(table, Word.CALL, "ptr", python, given, w.add(nargs, 1), names).typed)
+
+
+def _call() -> str:
+    w = Writer(_CALL)
+    self, args, nargs, names = w.args("self args nargs names")
+    table = w.load("ptr", Value(f"@{words.TABLE}", "ptr"))
+    w.go(w.compare("ne", names, NULL), "slow")
+    found = w.through(table, Word.GET_DICT_ITEM, "ptr", w.word(table, Word.SMALL_KERNELS), self)
+    w.go(w.compare("eq", found, NULL), "slow")
+    known = w.field(found, ARRAY_DATA)
+    w.go(w.compare("ne", nargs, w.word(known, words.Known.INPUTS, "i64")), "slow")
+    mode, nobody = records.ordinary(w, table)
+    first = w.load("ptr", args)
+    a = w.invoke(_PAYLOAD, table, first)
+    w.go(w.compare("eq", a, NULL), "slow")
+    with w.replacing(w.compare("eq", nargs, 2), [first, NULL]) as others:
+        given = w.load("ptr", w.step(args, 8))
+        b = w.invoke(_PAYLOAD, table, given)
+        w.go(w.compare("eq", b, NULL), "slow")
+        others += [given, b]
+    second, b = others
+    made = w.invoke(small_kernels.APPLY, table, known, a, b)
+    with w.leaving(w.compare("eq", made, NULL)):
+        w.through(table, Word.CLEAR_ERROR, "void")
+        w.branch("slow")
+    result = w.invoke(arrays.WRAPPED, table, made, w.field(made, ARRAY_DTYPE))
+    w.refuse(nobody, result.typed)
+    told = w.invoke(records.TELL, table, known, mode, first, second, result, Value("false", "i1"))
+    w.stmt(f"ret {told.typed}")
+    w.label("slow")
+    return w.text(w.invoke(_PASS_ON, table, self, args, nargs, names).typed)
