@@ -11,15 +11,22 @@ from tracejit.core.autodiff.backprop import backprop
 from tracejit.core.errors import ShapeError
 from tracejit.core.op import ops
 from tracejit.core.tensor import elided
+from tracejit.frontend import operator_lane
 
 TIMES = backplan.PATIENCE + 3
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
+@pytest.fixture(autouse=True, params=["python", "machine code"])
+def fresh(monkeypatch, request):
+    """No plans yet; tapes are verified in Python, or by machine code."""
     monkeypatch.setattr(backplan, "_met", {})
     monkeypatch.setattr(backplan, "_plans", {})
     monkeypatch.setattr(backplan, "_latest", {})
+    if request.param == "machine code" and not operator_lane.use(tf.GradientTape):
+        pytest.skip("an interpreter or a NumPy that the code does not know")
+    yield
+    if request.param == "machine code":
+        operator_lane.leave()
 
 
 def gradient(f, *values, persistent=False):

@@ -26,13 +26,12 @@ from ..core.tracing.dispatch import NO_ATTRS, Mode, scalars, state
 from ..ops.elementwise import arithmetic
 from ..ops.tensor.operators import OPERATORS
 from ..runtime import objects
+from ..runtime.lane import builtin, probe
 from ..runtime.lane import operator_words as words
-from ..runtime.lane import probe
 from ..runtime.lane.operator_words import Word
 from ..runtime.lane.words import Api
 from . import small_kernels
 
-_METH_O, _METH_FASTCALL, _METH_KEYWORDS = 0x8, 0x80, 0x2
 _CALL = Op.__call__  # written in Python
 _FORWARD = {
     "__add__": arithmetic.add,
@@ -60,14 +59,6 @@ _FUNCTIONS = {
 _HASHES = {24: 0, 32: 24}
 _lock = threading.Lock()
 _NOBODY: tuple[Any, ...] = ()  # there is one empty tuple
-
-
-class _MethodDef(ctypes.Structure):
-    """Python's description of a method."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)
-    ]  # fmt: skip
 
 
 def use(tape: type, make: bool = True) -> bool:
@@ -112,7 +103,7 @@ def _methods(tape: type) -> dict[str, Any] | None:
     methods = {}
     for name in words.OPERATORS:
         code = loaded.function(words.symbol(name))
-        methods[name] = _descriptor(Tensor, _keep(_MethodDef(name.encode(), code, _METH_O, None)))
+        methods[name] = builtin.method_of(builtin.described(name, code, builtin.ONE), Tensor)
     return methods
 
 
@@ -120,14 +111,7 @@ def _methods(tape: type) -> dict[str, Any] | None:
 def _call_of_ops() -> Any:
     """What ops are called by."""
     code = _code().function(words.CALL_OP)
-    return _descriptor(Op, _keep(_MethodDef(b"__call__", code, _METH_FASTCALL | _METH_KEYWORDS, None)))
-
-
-def _descriptor(kind: type, method: _MethodDef) -> Any:
-    """A method of a class."""
-    new = ctypes.pythonapi.PyDescr_NewMethod
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
-    return new(kind, ctypes.addressof(method))
+    return builtin.method_of(builtin.described("__call__", code, builtin.FASTCALL | builtin.KEYWORDS), Op)
 
 
 @lru_cache(maxsize=1)
@@ -152,7 +136,8 @@ def _table(api: Any, tape: type) -> np.ndarray | None:
         Word.TENSOR: Tensor, Word.FLOAT: float, Word.INT: int, Word.FLOAT64: np.dtype(np.float64),
         Word.FLOAT32: np.dtype(np.float32), Word.STATE: state, Word.MODE: sys.intern("mode"), Word.FALSE: False,
         Word.NOBODY: _NOBODY, Word.COUNTER: counter, Word.NONE: None, Word.NDARRAY: np.ndarray, Word.SET: set,
-        Word.LIST: list, Word.TAPE: tape, Word.RECORD: Record, Word.LOCATION: Location,
+        Word.LIST: list, Word.TAPE: tape,
+        Word.RECORD: Record, Word.LOCATION: Location,
         Word.NO_ATTRS: NO_ATTRS, Word.SCALARS: scalars, Word.NUMBER_OF_FLOAT32: np.dtype(np.float32).num,
         Word.NUMBER_OF_FLOAT64: np.dtype(np.float64).num, Word.FILES: known_files,
         Word.CALL_OP: _CALL, Word.SMALL_KERNELS: small_kernels.TABLES,

@@ -16,6 +16,7 @@ from ..core.errors import TracejitError
 from ..core.op import OPS, Op
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import accept_dtype
+from ..runtime.lane import builtin
 from ..runtime.lane.entries import Words
 from ..runtime.lane.operator_words import KNOWN, Known, Loop
 from ..runtime.lane.words import HEAD
@@ -23,17 +24,8 @@ from ..runtime.lane.words import HEAD
 _DTYPES = [
     np.dtype(name) for name in ("float64", "float32", "int64", "int32", "bool", "complex128", "complex64")
 ]
-_METH_FASTCALL = 0x80
 #: Of a ufunc: numbers of inputs, outputs, both; its loops, what they are given, how many they are, and their dtypes.
 _INPUTS, _OUTPUTS, _ARGUMENTS, _LOOPS, _DATA, _COUNT, _TYPES = (HEAD + k for k in (0, 4, 8, 16, 24, 32, 48))
-
-
-class _MethodDef(ctypes.Structure):
-    """Python's description of a builtin."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)
-    ]  # fmt: skip
 
 
 #: The tables of small kernels by op, of those that may be called without a look at their arguments.
@@ -50,8 +42,7 @@ def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
     heard : callable
         ``op -> (first, last, result) -> result``: what tells those who listen of a call of the op.
     """
-    method = _MethodDef(b"small_kernel", code, _METH_FASTCALL, None)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # builtins refer to it
+    method = builtin.described("small_kernel", code, builtin.FASTCALL)
     loops: dict[Any, list[list[int]]] = {}
     for op in OPS.values():
         if op.ufunc:
@@ -60,7 +51,7 @@ def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
             table = _table(op, loops[op.kernel])
             table.kept.append(heard(op))
             table[Known.HEARD] = id(table.kept[-1])
-            op.small = _builtin(table, method) if loops[op.kernel] else None
+            op.small = builtin.function_of(method, table) if loops[op.kernel] else None
             if op.small is not None and _is_plain(op):
                 TABLES[op] = table
 
@@ -92,10 +83,10 @@ def _is_plain(op: Op) -> bool:
     return True
 
 
-def _loops(op: Op, method: _MethodDef) -> list[list[int]]:
+def _loops(op: Op, method: builtin.MethodDef) -> list[list[int]]:
     """A `Loop` each for the dtypes of which the ufunc has one that does what the ufunc does."""
     rows = _rows(op.kernel)
-    small = _builtin(_table(op, list(rows.values())), method)
+    small = builtin.function_of(method, _table(op, list(rows.values())))
     return [row for dtype, row in rows.items() if _does(small, op.kernel, dtype)]
 
 
@@ -106,13 +97,6 @@ def _table(op: Op, loops: list[list[int]]) -> Words:
     table[KNOWN:] = [word for row in loops for word in row]
     table.kept = [op]
     return table
-
-
-def _builtin(table: Words, method: _MethodDef) -> Any:
-    """The small kernel with that table."""
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(method), table, None)
 
 
 def _rows(ufunc: Any) -> dict[np.dtype, list[int]]:

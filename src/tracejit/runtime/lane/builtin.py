@@ -1,4 +1,4 @@
-"""Lane: a compiled function as a builtin, whose arguments are its inputs.
+"""Lane: machine code as functions and methods of Python; a compiled function as one, whose arguments are its inputs.
 
 Shapes that a call in Python has checked are admitted; from then on calls with them take the lane.
 """
@@ -17,25 +17,47 @@ from tracejit.runtime.lane import entries, probe, words
 from tracejit.runtime.lane.entries import MAX_ENTRIES as MAX_ENTRIES
 from tracejit.runtime.lane.words import Kind, Nest
 
-_FASTCALL_WITH_KEYWORDS = 0x82
 _float64 = np.dtype(np.float64)
 
+#: How a function is called: with one object; with an array of them; with names of those given by keyword, too.
+ONE, FASTCALL, KEYWORDS = 0x8, 0x80, 0x2
 
-class _MethodDef(ctypes.Structure):
-    """Python's description of a builtin."""
+
+class MethodDef(ctypes.Structure):
+    """Python's description of a function; objects made of it need it as long as they live."""
 
     _fields_ = [
         ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)
     ]  # fmt: skip
 
 
+def described(name: str, code: int, flags: int) -> MethodDef:
+    """The description of the function at an address; it lives as long as the process."""
+    method = MethodDef(name.encode(), code, flags, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
+    return method
+
+
+def function_of(method: MethodDef, table: Any) -> Callable[..., Any]:
+    """A function whose ``self`` is the table."""
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    made: Callable[..., Any] = new(ctypes.addressof(method), table, None)
+    return made
+
+
+def method_of(method: MethodDef, kind: type) -> Any:
+    """A method of objects of the class."""
+    new = ctypes.pythonapi.PyDescr_NewMethod
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+    return new(kind, ctypes.addressof(method))
+
+
 @lru_cache(maxsize=8)
-def _loaded(code: bytes) -> tuple[_MethodDef, int]:
+def _loaded(code: bytes) -> tuple[MethodDef, int]:
     """What all builtins with the same code share, and what answers polls; they live as long as the process."""
     loaded = entries.Code(code)
-    found = _MethodDef(b"compiled", loaded.entry, _FASTCALL_WITH_KEYWORDS, None)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))  # builtins may outlive the cache
-    return found, loaded.stop
+    return described("compiled", loaded.entry, FASTCALL | KEYWORDS), loaded.stop
 
 
 class Lane:
@@ -61,9 +83,7 @@ class Lane:
         self._entries = entries.Entries(api, slow)
         method, self._stop = _loaded(code)
         self._taken = _taken(executable)
-        new = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        self.builtin: Callable[..., Any] = new(ctypes.addressof(method), self._entries.table, None)
+        self.builtin = function_of(method, self._entries.table)
 
     @staticmethod
     def serves(executable: Executable) -> bool:
