@@ -26,7 +26,7 @@ from tracejit.core.tracing.trace import trace
 BY_NAME = frozenset(
     "loop loop_gradient blank cond call custom custom_tangents own_value recomputed implicit read constant print"
     " solve triangular_solve det slogdet inverse cholesky cholesky_pullback"
-    " substitute lu_factor lu_solve lu_inverse cholesky_factor cholesky_backward"
+    " substitute lu_factor lu_solve lu_inverse cholesky_factor cholesky_backward qr_factor"
     " svd eigh eig qr pinv expm fft ndtri".split()
 )
 

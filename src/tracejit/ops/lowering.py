@@ -93,6 +93,11 @@ class Callback:
     __slots__ = ()
 
 
+def is_by_kernel(op: Any, dtype: Any) -> bool:
+    """Does machine code call the kernel of the op for results of this dtype?"""
+    return isinstance(op.lower, Callback) or ("complex_by_kernel" in op.traits and dtype.kind == "c")
+
+
 class Structure:
     """Control flow, state and literals, which the compiler knows by this name."""
 

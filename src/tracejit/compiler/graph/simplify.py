@@ -22,7 +22,7 @@ from ...core.tracing.forms import CallForm, CustomForm
 from ...core.tracing.loop_form import LoopForm
 from ...core.tracing.prune import prune
 from ...core.tracing.trace import resize, resized, trace
-from ...ops.lowering import Expand
+from ...ops.lowering import Expand, is_by_kernel
 from ..report import REWRITES, fired, wants
 from .rules import Pattern, Rule, by_root
 
@@ -103,7 +103,8 @@ class Rewriter:
                 return call.graph
             if self.final and (custom := CustomForm.of(node)) is not None:
                 return custom.body
-        return expanded(node) if self.final and isinstance(node.op.lower, Expand) else None
+        written = self.final and isinstance(node.op.lower, Expand)
+        return expanded(node) if written and not is_by_kernel(node.op, node.outputs[0].spec.dtype) else None
 
     def emit(
         self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]

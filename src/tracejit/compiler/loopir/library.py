@@ -42,7 +42,8 @@ class Argument:
 class Kernel:
     """A library kernel: the last `outputs` of its arguments are written, the others read.
 
-    The last `flags` of its sizes are no extents. `meaning` takes the arrays that are read, and the flags.
+    The last `flags` of its sizes say nothing of how much work there is. `meaning` takes the arrays that are read, and
+    these.
     """
 
     sizes: tuple[str, ...]
@@ -109,6 +110,18 @@ KERNELS: dict[str, Kernel] = {
         (_DENSE, _PIVOTS, _STATE, _RIGHT, _SOLUTION),
         kernels.lu_solve,
         flags=1,
+    ),
+    "qr": Kernel(
+        ("m", "n", "p", "k", "width"),
+        (
+            Argument(("m", "n")),
+            Argument(("m", "k"), dense=True),
+            Argument(("k", "n"), dense=True),
+            Argument(("p", "width"), dense=True),
+        ),
+        kernels.qr,
+        3,
+        flags=2,
     ),
     "lu_inverse": Kernel(("n",), (_DENSE, _PIVOTS, _STATE, _DENSE), kernels.lu_inverse),
 }

@@ -17,7 +17,7 @@ from ...core.errors import Location, TracejitError, at
 from ...core.ir.graph import Graph, Node, Value
 from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
-from ...ops.lowering import Callback, Compose, Library, Nests, Reduce, Reindex, Scalar, Structure
+from ...ops.lowering import Compose, Library, Nests, Reduce, Reindex, Scalar, Structure, is_by_kernel
 from ..loopir.ir import Allocate, Call, Nest, Store, While
 from ..loopir.library import KERNELS, LANES, MOST_ROWS
 from ..loopir.operands import Buffer, BufferAlias, Index
@@ -301,8 +301,7 @@ def _is_most(part: Sequence[tuple[Size, Size, int]], shape: Sequence[Size]) -> b
 
 def calls_python(node: Node) -> bool:
     """Is it computed by the kernel of its op, which machine code calls?"""
-    of_complex = "complex_by_kernel" in node.op.traits and node.outputs[0].spec.dtype.kind == "c"
-    return of_complex or isinstance(node.op.lower, Callback)
+    return is_by_kernel(node.op, node.outputs[0].spec.dtype)
 
 
 def composed(node: Node, rule: Callable[..., Any]) -> Graph:

@@ -22,8 +22,9 @@ from ...core.tracing.dispatch import Record
 from ...core.tracing.loop_form import INDEX
 from ..arrays.shape import expand_dims
 from ..batch import by_lanes
-from ..lowering import Callback
+from ..lowering import Callback, Expand
 from .products import swapped
+from .stacks import KNOWN
 
 PHASES = "a derivative is taken of vectors whose phases are arbitrary, through something that depends on these phases"
 
@@ -308,7 +309,18 @@ def _qr(a: np.ndarray, *, complete: bool = False) -> Any:
     return tuple(np.linalg.qr(a, "complete" if complete else "reduced"))
 
 
-def _qr_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
+def _qr_lowered(a: Any, *, complete: bool = False) -> list:
+    """By the compiler's kernel; NaN where an element is none or infinite."""
+    specs = _qr_specs(a.spec, complete=complete)
+    if 0 in a.shape:
+        return [ops.fill(shape=s.shape, value=0.0, dtype=s.dtype) for s in specs]
+    used = a if a.dtype in KNOWN else ops.cast(a, dtype=np.dtype(np.float32))
+    finite = ops.reduce_min(ops.less(ops.abs(used), np.inf), axis=(0, 1))
+    factors = ops.qr_factor(used, columns=specs[0].shape[1])[:2]
+    return [ops.cast(ops.where(finite, x, np.nan), dtype=a.dtype) for x in factors]
+
+
+def _qr_vjp(record: Record, gs: list, needs: list[bool]) -> list:
     """Of tall matrices; the columns behind a square part of a wide one are ``Q^H`` times them, a product."""
     (a,), (q, r) = record.inputs, record.outputs
     gq, gr = [None if g is None else dense(g) for g in gs]
@@ -340,15 +352,16 @@ def _tall(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     if r.dtype.kind == "c":
         on = ops.cast(ops.real(on), dtype=r.dtype)
     whole = ops.add(ops.add(above, swapped(above)), on)
-    return swapped(ops.solve(r, swapped(ops.add(gq, ops.matmul(q, whole)))))
+    of_a = swapped(ops.add(gq, ops.matmul(q, whole)))
+    return swapped(ops.triangular_solve(r, of_a, lower=False))
 
 
 @defop(
     vjp=Joint(_qr_vjp),
     kernel=_by_lapack(_qr, _qr_specs),
-    lower=Callback(),
+    lower=Expand(_qr_lowered),
     batch=by_lanes("qr"),
-    traits=("expensive", "multiple", "may_fail"),
+    traits=("expensive", "multiple", "complex_by_kernel"),
 )
 def qr(a: TensorSpec, *, complete: bool = False) -> tuple[TensorSpec, ...]:
     """Q with orthonormal columns and the upper triangular R with ``Q @ R = a``, of one matrix ``(m, n)``.

@@ -82,6 +82,12 @@ def _order(pivots: np.ndarray) -> np.ndarray:
     return order
 
 
+def qr(a: np.ndarray, columns: int, width: int) -> tuple[np.ndarray, ...]:
+    """Q of so many columns, R, and numbers that only the compiler's kernel uses."""
+    q, r = np.linalg.qr(np.where(np.isfinite(a), a, 0), "complete")
+    return q[:, :columns], r[:columns], np.zeros((min(a.shape), width), a.dtype)
+
+
 def cholesky_pullback(l: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Murray, Differentiation of the Cholesky decomposition, 2016: L^-T Phi(L^T G) L^-1, made symmetric."""
     upper: Any = np.triu(l.T)

@@ -11,6 +11,7 @@ from typing import Any
 from ...core.errors import require
 from ...core.op import defop
 from ...core.spec import TensorSpec, shape_text
+from ..batch import by_lanes
 from ..lowering import Library
 from . import kernels
 from .stacks import KNOWN, by_stacks, one_by_one, right_sides, square
@@ -130,3 +131,25 @@ def lu_solve(
 def lu_inverse(lu: TensorSpec, pivots: TensorSpec, state: TensorSpec) -> TensorSpec:
     """The inverse of a matrix given by its factors; NaN where it was lost to one."""
     return _factors(lu, pivots, state)
+
+
+REFLECTIONS = 32
+"""Numbers that the kernel of QR keeps of each column."""
+
+
+def _sizes_of_qr(a: Any, *, columns: Any) -> tuple:
+    return (*a.shape, min(a.shape), columns, REFLECTIONS)
+
+
+@defop(
+    vjp=(None,),
+    kernel=lambda a, *, columns: kernels.qr(a, columns, REFLECTIONS),
+    lower=Library("qr", _sizes_of_qr),
+    batch=by_lanes("qr_factor"),
+    traits=(*_TRAITS, "multiple"),
+)
+def qr_factor(a: TensorSpec, *, columns: int) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
+    """Q with so many columns and R of one finite matrix, and what the kernel keeps of its reflections."""
+    m, n = a.shape
+    require(a.dtype in KNOWN, f"takes matrices of float32 or float64, got {a.dtype}")
+    return a.with_shape((m, columns)), a.with_shape((columns, n)), a.with_shape((min(m, n), REFLECTIONS))

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from .cholesky import add_cholesky
-from .fill import add_filling, add_finite, add_has_nan, add_identity
+from .fill import add_filling, add_finite, add_has_nan, add_identity, add_zeros
 from .lanes import add_lanes, add_solve_many
 from .lanes_factors import add_cholesky_lanes, add_lu_lanes
 from .lanes_solving import add_lu_inverse_lanes, add_lu_solve_lanes, add_triangular_lanes
 from .lu import add_exchange, add_lu
 from .module import Module
 from .pullback import add_cholesky_pullback
+from .qr import add_qr
 from .sizes import sizes
 from .solving import add_lu_inverse, add_lu_solve, add_solve_triangle, add_triangular
 from .substitution import add_solving, add_substitution
@@ -34,6 +35,7 @@ KERNELS: dict[str, tuple[Sequence[Callable[[Module], None]], Callable[[Module, s
     "lu": ((*_SOLVING, add_has_nan, add_exchange), add_lu),
     "lu_solve": ((*_SOLVING, add_filling, add_exchange, add_solve_triangle), add_lu_solve),
     "lu_inverse": ((*_SOLVING, add_filling, add_identity, add_solve_triangle), add_lu_inverse),
+    "qr": ((*_SOLVING, add_zeros), add_qr),
     "cholesky_lanes": ((add_lanes,), add_cholesky_lanes),
     "triangular_lanes": ((add_lanes, add_solve_many), add_triangular_lanes),
     "lu_lanes": ((add_lanes,), add_lu_lanes),

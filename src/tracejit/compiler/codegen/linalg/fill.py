@@ -12,6 +12,7 @@ from .module import Module
 
 NAN = "0x7FF8000000000000"
 FILL_NAN = Signature("fill_nan", "i64 %rows, i64 %columns, ptr %target, i64 %row")
+FILL_ZERO = Signature("fill_zero", "i64 %rows, i64 %columns, ptr %target, i64 %row")
 CLEAR_ABOVE = Signature("clear_above", "i64 %n, ptr %target, i64 %row")
 HAS_NAN = Signature("has_nan", "i64 %rows, i64 %columns, ptr %source, i64 %row", result="i1")
 IDENTITY = Signature("identity", "i64 %n, ptr %target, i64 %row")
@@ -35,6 +36,15 @@ def add_filling(m: Module) -> None:
         columns = w.subtract(w.subtract(w.arg.n, down.index), 1)
         _store_row(w, m, columns, down.carried[0], Value("0.0", m.s.g.scalar))
         w.advance(down, w.add(w.arg.row, m.s.g.size))
+    m.add(w)
+
+
+def add_zeros(m: Module) -> None:
+    """Fill with zeros."""
+    w = Writer(FILL_ZERO)
+    with w.loop(w.arg.rows, 1, w.arg.target) as down:
+        _store_row(w, m, w.arg.columns, down.carried[0], Value("0.0", m.s.g.scalar))
+        w.advance(down, w.arg.row)
     m.add(w)
 
 
