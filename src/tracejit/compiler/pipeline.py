@@ -36,6 +36,7 @@ from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
 from .loopir.passes.piece_readers import read_through_pieces
 from .loopir.passes.pieces import join_pieces
+from .loopir.passes.product_rows import fuse_products
 from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
 from .loopir.passes.schedule import Target, schedule
@@ -58,6 +59,7 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("read through pieces", read_through_pieces),
     ("join pieces", join_pieces),
     ("fuse rows", fuse_rows),
+    ("fuse products", fuse_products),
     ("forward_to_rows", forward_to_rows),
     ("assign_buffers", assign_buffers),
 )

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ....core.dim import Size, nonnegative, product
 from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
 from ..library import KERNELS
@@ -105,47 +107,55 @@ def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
 
 def is_filled_first(block: Iterable[Statement], buffer: Buffer) -> bool:
     """Does each iteration write the whole buffer before it reads any of it, so that nothing is carried there?"""
+    if not isinstance(buffer.size, int) or buffer.size > PRIVATE:
+        return False
+    filled = np.zeros(buffer.size, bool)
     for s in block:
-        users = [inner for inner in walk([s]) if buffer in inner.buffers()]
-        if isinstance(s, Call) and users:
-            return _is_written(s, buffer)
-        if users:
-            stores = [inner for inner in users if isinstance(inner, Store)]
-            plain = isinstance(s, Nest) and len(stores) == 1 and all(u is s or u is stores[0] for u in users)
-            return plain and _is_filling(s, stores[0], buffer)
-    return False
+        if any(buffer in inner.buffers() for inner in walk([s])):
+            written = _written_by(s, buffer)
+            if written is None or not all(map(_is_known, written)):
+                break
+            for access in written:
+                filled[_elements(access)] = True
+    return bool(filled.all())
 
 
-def _is_written(call: Call, buffer: Buffer) -> bool:
-    """Is the whole buffer a result of the call? Kernels write all of their results."""
-    extents = KERNELS[call.function].extents(call.sizes)
-    places = [(v, e) for v, e in zip(call.views, extents, strict=True) if v.buffer is buffer]
-    if len(places) > 1 or buffer in call.reads():
-        return False
-    ((view, sizes),) = places
-    return _covers(view.index, zip(view.strides, sizes, strict=True), buffer)
+def _written_by(s: Any, buffer: Buffer) -> list[Access] | None:
+    """What a statement writes that only writes the buffer; None for others, and where that is not known."""
+    if isinstance(s, Call):
+        found = [access for mentioned, access, _ in accesses(s) if mentioned is buffer]
+        return None if s.accumulate or buffer in s.reads() else found
+    if not isinstance(s, Nest):
+        return None
+    sizes = {a.name: a.size for a in s.axes}
+    direct = {id(inner) for inner in (*s.body, *s.tail)}
+    written: list[Access] = []
+    for inner in walk([s]):
+        if buffer in inner.buffers():
+            if (
+                not isinstance(inner, Store)
+                or inner.add
+                or inner.guard is not None
+                or id(inner) not in direct
+            ):
+                return None
+            rest = [t for t in inner.index.terms if t[0] not in sizes]
+            steps = [(factor, sizes[name]) for name, factor in inner.index.terms if name in sizes]
+            written.append((Index(inner.index.const, tuple(rest)), tuple(steps)))
+    return written
 
 
-def _is_filling(nest: Any, store: Store, buffer: Buffer) -> bool:
-    """Does the nest's only access to the buffer store all of its elements?"""
-    sizes = {a.name: a.size for a in nest.axes}
-    direct = any(store is s for s in (*nest.body, *nest.tail)) and not store.add and store.guard is None
-    if not direct or not {name for name, _ in store.index.terms} <= sizes.keys():
-        return False
-    return _covers(store.index, [(stride, sizes[name]) for name, stride in store.index.terms], buffer)
+def _elements(access: Access) -> Any:
+    """The elements of an access, all of whose numbers are known."""
+    index, steps = access
+    sizes: Any = [size for _, size in steps]
+    places: Any = np.indices(sizes)
+    return sum((step * place for (step, _), place in zip(steps, places, strict=True)), index.const)
 
 
-def _covers(index: Index, extents: Iterable[tuple[Size, Size]], buffer: Buffer) -> bool:
-    """Do steps of these lengths, so many each, reach every element from the first one on?"""
-    found = list(extents)
-    if not all(isinstance(size, int) and isinstance(stride, int) for stride, size in found):
-        return False
-    reached: Size = 1
-    for stride, size in sorted(found):
-        if size != 1 and stride != reached:
-            return False
-        reached *= size
-    return index.const == 0 and reached == buffer.size
+def _is_known(access: Access) -> bool:
+    index, steps = access
+    return not index.terms and all(isinstance(x, int) for x in (index.const, *sum(steps, ())))
 
 
 def of_nest(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product as product_of
 from typing import Any
 
 from ....core.dim import Size, product
@@ -120,8 +122,7 @@ class Rows:
         return any(
             (one.writes or two.writes) and not one.misses(two)
             for b in shared
-            for one in _places_of(b, self.nests)
-            for two in _places_of(b, later.nests)
+            for one, two in product_of(_places_of(b, self.nests), _places_of(b, later.nests))
         )
 
     def finish(self, places: dict[Buffer, list[Any]]) -> Statement:
@@ -185,8 +186,12 @@ class Place:
 
     def misses(self, other: Place) -> bool:
         """Does it stay away from the other in all rows, as far as can be told?"""
-        one, two = (p._reached(p.access.index, p.nest.axes) for p in (self, other))
+        one, two = self.in_all_rows, other.in_all_rows
         return one is not None and two is not None and one.misses(two)
+
+    @cached_property
+    def in_all_rows(self) -> Reach | None:
+        return self._reached(self.access.index, self.nest.axes)
 
     def _reached(self, index: Index, axes: Sequence[Axis]) -> Reach | None:
         own = {name for s in self.nest.body for name in s.defines()}
