@@ -96,11 +96,14 @@ awake:
   %all.asleep = icmp sge i32 %sleeping, %workers
   br i1 %all.asleep, label %save, label %share
 save:
-  %credit = load i64, ptr {credit}, align 8
+  %credit.0 = load i64, ptr {credit}, align 8
+  %old = icmp uge i64 %credit.0, {waking}
+  %sparse = xor i1 %is.dense, true
+  %over.now = and i1 %old, %sparse
+  %credit = select i1 %over.now, i64 0, i64 %credit.0
   %credit.n = add i64 %credit, %work
   %rich = icmp uge i64 %credit.n, {waking}
-  %full.credit = select i1 %is.dense, i64 {waking}, i64 0
-  %kept = select i1 %rich, i64 %full.credit, i64 %credit.n
+  %kept = call i64 @llvm.umin.i64(i64 %credit.n, i64 {waking})
   store i64 %kept, ptr {credit}, align 8
   br i1 %rich, label %share, label %give.up
 share:
@@ -221,7 +224,8 @@ reckon:
   %gain = mul i64 %gain.1, %weight
   %sum = add i64 %account, %gain
   %kept.gains = call i64 @llvm.smin.i64(i64 %sum, i64 {most_gained})
-  store i64 %kept.gains, ptr %account.at, align 8
+  %kept.losses = call i64 @llvm.smax.i64(i64 %kept.gains, i64 {most_lost})
+  store i64 %kept.losses, ptr %account.at, align 8
   br label %leave
 leave:
   %left = call i64 @read_clock(i32 {wall})
@@ -244,6 +248,7 @@ none:
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
 declare i32 @llvm.smin.i32(i32, i32)
 attributes #0 = {{ noinline nounwind "no-builtins" }}
 """

@@ -40,8 +40,8 @@ ALLOWANCE = 20
 RECKONED_ALWAYS = 100_000_000
 """Picoseconds of work from which every job is reckoned, and of shorter ones one in eight: asking takes half of a
 microsecond."""
-AT_FIRST, MOST_GAINED = 200_000, 500_000
-"""Nanoseconds that may be lost at first; and of gains that are remembered, to be lost again."""
+AT_FIRST, MOST_GAINED, MOST_LOST = 200_000, 500_000, -20_000_000
+"""Nanoseconds that may be lost at first; and of gains and of losses that are remembered."""
 
 #: Architecture: how a thread says that it watches, and Linux's numbers of ``futex``, ``sched_getaffinity`` and
 #: ``sched_setaffinity``.
@@ -67,7 +67,8 @@ def module_text(arch: str) -> str:
         "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH, "watch_least": WATCH_LEAST,
         "dense_nanoseconds": DENSE_NANOSECONDS, "caller_watch": CALLER_WATCH,
         "at_first": AT_FIRST, "last_site": state.SITES - 1, "last_call": MEASURED - 1,
-        "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "picoseconds_allowed": 1000 * ALLOWANCE,
+        "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "most_lost": MOST_LOST,
+        "picoseconds_allowed": 1000 * ALLOWANCE,
     }  # fmt: skip
     names = {
         "state": Symbol.STATE, "parallel": Symbol.PARALLEL, "worker": Symbol.WORKER, "stop_workers": Symbol.STOP,

@@ -137,7 +137,7 @@ woken:
   %adapted = select i1 %soon, i32 {watch}, i32 %less
   br label %go
 go:
-  %watch.seen = phi i32 [ %watch, %caught ], [ %adapted, %woken ]
+  %watch.seen = phi i32 [ {watch}, %caught ], [ %adapted, %woken ]
   br label %look
 over:
   ret void
