@@ -5,7 +5,7 @@ Nothing here is worth computing: all of the time is the way in and out. By hand 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,7 +55,7 @@ def in_order(f: Callable[..., dict[str, Any]], *arguments: Any) -> Candidate:
     return Ordered(f, *arguments)
 
 
-class Ordered(partial):  # type: ignore[type-arg]
+class Ordered(partial[dict[str, Any]]):
     """A call of a function of dicts: timed as it is, its result the list of values."""
 
     def __call__(self) -> Any:
@@ -76,33 +76,39 @@ def squares(rows: Any, targets: Any, w: Any, b: Any) -> Any:
 # ---- ours ----------------------------------------------------------------------------------------------
 
 
-def tracejit_candidates() -> dict[str, Candidate]:
-    import tracejit as tj
+def step_and_eager(tf: Any, compiled: Callable[..., Any], data: Sequence[Any]) -> tuple[Candidate, Candidate]:
+    """Return a step of SGD and an eager derivative, as tracejit and TensorFlow both write them."""
+    rows, targets, w0, b0 = data
+    w, b = tf.Variable(w0), tf.Variable(b0)
 
-    rows, targets, w0, b0 = samples()
-    w, b = tj.Variable(w0), tj.Variable(b0)
-
-    @tj.function
+    @compiled
     def step(rows: Any, targets: Any) -> Any:
-        with tj.GradientTape() as tape:
-            loss = tj.reduce_sum((tj.linalg.matvec(rows, w) + b - targets) ** 2)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((tf.linalg.matvec(rows, w) + b - targets) ** 2)
         dw, db = tape.gradient(loss, [w, b])
         w.assign_sub(RATE * dw)
         b.assign_sub(RATE * db)
         return loss
 
     def eager(x: Any) -> Any:
-        with tj.GradientTape() as tape:
+        with tf.GradientTape() as tape:
             tape.watch(x)
             y = x**2
         return tape.gradient(y, x)
 
+    return partial(step, rows, targets), partial(eager, tf.constant(3.0, tf.float64))
+
+
+def tracejit_candidates() -> dict[str, Candidate]:
+    import tracejit as tj
+
+    step, eager = step_and_eager(tj, tj.function, samples())
     return {
         CALL: partial(tj.function(affine), four()),
         GRADIENT: partial(tj.function(tj.value_and_grad(lambda x: tj.reduce_sum(tj.sin(x) ** 2))), four()),
         DICT: in_order(tj.function(scaled), five()),
-        SGD: partial(step, rows, targets),
-        EAGER: partial(eager, tj.constant(3.0, tj.float64)),
+        SGD: step,
+        EAGER: eager,
         CHAIN: partial(chain, tj.constant(four())),
     }
 
@@ -247,8 +253,7 @@ def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
     import tensorflow as tf
 
     how = how or {"jit_compile": True}
-    rows, targets, w0, b0 = map(tf.constant, samples())
-    w, b = tf.Variable(w0), tf.Variable(b0)
+    step, eager = step_and_eager(tf, tf.function(**how), [*map(tf.constant, samples())])
 
     @tf.function(**how)
     def gradient(x: Any) -> Any:
@@ -257,27 +262,12 @@ def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
             value = tf.reduce_sum(tf.sin(x) ** 2)
         return value, tape.gradient(value, x)
 
-    @tf.function(**how)
-    def step(rows: Any, targets: Any) -> Any:
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum((tf.linalg.matvec(rows, w) + b - targets) ** 2)
-        dw, db = tape.gradient(loss, [w, b])
-        w.assign_sub(RATE * dw)
-        b.assign_sub(RATE * db)
-        return loss
-
-    def eager(x: Any) -> Any:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = x**2
-        return tape.gradient(y, x)
-
     return {
         CALL: partial(tf.function(affine, **how), tf.constant(four())),
         GRADIENT: partial(gradient, tf.constant(four())),
         DICT: in_order(tf.function(scaled, **how), {k: tf.constant(v) for k, v in five().items()}),
-        SGD: partial(step, rows, targets),
-        EAGER: partial(eager, tf.constant(3.0, tf.float64)),
+        SGD: step,
+        EAGER: eager,
         CHAIN: partial(chain, tf.constant(four())),
     }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,57 +66,67 @@ def block() -> tuple[Arrays, Arrays]:
     return weights + norms, [random.standard_normal((SENTENCES, TOKENS, WIDTH)).astype(np.float32)]
 
 
-# ---- ours ----------------------------------------------------------------------------------------------
+# ---- ours, and TensorFlow, in the names that both have -----------------------------------------------------
+
+
+def losses(tf: Any) -> tuple[Loss, Loss, Loss]:
+    """Return the losses of the perceptron, the convolutions and the block; `tf` is tracejit or TensorFlow."""
+
+    def crossed(logits: Any, labels: Any) -> Any:
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
+        return crossed(tf.nn.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
+
+    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
+        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
+            x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, filters, 1, "SAME"), bias))
+            x = tf.nn.max_pool2d(x, 2, 2, "VALID")
+        return crossed(tf.reshape(x, (x.shape[0], -1)) @ w[4] + w[5], labels)
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        x = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+        return x * tf.math.rsqrt(tf.reduce_mean(x * x, axis=-1, keepdims=True) + EPSILON) * gain + bias
+
+    def heads(x: Any) -> Any:
+        return tf.transpose(tf.reshape(x, (SENTENCES, TOKENS, HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
+
+    def block_loss(w: Any, x: Any) -> Any:
+        q, k, v = (heads(part) for part in tf.split(norm(x, w[8], w[9]) @ w[0] + w[1], 3, axis=-1))
+        weights = tf.nn.softmax(tf.linalg.matmul(q, k, transpose_b=True) * (WIDTH // HEADS) ** -0.5)
+        seen = tf.reshape(tf.transpose(weights @ v, (0, 2, 1, 3)), (SENTENCES, TOKENS, WIDTH))
+        x = x + seen @ w[2] + w[3]
+        x = x + tf.nn.gelu(norm(x, w[10], w[11]) @ w[4] + w[5], approximate=True) @ w[6] + w[7]
+        return tf.reduce_mean(x * x)
+
+    return mlp_loss, cnn_loss, block_loss
+
+
+def stepping(tf: Any, compiled: Callable[..., Any], loss: Loss, start: Arrays) -> Callable[..., Any]:
+    """Return a training step, a function of data; `compiled` is how `tf` compiles a function."""
+    weights = [tf.Variable(array) for array in start]
+
+    def step(*data: Any) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(weights, *data)
+        for weight, gradient in zip(weights, tape.gradient(value, weights), strict=True):
+            weight.assign_sub(RATE * gradient)
+        return value
+
+    return compiled(step)
 
 
 def tracejit_candidates() -> dict[str, Candidate]:
     import tracejit as tj
 
-    def crossed(logits: Any, labels: Any) -> Any:
-        return tj.reduce_mean(tj.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
-
-    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
-        return crossed(tj.nn.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
-
-    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
-        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
-            x = tj.nn.relu(tj.nn.conv2d(x, filters, 1, "SAME") + bias)
-            x = tj.nn.max_pool2d(x, 2, 2, "VALID")
-        return crossed(tj.reshape(x, (x.shape[0], -1)) @ w[4] + w[5], labels)
-
-    def norm(x: Any, gain: Any, bias: Any) -> Any:
-        x = x - tj.reduce_mean(x, axis=-1, keepdims=True)
-        return x * tj.math.rsqrt(tj.reduce_mean(x * x, axis=-1, keepdims=True) + EPSILON) * gain + bias
-
-    def heads(x: Any) -> Any:
-        return tj.transpose(tj.reshape(x, (SENTENCES, TOKENS, HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
-
-    def block_loss(w: Any, x: Any) -> Any:
-        q, k, v = (heads(part) for part in tj.split(norm(x, w[8], w[9]) @ w[0] + w[1], 3, axis=-1))
-        weights = tj.nn.softmax(q @ tj.transpose(k, (0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5)
-        seen = tj.reshape(tj.transpose(weights @ v, (0, 2, 1, 3)), (SENTENCES, TOKENS, WIDTH))
-        x = x + seen @ w[2] + w[3]
-        x = x + tj.nn.gelu(norm(x, w[10], w[11]) @ w[4] + w[5], approximate=True) @ w[6] + w[7]
-        return tj.reduce_mean(x * x)
-
-    def stepping(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
-        weights = [tj.Variable(array) for array in start]
-
-        @tj.function
-        def step(*data: Any) -> Any:
-            with tj.GradientTape() as tape:
-                value = loss(weights, *data)
-            for weight, gradient in zip(weights, tape.gradient(value, weights), strict=True):
-                weight.assign_sub(RATE * gradient)
-            return value
-
-        return lambda: step(*data)
-
+    mlp_loss, cnn_loss, block_loss = losses(tj)
     weights, data = block()
     gradients = tj.function(tj.value_and_grad(block_loss))
     return {
-        MLP: stepping(mlp_loss, *mlp()),
-        CNN: stepping(cnn_loss, *cnn()),
+        **{
+            name: partial(stepping(tj, tj.function, loss, start), *data)
+            for name, loss, (start, data) in ((MLP, mlp_loss, mlp()), (CNN, cnn_loss, cnn()))
+        },
         BLOCK: lambda: gradients(weights, *data),
     }
 
@@ -241,51 +252,16 @@ def torch_compile_candidates() -> dict[str, Candidate]:
 def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
     import tensorflow as tf
 
-    how = how or {"jit_compile": True}
+    mlp_loss, cnn_loss, block_loss = losses(tf)
+    compiled = tf.function(**(how or {"jit_compile": True}))
 
-    def crossed(logits: Any, labels: Any) -> Any:
-        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
-
-    def mlp_loss(w: Any, x: Any, labels: Any) -> Any:
-        return crossed(tf.nn.relu(x @ w[0] + w[1]) @ w[2] + w[3], labels)
-
-    def cnn_loss(w: Any, x: Any, labels: Any) -> Any:
-        for filters, bias in ((w[0], w[1]), (w[2], w[3])):
-            x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, filters, 1, "SAME"), bias))
-            x = tf.nn.max_pool2d(x, 2, 2, "VALID")
-        return crossed(tf.reshape(x, (x.shape[0], -1)) @ w[4] + w[5], labels)
-
-    def norm(x: Any, gain: Any, bias: Any) -> Any:
-        x = x - tf.reduce_mean(x, axis=-1, keepdims=True)
-        return x * tf.math.rsqrt(tf.reduce_mean(x * x, axis=-1, keepdims=True) + EPSILON) * gain + bias
-
-    def heads(x: Any) -> Any:
-        return tf.transpose(tf.reshape(x, (SENTENCES, TOKENS, HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
-
-    def block_loss(w: Any, x: Any) -> Any:
-        q, k, v = (heads(part) for part in tf.split(norm(x, w[8], w[9]) @ w[0] + w[1], 3, axis=-1))
-        weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * (WIDTH // HEADS) ** -0.5)
-        seen = tf.reshape(tf.transpose(weights @ v, (0, 2, 1, 3)), (SENTENCES, TOKENS, WIDTH))
-        x = x + seen @ w[2] + w[3]
-        x = x + tf.nn.gelu(norm(x, w[10], w[11]) @ w[4] + w[5], approximate=True) @ w[6] + w[7]
-        return tf.reduce_mean(x * x)
-
-    def stepping(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
-        weights, placed = [tf.Variable(a) for a in start], [tf.constant(a) for a in data]
-
-        @tf.function(**how)
-        def step(*data: Any) -> Any:
-            with tf.GradientTape() as tape:
-                value = loss(weights, *data)
-            for weight, gradient in zip(weights, tape.gradient(value, weights), strict=True):
-                weight.assign_sub(RATE * gradient)
-            return value
-
+    def training(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
+        step, placed = stepping(tf, compiled, loss, start), [tf.constant(a) for a in data]
         return lambda: step(*placed).numpy()
 
     weights, data = ([tf.constant(a) for a in part] for part in block())
 
-    @tf.function(**how)
+    @compiled
     def gradients(weights: Sequence[Any], *data: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(weights)
@@ -296,7 +272,7 @@ def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
         value, found = gradients(weights, *data)
         return value.numpy(), [gradient.numpy() for gradient in found]
 
-    return {MLP: stepping(mlp_loss, *mlp()), CNN: stepping(cnn_loss, *cnn()), BLOCK: called}
+    return {MLP: training(mlp_loss, *mlp()), CNN: training(cnn_loss, *cnn()), BLOCK: called}
 
 
 def tensorflow_graph_candidates() -> dict[str, Candidate]:

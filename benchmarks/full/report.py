@@ -145,7 +145,8 @@ def _speedups(pairs: Sequence[tuple[Found, Found]]) -> str:
         times = [(one.time(peer), both.time(peer)) for peer in peers]
         equal = len(one.ours) == len(both.ours) and all(map(np.array_equal, one.ours, both.ours))
         least = one.row.speedup
-        ours = one.time(OURS) / both.time(OURS)  # type: ignore[operator]
+        before, after = one.time(OURS), both.time(OURS)
+        ours = before / after if before and after else 0.0
         body.append(
             [
                 case_name(one.row),

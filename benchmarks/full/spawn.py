@@ -46,9 +46,16 @@ def warm_processes(pythons: Mapping[str, str], peers: Sequence[str], rounds: int
         for case in FIRST_CALLS:
             for peer in peers:
                 times = [_spawn(pythons[peer], peer, case, folder) for _ in range(rounds + 1)]
-                if None not in times:
-                    found[case][peer] = min(times[1:])  # type: ignore[type-var]
+                known = [t for t in times if t is not None]
+                if len(known) == len(times):
+                    found[case][peer] = min(known[1:])
     return found
+
+
+def passes(case: str) -> tuple[float, str]:
+    """Return the first call's time, and what each pass took as tracejit reports it."""
+    done = _run([sys.executable, "-m", "benchmarks.full.spawn", "passes", rows.OURS, case], "")
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
 def _spawn(python: str, peer: str, case: str, folder: str) -> float | None:
@@ -58,7 +65,15 @@ def _spawn(python: str, peer: str, case: str, folder: str) -> float | None:
 
 
 def _answer(python: str, what: str, peer: str, case: str, folder: str = "") -> float | None:
-    command = [python, "-m", "benchmarks.full.spawn", what, peer, case]
+    try:
+        done = _run([python, "-m", "benchmarks.full.spawn", what, peer, case], folder)
+    except subprocess.TimeoutExpired:
+        return None
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 and done.stdout else None
+
+
+def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
+    """Run a process whose peers keep what they compile in a folder, if there is one."""
     caches = {
         "TRACEJIT_CACHE_DIR": folder,
         "JAX_COMPILATION_CACHE_DIR": folder,
@@ -66,23 +81,22 @@ def _answer(python: str, what: str, peer: str, case: str, folder: str = "") -> f
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
     variables = environment("1") | (caches if folder else {"TRACEJIT_CACHE": "0"})
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=variables, timeout=PATIENCE, cwd=ROOT
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 and done.stdout else None
+    return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=PATIENCE, cwd=ROOT)
 
 
 def _milliseconds(what: str, peer: str, case: str) -> float:
-    """Do it in this process: the first call's time, or the time at which there is a result."""
+    """Do it in this process: the first call's time, ``passes``: with a report, or the time at which there is a result.
+    """
     from benchmarks import programs
 
     name = getattr(programs, case)
-    if what == "first":
+    if what != "result":
         _load_compiler(peer)
     call = rows.candidates(MODULE, peer)[name]
+    if what == "passes":
+        import tracejit as tj
+
+        tj.configure(debug=2)
     start = time.perf_counter()
     call()
     middle = time.perf_counter()

@@ -100,9 +100,14 @@ class Slots:
     def using(self, b: Buffer) -> tuple[list[Nest], Sequence[Statement]]:
         """The nests that use a buffer, in order, and all statements from the first of them to the last."""
         slots = sorted(self.users[b])
-        nests = [n for p in slots for n in self.statements[p] if any(b in t.buffers() for t in walk([n]))]
+        nests = [
+            n
+            for p in slots
+            for n in self.statements[p]
+            if isinstance(n, Nest) and any(b in t.buffers() for t in walk([n]))
+        ]
         between = self.statements[slots[0] : slots[-1] + 1] if slots[-1] - slots[0] < WINDOW else []
-        return nests, [s for slot in between for s in slot]  # type: ignore[return-value]
+        return nests, [s for slot in between for s in slot]
 
     def put(self, nest: Nest, made: Sequence[Nest]) -> None:
         """Let others take the place of a nest."""
@@ -150,7 +155,7 @@ def _array(b: Buffer, slots: Slots) -> Array | None:
         return None
     if any(isinstance(s, Load) and s.buffer is b for n in writers for s in n.body):
         return None
-    frame = shape_of(nests, {b}, b.size)  # type: ignore[arg-type]
+    frame = shape_of(nests, {b}, b.size) if isinstance(b.size, int) else None
     pieces = None if frame is None else _pieces(b, writers, *frame)
     if frame is None or pieces is None or not _tile(pieces, b):
         return None
@@ -188,10 +193,10 @@ def _stay(pieces: Sequence[Piece], readers: Sequence[Nest], between: Sequence[St
     loads = [(p.value, p.nest) for p in pieces if isinstance(p.value, Load)]
     sources = {load.buffer for load, _ in loads}
     for s in between:
-        if any(s is r for r in readers):
-            stores = [t for t in s.body if isinstance(t, Store) and t.buffer in sources]  # type: ignore[attr-defined]
+        if isinstance(s, Nest) and any(s is r for r in readers):
+            stores = [t for t in s.body if isinstance(t, Store) and t.buffer in sources]
             if not all(
-                is_apart(t.index, s, load.index, nest)  # type: ignore[arg-type]
+                is_apart(t.index, s, load.index, nest)
                 for t in stores
                 for load, nest in loads
                 if load.buffer is t.buffer

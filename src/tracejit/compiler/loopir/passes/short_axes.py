@@ -156,9 +156,9 @@ def _copied(
     own = dict(known)
     made: list[Statement] = []
     for s in statements:
-        if isinstance(s, Compute) and s.op == "index" and s.args[0] in known:
-            place: Const = known[s.args[0]]  # type: ignore[index]
-            own[s.out] = Const(s.dtype.type(place.value).item(), s.dtype)
+        axis = s.args[0] if isinstance(s, Compute) and s.op == "index" else None
+        if isinstance(s, Compute) and isinstance(axis, str) and axis in known:
+            own[s.out] = Const(s.dtype.type(known[axis].value).item(), s.dtype)
             continue
         own.update((name, next(names)) for name in s.defines())
         made.append(renamed(s, own))
