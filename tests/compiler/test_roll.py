@@ -154,6 +154,24 @@ def test_loops_in_loops(eager_to_roll):
     agree(gradient(lambda x, w: tj.reduce_sum(f(x, w))), X, W)
 
 
+def test_outer_loops_read_the_stacks_of_inner_ones(eager_to_roll, monkeypatch):
+    """Whichever is longer, the inner loop is found first: nothing is taken apart to be put together again."""
+    monkeypatch.setattr(module, "PERIODS", (16, 1 << 30))
+
+    def f(x, w):
+        for _ in range(8):
+            p = x
+            for _ in range(9):
+                p = tj.tanh(p * 0.5 + x) - 0.1 * p
+            x = p + tj.reduce_sum(w * p, axis=1)
+        return tj.reduce_sum(x)
+
+    rolled = agree(gradient(f), X, W)
+    inner = [sum(LoopForm.of(n) is not None for n in form.body.nodes) for form in loops(rolled)]
+    assert inner.count(1) == 2 and max(inner) == 1
+    assert sum(n.op.name == "concat" for _, n in walk(rolled)) == 0
+
+
 @pytest.mark.parametrize("last", [lambda y: y, lambda y: tj.exp(y), lambda y: y[1:]])
 def test_an_uneven_end(eager_to_roll, last):
     def f(x):

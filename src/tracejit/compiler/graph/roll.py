@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ...core.ir import text
 from ...core.ir.graph import Graph, Node, Value, has_effect, regions, walk
 from ...core.op import Op, ops
 from ...core.tracing.loop_form import INDEX, LoopForm
@@ -22,6 +23,8 @@ from ...core.tracing.prune import prune
 LONG = 2000
 #: Rounds, and nodes, of a run that is worth a loop.
 ROUNDS, NODES = 8, 100
+#: Nodes of the longest rounds that are looked for, one time after the other.
+PERIODS = (64, 512, 1 << 30)
 #: Places at which a second round may begin that are tried for every node.
 TRIED = 8
 #: Nodes from which on the same repetition is tried.
@@ -43,12 +46,14 @@ def roll(graph: Graph) -> Graph:
 
 
 def _rolled(graph: Graph) -> Graph:
-    ordered = _views_first(graph)
-    found = list(_Finder(ordered).runs())
-    if not found:
-        return graph
-    rolled = prune(_Roller(ordered, found).run())
-    return rolled if sum(1 for _ in walk(rolled)) * SHORTER < len(graph.nodes) else graph
+    """Short rounds first: where loops are in loops, a round of the outer one reads stacks of the inner one's then."""
+    rolled = graph
+    for longest in PERIODS:
+        ordered = _views_first(rolled)
+        found = list(_Finder(ordered, longest).runs())
+        if found:
+            rolled = prune(_Roller(ordered, found).run())
+    return rolled if sum(1 for _ in walk(rolled)) * SHORTER < sum(1 for _ in walk(graph)) else graph
 
 
 def _views_first(graph: Graph) -> Graph:
@@ -94,8 +99,8 @@ class Run(NamedTuple):
 class _Finder:
     """Looks for the runs of a graph."""
 
-    def __init__(self, graph: Graph):
-        self.nodes = graph.nodes
+    def __init__(self, graph: Graph, longest: int):
+        self.nodes, self.longest_period = graph.nodes, longest
         names: dict[Any, int] = {}
         self.keys = [names.setdefault(_key(node), len(names)) for node in self.nodes]
         self.made = {v: (i, o) for i, node in enumerate(self.nodes) for o, v in enumerate(node.outputs)}
@@ -119,9 +124,11 @@ class _Finder:
 
     def longest(self, start: int, later: Sequence[int]) -> Run | None:
         """The longest run that begins there and whose second round begins at one of these nodes."""
-        repeating = [self.repeating(start, at - start) for at in later]
-        repeating.sort(key=lambda run: (-run.period * run.rounds, run.period))
-        wired = (self.wired(run) for run in repeating if run.worth and self.may_try(run))
+        repeating = [self.repeating(start, at - start) for at in later if at - start <= self.longest_period]
+        repeating.sort(key=lambda run: run.period)
+        wired = (
+            self.wired(run) for run in repeating if run.worth and self.computes(run) and self.may_try(run)
+        )
         return next((run for run in wired if run is not None), None)
 
     def repeating(self, start: int, period: int) -> Run:
@@ -132,6 +139,10 @@ class _Finder:
                 end += 1
             self.ends[period] = end
         return Run(start, period, (end - start) // period)
+
+    def computes(self, run: Run) -> bool:
+        """Is there more in a round than parts of arrays?"""
+        return any("view" not in node.op.traits for node in self.nodes[run.start : run.start + run.period])
 
     def may_try(self, run: Run) -> bool:
         """Not too often the same repetition from other nodes on."""
@@ -206,15 +217,26 @@ def _key(node: Node) -> Any:
     specs = (*[v.spec for v in node.inputs], *[v.spec for v in node.outputs])
     alone = (
         not node.inputs
-        or "polls" in node.op.traits
-        or node.op.runs_graphs
         or "no_cse" in node.op.traits
-        or any(True for _ in regions(node.attrs))
         or has_effect(node)
         or any(spec.symbolic for spec in specs)
+        or (not _is_own_loop(node) and (node.op.runs_graphs or any(True for _ in regions(node.attrs))))
     )
-    line = str(node.location) if node.op.names_line else ""  # stands in what it says when it fails
-    return node if alone else (node.op, len(node.inputs), specs, tuple(node.attrs.items()), line)
+    if alone:
+        return node
+    attrs = tuple([(k, text.to_text(v) if isinstance(v, Graph) else v) for k, v in node.attrs.items()])
+    return node.op, len(node.inputs), specs, attrs, *_lines(node)
+
+
+def _is_own_loop(node: Node) -> bool:
+    """Was it made of a run? It has no line, since the program has none that says that it is a loop."""
+    return node.location is None and LoopForm.of(node) is not None
+
+
+def _lines(node: Node) -> list[str]:
+    """The lines that stand in what is said when something fails."""
+    inner = [n for region in regions(node.attrs) for _, n in walk(region)]
+    return [str(n.location) for n in (node, *inner) if n.op.names_line]
 
 
 # ---- writing loops --------------------------------------------------------------------------------------
@@ -233,7 +255,8 @@ class _Roller:
     def __init__(self, graph: Graph, runs: Sequence[Run]):
         self.old, self.runs = graph, runs
         self.new = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
-        self.env: dict[Value, Value | _Row] = {}
+        self.env: dict[Value, Value] = {}
+        self.row_of: dict[Value, _Row] = {}  # also of values that have been taken out
         self.read_last = {v: i for i, node in enumerate(graph.nodes) for v in node.inputs}
         self.read_last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
 
@@ -263,10 +286,11 @@ class _Roller:
 
     def value(self, v: Value) -> Value:
         """The new graph's value; a row is taken out of its array when it is first asked for."""
-        found = self.env[v]
-        if isinstance(found, _Row):
+        found = self.env.get(v)
+        if found is None:
+            array, number = self.row_of[v]
             whole = [(0, n, 1) for n in v.spec.shape]
-            row = self.make(ops.slice, found.array, slices=((found.number, 1, 1), *whole))
+            row = self.make(ops.slice, array, slices=((number, 1, 1), *whole))
             found = self.env[v] = self.make(ops.reshape, row, shape=v.spec.shape)
         return found
 
@@ -282,7 +306,7 @@ class _Roller:
         for p in range(len(run.own)):
             if run.own[p] is not None or run.last[p] is not None:
                 continue
-            rows = [self.env.get(values[p]) for values in rounds]
+            rows = [self.row_of.get(values[p]) for values in rounds]
             a, b = _progression(rows, middle)
             if b - a >= run.rounds - UNEVEN:
                 first, end = max(first, a), min(end, b)
@@ -314,14 +338,13 @@ class _Roller:
         )
         stacks = [v.spec.with_shape((run.rounds, *v.spec.shape)) for v in body.outputs[len(carries) :]]
         specs = (*[v.spec for v in body.outputs[: len(carries)]], INDEX, *stacks)
-        # no line of its own: the program has none that says that it is a loop
         outputs = self.new.add(form.op, tuple(form.inputs), form.attrs, specs)
         for output, final in zip(carries, outputs, strict=False):
             self.env[self.made(run, run.rounds - 1, output)] = final
         for output, stack in zip(kept, outputs[len(carries) + 1 :], strict=True):
             for number in range(run.rounds):
                 row = run.rounds - 1 - number if reverse else number
-                self.env[self.made(run, number, output)] = _Row(stack, row)
+                self.row_of[self.made(run, number, output)] = _Row(stack, row)
         return True
 
     def made(self, run: Run, number: int, output: Output) -> Value:
@@ -343,7 +366,7 @@ class _Roller:
 
     def step(self, values: Sequence[Value]) -> int:
         """1 where these are rows of one array, one after the other, -1 where they go back, else 0."""
-        rows: list[Any] = [self.env[v] for v in values]
+        rows: list[Any] = [self.row_of.get(v) for v in values]
         if _progression(rows, 1) != (0, len(rows)):
             return 0
         return int(rows[1].number - rows[0].number)
@@ -352,7 +375,7 @@ class _Roller:
         """An array of these rows: that which has them, or one made of them, None where that is too large."""
         spec = values[0].spec
         if self.step(values) == 1:
-            first: Any = self.env[values[0]]
+            first = self.row_of[values[0]]
             if first.array.spec.shape[0] == len(values):
                 return first.array
             whole = [(0, n, 1) for n in spec.shape]
