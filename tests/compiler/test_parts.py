@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.compiler import cache, pipeline
+from tracejit.compiler import cache, kernels, pipeline
 from tracejit.compiler.codegen import llvm, parts, workers
 from tracejit.compiler.codegen.machines import Unit
 from tracejit.runtime import cpu, elf
@@ -87,7 +87,7 @@ def test_one_symbol_is_seen_outside(arguments, monkeypatch):
 
 @pytest.mark.parametrize("name", ["gemm_f32", "gemm_f64"])
 def test_library_kernels_come_in_parts_too(name):
-    _, unit = cache.kernel_source(name, cpu.host())
+    _, unit = kernels.kernel_source(name, cpu.host())
     units = parts.split(unit, 4)
     assert [part.opt for part in units] == [unit.opt] * 4 + [0]
     assert sum(part.text.count("\ndefine ") for part in units) == unit.text.count("\ndefine ")
@@ -95,7 +95,7 @@ def test_library_kernels_come_in_parts_too(name):
 
 
 def test_what_only_directs_is_compiled_plainly_by_one_core_too():
-    _, unit = cache.kernel_source("gemm_f32", cpu.host())
+    _, unit = kernels.kernel_source("gemm_f32", cpu.host())
     assert [part.opt for part in parts.split(unit, 1)] == [unit.opt, 0]
 
 
@@ -153,9 +153,9 @@ import os, numpy as np, tracejit as tj
 tj.configure(cache=False)
 a = np.ones((40, 40), np.float32)
 f = tj.function(lambda a: tj.exp(a @ a * -1.0) + 1.0)
-from tracejit.compiler import cache
-cache.begin_kernel("gemm_f32")
-cache._begun["gemm_f32"].wait()
+from tracejit.compiler import kernels
+kernels.begin_kernel("gemm_f32")
+kernels._begun["gemm_f32"].wait()
 child = os.fork()
 if not child:
     ok = np.allclose(np.asarray(f(a)), 1.0)

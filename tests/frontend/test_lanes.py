@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.compiler import cache
+from tracejit.compiler import kernels
 from tracejit.core.settings import configure, settings
 from tracejit.frontend.function import function, lanes
 from tracejit.frontend.function.function import Function
@@ -48,7 +48,7 @@ Pair = namedtuple("Pair", "a b")
 @pytest.fixture(autouse=True, scope="module")
 def made() -> Iterator[None]:
     """The lane's code, and lanes, which otherwise are made when they are worth it."""
-    cache.call_lane()
+    kernels.call_lane()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "_SOON", 2)
         yield
@@ -826,8 +826,8 @@ _PROCESS = """
 import os, sys, threading
 import numpy as np
 import tracejit as tf
-from tracejit.compiler import cache
-cache.call_lane()
+from tracejit.compiler import kernels
+kernels.call_lane()
 x = np.arange(4.0)
 v = tf.Variable(x)
 f = tf.function(lambda x: {"y": x * 2 + v})

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.compiler import cache
+from tracejit.compiler import kernels
 from tracejit.frontend.function import function
 from tracejit.frontend.function.function import Function
 from tracejit.runtime.lane import probe
@@ -32,7 +32,7 @@ RIGHT = np.array([[1.0], [2.0], [3.0]])
 @pytest.fixture(autouse=True, scope="module")
 def made() -> Iterator[None]:
     """The lane's code, and lanes, which otherwise are made when they are worth it."""
-    cache.call_lane()
+    kernels.call_lane()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "_SOON", 2)
         yield

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.cache import call_lane
 from ..compiler.exporting import NotExportable, exported
+from ..compiler.kernels import call_lane
 from ..core import settings
 from ..core.dim import RELATIONS, Dim, Size, evaluate, holds, nonnegative, substitute
 from ..core.errors import ShapeError, TracejitError, at, user_location

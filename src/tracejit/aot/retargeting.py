@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..compiler.cache import call_lane
 from ..compiler.exporting import exported
+from ..compiler.kernels import call_lane
 from ..core.errors import at, user_location
 from ..core.ir.attributes import NotAdmitted
 from ..core.spec import TensorSpec

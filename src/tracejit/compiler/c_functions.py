@@ -19,7 +19,7 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.cpu import CpuTarget
 from ..runtime.executable import Message
 from ..runtime.exported.interface import Interface
-from . import dispatch, system_memory, wasm_library
+from . import dispatch
 from .callbacks import callback_functions
 from .codegen import program
 from .codegen.writing import context
@@ -27,6 +27,7 @@ from .codegen.writing.context import BUFFERS, CTX, DIMS
 from .codegen.writing.kernel import KernelWriter, Module
 from .ir_text import NULL, Value, Writer, function, integer
 from .loopir.passes.schedule import Target
+from .platforms import system_memory, wasm_library
 
 #: A function of so small a workspace has it on its stack.
 STACK = 1 << 14

@@ -20,13 +20,14 @@ from ..runtime.exported.callbacks import callbacks, symbol
 from ..runtime.exported.interface import Interface
 from ..runtime.linking.relocatable import merge
 from ..runtime.linking.wasm.module import link
-from . import dispatch, half_floats, pipeline, system_memory, thumb_library
+from . import dispatch, pipeline
 from .c_functions import Program, defined, messages, module_text, work_bytes
-from .cache import kernel_source, library_kernel
 from .codegen import llvm
 from .codegen.footprint import larger
 from .codegen.machines import Unit
+from .kernels import kernel_source, library_kernel
 from .lowering.nodes import calls_python
+from .platforms import half_floats, system_memory, thumb_library
 
 
 class NotExportable(TracejitError, ValueError):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.cache import operator_lane, operator_lane_on_disk
+from ..compiler.kernels import operator_lane, operator_lane_on_disk
 from ..core.autodiff import backplan
 from ..core.errors import Location, known_files, user_location
 from ..core.op import Op

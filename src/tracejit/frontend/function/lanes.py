@@ -26,9 +26,9 @@ from .signature import Call, Weak, admits, open_spec
 from .specialization import Specialization
 
 if TYPE_CHECKING:
-    from ...compiler import cache
+    from ...compiler import kernels
 else:
-    cache = Later("...compiler.cache", __package__)
+    kernels = Later("...compiler.kernels", __package__)
 
 #: Calls that go the Python way before the next one is looked at: after one that took the lane, and after one that could
 #: not; and those that are worth compiling the lane's code, which is done once per machine.
@@ -139,9 +139,9 @@ def _code(make: bool) -> entries.Code | None:
     """The lane's code; unless it is to be made, None where it has not been made on this machine yet."""
     global _loaded
     if _loaded is None:
-        image = cache.call_lane_on_disk()
+        image = kernels.call_lane_on_disk()
         if image is None and make:
-            (image,) = cache.call_lane().values()
+            (image,) = kernels.call_lane().values()
         if image is not None:
             _loaded = entries.Code(image)
     return _loaded

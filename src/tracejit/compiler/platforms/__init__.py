@@ -1,0 +1,1 @@
+"""What processors and systems lack, as code: routines, memory. Knows nothing of programs."""
