@@ -128,5 +128,6 @@ uint64: _np.dtype[_np.uint64] = _np.dtype("uint64")
 bool: _np.dtype[_np.bool] = _np.dtype("bool")
 string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes; eager only
 
+_seams.html.provide(lambda x: _import_module("tracejit.inspect.notebook").html(x))
 _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))
 _shorten_tracebacks()

@@ -134,7 +134,7 @@ class Location(tuple[Any, ...]):
 
     def __str__(self) -> str:
         source = linecache.getline(self.file, self.line).strip()
-        return f"{self.file}:{self.line}" + (f"\n      {source}" if source else "")
+        return f"{cell_of(self.file) or self.file}:{self.line}" + (f"\n      {source}" if source else "")
 
 
 class BackwardLocation(Location):
@@ -142,6 +142,13 @@ class BackwardLocation(Location):
 
     __slots__ = ()
     is_backward = True
+
+
+def cell_of(file: str) -> str:
+    """The cell of a notebook that a file's name stands for, ``In[3]``; empty for files."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    number = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(file)
+    return "" if number is None else f"In[{number}]"
 
 
 _getframe = sys._getframe

@@ -62,6 +62,9 @@ class Event(Generic[P]):
 #: ``graph -> str``: how graphs print themselves; provided by `core.ir.text`.
 graph_text: Seam[[Any], str] = Seam("graph_text", object.__repr__)
 
+#: ``object -> HTML``: how tensors, Variables, graphs and functions look in a notebook; by ``tracejit.inspect``.
+html: Seam[[Any], str] = Seam("html")
+
 #: ``sequence of tensors and numbers -> Tensor``, joined along a new first axis; provided by `ops.arrays.shape`.
 stacked: Seam[[Any], Any] = Seam("stacked")
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..core.ir.graph import Constant, Graph, Node, Value
 from ..core.spec import TensorSpec
 from ..core.tracing.loop_form import LoopForm, Parts, Results
+from ..frontend.function.function import Function
 from .layout import Layout, Point, layout
 from .page import escape, page
 
@@ -78,18 +79,50 @@ class Panel:
         return self.places.height + 2 * _MARGIN + (_TITLE if self.title else 0.0)
 
 
-def draw(graph: Graph, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
-    """Write a graph as a picture.
+class Drawing:
+    """A picture of a graph; notebooks show it.
+
+    Attributes
+    ----------
+    name : str
+        Of the graph.
+    svg : str
+        The picture.
+    """
+
+    def __init__(self, name: str, svg: str):
+        self.name, self.svg = name, svg
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x:auto">{self.svg}</div>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to the file `path`: ``.svg`` or ``.html``, see :func:`draw`; ValueError for another ending."""
+        folder, name = os.path.split(os.fspath(path))
+        if not name.endswith((".svg", ".html")):
+            raise ValueError(f"a drawing is written to a file ending in .svg or .html, not {name!r}")
+        os.makedirs(folder or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg if name.endswith(".svg") else page(self.name, self.svg))
+
+
+def draw(what: Any, *args: Any, **kwargs: Any) -> Drawing:
+    """Draw a graph, or that of a function for some arguments: ``draw(graph, path, names)`` or ``draw(f, x)``.
 
     Parameters
     ----------
-    graph : Graph
-        As from ``f.graph(x)`` or ``f.gradient_graph(x)``.
-    path : path-like
-        Ends in ``.svg`` for the bare picture, or ``.html`` for a page in which one can zoom, move about, and
-        see a box's neighbours by pointing at it. The file needs nothing else.
-    names : sequence of str, optional
-        Of the graph's inputs, in order; those without are numbered.
+    what : Graph or callable
+        A graph as from ``f.graph(x)`` or ``f.gradient_graph(x)``, or a plain or compiled function.
+    *args, **kwargs
+        Of a function, what it is called with. Of a graph, two optional ones. `path`: a file to write, whose name ends
+        in ``.svg`` for the bare picture, or ``.html`` for a page in which one can zoom, move about, and see a box's
+        neighbours by pointing at it; it needs no other. `names`: of the graph's inputs, in order; those without are
+        numbered.
+
+    Returns
+    -------
+    Drawing
+        A notebook shows it; ``save(path)`` writes it.
 
     Raises
     ------
@@ -99,16 +132,30 @@ def draw(graph: Graph, path: str | os.PathLike[str], names: Sequence[str] = ()) 
     Examples
     --------
     >>> import tracejit as tf
+    >>> picture = tf.draw(lambda x: tf.sin(x) * 2.0, tf.constant(1.0))
+    >>> picture.svg.startswith("<svg")
+    True
     >>> f = tf.function(lambda x: tf.sin(x) * 2.0)
-    >>> tf.draw(f.graph(tf.constant(1.0)), "f.svg", ["x"])  # doctest: +SKIP
+    >>> drawing = tf.draw(f.graph(tf.constant(1.0)), "f.svg", ["x"])  # doctest: +SKIP
     """
-    folder, name = os.path.split(os.fspath(path))
-    if not name.endswith((".svg", ".html")):
-        raise ValueError(f"a drawing is written to a file ending in .svg or .html, not {name!r}")
-    svg = to_svg(panel_of(graph, names))
-    os.makedirs(folder or ".", exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(svg if name.endswith(".svg") else page(graph.name, svg))
+    if isinstance(what, Graph):
+        return _written(what, *args, **kwargs)
+    f = what if hasattr(what, "graph") else Function(what)
+    graph = f.graph(*args, **kwargs)
+    parameters = list(f.signature.parameters) if f.signature is not None else []
+    return drawn(graph, parameters if len(parameters) == len(args) == len(graph.inputs) else ())
+
+
+def _written(graph: Graph, path: Any = None, names: Sequence[str] = ()) -> Drawing:
+    picture = drawn(graph, names)
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def drawn(graph: Graph, names: Sequence[str] = ()) -> Drawing:
+    """The picture of a graph, whose inputs have these names."""
+    return Drawing(graph.name, to_svg(panel_of(graph, names)))
 
 
 def panel_of(graph: Graph, names: Sequence[str]) -> Panel:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import cell_of
 from .page import escape
 
 _MOST_LINES, _MOST_KERNELS, _MOST_HELD = 20, 20, 8
@@ -30,6 +31,11 @@ def source_line(file: str, line: int) -> str:
     return linecache.getline(file, line).strip()
 
 
+def short(file: str) -> str:
+    """How a file is named beside its lines: without its folder, or the cell of a notebook."""
+    return cell_of(file) or Path(file).name
+
+
 def duration(seconds: float) -> str:
     """A time with its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
@@ -47,7 +53,7 @@ def memory(size: int) -> str:
 
 
 def _place(line: Any) -> str:
-    return f"{Path(line.file).name}:{line.line}" if line.file else "no line"
+    return f"{short(line.file)}:{line.line}" if line.file else "no line"
 
 
 # ---- text -----------------------------------------------------------------------------------------------
@@ -154,6 +160,6 @@ def flame(profile: Any) -> str:
     for kernel in profile.kernels:
         for (backward, *stack), seconds in kernel.stacks.items():
             names = ["backward" if backward else "forward"]
-            names += [f"{function} {Path(file).name}:{line}" for file, line, function in stack]
+            names += [f"{function} {short(file)}:{line}" for file, line, function in stack]
             root.add([*names, kernel.what], "back" if backward else "", seconds)
     return f'<div class="tj-flame"><div class="row">{root.html(max(root.seconds, 1e-12))}</div></div>'

@@ -92,7 +92,7 @@ class Held:
     where: str
 
 
-@dataclass
+@dataclass(repr=False)
 class Profile:
     """Where the time and the memory of a function went; made by :func:`profile`.
 
@@ -125,7 +125,7 @@ class Profile:
         """All of it as text."""
         return profile_page.text(self)
 
-    __str__ = text
+    __str__ = __repr__ = text
 
     def html(self) -> str:
         """A page with the lines as a flame graph, that works without any other file."""
@@ -283,7 +283,7 @@ def _stack(source: Location | None) -> tuple[Any, ...]:
 
 
 def _where(stack: tuple[Any, ...]) -> str:
-    return f"{Path(stack[-1][0]).name}:{stack[-1][1]}" if len(stack) > 1 else "no line"
+    return f"{profile_page.short(stack[-1][0])}:{stack[-1][1]}" if len(stack) > 1 else "no line"
 
 
 def _what(s: Statement) -> str:

@@ -257,8 +257,8 @@ def test_tracebacks_show_the_users_lines():
 
 def test_missing_source_names_the_remedy():
     names = {}
-    exec("def f(x):\n    if x > 0:\n        return x\n    return -x\n", names)
-    with pytest.raises(tf.SymbolicValue) as found:
+    exec("\n".join(["def f(x):", "    if x > 0:", "        return x", "    return -x"]), names)
+    with pytest.warns(UserWarning, match="source of f is not"), pytest.raises(tf.SymbolicValue) as found:
         tf.function(names["f"])(X)
     assert "define it in a file" in "\n".join(found.value.__notes__)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..dim import Dim, Size
 from ..errors import Location, TracejitError
 from ..op import Op, ops
-from ..seams import graph_text
+from ..seams import graph_text, html
 from ..spec import TensorSpec
 
 
@@ -151,6 +151,9 @@ class Graph:
 
     def __str__(self) -> str:
         return graph_text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def regions(attrs: Mapping[str, Any]) -> Iterator[Graph]:

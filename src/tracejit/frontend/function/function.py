@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from ...core.errors import Untraceable
 from ...core.forks import fork_safe
 from ...core.ir.graph import Graph
 from ...core.lazy import Later
+from ...core.seams import html
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
@@ -31,6 +33,7 @@ from ...core.tracing.transaction import Whole, handled
 from ..autograph import operators as autograph
 from ..autograph.calls import converted_source, explained
 from ..autograph.places.reachable import attempt_with
+from ..autograph.source.texts import note_source
 from ..autograph.values.kinds import TraceError
 from ..execution import compiler
 from ..regions.memory_policies import LoopMemory, Policy, policy, under
@@ -150,6 +153,8 @@ class Function:
         self.python_function: Callable[..., Any] = compilable(f)
         self.memory: Policy | None = None if memory is None else policy(memory)
         self.autograph = autograph
+        if autograph:
+            note_source(f)
         self.input_signature: tuple[Any, ...] | None = (
             None if input_signature is None else checked_signature(input_signature)
         )
@@ -365,13 +370,13 @@ class Function:
 
         hints = sizes_at_entry(atoms, [s.shape for s in call.specs])
         self._traces += 1
+        began = time.perf_counter()
         traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
         sizes = decided(traced.graph.guards, atoms)
         if sizes:
             traced.graph = resize_graph(traced.graph, sizes)
-        return Specialization(
-            self.__name__, traced, specs, atoms, structure[0], call.arguments, self.signature, generators
-        )
+        known = call.arguments, self.signature, generators, time.perf_counter() - began
+        return Specialization(self.__name__, traced, specs, atoms, structure[0], *known)
 
     # ---- looking inside ---------------------------------------------------------------------------------
 
@@ -421,10 +426,7 @@ class Function:
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The traced graph for these arguments."""
-        return self._trace_for(args, kwargs).graph
-
-    def _trace_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
-        return self.specialization(self._described(args, kwargs))
+        return self.specialization(self._described(args, kwargs)).graph
 
     def gradient_graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph of the gradient with respect to every float input, for these arguments."""
@@ -456,6 +458,9 @@ class Function:
         traces = len(self.traces())
         parameters = "" if self.signature is None else self.signature
         return f"<tracejit.function {self.__qualname__}{parameters}, {traces} trace{'s' * (traces != 1)}>"
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     # ---- copies -----------------------------------------------------------------------------------------
 

@@ -95,6 +95,8 @@ class Specialization:
         What the calls it serves have in common; None where only its arrays are known.
     signature : inspect.Signature or None
         The parameters of the Python function.
+    trace_seconds, compile_seconds : float
+        How long it took to trace, and to compile last, or to find compiled.
     generators : list of Variable
         States of random generators that each call makes for itself: nobody else keeps them.
     """
@@ -109,6 +111,7 @@ class Specialization:
         arguments: Arguments | None = None,
         signature: inspect.Signature | None = None,
         generators: Sequence[Variable] = (),
+        trace_seconds: float = 0.0,
     ):
         self.name = name
         self.graph: Graph = traced.graph
@@ -128,6 +131,7 @@ class Specialization:
         self._once = any("prints" in node.op.traits for _, node in walk(self.graph))
         self._results = len(self.graph.outputs) - len(self._updates)
         self._single = structure is LEAF
+        self.trace_seconds, self.compile_seconds = trace_seconds, 0.0
         self._executable: Any = None
         self._settings: Any = None
 
@@ -162,7 +166,8 @@ class Specialization:
         graph = self.graph if self._in_rows is None else self._in_rows.graph
         started = time.perf_counter()
         self._executable, self._settings = executable(graph), settings.current()
-        warn_if_slow(self.name, graph, time.perf_counter() - started)
+        self.compile_seconds = time.perf_counter() - started
+        warn_if_slow(self.name, graph, self.compile_seconds)
 
     def _run_and_commit(self, arrays: list[np.ndarray]) -> Any:
         """Run what assigns Variables: all new values become theirs at once, or the call raises and none does.

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
+from ...core.seams import html
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor, Unhashable
 from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, notify, pausing, state
@@ -313,6 +314,9 @@ class Variable(TensorMethods):
 
     def __repr__(self) -> str:
         return printing.variable_repr(self.name, self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     def __copy__(self) -> Variable:
         return Variable(np.array(self.array), self.trainable, name=self.name.removesuffix(":0"))

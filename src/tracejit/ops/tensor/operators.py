@@ -357,6 +357,7 @@ PROTOCOLS: dict[str, Any] = {
     "__format__": _format,
     "__str__": printing.tensor_str,
     "__repr__": printing.tensor_repr,
+    "_repr_html_": lambda self: seams.html(self),
     "__copy__": lambda self: self,
     "__deepcopy__": lambda self, memo: self,
     "__reduce__": lambda self: (from_array, (np.array(value_of(self)),)),

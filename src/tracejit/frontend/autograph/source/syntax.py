@@ -17,6 +17,8 @@ from itertools import islice
 from types import CodeType, FunctionType
 from typing import TypeVar
 
+from .texts import lines_of
+
 Definition = ast.FunctionDef | ast.Lambda
 
 
@@ -35,7 +37,7 @@ def definition(f: FunctionType) -> Definition:
     """The tree of the ``def`` or ``lambda`` that made `f`; MissingSource where it cannot be found."""
     code = f.__code__
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, f.__globals__)
+    lines = linecache.getlines(code.co_filename, f.__globals__) or lines_of(code)
     if len(lines) < code.co_firstlineno:
         raise MissingSource(f"the source of {f.__qualname__} is not available")
     node = _lambda(code, lines) if code.co_name == "<lambda>" else _def(code, lines)
