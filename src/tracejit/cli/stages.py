@@ -26,7 +26,7 @@ from .program import function_named
 from .spec_text import parsed
 
 _PIXELS = frozenset({".png", ".jpg", ".pdf"})
-_DRAWINGS: dict[str, Callable[..., None]] = {".svg": draw, ".html": draw, ".dot": write_dot}
+_DRAWINGS: dict[str, Callable[..., object]] = {".svg": draw, ".html": draw, ".dot": write_dot}
 
 
 def trace_(options: argparse.Namespace) -> Result:
