@@ -57,7 +57,7 @@ class TestListing:
             "",
             "Input Parameters:",
             "  a (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(2, 3), dtype=tf.float32, name=None)",
-            "  k (POSITIONAL_OR_KEYWORD): Literal[3.5]",
+            "  k (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(), dtype=tf.float64, name=None)",
             "Output Type:",
             "  Tuple[Dict[['y', List[TensorSpec(shape=(2, 3), dtype=tf.float32, name=None)]]], Literal[None]]",
             "Captures:",

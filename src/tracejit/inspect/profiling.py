@@ -203,8 +203,7 @@ def profile(f: Callable[..., Any], *args: Any, gradient: bool | None = None, **k
 def _traced(f: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[np.ndarray]]:
     function = Function(f)
     function.__name__ = name
-    call = function._described(args, kwargs)
-    made = function.specialization(call)
+    call, made = function._specialized(args, kwargs)
     return made.graph, [*call.ndarrays(), *made.held_arrays()]
 
 

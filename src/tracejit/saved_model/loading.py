@@ -122,7 +122,15 @@ class LoadedFunction(Function):
         gone.__name__ = gone.__qualname__ = name
         vars(gone)["__signature__"] = _signature(parameters)
         super().__init__(gone, signature)
-        self.saved: list[Specialization] = list(traces)
+        self._float_inputs = False  # which way a call's are is seen by its trace
+        self.saved = list(traces)
+
+    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+        """The call as one of the saved traces has it, its Python floats inputs or not."""
+        call = self._parameters.described(args, kwargs)
+        forms = (call, call.with_floats(self._parameters.given(args, kwargs)))
+        known = {made.arguments for made in self.saved}
+        return next((form for form in forms if form.arguments in known), call)
 
     def traces(self) -> list[Specialization]:
         """The traces that were saved."""
@@ -298,7 +306,9 @@ class _Loading:
             values = tuple([decoded(v) for v in call["values"]])
             positions = tuple(call["positions"])
             _require(len(positions) == len(made.input_specs), "a call has as many arrays as its trace")
-            made.arguments = Arguments(decoded_structure(call["structure"]), values, positions)
+            floats = tuple(call.get("floats", ()))
+            _require(set(floats) <= set(positions), "a call's floats are among its arrays")
+            made.arguments = Arguments(decoded_structure(call["structure"]), values, positions, floats)
             made.arguments.nest(made.inputs)  # what is shown to users fits together
             made.signature = None if parameters is None else _signature(parameters)
         signature = _decoded_signature(described.get("signature"))

@@ -254,11 +254,12 @@ def _parameters(signature: inspect.Signature | None) -> list[Any] | None:
 
 
 def _encoded_call(key: Any) -> dict[str, Any]:
-    structure, values, positions = key
+    structure, values, positions, floats = key
     return {
         "structure": encoded(structure),
         "values": [encoded(v) for v in values],
         "positions": list(positions),
+        **({"floats": list(floats)} if floats else {}),
     }
 
 

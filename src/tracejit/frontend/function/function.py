@@ -17,30 +17,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import settings
-from ...core.autodiff.backprop import gradient_graph
 from ...core.depth import too_deep
 from ...core.dim import Assumptions
 from ...core.errors import Untraceable
 from ...core.forks import fork_safe
-from ...core.ir.graph import Graph
 from ...core.lazy import Later
-from ...core.seams import html
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import resize_graph, trace
 from ...core.tracing.transaction import Whole, handled
 from ..autograph import operators as autograph
-from ..autograph.calls import converted_source, explained
+from ..autograph.calls import explained
 from ..autograph.places.reachable import attempt_with
 from ..autograph.source.texts import note_source
 from ..autograph.values.kinds import TraceError
-from ..execution import compiler
-from ..regions.memory_policies import LoopMemory, Policy, policy, under
+from ..regions.memory_policies import Policy, policy, under
 from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
 from ..tracebacks import shortened
 from .any_rank import AnyRank
+from .floats import ValuesNeeded, traced_with_floats
+from .inspected import Inspected
 from .methods import BoundFunction, Method
 from .parameters import NUMBERS, PLAIN, Parameters, compilable
 from .retracing import Retracing
@@ -63,6 +61,8 @@ else:
     room, lanes = Later("...runtime.lane.room", __package__), Later(".lanes", __package__)
 
 _MAX_REMEMBERED = 4096
+#: What stands for a Python float among what is remembered of a call, where any would do.
+_AN_INPUT = "a float"
 #: Calls that go the Python way before one is offered to machine code: what that takes is worth some calls.
 _SOON = 8
 
@@ -79,7 +79,9 @@ def function(
     """Compile a function: trace it once per signature and run the compiled graph.
 
     A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of each
-    Python number. Python side effects happen while tracing only. Results are tensors.
+    Python int, bool or string. A Python float is an input, a number that takes the dtype of what it meets; where
+    tracing needs the value of one, those of this function are part of its signatures too. Python side effects happen
+    while tracing only. Results are tensors.
 
     Tensors do not change, so ``x[i] = v`` gives the name ``x`` a changed tensor: after ``y = x; x[0] = 1.0``, ``y`` is
     what it was, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
@@ -130,7 +132,7 @@ def function(
     return Function(f, input_signature, reduce_retracing, autograph, memory)
 
 
-class Function:
+class Function(Inspected):
     """A compiled function; made by :func:`function`.
 
     Copies are the function itself, as for every Python function: traces and compiled code are kept once.
@@ -171,6 +173,7 @@ class Function:
         self._patterns: dict[Any, list[TensorSpec]] = {}
         self._traces = 0
         self._may_create = True
+        self._float_inputs = self.input_signature is None
         self._retracing = Retracing()
         self._lock = fork_safe()
         self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}
@@ -190,7 +193,11 @@ class Function:
                 elif kind is np.ndarray:
                     pass
                 elif kind is float:
-                    key += (kind, x.hex())
+                    if not self._float_inputs:
+                        key += (kind, x.hex())
+                        continue
+                    key.append(_AN_INPUT)
+                    arrays.append(np.asarray(x))
                     continue
                 elif kind in PLAIN:
                     key += (kind, x)
@@ -226,16 +233,17 @@ class Function:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[Any, ...] | None) -> Any:
         if tracer() is not None or settings.current().eager:
             return self._inline(args, kwargs)
-        call = self._described(args, kwargs)
-        specialization = self.specialization(call)
+        call, specialization = self._specialized(args, kwargs)
         if state.recorders or state.interpreter is not None:
             return specialization.apply(call.tensors())
-        given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in NUMBERS]
+        constants = PLAIN if call.floats else NUMBERS
+        given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in constants]
         in_place = [
             id(call.leaves[i]) for i, _ in call.arrays
         ] == given  # nothing converted, filled in or moved
         if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
-            self._remember(key, specialization)
+            floats = sum(part is _AN_INPUT for part in key or ())
+            self._remember(key if floats == len(call.floats) else None, specialization)
         result = specialization.run(call.ndarrays())
         self._calls_to_wait -= 1
         if self._calls_to_wait <= 0:
@@ -294,8 +302,22 @@ class Function:
         """The Python signature; None where Python cannot tell."""
         return self._parameters.signature
 
-    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        return self._parameters.described(args, kwargs)
+    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+        call = self._parameters.described(args, kwargs)
+        return call.with_floats(self._parameters.given(args, kwargs)) if self._float_inputs else call
+
+    def _specialized(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Call, Specialization]:
+        """What a call is, and the trace that serves it."""
+        call = self._described(args, kwargs)
+        try:
+            return call, self.specialization(call)
+        except ValuesNeeded:
+            call = self._described(args, kwargs)
+        try:
+            return call, self.specialization(call)
+        except Exception:
+            self._float_inputs = True  # it is not because of them
+            raise
 
     def specialization(self, call: Call) -> Specialization:
         """The trace that serves a call, made if there is none."""
@@ -338,6 +360,15 @@ class Function:
             del self._specializations[key]
 
     def _traced(self, call: Call, patterns: Sequence[TensorSpec]) -> Specialization:
+        before = self._may_create, self._traces
+        try:
+            return traced_with_floats(self.python_function, call, lambda: self._traced_anew(call, patterns))
+        except ValuesNeeded:
+            self._may_create, self._traces = before
+            self._float_inputs = False
+            raise
+
+    def _traced_anew(self, call: Call, patterns: Sequence[TensorSpec]) -> Specialization:
         created: list[Variable] = []
         made = self._trace_once(call, patterns, created if self._may_create else None)
         self._may_create = False
@@ -399,12 +430,6 @@ class Function:
         """
         return [made for several in self._specializations.values() for made in several]
 
-    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """Parameters, result and captures of each trace so far, as text."""
-        return ("\n\n" if verbose else "\n").join(
-            made.pretty_printed_signature(verbose) for made in self.traces()
-        )
-
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> Specialization | Any:
         """The trace for these arguments, callable with arguments like them or with the arrays alone.
 
@@ -417,50 +442,7 @@ class Function:
         open_ranks = [x for x in flatten((args, kwargs))[0] if isinstance(x, TensorSpec) and not x.ranked]
         if open_ranks:
             return AnyRank(self.get_concrete_function, args, kwargs, self.signature)
-        return self.specialization(self._described(args, kwargs))
-
-    def autograph_source(self) -> str:
-        """The function as it is traced: what its control flow became, as Python text."""
-        f = self.python_function
-        return converted_source(f.f if isinstance(f, Method) else f)
-
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The traced graph for these arguments."""
-        return self.specialization(self._described(args, kwargs)).graph
-
-    def gradient_graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph of the gradient with respect to every float input, for these arguments."""
-        return gradient_graph(self.graph(*args, **kwargs))[0]
-
-    def memory_report(self, *args: Any, **kwargs: Any) -> list[LoopMemory]:
-        """What the gradient of each loop keeps for these arguments, and how often it runs an iteration again.
-
-        Examples
-        --------
-        >>> import tracejit as tf
-        >>> f = tf.function(lambda x: tf.fori_loop(0, 1000, lambda i, y: tf.sin(y), x), memory=160)
-        >>> (loop,) = f.memory_report(tf.constant(1.0))
-        >>> loop.kept, loop.bytes, round(loop.recompute_factor, 2)
-        (13, 156, 3.44)
-        """
-        call = self._described(args, kwargs)
-        return self.specialization(call).memory_report(call.ndarrays())
-
-    def loops(self, *args: Any, **kwargs: Any) -> str:
-        """The loop program that these arguments are compiled to, as text."""
-        return compiler().loops_text(self.graph(*args, **kwargs))
-
-    def llvm(self, *args: Any, **kwargs: Any) -> str:
-        """The LLVM IR that these arguments are compiled to, as text."""
-        return compiler().llvm_text(self.graph(*args, **kwargs))
-
-    def __repr__(self) -> str:
-        traces = len(self.traces())
-        parameters = "" if self.signature is None else self.signature
-        return f"<tracejit.function {self.__qualname__}{parameters}, {traces} trace{'s' * (traces != 1)}>"
-
-    def _repr_html_(self) -> str:
-        return html(self)
+        return self.specialization(self._parameters.described(args, kwargs))
 
     # ---- copies -----------------------------------------------------------------------------------------
 

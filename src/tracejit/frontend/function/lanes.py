@@ -82,6 +82,8 @@ class Lane:
         leaves, structure = flatten((args, kwargs))  # other threads may change nests meanwhile
         args, kwargs = unflatten(structure, leaves)
         call = self._parameters.described(args, kwargs)
+        if made.arguments is not None and made.arguments.floats:
+            call = call.with_floats(self._parameters.given(args, kwargs))
         if _is_for(made, call) and self._admits(self._entries, machine, call, args, kwargs, made):
             room.call_by(function, machine.call, self._entries.address)
             return _SOON
@@ -177,6 +179,12 @@ class _Arguments:
             place = self._places[path]
             self.values.append(place)
             self.steps.append(where | {Step.PLACE: place, Step.ACCEPTS: accepts})
+        elif kind is float and path in self._places:
+            place = self._places[path]
+            self.values.append((kind, place))
+            self.steps.append(
+                where | {Step.KIND: Kind.NUMBER, Step.PLACE: place, Step.ACCEPTS: words.A_FLOAT}
+            )
         else:
             self.steps.append(where | self._value(x, kind))
 
@@ -222,7 +230,7 @@ def _places(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[t
         (path, id(x))
         for k, arg in enumerate((*args, *kwargs.values()))
         for path, x in _leaves(arg, (k,))
-        if isinstance(x, _ARRAYS)
+        if isinstance(x, _ARRAYS) or (x.__class__ is float and call.floats)
     ]
     wanted, given = [id(call.leaves[i]) for i, _ in call.arrays], [x for _, x in found]
     if wanted == given and not kwargs:

@@ -69,9 +69,24 @@ class Parameters:
         parameters = self.signature.parameters.values() if self.signature else ()
         return all(p.default is p.empty or p.default.__class__ in NUMBERS for p in parameters)
 
-    def complete(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    @functools.cached_property
+    def _float_defaults(self) -> dict[int | str, str]:
+        """The defaults that are floats, by position and by name, spelled so that all differ."""
+        parameters = list(self.signature.parameters.values()) if self.signature else []
+        found = [
+            (k, p.name, p.default.hex()) for k, p in enumerate(parameters) if p.default.__class__ is float
+        ]
+        return {key: number for k, name, number in found for key in (k, name)}
+
+    def given(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments, without floats that are their parameters' defaults: who leaves those out means the same."""
+        defaults = self._float_defaults
+        if not defaults:
+            return [args, kwargs]
+        pairs = [*enumerate(args), *kwargs.items()]
+        return [x for key, x in pairs if x.__class__ is not float or defaults.get(key) != x.hex()]
+
+    def complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments by position as far as they have one, with the defaults of those not given."""
         if self.signature is None or not (kwargs or len(args) != self._arity):
             return args, kwargs

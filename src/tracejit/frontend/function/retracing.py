@@ -54,7 +54,8 @@ _PLAIN = (int, float, complex, bool, str, type(None))
 def _without_objects(call: Call) -> Call:
     """The call without the arrays and objects in it, which it would keep alive."""
     plain = [x if x.__class__ in _PLAIN else None for x in call.leaves]
-    return Call(call.structure, plain, [(i, None) for i, _ in call.arrays], call.specs, call.values)
+    places = [(i, None) for i, _ in call.arrays]
+    return Call(call.structure, plain, places, call.specs, call.values, call.floats)
 
 
 def changed(before: Call, now: Call, parameters: Sequence[str]) -> str:

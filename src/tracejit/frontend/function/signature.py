@@ -19,6 +19,7 @@ from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_locat
 from ...core.spec import TensorSpec, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
+from ..autograph.values.weak import Weak as Number
 from ..state.variable import Variable
 from ..structure import Structure, flatten, leaves_like, text, unflatten
 
@@ -69,6 +70,7 @@ class Weak:
         return isinstance(other, Weak) and self.ref() is not None and self.ref() is other.ref()
 
 
+_FLOAT = TensorSpec((), np.float64)
 _PLAIN = (str, bytes, int, bool, type(None), type(Ellipsis), np.dtype, type)
 
 
@@ -127,11 +129,14 @@ class Arguments(NamedTuple):
         Position among the leaves, and :func:`value_key`, of everything that is no array.
     places : tuple of int
         Positions of the arrays.
+    floats : tuple of int
+        Positions of those that are Python floats, each a number that takes the dtype of what it meets.
     """
 
     structure: Structure
     values: tuple[Any, ...]
     places: tuple[int, ...]
+    floats: tuple[int, ...] = ()
 
     def nest(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``(args, kwargs)`` with these in the places of arrays."""
@@ -156,24 +161,42 @@ class Call:
         Of these, as they are in this call.
     values : tuple
         Keys of all other leaves.
+    floats : tuple of int
+        Positions of Python floats among `arrays`.
     """
 
     structure: Structure
     leaves: list[Any]
     arrays: list[tuple[int, Any]]
     specs: list[TensorSpec]
-    values: tuple[Any, ...]
+    values: tuple
+    floats: tuple[int, ...] = ()
+
+    def with_floats(self, given: Any) -> Call:
+        """The call with those Python floats as inputs that are leaves of `given`: defaults stay part of the trace."""
+        own = [i for i, key in self.values if key.__class__ is tuple and key[0] is float]
+        if not own:
+            return self
+        named = {id(x) for x in flatten(given)[0]}
+        floats = [i for i in own if id(self.leaves[i]) in named]
+        inputs = {i: (x, spec) for (i, x), spec in zip(self.arrays, self.specs, strict=True)}
+        inputs |= {i: (np.asarray(self.leaves[i]), _FLOAT) for i in floats}
+        order = sorted(inputs)
+        values = tuple([v for v in self.values if v[0] not in inputs])
+        arrays, specs = [(i, inputs[i][0]) for i in order], [inputs[i][1] for i in order]
+        return Call(self.structure, self.leaves, arrays, specs, values, tuple(floats))
 
     @property
     def arguments(self) -> Arguments:
         """What this call has in common with others of the same trace."""
-        return Arguments(self.structure, self.values, tuple([i for i, _ in self.arrays]))
+        return Arguments(self.structure, self.values, tuple([i for i, _ in self.arrays]), self.floats)
 
     def group(self) -> Hashable:
         """What calls have in common that differ in sizes only."""
         return (
             self.structure,
             self.values,
+            self.floats,
             tuple([(i, s.dtype, len(s.shape)) for (i, _), s in zip(self.arrays, self.specs, strict=True)]),
         )
 
@@ -189,7 +212,7 @@ class Call:
         """The leaves with the inputs replaced."""
         leaves = list(self.leaves)
         for (position, _), tensor in zip(self.arrays, tensors, strict=True):
-            leaves[position] = tensor
+            leaves[position] = Number(tensor) if position in self.floats else tensor
         return leaves
 
 

@@ -180,6 +180,7 @@ class Kind:
     FLOAT = 5
     INT = 6
     REFERENT = 7
+    NUMBER = 8  # a Python float, of any value: an input
 
 
 #: What else than an array will do in its place: a Python float, NumPy's, a Tensor.

@@ -84,7 +84,7 @@ def _array() -> str:
 
 
 def _is() -> str:
-    """Is it what the step says, which is no array?"""
+    """Is it what the step says, which is no array? A number goes into the frame."""
     w = Writer(_IS)
     api, step, x, frame = w.args("api step x frame")
     kind, of, value = w.word(step, Step.KIND), w.field(x, words.OB_TYPE), w.word(step, Step.VALUE)
@@ -100,6 +100,8 @@ def _is() -> str:
             w.put(x, w.part(frame, "nests"), place)
             w.put(integer(0), w.part(frame, "positions"), place)
             w.stmt(f"ret {w.compare('eq', w.through(api, length, 'i64', x), value).typed}")
+    with w.leaving(w.compare("eq", kind, Kind.NUMBER)):
+        w.stmt(f"ret {w.invoke(_NUMBER, api, step, x, frame).typed}")
     with w.leaving(w.compare("eq", kind, Kind.SAME)):
         w.stmt(f"ret {w.compare('eq', x, w.word(step, Step.VALUE, 'ptr')).typed}")
     with w.leaving(w.compare("eq", kind, Kind.REFERENT)):

@@ -198,7 +198,7 @@ class Reachable:
     def refuse_changes(self, what: str) -> None:
         """Raise where numbers were put somewhere by what may not run, or run several times."""
         for place, _ in self.changes():
-            if any(not _is_over(x) for x in _leaves(place.get())):
+            if any(not _is_over(x) for x in leaves(place.get())):
                 raise Untraceable(
                     f"{what} changes {place.name!r}, and how often it runs is known only when the compiled function "
                     f"does: return the new value, or write `if`, `for` or `while`{at(user_location())}"
@@ -302,16 +302,17 @@ def _counts(now: Any, before: Any) -> bool:
     return _has_traced(now) if before is UNSET else _has_number(now)
 
 
-def _leaves(x: Any) -> list[Any]:
+def leaves(x: Any) -> list[Any]:
+    """The values in what a place holds."""
     if x.__class__ in (Growing, Stacked):
         return list(contents_of(x))
     return [] if is_undefined(x) else flatten(x)[0]
 
 
 def _has_traced(x: Any) -> bool:
-    return any(map(traced, _leaves(x)))
+    return any(map(traced, leaves(x)))
 
 
 def _has_number(x: Any) -> bool:
     """Is there a number that counts: a traced one, or Python's, but for flags?"""
-    return any(leaf.__class__ in (int, float) or traced(leaf) for leaf in _leaves(x))
+    return any(leaf.__class__ in (int, float) or traced(leaf) for leaf in leaves(x))

@@ -17,6 +17,7 @@ from ....core.spec import TensorSpec
 from ....core.tensor import Tensor, Unhashable
 from ....core.tracing.dispatch import as_tensor
 from ....ops.tensor import operators
+from ....ops.tensor.numpy_protocol import array_ufunc
 
 #: How wide a Python number of each type is.
 WIDE: dict[type, np.dtype[Any]] = {
@@ -71,6 +72,13 @@ class Weak(Unhashable):
     def is_symbolic(self) -> bool:
         """It has no value while tracing."""
         return self.wide.is_symbolic
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy makes a number of full width of Python's numbers; with arrays they take the dtype of those."""
+        numbers = [wide(x) for x in inputs]
+        if any(x is None for x in numbers):
+            return array_ufunc(self.__tensor__(), ufunc, method, *inputs, **kwargs)
+        return array_ufunc(numbers[0], ufunc, method, *numbers, **kwargs)
 
 
 def wide(x: Any) -> Tensor | None:
