@@ -20,7 +20,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -43,6 +43,32 @@ class Sub(np.ndarray):
 
 
 Pair = namedtuple("Pair", "a b")
+Empty = namedtuple("Empty", "")
+
+
+class Typed(NamedTuple):
+    first: Any
+    second: Any
+
+
+class Backwards(NamedTuple):
+    """One that does not say what it holds in the order it holds it."""
+
+    a: Any
+    b: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        return reversed((self.a, self.b))
+
+
+class Loud(Pair):
+    """One that hears of each of its kind."""
+
+    made = 0
+
+    def __new__(cls, a: Any, b: Any) -> Loud:
+        Loud.made += 1
+        return super().__new__(cls, a, b)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -136,6 +162,10 @@ x4 = np.arange(4.0)
         ),  # and a large workspace
         (lambda x: None, (x4,), {}),
         (lambda x: (), (x4,), {}),
+        (lambda p: p.a + p.b, (Pair(x4, x4),), {}),
+        (lambda x: Pair(x, x * 2), (x4,), {}),
+        (lambda p: [Typed(p.second.a, Pair(p.first, None)), p], (Typed(x4, Pair(x4 + 1, x4)),), {}),
+        (lambda p, q: (p.a, q), (Pair(x4, ()), Empty()), {}),
     ],
 )
 def test_what_takes_the_lane(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
@@ -146,9 +176,10 @@ def test_what_takes_the_lane(f: Callable[..., Any], args: tuple, kwargs: dict[st
 @pytest.mark.parametrize(
     ("f", "args"),
     [
-        (lambda p: p.a + p.b, (Pair(x4, x4),)),
-        (lambda x: Pair(x, x), (x4,)),
         (lambda d: d["a"], (OrderedDict(a=x4),)),
+        (lambda p: p.a + p.b, (Loud(x4, x4),)),
+        (lambda p: p.a + p.b, (Backwards(x4, x4 + 1),)),
+        (lambda x: Loud(x, x), (x4,)),
         (lambda x: x * 2, (np.float32(1.0),)),
         (lambda x: tf.print("seen", x, output_stream=sys.stderr) or x, (x4,)),
         (lambda x, scale=x4: x * scale, (x4,)),
@@ -867,3 +898,34 @@ def test_the_code_is_not_made_for_a_few_calls(cache_dir, monkeypatch: pytest.Mon
     for _ in range(10):
         f(x4)
     assert lanes._loaded is not None and took_the_lane(f, x4)
+
+
+def test_named_tuples_are_let_go() -> None:
+    v = tf.Variable(x4)
+
+    @tf.function
+    def f(p, k):
+        v.assign_add(p.a)
+        return Typed(Pair(p.a * 2, None), tf.gather(p.b, k))
+
+    p, good, bad = Pair(x4.copy(), tf.constant(x4)), np.array([1]), np.array([9])
+    ready(f, p, good)
+    watched = [p, p.a, p.b, Pair, Typed, None, v, good, bad]
+
+    def several(count: int) -> None:
+        for _ in range(count):
+            result = f(p, good)
+            assert type(result) is Typed and type(result.first) is Pair
+            try:
+                f(p, bad)
+            except IndexError:
+                pass
+
+    several(20)
+    gc.collect()
+    before, objects = [sys.getrefcount(o) for o in watched], len(gc.get_objects())
+    several(500)
+    gc.collect()
+    grown = [sys.getrefcount(o) - count for o, count in zip(watched, before, strict=True)]
+    assert max(map(abs, grown)) < 20, grown
+    assert abs(len(gc.get_objects()) - objects) < 100

@@ -38,8 +38,26 @@ _MOST_SETTINGS = 16
 
 _ARRAYS = (np.ndarray, np.generic, Tensor)
 _NESTS: dict[Any, int] = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}
-_INSIDE: dict[Any, int] = {tuple: Source.TUPLE, list: Source.LIST, dict: Source.DICT}
+_INSIDE = {Kind.TUPLE: Source.TUPLE, Kind.LIST: Source.LIST, Kind.DICT: Source.DICT}
 _SAME = (bool, str, bytes, type(None), type(Ellipsis), type)
+
+
+def _nest_of(kind: Any) -> int | None:
+    """The `Kind` of a nest of that class; None for leaves, and for classes that have something to say."""
+    return Kind.TUPLE if _is_plain_record(kind) else _NESTS.get(kind)
+
+
+def _is_plain_record(kind: Any) -> bool:
+    """Is it a class of named tuples as Python makes them, of which objects are made and read as tuples are?"""
+    if kind.__bases__ != (tuple,) or not hasattr(kind, "_fields"):
+        return False
+    own = getattr(kind.__new__, "__code__", None)
+    same = ("__init__", "__iter__", "__len__", "__getitem__", "__getattribute__", "__del__")
+    return (
+        type(kind) is type
+        and getattr(own, "co_names", None) == ("_tuple_new",)
+        and all(getattr(kind, name, None) is getattr(tuple, name, None) for name in same)
+    )
 
 
 class Unknown(Exception):
@@ -172,7 +190,7 @@ class _Arguments:
 
     def _look(self, x: Any, where: entries.Row, path: tuple[Any, ...]) -> None:
         kind = x.__class__
-        if kind in _NESTS:
+        if _nest_of(kind) is not None:
             self._nest(x, kind, where, path)
         elif isinstance(x, _ARRAYS):
             accepts = words.A_TENSOR | words.A_FLOAT64 * (x.shape == () and x.dtype == np.float64)
@@ -190,15 +208,19 @@ class _Arguments:
 
     def _nest(self, x: Any, kind: Any, where: entries.Row, path: tuple[Any, ...]) -> None:
         place, self.nests = self.nests, self.nests + 1
+        nest: Any = _nest_of(kind)
+        named = 0 if kind in _NESTS else id(kind)
+        self.kept.append(kind)
         self.values.append((kind, len(x)))
-        self.steps.append(where | {Step.KIND: _NESTS[kind], Step.PLACE: place, Step.VALUE: len(x)})
+        found = {Step.KIND: nest, Step.PLACE: place, Step.VALUE: len(x), Step.ACCEPTS: named}
+        self.steps.append(where | found)
         for key, item in x.items() if kind is dict else enumerate(x):
             word = key
             if kind is dict:
                 self.kept.append(key)
                 self.values.append(id(key))
                 word = id(key)
-            self._look(item, {Step.SOURCE: _INSIDE[kind], Step.PARENT: place, Step.KEY: word}, (*path, key))
+            self._look(item, {Step.SOURCE: _INSIDE[nest], Step.PARENT: place, Step.KEY: word}, (*path, key))
 
     def _value(self, x: Any, kind: Any) -> entries.Row:
         """What is no array is part of the program."""
@@ -244,7 +266,7 @@ def _places(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[t
 def _leaves(x: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The leaves of a nest, in the order of `flatten`, by their places."""
     kind = x.__class__
-    if kind not in _NESTS:
+    if _nest_of(kind) is None:
         yield path, x
         return
     for key in in_order(x) if kind is dict else range(len(x)):
@@ -298,19 +320,21 @@ class _Results:
         kind, keys, children = structure
         if kind is type(None):
             return self._add(Kind.SAME, 0, [])
-        if kind not in _NESTS:
+        nest = _nest_of(kind)
+        if nest is None:
             raise Unknown
         places = [self.place(child) for child in children]
         if kind is dict:
             by_key = dict(zip(in_order(keys), places, strict=True))
             self.kept.append(keys)
             places = [word for key in keys for word in (id(key), by_key[key])]
-        return self._add(_NESTS[kind], len(children), places)
+        return self._add(nest, len(children), places, None if kind in _NESTS else kind)
 
-    def _add(self, kind: int, count: int, items: Sequence[int]) -> int:
+    def _add(self, kind: int, count: int, items: Sequence[int], named: Any = None) -> int:
         if len(self.nests) >= words.MAX_NESTS:
             raise Unknown
         array = np.array(items, np.int64)
-        self.kept.append(array)
-        self.nests.append({Nest.KIND: kind, Nest.COUNT: count, Nest.ITEMS: array.ctypes.data})
+        self.kept += [array, named]
+        row = {Nest.KIND: kind, Nest.COUNT: count, Nest.ITEMS: array.ctypes.data}
+        self.nests.append(row | {Nest.CLASS: 0 if named is None else id(named)})
         return self.outputs + len(self.nests) - 1

@@ -6,7 +6,7 @@ alone. A change of anything here changes `VERSION`: code and tables may come fro
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 
 #: How the code is called by a builtin: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject
 #: *kwnames)``, where `self` is an array that holds a `Table`.
@@ -153,7 +153,7 @@ class Step:
     VALUE = 5  # a number's bits, a nest's length, an object, or an array's dtype
     RANK = 6
     SHAPE = 7
-    ACCEPTS = 8
+    ACCEPTS = 8  # of a tuple the class, or 0
 
     WORDS = 9
 
@@ -205,8 +205,9 @@ class Nest:
     KIND = 0  # a `Kind`; SAME is None
     COUNT = 1
     ITEMS = 2
+    CLASS = 3  # of a tuple, which is called with the items, or 0
 
-    WORDS = 3
+    WORDS = 4
 
 
 class Update:

@@ -95,7 +95,8 @@ def _is() -> str:
     }
     for each, (its, length) in nests.items():
         with w.leaving(w.compare("eq", kind, each)):
-            w.no(w.compare("ne", of, w.word(api, its, "ptr")))
+            given = w.word(step, Step.ACCEPTS, "ptr")
+            w.no(w.compare("ne", of, w.select(w.is_null(given), w.word(api, its, "ptr"), given)))
             place = w.word(step, Step.PLACE)
             w.put(x, w.part(frame, "nests"), place)
             w.put(integer(0), w.part(frame, "positions"), place)

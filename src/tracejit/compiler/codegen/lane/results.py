@@ -25,6 +25,7 @@ _TENSORS = internal("tensors", "ptr %api, ptr %of, ptr %results", "i1")
 _TENSOR = internal("tensor", "ptr %api, ptr %array", "ptr")
 _RENEW = internal("renew", "ptr %api, ptr %tensor", "i1")
 _NEST = internal("nest", "ptr %api, ptr %nest, ptr %results", "ptr")
+_RECORD = internal("record", "ptr %api, ptr %nest, ptr %kind, ptr %results", "ptr")
 _DICT = internal("dict", "ptr %api, ptr %nest, ptr %results", "ptr")
 _UNCHANGED = internal("unchanged", "ptr %api, ptr %of, ptr %frame", "i1")
 
@@ -40,6 +41,7 @@ def functions() -> list[str]:
         _tensor(),
         _tensors(),
         _nest(),
+        _record(),
         _dict(),
         _finished(),
         _unchanged(),
@@ -183,6 +185,9 @@ def _nest() -> str:
         w.through(api, Api.INCREF, "void", none)
     with w.leaving(w.compare("eq", kind, Kind.DICT)):
         w.stmt(f"ret {w.invoke(_DICT, api, nest, results).typed}")
+    record = w.word(nest, Nest.CLASS, "ptr")
+    with w.leaving(w.is_null(record), unless=True):
+        w.stmt(f"ret {w.invoke(_RECORD, api, nest, record, results).typed}")
     is_list = w.compare("eq", kind, Kind.LIST)
     make = w.select(is_list, *(w.word(api, place, "ptr") for place in (Api.NEW_LIST, Api.NEW_TUPLE)))
     put = w.select(is_list, *(w.word(api, place, "ptr") for place in (Api.SET_LIST_ITEM, Api.SET_ITEM)))
@@ -193,6 +198,21 @@ def _nest() -> str:
         item = w.at(results, place)
         w.put(NULL, results, place)
         w.effect("i32", 1, f"call i32 {put}({made.typed}, {loop.index.typed}, {item.typed})")
+    return w.text(made.typed)
+
+
+def _record() -> str:
+    """What the class of a named tuple makes of results, which it takes over."""
+    w = Writer(_RECORD)
+    api, nest, kind, results = w.args("api nest kind results")
+    count, items = w.word(nest, Nest.COUNT), w.word(nest, Nest.ITEMS, "ptr")
+    given = w.effect("ptr", 1, f"alloca ptr, {w.add(count, 1).typed}, align 8")
+    with w.loop(count) as loop:
+        w.put(w.at(results, w.at(items, loop.index, "i64")), given, loop.index)
+    made = w.through(api, Api.CALL, "ptr", kind, given, count, NULL)
+    w.no(w.is_null(made), "ptr null")
+    with w.loop(count) as loop:
+        w.invoke(DROP, api, w.step(results, w.at(items, loop.index, "i64"), "i64"), 1)
     return w.text(made.typed)
 
 
