@@ -16,16 +16,28 @@ if TYPE_CHECKING:
     from math import e, inf, nan, pi
 
     from numpy import (
+        bartlett,
+        blackman,
         broadcast_shapes,
         diag_indices,
         euler_gamma,
+        get_printoptions,
+        hamming,
+        hanning,
+        index_exp,
         isscalar,
         issubdtype,
+        iterable,
         ix_,
+        kaiser,
+        mask_indices,
         mgrid,
         ogrid,
+        printoptions,
         promote_types,
         ravel_multi_index,
+        s_,
+        set_printoptions,
         tril_indices,
         triu_indices,
         unravel_index,
@@ -72,3 +84,14 @@ floating = _np.floating
 integer = _np.integer
 inexact = _np.inexact
 number = _np.number
+complexfloating = _np.complexfloating
+signedinteger = _np.signedinteger
+unsignedinteger = _np.unsignedinteger
+generic = _np.generic
+half = _np.float16
+single = _np.float32
+double = _np.float64
+csingle = _np.complex64
+cdouble = _np.complex128
+int_ = _np.int64
+uint = _np.uint64

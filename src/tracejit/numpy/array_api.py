@@ -81,6 +81,16 @@ def _names(kind: str) -> tuple[str, ...]:
     return _KINDS[kind]
 
 
+def iscomplexobj(x: Any) -> bool:
+    """Are the elements of `x` complex numbers, whatever their values?"""
+    return array(x).dtype.kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """Are the elements of `x` no complex numbers?"""
+    return not iscomplexobj(x)
+
+
 #: The versions of the Array API that this is.
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 

@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import cutting
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..math import elementary
 from ..ops.arrays.reduce import one_axis
-from ..ops.arrays.shape import expand_dims
+from ..ops.arrays.shape import expand_dims, stack
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, is_number, wide_floats
+from .conversion import array, arrays, is_number, values_of, wide_floats
 from .joining import concatenate
+from .making import vander
+from .matrix_functions import eigvals, lstsq
 from .shapes import atleast_1d
 from .statistics import searchsorted
 
@@ -258,6 +261,111 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 def polymul(a1: Any, a2: Any) -> Tensor:
     """The coefficients, a vector, of the product of polynomials `a1`, `a2`; dtype, ValueError as :func:`convolve`."""
     return convolve(a1, a2)
+
+
+def polyadd(a1: Any, a2: Any) -> Tensor:
+    """The coefficients of the sum of two polynomials, vectors from the highest power down; the promoted dtype.
+
+    `a1`, `a2`: DtypeError for text.
+    """
+    a, b = matched(tuple(map(atleast_1d, arrays(array(a1), array(a2)))), {})[0]
+    size = max(a.shape[0], b.shape[0])
+    return ops.add(*(cutting.pad(x, [[size - x.shape[0], 0]]) for x in (a, b)))
+
+
+def polysub(a1: Any, a2: Any) -> Tensor:
+    """The coefficients of `a1` less those of `a2`, as :func:`polyadd`: vectors of the promoted dtype.
+
+    DtypeError for text.
+    """
+    return polyadd(a1, ops.negative(array(a2)))
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
+    """The coefficients of the polynomial whose `m`-th derivative is `p`, with the constants `k`, else 0; floats.
+
+    A vector; ShapeError where there are not as many constants.
+    """
+    x: Any = wide_floats(p)
+    constants = np.broadcast_to(0.0 if k is None else np.asarray(values_of(k), np.float64), (m,))
+    for constant in constants.tolist():
+        powers = np.arange(x.shape[0], 0, -1)
+        x = ops.concat(ops.divide(x, powers.astype(x.dtype)), array([constant], x.dtype), axis=0)
+    return x
+
+
+def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
+    """The quotient and the remainder of polynomials `u` and `v`, vectors from the highest power down; floats.
+
+    The remainder keeps no zeros in front where its values are known. ShapeError for what are no vectors.
+    """
+    rest, by = matched((atleast_1d(wide_floats(u)), atleast_1d(wide_floats(v))), {})[0]
+    count = rest.shape[0] - by.shape[0] + 1
+    if count <= 0:
+        return array(np.zeros(1, rest.dtype)), rest
+    first, digits = get(by, 0), []
+    for k in range(count):
+        digit: Any = ops.divide(get(rest, k), first)
+        digits.append(digit)
+        taken = ops.multiply(digit, by)
+        rest = ops.subtract(rest, cutting.pad(taken, [[k, rest.shape[0] - k - by.shape[0]]]))
+    rest = get(rest, slice(min(count, rest.shape[0] - 1), None))
+    if not rest.is_symbolic:
+        small = np.flatnonzero(np.abs(rest.array) > 1e-14)
+        rest = get(rest, slice(int(small[0]) if small.size else rest.shape[0] - 1, None))
+    return stack(digits, 0), rest
+
+
+def polyfit(x: Any, y: Any, deg: int, *, w: Any = None) -> Tensor:
+    """The coefficients, from the highest power down, of the polynomial of degree `deg` nearest to `y` at `x`; floats.
+
+    Squares of distances count, multiplied with those of the weights `w`. A column of `y` gives one of coefficients.
+    ShapeError where lengths differ.
+    """
+    points, values = matched((wide_floats(x), wide_floats(y)), {})[0]
+    powers: Any = vander(points, deg + 1)
+    if w is not None:
+        weights: Any = array(w, powers.dtype)
+        powers = ops.multiply(powers, expand_dims(weights, 1))
+        values = ops.multiply(values, weights if len(values.shape) == 1 else expand_dims(weights, 1))
+    scale = ops.sqrt(ops.reduce_sum(ops.square(powers), axis=(0,)))
+    fitted = lstsq(ops.divide(powers, scale), values).x
+    return ops.divide(fitted, scale if len(values.shape) == 1 else expand_dims(scale, 1))
+
+
+def poly(seq_of_zeros: Any) -> Tensor:
+    """The coefficients, a vector of floats, of the polynomial with these zeros, or of a matrix's eigenvalues.
+
+    `seq_of_zeros`: ShapeError for other arrays.
+    """
+    x = wide_floats(seq_of_zeros)
+    zeros: Any = eigvals(x) if len(x.shape) == 2 else atleast_1d(x)
+    found = array(np.ones(1, zeros.dtype))
+    for k in range(zeros.shape[0]):
+        factor = stack([array(1, zeros.dtype), ops.negative(get(zeros, k))], 0)
+        found = convolve(found, factor)
+    return ops.real(found) if len(x.shape) == 2 and x.dtype.kind == "f" else found
+
+
+def roots(p: Any) -> Tensor:
+    """The zeros, a vector of complex numbers, of a polynomial with the coefficients `p` from the highest power down.
+
+    Zeros among its outermost coefficients are known when this is called. ShapeError for what is no vector.
+    """
+    whole = atleast_1d(wide_floats(p))
+    if len(whole.shape) != 1:
+        raise ShapeError(f"roots takes a vector, got {whole.spec}{at(user_location())}")
+    present = np.arange(whole.shape[0]) if whole.is_symbolic else np.flatnonzero(whole.array)
+    if present.size == 0:
+        return array(np.zeros(0, np.result_type(whole.dtype, np.complex64)))
+    behind = whole.shape[0] - 1 - int(present[-1])
+    x: Any = get(whole, slice(int(present[0]), int(present[-1]) + 1))
+    zeros = array(np.zeros(behind, np.result_type(whole.dtype, np.complex64)))
+    if x.shape[0] == 1:
+        return zeros
+    row = ops.negative(ops.divide(get(x, slice(1, None)), get(x, 0)))
+    below = array(np.eye(x.shape[0] - 2, x.shape[0] - 1, dtype=x.dtype))
+    return ops.concat(eigvals(ops.concat(expand_dims(row, 0), below, axis=0)), zeros, axis=0)
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Tensor:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import DtypeError, at, user_location
+from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..math import elementary
+from ..core.tracing.dispatch import as_tensor
+from ..math import elementary, special
+from ..ops.arrays.shape import stop_gradient
 from ..ops.elementwise import division
-from .conversion import array, arrays, floats, two_floats, wide_floats
+from .conversion import array, arrays, floats, two_floats, values_of, wide_floats
 
 _LOG_2 = math.log(2.0)
 
@@ -187,6 +189,91 @@ def fix(x: Any) -> Tensor:
     return x if x.dtype.kind in "biu" else ops.trunc(_real(x))
 
 
+def cbrt(x: Any) -> Tensor:
+    """The cube root of each element of `x`, of negative numbers too, as floats; DtypeError for complex and strings."""
+    return ops.cbrt(_real(x))
+
+
+def i0(x: Any) -> Tensor:
+    """The modified Bessel function of the first kind of order 0, of each element of `x`, floats; DtypeError for others.
+
+    Integers are floats here.
+    """
+    return special.bessel_i0(_real(x))
+
+
+def ldexp(x1: Any, x2: Any) -> Tensor:
+    """``x1 * 2**x2`` for integers `x2`, rounded once, as floats.
+
+    DtypeError for an `x2` of other numbers and for complex numbers, ShapeError where they do not broadcast.
+    """
+    power = array(x2)
+    if power.dtype.kind not in "iu":
+        raise DtypeError(f"takes an exponent of integers, got {power.spec}{at(user_location())}")
+    x = _real(x1)
+    return ops.ldexp(x, ops.cast(power, dtype=x.dtype))
+
+
+def frexp(x: Any) -> tuple[Tensor, Tensor]:
+    """Each element of `x` as a float of a size in [0.5, 1), or as it is if 0 or not finite, and a power of 2 (int32).
+
+    Their product is `x` again. DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(*tnp.frexp([1.0, 6.0]))
+    tf.Tensor([0.5  0.75], shape=(2,), dtype=float64) tf.Tensor([1 3], shape=(2,), dtype=int32)
+    """
+    x = _real(x)
+    power = ops.exponent(x)
+    return ldexp(x, ops.negative(power)), power
+
+
+def spacing(x: Any) -> Tensor:
+    """The distance of each element of `x` to the float next to it away from 0, with its sign; no gradient flows.
+
+    DtypeError for complex numbers and strings.
+    """
+    v = stop_gradient(_real(x))
+    size = ops.abs(v)
+    gap = ops.subtract(ops.nextafter(size, ops.cast(as_tensor(np.inf), dtype=v.dtype)), size)
+    return ops.where(ops.equal(size, np.inf), np.nan, copysign(gap, v))
+
+
+def gcd(x1: Any, x2: Any) -> Tensor:
+    """The greatest number that divides the integers `x1` and `x2`, of their promoted dtype; of 0 and n it is n.
+
+    DtypeError for other numbers, ShapeError where they do not broadcast.
+    """
+    return ops.gcd(*arrays(x1, x2))
+
+
+def lcm(x1: Any, x2: Any) -> Tensor:
+    """The least number that the integers `x1` and `x2` divide, of their promoted dtype; 0 where one is 0.
+
+    DtypeError for other numbers, ShapeError where they do not broadcast.
+    """
+    return ops.lcm(*arrays(x1, x2))
+
+
+def bitwise_count(x: Any) -> Tensor:
+    """How many bits of the size of each integer in `x` are 1, as uint8; DtypeError for other numbers."""
+    return ops.bitwise_count(array(x))
+
+
+def real_if_close(a: Any, tol: float = 100) -> Tensor:
+    """The real parts of `a` where all imaginary ones are within `tol` machine epsilons of 0 (below 1: `tol`), else `a`.
+
+    The shape stays. SymbolicValue for complex numbers that a traced function computes: the dtype depends on them.
+    """
+    x = array(a)
+    if x.dtype.kind != "c":
+        return x
+    small = tol * np.finfo(x.dtype).eps if tol > 1 else tol
+    return ops.real(x) if bool(np.all(np.abs(values_of(x).imag) < small)) else x
+
+
 # ---- questions ------------------------------------------------------------------------------------------
 
 
@@ -238,3 +325,12 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     if equal_nan:
         same = ops.logical_or(same, ops.logical_and(ops.is_nan(a), ops.is_nan(b)))
     return ops.reduce_min(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Tensor:
+    """Do `a1` and `a2` broadcast, and are they equal then? A bool scalar; DtypeError for strings."""
+    a, b = array(a1), array(a2)
+    try:
+        return ops.reduce_min(ops.equal(a, b))
+    except ShapeError:
+        return array(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
+from . import reductions, statistics
 from .conversion import array, arrays, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
@@ -211,14 +212,27 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 # ---- repeating ------------------------------------------------------------------------------------------
 
 
-def pad(array_: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+def pad(
+    array_: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0
+) -> Tensor:
     """Elements of the same dtype around `array_`; `pad_width` is a number, (before, after), or one such pair per axis.
 
-    `mode` is "constant", with `constant_values` given likewise, "reflect", "symmetric", "edge" or "wrap"; ValueError
-    for others.
+    `mode` is "constant", with `constant_values` given likewise, "reflect", "symmetric", "edge", "wrap", "linear_ramp"
+    to the `end_values`, or "maximum", "minimum", "mean" or "median" along the axis; "empty" is 0. ValueError for
+    others.
     """
+    mode = "constant" if mode == "empty" else mode
     x: Any = array(array_)
     pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
+    if mode in _ENDS:
+        for axis, (before, after) in enumerate(pairs):
+            x = _with_ends(x, axis, before, after, _ENDS[mode])
+        return x
+    if mode == "linear_ramp":
+        values = np.broadcast_to(end_values, (len(pairs), 2)).tolist()
+        for axis, (sizes, ends) in enumerate(zip(pairs, values, strict=True)):
+            x = _with_ramps(x, axis, sizes, ends)
+        return x
     if mode in ("edge", "wrap"):
         for axis, (before, after) in enumerate(pairs):
             x = ops.gather(x, _positions_around(x.shape[axis], before, after, mode), axis=axis)
@@ -239,6 +253,43 @@ def _positions_around(size: Any, before: int, after: int, mode: str) -> Any:
     if mode == "wrap":
         return ops.mod(number, size_tensor(size))
     return ops.minimum(ops.maximum(number, 0), ops.subtract(size_tensor(size), 1))
+
+
+#: What pads an axis with one value, by mode.
+_ENDS: dict[str, Callable[..., Any]] = {
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "mean": reductions.mean,
+    "median": statistics.median,
+}
+
+
+def _with_ends(x: Any, axis: int, before: int, after: int, value: Callable[..., Any]) -> Tensor:
+    """What a reduction over the axis gives, so often in front and behind; rounded in integers."""
+    end = value(x, axis, keepdims=True)
+    end = ops.cast(ops.round(end) if x.dtype.kind in "iu" and end.dtype.kind == "f" else end, dtype=x.dtype)
+    return ops.concat(*_repeated(end, axis, before), x, *_repeated(end, axis, after), axis=axis)
+
+
+def _repeated(end: Any, axis: int, count: int) -> list[Tensor]:
+    shape = tuple([count if k == axis else d for k, d in enumerate(end.shape)])
+    return [ops.broadcast_to(end, shape=shape)] if count else []
+
+
+def _with_ramps(x: Any, axis: int, sizes: Sequence[int], ends: Sequence[Any]) -> Tensor:
+    """Evenly spaced elements from the outermost ones to `ends`."""
+    parts = [x]
+    for side, (size, end) in enumerate(zip(sizes, ends, strict=True)):
+        last: Any = get(x, (*(slice(None),) * axis, slice(-1, None) if side else slice(0, 1)))
+        steps = ops.reshape(
+            array(np.arange(size) / max(size, 1)), shape=(size, *(1,) * (len(x.shape) - axis - 1))
+        )
+        part = ops.add(
+            end, ops.multiply(ops.subtract(ops.cast(last, dtype=np.dtype(np.float64)), end), steps)
+        )
+        part = ops.cast(ops.floor(part) if x.dtype.kind in "iu" else part, dtype=x.dtype)
+        parts = [*parts, cutting.reverse(part, axis)] if side else [part, *parts]
+    return ops.concat(*parts, axis=axis)
 
 
 def tile(A: Any, reps: Any) -> Tensor:
@@ -329,3 +380,40 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         selected = ops.where(array(condition), *matched(arrays(choice, selected), {})[0])
     return selected
+
+
+def choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
+    """For each element of `a`, an integer, the element of the choice of that number; they all broadcast.
+
+    What numbers beyond the last mean is the `mode` of :func:`take`. The dtype is that to which `choices` are promoted.
+    IndexError for such numbers, ValueError for another mode, ShapeError where they do not broadcast.
+    """
+    number = array(a)
+    whole = matched(arrays(*choices) if isinstance(choices, (list, tuple)) else (array(choices),), {})[0]
+    parts = [array(x) for x in whole] if len(whole) > 1 else list(cutting.unstack(array(whole[0]), axis=0))
+    shape = cutting.common_shape(number.shape, *(x.shape for x in parts))
+    stacked = shapes.stack([ops.broadcast_to(x, shape=shape) for x in parts], len(shape))
+    numbers = take(np.arange(len(parts)), ops.broadcast_to(number, shape=shape), mode=mode)
+    return ops.reshape(
+        sorting.take_along(stacked, ops.reshape(numbers, shape=(*shape, 1)), len(shape)), shape=shape
+    )
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Tensor:
+    """For each element of `x` the function or number in `funclist` of the last condition in `condlist` that holds.
+
+    One more in `funclist` is for where none does, else 0. Functions are called with the whole of `x`, `args` and `kw`,
+    and what they say of other elements is left out; of the dtype of `x`. ValueError for another number of functions.
+    """
+    v = array(x)
+    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(
+            f"{len(conditions)} conditions need as many functions or one more, got {len(funclist)}"
+            f"{at(user_location())}"
+        )
+    values = [f(v, *args, **kw) if callable(f) else f for f in funclist]
+    chosen: Any = values[-1] if len(values) > len(conditions) else 0
+    for condition, value in zip(conditions, values, strict=False):
+        chosen = ops.where(array(condition), *matched(arrays(value, chosen), {})[0])
+    return ops.broadcast_to(ops.cast(array(chosen), dtype=v.dtype), shape=v.shape)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..arrays import cutting
+from ..core.dim import known
+from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
@@ -226,8 +229,110 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
     return as_tensor(np.tri(N, M, k, dtype=dtype))
 
 
+def diag_indices_from(arr: Any) -> tuple[np.ndarray, ...]:
+    """The positions of the diagonal of `arr`, all of whose axes are of one size, as int64 vectors, one per axis.
+
+    ShapeError where they are not.
+    """
+    sizes = [known(size) for size in array(arr).shape]
+    if len(sizes) < 2 or len(set(sizes)) > 1:
+        raise ShapeError(f"{array(arr).spec} has no diagonal of all axes{at(user_location())}")
+    return np.diag_indices(sizes[0], len(sizes))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
+    """The positions on and below the `k`-th diagonal of the matrix `arr`, two int64 vectors; ShapeError for others."""
+    return np.tril_indices(*_rows_and_columns(arr, k))
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
+    """The positions on and above the `k`-th diagonal of the matrix `arr`, two int64 vectors; ShapeError for others."""
+    return np.triu_indices(*_rows_and_columns(arr, k))
+
+
+def _rows_and_columns(arr: Any, k: int) -> tuple[int, int, int]:
+    x = array(arr)
+    if len(x.shape) != 2:
+        raise ShapeError(f"takes a matrix, got {x.spec}{at(user_location())}")
+    rows, columns = map(known, x.shape)
+    return rows, k, columns
+
+
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector `x` as `N` columns, the highest first unless `increasing`; DtypeError for strings."""
     base = array(x)
     exponents = np.arange(base.shape[0] if N is None else N)
     return ops.pow(shapes.expand_dims(base, 1), array(exponents if increasing else exponents[::-1]))
+
+
+def copy(a: Any) -> Tensor:
+    """`a` as a tensor of its own, of the same shape and dtype; DtypeError for what is no array of numbers."""
+    return ops.identity(array(a))
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Tensor:
+    """What `function` makes of the positions of an array of that `shape`, one array of `dtype` per axis, and `kwargs`.
+
+    ValueError for negative sizes.
+    """
+    return array(function(*(array(k, dtype) for k in np.indices(shape)), **kwargs))
+
+
+# ---- by indices: r_[1:4, x] -----------------------------------------------------------------------------
+
+
+class _Joining:
+    """What an index in brackets tells to join: ``r_[0:3, x, 7.0]`` along the first axis, ``c_[x, y]`` as columns."""
+
+    def __init__(self, axis: int, least: int, first: int):
+        self._directive = (axis, least, first)
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """The parts, promoted and joined; see `numpy.r_` for the text that may stand in front of them."""
+        parts = list(key) if isinstance(key, tuple) else [key]
+        axis, least, first = self._directive
+        if parts and isinstance(parts[0], str):
+            axis, least, first = _directive(parts.pop(0))
+        tensors = [_raised(_part(part), least, first) for part in parts]
+        dtypes = [p if is_number(p) else x.dtype for p, x in zip(parts, tensors, strict=True)]
+        dtype = np.result_type(*dtypes)
+        return ops.concat(*(ops.cast(x, dtype=dtype) for x in tensors), axis=axis)
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _directive(text: str) -> tuple[int, int, int]:
+    """Along which axis parts are joined, how many axes they have at least, and where their own begin."""
+    try:
+        given = [int(part) for part in text.split(",")]
+    except ValueError:
+        given = []
+    if not 1 <= len(given) <= 3:
+        raise ValueError(
+            f"up to three integers as in '0,2,1' say how to join, got {text!r}{at(user_location())}"
+        )
+    axis, least, first = (*given, *(0, 1, -1)[len(given) :])
+    return axis, least, first
+
+
+def _part(part: Any) -> Tensor:
+    if not isinstance(part, slice):
+        return array(part)
+    start = 0 if part.start is None else part.start
+    if isinstance(part.step, complex):
+        return linspace(start, part.stop, int(abs(part.step)))
+    return arange(start, part.stop, 1 if part.step is None else part.step)
+
+
+def _raised(x: Any, least: int, first: int) -> Tensor:
+    """With axes of size 1 until there are enough, its own from the position `first` on."""
+    more = least - len(x.shape)
+    if more <= 0:
+        return x
+    place = first if first >= 0 else first + more + 1
+    return ops.reshape(x, shape=(*(1,) * place, *x.shape, *(1,) * (more - place)))
+
+
+r_ = _Joining(0, 1, -1)
+c_ = _Joining(-1, 2, 0)

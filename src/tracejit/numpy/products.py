@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.cutting import pad
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -18,6 +19,7 @@ from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, squeeze
 from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.products import dot as matrix_product
+from ..ops.tensor.indexing import get
 from .conversion import array, arrays, summable
 from .shapes import moveaxis
 
@@ -182,13 +184,25 @@ def kron(a: Any, b: Any) -> Tensor:
     return ops.reshape(product, shape=tuple([m * n for m, n in zip(outer_sizes, inner_sizes, strict=True)]))
 
 
-def cross(a: Any, b: Any, axis: int = -1) -> Tensor:
-    """The vector product of `a` and `b` along `axis`, of size 3 in both; other axes broadcast, dtypes are promoted.
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Tensor:
+    """The vector product of `a` along `axisa` and `b` along `axisb`, or of both along `axis`, of size 3 or 2.
 
-    ShapeError for another size.
+    It lies along `axisc`; a size of 2 is that of vectors in the plane, whose product is their third component, and of
+    two such that component alone. Other axes broadcast, dtypes are promoted. ShapeError for other sizes.
     """
-    x, y = matched(arrays(a, b), {})[0]
-    return moveaxis(diagonals.cross(moveaxis(x, axis, -1), moveaxis(y, axis, -1)), -1, axis)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    pair = matched(arrays(a, b), {})[0]
+    x, y = (moveaxis(v, k, -1) for v, k in zip(pair, (axisa, axisb), strict=True))
+    plane = [v.shape[-1] == 2 for v in (x, y)]
+    product = diagonals.cross(*(_in_space(v) if flat else v for v, flat in zip((x, y), plane, strict=True)))
+    return get(product, (Ellipsis, 2)) if plane == [True, True] else moveaxis(product, -1, axisc)
+
+
+def _in_space(x: Any) -> Tensor:
+    return pad(x, [[0, 0]] * (len(x.shape) - 1) + [[0, 1]])
 
 
 # ---- diagonals ------------------------------------------------------------------------------------------

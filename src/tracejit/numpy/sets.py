@@ -1,4 +1,7 @@
-"""NumPy's functions of arrays as sets: different elements, and where they are; gradients reach the first of each."""
+"""NumPy's functions of arrays as sets, and orders of several keys.
+
+Of different elements gradients reach the first of each.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from .conversion import array, values_of
+from ..math import sorting
+from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.shape import expand_dims
+from ..ops.elementwise.arithmetic import matched
+from . import reductions
+from .conversion import array, lined_up, values_of
 
 
 class _UniqueAll(NamedTuple):
@@ -79,6 +88,37 @@ def _first_of_each(x: Any, other: Any, find: Any) -> Tensor:
     return ops.gather(row, first[find(values, np.unique(values_of(other)))], axis=0)
 
 
+def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
+    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings."""
+    x, others = matched((array(element), array(test_elements)), {})[0]
+    row = ops.reshape(others, shape=(others.spec.size,))
+    present = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
+    return ops.logical_not(present) if invert else present
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+) -> Any:
+    """The different elements of `ar` in order, which are known when this is called; gradients reach the first ones.
+
+    Also, as asked by `return_index`, `return_inverse` and `return_counts`, the positions (int64) of the first ones, for
+    each place the position among the results, and counts. `axis` is None, all elements in a row; ValueError for others.
+    """
+    if axis is not None:
+        raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")
+    x, known = array(ar), values_of(ar)
+    flat = ops.reshape(x, shape=(x.spec.size,))
+    first, inverse, counts = np.unique(known, return_index=True, return_inverse=True, return_counts=True)[1:]
+    asked = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
+    others = [array(v) for wanted, v in asked if wanted]
+    values = ops.gather(flat, first, axis=0)
+    return (values, *others) if others else values
+
+
 def intersect1d(ar1: Any, ar2: Any) -> Tensor:
     """The different elements of `ar1` that are in `ar2` too, in order, of the dtype of `ar1`, as a vector.
 
@@ -116,3 +156,62 @@ def _promoted(ar1: Any, ar2: Any) -> list[Tensor]:
     rows = [_row(x) for x in (ar1, ar2)]
     dtype = np.result_type(*[x.dtype for x in rows])
     return [ops.cast(x, dtype=dtype) for x in rows]
+
+
+# ---- orders ---------------------------------------------------------------------------------------------
+
+
+def partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
+    """`a` along `axis` (None: all elements) with the smallest elements up to the position `kth` in front of the others.
+
+    They are sorted altogether, which is one such order; the dtype stays. ShapeError for an axis, ValueError for a `kth`
+    that is not there, DtypeError for complex numbers and strings.
+    """
+    _require_places(a, kth, axis)
+    return reductions.sort(a, axis)
+
+
+def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
+    """Positions (int64) that bring `a` along `axis` (None: all elements) into the order of :func:`partition`.
+
+    ShapeError for an axis, ValueError for a `kth` that is not there, DtypeError for complex numbers and strings.
+    """
+    _require_places(a, kth, axis)
+    return reductions.argsort(a, axis)
+
+
+def _require_places(a: Any, kth: Any, axis: int | None) -> None:
+    x, along = lined_up(a, axis)
+    size = x.shape[along]
+    beyond = [k for k in np.ravel(kth).tolist() if isinstance(size, int) and not -size <= k < size]
+    if beyond:
+        raise ValueError(f"{x.spec} has no position {beyond[0]} along axis {axis}{at(user_location())}")
+
+
+def lexsort(keys: Any, axis: int = -1) -> Tensor:
+    """Positions (int64) that sort along `axis` by the last of `keys`, where that is equal by the one before, and so on.
+
+    ShapeError for no keys, DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.lexsort([[2, 1, 3], [1, 1, 0]]))
+    tf.Tensor([2 1 0], shape=(3,), dtype=int64)
+    """
+    first, *others = [array(key) for key in keys] or [None]
+    if first is None:
+        raise ShapeError(f"lexsort takes at least one key{at(user_location())}")
+    along = one_axis(axis, len(first.shape))
+    positions = sorting.order(first, along)
+    for key in others:
+        by_key = sorting.order(sorting.take_along(key, positions, along), along)
+        positions = sorting.take_along(positions, by_key, along)
+    return positions
+
+
+def sort_complex(a: Any) -> Tensor:
+    """`a` along its last axis by real and then by imaginary parts, as complex numbers; ShapeError for scalars."""
+    x = array(a)
+    x = x if x.dtype.kind == "c" else ops.cast(x, dtype=np.result_type(x.dtype, np.complex64))
+    return sorting.take_along(x, lexsort([ops.imag(x), ops.real(x)]), -1)

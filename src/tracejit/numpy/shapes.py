@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays import cutting
+from ..core.dim import product
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..frontend.transforms.vectorize import vmap
 from ..linalg.diagonals import offsets
 from ..ops.arrays import shape as shapes
-from ..ops.arrays.reduce import axes_of, one_axis
-from .conversion import array
+from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
+from ..ops.tensor.indexing import get
+from .conversion import array, values_of
 
 # ---- shapes ---------------------------------------------------------------------------------------------
 
@@ -221,3 +224,85 @@ def _offsets(x: Tensor) -> Any:
 
 
 permute_dims = transpose
+
+
+# ---- ends and rows --------------------------------------------------------------------------------------
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
+    """`filt` without the zeros at its front and back, or at the one that `trim`, "f" or "b", says, along `axis` or all.
+
+    Of the same dtype; its values are known when this is called, SymbolicValue for what a traced function computes.
+    ShapeError for axes that are not there.
+    """
+    x = array(filt)
+    present = np.nonzero(values_of(filt))
+    sides, index = trim.lower(), [slice(None)] * len(x.shape)
+    for k in axes_of(axis, len(x.shape)):
+        size, places = x.shape[k], present[k]
+        first = int(places.min()) if places.size else size
+        last = int(places.max()) + 1 if places.size else 0
+        index[k] = slice(first if "f" in sides else None, last if "b" in sides else None)
+    return get(x, tuple(index))
+
+
+def resize(a: Any, new_shape: Any) -> Tensor:
+    """The elements of `a` in the shape `new_shape`, from the first on again and again; dtype kept.
+
+    ShapeError for negative sizes.
+    """
+    row: Any = ravel(a)
+    shape = shapes.sizes_of(new_shape)
+    count = product(shape)
+    if row.shape == (0,):
+        return ops.fill(shape=shape, value=0, dtype=row.dtype)
+    numbers = ops.mod(ops.iota(size=count, dtype=np.dtype(np.int64)), size_tensor(row.shape[0]))
+    return ops.reshape(ops.gather(row, numbers, axis=0), shape=shape)
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """`func1d` of each row of `arr` along `axis`, with `args` and `kwargs`, its results in place of the rows.
+
+    It runs once for each row where there are values, and for all rows at once, as `vmap` does it, while a function is
+    traced. ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.apply_along_axis(tnp.sum, 1, [[1, 2], [3, 4]]))
+    tf.Tensor([3 7], shape=(2,), dtype=int64)
+    """
+    x = array(arr)
+    place = one_axis(axis, len(x.shape))
+    rows = moveaxis(x, place, -1)
+    outer = rows.shape[:-1]
+    flat = ops.reshape(rows, shape=(product(outer), rows.shape[-1]))
+
+    def of_row(row: Any) -> Tensor:
+        return array(func1d(row, *args, **kwargs))
+
+    if x.is_symbolic or 0 in outer:
+        found = vmap(of_row)(flat)
+    else:
+        found = shapes.stack([of_row(get(flat, k)) for k in range(flat.shape[0])], 0)
+    whole = ops.reshape(found, shape=(*outer, *found.shape[1:]))
+    new = len(found.shape) - 1
+    return moveaxis(whole, [*range(len(outer), len(outer) + new)], [*range(place, place + new)])
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
+    """`func`, called as ``func(a, axis)``, over one of `axes` after the other, which stay with size 1.
+
+    Dtypes are those of `func`. ShapeError where it returns neither as many axes nor one less.
+    """
+    x: Any = array(a)
+    rank = len(x.shape)
+    for axis in [axes] if isinstance(axes, (int, np.integer)) else axes:
+        place = one_axis(int(axis), rank)
+        found = array(func(x, place))
+        x = found if len(found.shape) == rank else expand_dims(found, place)
+        if len(x.shape) != rank:
+            raise ShapeError(
+                f"{found.spec} has not the axes of {array(a).spec}, nor one less{at(user_location())}"
+            )
+    return x

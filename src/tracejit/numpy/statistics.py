@@ -13,12 +13,12 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..math import segments, sorting
 from ..ops.arrays.reduce import axes_of, kept, one_axis, size_tensor
-from ..ops.arrays.shape import expand_dims
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
 from . import reductions
-from .conversion import any_is_zero, array, is_number, require, two_floats, values_of, wide_floats
+from .conversion import any_is_zero, array, is_number, require, truth, two_floats, values_of, wide_floats
 from .making import linspace
+from .shapes import moveaxis as moved
 
 
 def average(
@@ -107,7 +107,11 @@ def _last(x: Any, axis: Any) -> Any:
     return ops.reshape(moved, shape=(*(x.shape[k] for k in rest), product(x.shape[k] for k in axes)))
 
 
-def _between(ordered: Any, place: Any, method: str) -> Any:
+def _at_positions(ordered: Any, number: Any) -> Any:
+    return ops.gather(ordered, number, axis=len(ordered.shape) - 1)
+
+
+def _between(ordered: Any, place: Any, method: str, pick: Callable[[Any, Any], Any] = _at_positions) -> Any:
     """Elements along the last axis at places that need not be whole."""
     low = ops.floor(place)
     high = ops.negative(ops.floor(ops.negative(place)))
@@ -121,10 +125,7 @@ def _between(ordered: Any, place: Any, method: str) -> Any:
         raise ValueError(
             f"method is linear, lower, higher, midpoint or nearest, got {method!r}{at(user_location())}"
         )
-    axis = len(ordered.shape) - 1
-    below, above = (
-        ops.gather(ordered, ops.cast(k, dtype=np.dtype(np.int64)), axis=axis) for k in (low, high)
-    )
+    below, above = (pick(ordered, ops.cast(k, dtype=np.dtype(np.int64))) for k in (low, high))
     weight = ops.cast(ops.subtract(place, low), dtype=ordered.dtype) if method == "linear" else 0.5
     both = ops.add(below, ops.multiply(ops.subtract(above, below), weight))
     infinite = ops.logical_and(ops.equal(above, below), ops.equal(ops.abs(below), np.inf))
@@ -154,29 +155,55 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 # ---- passing over NaN -----------------------------------------------------------------------------------
 
 
-def _numbers(a: Any, neutral: Any) -> tuple[Any, Any]:
-    """Which elements are numbers, and the elements with `neutral` in place of NaN."""
+def _numbers(a: Any, neutral: Any, where: Any = None) -> tuple[Any, Any]:
+    """Which elements are numbers, of those `where` holds for, and the elements with `neutral` in place of others."""
     x = array(a)
+    if where is not None:
+        chosen = ops.logical_and(truth(where), ops.logical_not(ops.is_nan(x)))
+        return ops.broadcast_to(chosen, shape=x.shape), ops.where(chosen, x, neutral)
     if x.dtype.kind not in "fc":
         return None, x
     missing = ops.is_nan(x)
     return ops.logical_not(missing), ops.where(missing, neutral, x)
 
 
-def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`sum` of `a` with NaN as 0, over `axis`, in `dtype`, with `keepdims`.
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Tensor:
+    """The :func:`sum` of `a` with NaN as 0, over `axis`, in `dtype`, with `keepdims`, `initial` and `where`.
 
     ShapeError for axes that are not there.
     """
-    return reductions.sum(_numbers(a, 0)[1], axis, dtype, keepdims=keepdims)
+    x = _numbers(a, 0)[1]
+    return reductions.sum(x, axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`prod` of `a` with NaN as 1, over `axis`, in `dtype`, with `keepdims`.
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Tensor:
+    """The :func:`prod` of `a` with NaN as 1, over `axis`, in `dtype`, with `keepdims`, `initial` and `where`.
 
     ShapeError for axes that are not there.
     """
-    return reductions.prod(_numbers(a, 1)[1], axis, dtype, keepdims=keepdims)
+    x = _numbers(a, 1)[1]
+    return reductions.prod(x, axis, dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """The :func:`cumprod` of `a` with NaN as 1, along `axis`, in `dtype`; ShapeError for an axis that is not there."""
+    return reductions.cumprod(_numbers(a, 1)[1], axis, dtype)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
@@ -184,12 +211,14 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     return reductions.cumsum(_numbers(a, 0)[1], axis, dtype)
 
 
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`mean` over `axis`, with `keepdims`, of what is not NaN in `a`; NaN where nothing is.
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None
+) -> Tensor:
+    """The :func:`mean` over `axis`, with `keepdims`, of what is not NaN in `a` and `where` holds for; NaN of nothing.
 
     DtypeError for floats in a `dtype` without fractions, ShapeError for axes that are not there.
     """
-    known, x = _numbers(a, 0)
+    known, x = _numbers(a, 0, where)
     _require_fractions(x, dtype)
     return reductions.mean(x, axis, dtype, keepdims=keepdims, where=known)
 
@@ -201,41 +230,67 @@ def _require_fractions(x: Any, dtype: Any) -> None:
         )
 
 
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Tensor:
     """The :func:`var` of what is not NaN in `a` over `axis`, with `dtype`, `ddof`, `keepdims` and DtypeError as there.
 
-    NaN where there are no more such elements than `ddof`.
+    Only what `where` holds for counts. NaN where there are no more such elements than `ddof`.
     """
-    known, x = _numbers(a, 0)
+    known, x = _numbers(a, 0, where)
     variances = reductions.var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=known)
     if known is None:
         return variances
     return ops.where(ops.less(ddof, reductions.sum(known, axis, keepdims=keepdims)), variances, np.nan)
 
 
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """Square root of :func:`nanvar` of `a` over `axis`, with `dtype`, `ddof`, `keepdims` and its errors, DtypeError."""
-    return ops.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Tensor:
+    """Square root of :func:`nanvar` of `a` over `axis`, with `dtype`, `ddof`, `keepdims`, `where` and DtypeError."""
+    return ops.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where))
 
 
-def _nan_extreme(reduce: Callable[..., Any], neutral: float, a: Any, axis: Any, keepdims: bool) -> Tensor:
+def _nan_extreme(
+    reduce: Callable[..., Any], neutral: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> Tensor:
     known, x = _numbers(a, neutral)
-    extremes = reduce(x, axis, keepdims=keepdims)
-    return (
-        extremes
-        if known is None
-        else ops.where(reductions.any(known, axis, keepdims=keepdims), extremes, np.nan)
-    )
+    extremes = reduce(x, axis, keepdims=keepdims, initial=initial, where=where)
+    if known is None or initial is not None:
+        return extremes
+    return ops.where(reductions.any(known, axis, keepdims=keepdims, where=where), extremes, np.nan)
 
 
-def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`max` of what is not NaN in `a` over `axis`, NaN of nothing; `keepdims`, dtype, ValueError as there."""
-    return _nan_extreme(reductions.max, -np.inf, a, axis, keepdims)
+def nanmax(
+    a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Tensor:
+    """The :func:`max` of what is not NaN in `a` over `axis`, NaN of nothing.
+
+    `keepdims`, `initial`, `where`, dtype and ValueError as there.
+    """
+    return _nan_extreme(reductions.max, -np.inf, a, axis, keepdims, initial, where)
 
 
-def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`min` of what is not NaN in `a` over `axis`, NaN of nothing; `keepdims`, dtype, ValueError as there."""
-    return _nan_extreme(reductions.min, np.inf, a, axis, keepdims)
+def nanmin(
+    a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Tensor:
+    """The :func:`min` of what is not NaN in `a` over `axis`, NaN of nothing.
+
+    `keepdims`, `initial`, `where`, dtype and ValueError as there.
+    """
+    return _nan_extreme(reductions.min, np.inf, a, axis, keepdims, initial, where)
 
 
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
@@ -252,6 +307,38 @@ def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Ten
     ValueError where nothing is, now or when a compiled function runs.
     """
     return reductions.argmin(_with_a_number(a, np.inf, axis), axis, keepdims=keepdims)
+
+
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Tensor:
+    """As :func:`quantile` of what is not NaN in `a` over `axis`, with `q`, `method`, `keepdims`, dtype and ValueError.
+
+    NaN where nothing is.
+    """
+    x, parts = wide_floats(a), wide_floats(q)
+    _require_parts(parts)
+    rows: Any = reductions.sort(_last(x, axis))
+    count = reductions.sum(ops.logical_not(ops.is_nan(rows)), -1, keepdims=True)
+    last = ops.cast(ops.maximum(ops.subtract(count, 1), 0), dtype=parts.dtype)
+    place = ops.multiply(last, ops.reshape(parts, shape=(parts.spec.size,)))
+    found = _between(rows, place, method, sorting.take_along)
+    found = moved(ops.where(ops.equal(count, 0), np.nan, found), -1, 0)
+    if keepdims:
+        found = ops.reshape(found, shape=(found.shape[0], *kept(x.shape, axes_of(axis, len(x.shape)))))
+    return ops.reshape(found, shape=(*parts.shape, *found.shape[1:]))
+
+
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Tensor:
+    """As :func:`nanquantile` of `a` over `axis`, with `method`, `keepdims`, dtype and ValueError, `q` from 0 to 100."""
+    return nanquantile(a, ops.divide(wide_floats(q), 100), axis, method=method, keepdims=keepdims)
+
+
+def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The :func:`median` of what is not NaN in `a` over `axis`, floats, with `keepdims`; ShapeError for other axes."""
+    return nanquantile(a, 0.5, axis, keepdims=keepdims)
 
 
 def _with_a_number(a: Any, neutral: float, axis: int | None) -> Tensor:
@@ -354,37 +441,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
         a = ops.gather(a, array(sorter), axis=0)
     flat = ops.reshape(wanted, shape=(wanted.spec.size,))
     return ops.reshape(sorting.searchsorted(array(a), flat, side, np.int64), shape=wanted.shape)
-
-
-def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
-    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings."""
-    x, others = matched((array(element), array(test_elements)), {})[0]
-    row = ops.reshape(others, shape=(others.spec.size,))
-    present = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
-    return ops.logical_not(present) if invert else present
-
-
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: None = None,
-) -> Any:
-    """The different elements of `ar` in order, which are known when this is called; gradients reach the first ones.
-
-    Also, as asked by `return_index`, `return_inverse` and `return_counts`, the positions (int64) of the first ones, for
-    each place the position among the results, and counts. `axis` is None, all elements in a row; ValueError for others.
-    """
-    if axis is not None:
-        raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")
-    x, known = array(ar), values_of(ar)
-    flat = ops.reshape(x, shape=(x.spec.size,))
-    first, inverse, counts = np.unique(known, return_index=True, return_inverse=True, return_counts=True)[1:]
-    asked = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
-    others = [array(v) for wanted, v in asked if wanted]
-    values = ops.gather(flat, first, axis=0)
-    return (values, *others) if others else values
 
 
 def histogram(

@@ -7,7 +7,7 @@ import numpy as np
 from ...core.errors import DtypeError
 from ...core.op import defop, sample
 from ...core.spec import TensorSpec
-from ..lowering import Scalar
+from ..lowering import Callback, Scalar
 from .arithmetic import ELEMENTWISE, broadcast, matched
 
 
@@ -90,3 +90,35 @@ def right_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     Where `y` is negative or as large as the number of bits, what is left: 0, or -1 of negative numbers.
     """
     return integers(x, y)
+
+
+# ---- by NumPy's own kernels -----------------------------------------------------------------------------
+
+_ANY_TWO = {**_TWO, "lower": Callback(), "samples": (*_INTEGERS, *_UNSIGNED)}
+
+
+@defop(**_ANY_TWO, kernel=np.gcd)
+def gcd(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The greatest number that divides both, of their sizes; of 0 and another number the size of that."""
+    return integers(x, y)
+
+
+@defop(**_ANY_TWO, kernel=np.lcm)
+def lcm(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """The least number that both divide, of their sizes; 0 where one is 0. It wraps around beyond the dtype."""
+    return integers(x, y)
+
+
+@defop(
+    vjp=(None,),
+    kernel=np.bitwise_count,
+    lower=Callback(),
+    traits=ELEMENTWISE,
+    samples=(
+        sample((2, 3), low=-100, high=100, dtypes=("int64",)),
+        sample((3,), low=0, high=200, dtypes=("uint8",)),
+    ),
+)
+def bitwise_count(x: TensorSpec) -> TensorSpec:
+    """How many bits of the size of a number are 1, as uint8."""
+    return TensorSpec(integers(x).shape, np.dtype(np.uint8))

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...core.failures import FAILURES
 from ...core.ir.graph import literal
-from ...core.op import Attrs, defop, ops
+from ...core.op import Attrs, defop, ops, real
 from ...core.spec import TensorSpec
-from ..lowering import Scalar
-from .arithmetic import ELEMENTARY, matched, numbers, pairs
+from ..lowering import Callback, Scalar
+from .arithmetic import ELEMENTARY, matched, numbers, pairs, unary
 
 
 def _power_partial(y: Any, a: Any, b: Any) -> Any:
@@ -85,3 +85,15 @@ def _power_is_flat(record: Any, i: int) -> str:
 def pow(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """``x ** y``, element by element, with NumPy's special values. ValueError for integers to a negative power."""
     return numbers(x, y)
+
+
+@defop(
+    partial=(lambda y, x: ops.divide(1.0 / 3.0, ops.square(y)),),
+    kernel=np.cbrt,
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(0.5, 2.0) + unary(-2.0, -0.5),
+)
+def cbrt(x: TensorSpec) -> TensorSpec:
+    """The cube root, of negative numbers too."""
+    return real(x)

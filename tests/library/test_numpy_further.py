@@ -1,0 +1,192 @@
+"""``tracejit.numpy`` against NumPy: names that few programs need, and rare arguments; gradients; refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+import tracejit as tf
+import tracejit.numpy as tnp
+from checks.numpy_expressions import MODES, VALUES, expressions, require_numpys_value, require_slopes
+
+ELEMENTS = """
+@F,G,I,N,E np.cbrt(X)
+@F,G,I np.i0(X)
+@F,G,I,N np.ldexp(X, I)
+np.ldexp(V, [-1080, 1030, 3])
+@F,G,I,N,E np.frexp(X)
+@F,G,N,E np.spacing(X)
+@I,J,U np.gcd(X, 6)
+@I,J,U np.lcm(X, I)
+np.gcd(J, I)
+@I,J,U np.bitwise_count(X)
+np.real_if_close(F)
+np.array_equiv(F, F[0])
+np.array_equiv(O, np.ones((2, 3, 1)))
+np.array_equiv(F, V[:2])
+np.iscomplexobj(C)
+np.isrealobj(F)
+"""
+
+ORDERS = """
+np.partition(F, 0, axis=1)[:, 0]
+np.partition(T, 2)[2]
+np.partition(F, 3, axis=None)[3]
+np.take(T, np.argpartition(T, 2))[2]
+np.lexsort((T, T > 2))
+np.lexsort(M[0])
+np.lexsort(M, axis=0)
+np.sort_complex(C)
+np.sort_complex(T)
+"""
+
+REDUCTIONS = """
+@N,F np.nansum(X, axis=0, where=B, initial=2.0)
+@N,F np.nanprod(X, where=B, initial=2.0)
+@N,F np.nanmean(X, axis=1, where=B)
+@N,F np.nanvar(X, where=B)
+@N,F np.nanstd(X, where=B, keepdims=True)
+@N,F np.nanmax(X, axis=0, where=B, initial=-9.0)
+@N,F np.nanmin(X, where=B, initial=0.5)
+@N,F,I np.nancumprod(X, axis=1)
+@F,I np.nanmedian(X, axis=1)
+np.nanmedian(np.where(F > 0, F, np.nan), axis=1)
+np.nanmedian(M, axis=(0, 1), keepdims=True)
+np.nanquantile(np.where(F > 0, F, np.nan), [0.1, 0.9], axis=1)
+@F,M np.nanpercentile(X, 40.0, axis=-1, keepdims=True)
+np.nanquantile(np.where(F > 0, F, np.nan), [[0.1], [0.9]], axis=0, method="nearest")
+np.nanmedian(np.full((2, 2), np.nan), axis=0)
+"""
+
+MAKING = """
+np.copy(F)
+np.fromfunction(lambda i, j: i + 2 * j, (2, 3))
+np.fromfunction(lambda i: i * 2, (3,), dtype=int)
+np.r_[1:4, 0, 4]
+np.r_[V, 0, 2:3:0.5]
+np.r_[0:1:5j]
+np.r_["0,2", V, V]
+np.r_["0,2,0", V, V]
+np.r_["1,2,0", V, V]
+np.r_["1", F, F]
+np.r_[J[0], I[0]]
+np.c_[V, V, T[:3]]
+np.c_[F, V[:2]]
+np.kaiser(4, 2.0)
+np.tril_indices_from(F)
+"""
+
+SHAPES = """
+@F,V,I np.resize(X, (3, 5))
+np.resize(V, 2)
+np.resize(E, 3)
+@F,M np.apply_along_axis(lambda v: v[::-1] * 2, 0, X)
+np.apply_along_axis(lambda v: np.outer(v, v), 1, M)
+np.apply_along_axis(lambda v, k: v.sum() + k, 1, F, 3)
+np.apply_over_axes(np.sum, M, (0, 2))
+np.choose([[2, 0], [1, 1]], [10, 20, 30])
+np.choose(I[0] % 2, (F[0], F[1]))
+np.choose([5, -1, 1], [V, V + 1], mode="clip")
+np.piecewise(F, [F < 0, F > 2], [-1.0, lambda v: v * 2])
+np.piecewise(I, [I > 2], [lambda v: v + 1, lambda v: v - 1])
+@F,I np.pad(X, 2, mode="maximum")
+@F,I np.pad(X, (1, 2), mode="minimum")
+@F,I np.pad(X, ((1, 0), (0, 2)), mode="mean")
+@F,V np.pad(X, 2, mode="median")
+@F,I np.pad(X, 2, mode="linear_ramp", end_values=(1, -4))
+np.pad(V, 0, mode="empty")
+np.cross([[1, 2], [3, 4]], [[5, 6, 7], [1, 1, 1]])
+np.cross(M[0, :, :3], M[1, :, :3], axisa=0, axisc=0)
+np.cross(F[0], V, axis=0)
+"""
+
+POLYNOMIALS = """
+np.polyadd([1, 2], [1.5, 0, 4])
+np.polysub([1, 2, 3], V)
+np.polyint(V, 2, k=[1.0, 2.0])
+np.polyint([3, 2])
+np.polydiv([1.0, 5.0, 7.0, 2.0], [1.0, 2.0])
+np.polydiv([1.0], [1.0, 2.0])
+np.polyfit([0.0, 1.0, 2.0, 4.0], [1.0, 0.0, 4.0, 9.0], 2)
+np.polyfit([0.0, 1.0, 2.0, 4.0], M[0, :, 0][[0, 1, 2, 0]], 1, w=[1.0, 2.0, 1.0, 3.0])
+np.poly([1.0, -2.0, 0.5])
+np.sort_complex(np.roots([2.0, -3.0, 1.0, 0.0]))
+"""
+
+
+@MODES
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "expression", list(expressions(ELEMENTS, ORDERS, REDUCTIONS, MAKING, SHAPES, POLYNOMIALS))
+)
+def test_an_expression_has_the_value_it_has_in_numpy(expression, mode):
+    require_numpys_value(expression, mode)
+
+
+@pytest.mark.parametrize(
+    ("given", "trim", "expected"),
+    [
+        ([0, 0, 1, 2, 0], "fb", [1, 2]),
+        ([0, 0, 1, 2, 0], "f", [1, 2, 0]),
+        ([0, 0, 1, 2, 0], "b", [0, 0, 1, 2]),
+        ([0.0, -0.0], "f", []),
+        ([0.0, -0.0], "b", []),
+        ([], "fb", []),
+    ],
+)
+def test_zeros_at_the_ends_are_trimmed(given, trim, expected):
+    assert tnp.trim_zeros(given, trim).tolist() == expected
+
+
+SLOPES = {
+    "cbrt": lambda np, x: np.cbrt(x),
+    "ldexp": lambda np, x: np.ldexp(x, [[2], [-1], [0]]) ** 2,
+    "frexp": lambda np, x: np.frexp(x)[0] ** 2,
+    "i0": lambda np, x: np.i0(x),
+    "partition": lambda np, x: (
+        np.partition(x, 3, axis=1)[:, 3] ** 2 if np is tnp else np.sort(x, 1)[:, 3] ** 2
+    ),
+    "sort_complex": lambda np, x: np.sort_complex(x + 1j * x**2).imag,
+    "nanmedian": lambda np, x: np.nanmedian(np.where(x > 0.2, x**2, np.nan), axis=0),
+    "nanmax": lambda np, x: np.nanmax(x**2, axis=0, where=x > 0.2, initial=0.01),
+    "r_": lambda np, x: np.r_[x[0], 2.0, x[:, 1] ** 2],
+    "c_": lambda np, x: np.c_[x[0], x[1] ** 2],
+    "trim_zeros": lambda np, x: np.trim_zeros([0.0, 1.0, 0.0]) * x[0] ** 2,
+    "apply_along_axis": lambda np, x: np.apply_along_axis(lambda v: v * v.sum(), 1, x),
+    "choose": lambda np, x: np.choose([0, 1, 1, 0], [x[0] ** 2, x[1]]),
+    "piecewise": lambda np, x: np.piecewise(x, [x < 0.3], [lambda v: v**2, lambda v: v**3]),
+    "pad mean": lambda np, x: np.pad(x**2, 1, mode="mean"),
+    "pad linear_ramp": lambda np, x: np.pad(x**2, 2, mode="linear_ramp"),
+    "pad maximum": lambda np, x: np.pad(x**2, 2, mode="maximum"),
+    "cross": lambda np, x: np.cross(x[:, :3], x[:, 1:], axisa=0, axisb=0),
+    "polyint": lambda np, x: np.polyval(np.polyint(x[0]), x[1]),
+    "polydiv": lambda np, x: np.polydiv(x[0], x[1, :2])[0],
+    "polyfit": lambda np, x: np.polyfit(x[0], x[1], 2),
+    "poly": lambda np, x: np.poly(x[0]),
+    "roots": lambda np, x: np.sum(np.abs(np.roots(x[0])) ** 3),
+}
+
+
+@MODES
+@pytest.mark.parametrize("name", SLOPES)
+def test_gradients_are_those_of_differences(name, mode):
+    require_slopes(SLOPES[name], mode)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tnp.ldexp(1.0, 0.5), r"exponent of integers, got float64"),
+        (lambda: tnp.gcd(1.5, 2), r"takes integers, got float64"),
+        (lambda: tnp.partition(VALUES["V"], 7), r"float64\[3\] has no position 7"),
+        (lambda: tnp.lexsort([]), r"at least one key"),
+        (lambda: tnp.r_["0;2", 1.0], r"up to three integers.*got '0;2'"),
+        (lambda: tnp.piecewise(VALUES["V"], [VALUES["V"] > 0], []), r"1 conditions need as many functions"),
+        (lambda: tnp.roots(VALUES["F"]), r"roots takes a vector, got float64\[2,3\]"),
+        (lambda: tnp.nanquantile(VALUES["V"], 2.0), r"q is from 0 to 1"),
+        (lambda: tf.function(lambda z: tnp.real_if_close(z))(VALUES["C"]), r"real_if_close|value|traced"),
+    ],
+    ids=range(9),
+)
+def test_what_has_no_meaning_is_refused(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
