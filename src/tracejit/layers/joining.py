@@ -1,13 +1,15 @@
-"""Layers without weights that join several inputs, or many rows, into one."""
+"""Layers without weights that join several inputs into one, and functions that do the same."""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import tracejit as tf
 
+from ..nn.common import l2_normalize
 from .layer import Layer
 
 
@@ -38,6 +40,76 @@ class Add(Layer):
         return functools.reduce(tf.add, inputs)
 
 
+class Subtract(Layer):
+    """The first of two inputs without the second."""
+
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
+        """The difference."""
+        first, second = inputs
+        return tf.subtract(first, second)
+
+
+class Average(Layer):
+    """The mean of a list of inputs, element by element."""
+
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
+        """The mean."""
+        return tf.divide(functools.reduce(tf.add, inputs), float(len(inputs)))
+
+
+class Maximum(Layer):
+    """The largest of a list of inputs, element by element."""
+
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
+        """The largest."""
+        return functools.reduce(tf.maximum, inputs)
+
+
+class Minimum(Layer):
+    """The smallest of a list of inputs, element by element."""
+
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
+        """The smallest."""
+        return functools.reduce(tf.minimum, inputs)
+
+
+class Dot(Layer):
+    """The sum of products of two inputs along one axis of each.
+
+    Parameters
+    ----------
+    axes : int or tuple of two int
+        Of the first and of the second input; axis 0, the examples, stays.
+    normalize : bool
+        Make the vectors along the axes have norm 1 before: cosines.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Dot(axes=1)([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[11.]], shape=(1, 1), dtype=float32)
+    """
+
+    def __init__(self, axes: Any, normalize: bool = False, **options: Any):
+        super().__init__(**options)
+        self.axes, self.normalize = (axes, axes) if isinstance(axes, int) else tuple(axes), normalize
+
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
+        """The sums of products, at least a column."""
+        parts = []
+        for x, axis in zip(inputs, self.axes, strict=True):
+            axis %= len(x.shape)
+            y = l2_normalize(x, axis) if self.normalize else x
+            others = [a for a in range(1, len(x.shape)) if a != axis]
+            parts.append(tf.transpose(y, perm=(0, *others, axis)))
+        x, y = parts
+        rows, columns = x.shape[1:-1], y.shape[1:-1]
+        first = tf.reshape(x, shape=(x.shape[0], math.prod(rows), x.shape[-1]))
+        second = tf.reshape(y, shape=(y.shape[0], math.prod(columns), y.shape[-1]))
+        product = tf.matmul(first, tf.transpose(second, perm=(0, 2, 1)))
+        return tf.reshape(product, shape=(x.shape[0], *(rows + columns or (1,))))
+
+
 class Multiply(Layer):
     """The product of a list of inputs, element by element."""
 
@@ -46,24 +118,41 @@ class Multiply(Layer):
         return functools.reduce(tf.multiply, inputs)
 
 
-class GlobalAveragePooling1D(Layer):
-    """The mean over the steps, axis 1, of each example.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> tf.layers.GlobalAveragePooling1D()(tf.ones((2, 5, 3))).shape
-    (2, 3)
-    """
-
-    def call(self, inputs: Any) -> tf.Tensor:
-        """The means."""
-        return tf.reduce_mean(inputs, 1)
+def add(inputs: Sequence[Any], **options: Any) -> Any:
+    """:class:`Add` of `inputs`, with its `options`."""
+    return Add(**options)(inputs)
 
 
-class GlobalMaxPooling1D(Layer):
-    """The largest over the steps, axis 1, of each example."""
+def subtract(inputs: Sequence[Any], **options: Any) -> Any:
+    """:class:`Subtract` of two `inputs`, with its `options`."""
+    return Subtract(**options)(inputs)
 
-    def call(self, inputs: Any) -> tf.Tensor:
-        """The largest numbers."""
-        return tf.reduce_max(inputs, 1)
+
+def multiply(inputs: Sequence[Any], **options: Any) -> Any:
+    """:class:`Multiply` of `inputs`, with its `options`."""
+    return Multiply(**options)(inputs)
+
+
+def average(inputs: Sequence[Any], **options: Any) -> Any:
+    """:class:`Average` of `inputs`, with its `options`."""
+    return Average(**options)(inputs)
+
+
+def maximum(inputs: Sequence[Any], **options: Any) -> Any:
+    """:class:`Maximum` of `inputs`, with its `options`."""
+    return Maximum(**options)(inputs)
+
+
+def minimum(inputs: Sequence[Any], **options: Any) -> Any:
+    """:class:`Minimum` of `inputs`, with its `options`."""
+    return Minimum(**options)(inputs)
+
+
+def concatenate(inputs: Sequence[Any], axis: int = -1, **options: Any) -> Any:
+    """:class:`Concatenate` of `inputs` along `axis`, with its `options`."""
+    return Concatenate(axis, **options)(inputs)
+
+
+def dot(inputs: Sequence[Any], axes: Any = -1, **options: Any) -> Any:
+    """:class:`Dot` of two `inputs` along `axes`, with its `options`."""
+    return Dot(axes, **options)(inputs)

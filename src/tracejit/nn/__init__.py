@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         sparse_softmax_cross_entropy_with_logits,
         weighted_cross_entropy_with_logits,
     )
+    from .transposed import *
 
     swish = silu
 else:

@@ -1,0 +1,132 @@
+"""Layers without weights that join neighbouring places of sequences and images, or all of them, into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tracejit as tf
+
+from .. import nn
+from .convolutional import channels_first, order_of_axes, sizes_of_windows
+from .layer import Layer
+
+
+class _Pooling(Layer):
+    """The largest element or the mean of each window."""
+
+    rank: int
+    pool: Callable[..., Any]
+
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        **options: Any,
+    ):
+        super().__init__(**options)
+        self.pool_size = sizes_of_windows(pool_size, self.rank, "pool_size")
+        self.strides = sizes_of_windows(self.pool_size if strides is None else strides, self.rank, "strides")
+        self.padding, self.channels_first = padding, channels_first(data_format)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """One place for each window."""
+        order = order_of_axes(self.rank, self.channels_first)
+        return type(self).pool(inputs, self.pool_size, self.strides, self.padding.upper(), order)
+
+
+class MaxPooling1D(_Pooling):
+    """The largest element of each window of steps; its arguments are those of :class:`MaxPooling2D`."""
+
+    rank, pool = 1, staticmethod(nn.max_pool1d)
+
+
+class AveragePooling1D(_Pooling):
+    """The mean of each window of steps; its arguments are those of :class:`MaxPooling2D`."""
+
+    rank, pool = 1, staticmethod(nn.avg_pool1d)
+
+
+class MaxPooling2D(_Pooling):
+    """The largest element of each window of an image, channel by channel.
+
+    Parameters
+    ----------
+    pool_size, strides : int or tuple of int
+        Of a window, and from one to the next; by default windows do not overlap.
+    padding : {"valid", "same"}
+        With ``"same"`` there are ``ceil(size / stride)`` windows.
+    data_format : {"channels_last", "channels_first"}, optional
+    **options
+        As for :class:`Layer`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.MaxPooling2D(pool_size=2)(tf.zeros((1, 6, 7, 3))).shape
+    (1, 3, 3, 3)
+    """
+
+    rank, pool = 2, staticmethod(nn.max_pool2d)
+
+
+class AveragePooling2D(_Pooling):
+    """The mean of each window of an image, of places that were not added; arguments as for :class:`MaxPooling2D`."""
+
+    rank, pool = 2, staticmethod(nn.avg_pool2d)
+
+
+class _GlobalPooling(Layer):
+    """All places of an example as one."""
+
+    reduce: Callable[..., Any]
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **options: Any):
+        super().__init__(**options)
+        self.channels_first, self.keepdims = channels_first(data_format), keepdims
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """One number for each channel."""
+        rank = len(inputs.shape)
+        axes = list(range(2, rank)) if self.channels_first else list(range(1, rank - 1))
+        return type(self).reduce(inputs, axes, self.keepdims)
+
+
+class GlobalAveragePooling1D(_GlobalPooling):
+    """The mean over the steps, axis 1, of each example; with `keepdims` that axis stays, of size 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.GlobalAveragePooling1D()(tf.ones((2, 5, 3))).shape
+    (2, 3)
+    """
+
+    reduce = staticmethod(tf.reduce_mean)
+
+
+class GlobalMaxPooling1D(_GlobalPooling):
+    """The largest over the steps, axis 1, of each example; with `keepdims` that axis stays, of size 1."""
+
+    reduce = staticmethod(tf.reduce_max)
+
+
+class GlobalAveragePooling2D(_GlobalPooling):
+    """The mean over each image, channel by channel; with `keepdims` its axes stay, of size 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.GlobalAveragePooling2D()(tf.ones((2, 5, 5, 3))).shape
+    (2, 3)
+    """
+
+    reduce = staticmethod(tf.reduce_mean)
+
+
+class GlobalMaxPooling2D(_GlobalPooling):
+    """The largest over each image, channel by channel; with `keepdims` its axes stay, of size 1."""
+
+    reduce = staticmethod(tf.reduce_max)

@@ -1,0 +1,174 @@
+"""Transposed convolutions: the linear maps whose transposes convolutions are. They make images larger.
+
+Zeros between the places of the input, then a convolution with the filters turned round: gradients of every order and
+compiled code are those of these ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..arrays.cutting import pad
+from ..arrays.cutting import reverse as turned_round
+from ..core.dim import same
+from ..core.errors import ShapeError, at, user_location
+from ..core.op import ops
+from ..core.tensor import Tensor
+from ..frontend.conversion import convert_to_tensor
+from ..ops.arrays.shape import sizes_of
+from ..ops.elementwise.arithmetic import matched
+from .convolutions import _axis, _numbers, _outer_first, _with_channels_last, convolution
+
+
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of a convolution by its input, for the gradient `input` of its result.
+
+    Parameters
+    ----------
+    input : tensor-like of floats
+        ``(batch, ..., channels)``, or ``(batch, channels, ...)`` when `data_format` begins with ``"NC"``.
+    filters : tensor-like of floats
+        ``(..., outputs, channels)``: those of the convolution, whose input has as many channels as there are outputs.
+    output_shape : sequence of int
+        Of the result, or of its axes between batch and channels alone.
+    strides, dilations : int or sequence of int
+        Those of the convolution.
+    padding : {"SAME", "VALID"}
+        That of the convolution.
+    data_format, name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of shape `output_shape` and the common dtype of `input` and `filters`.
+
+    Raises
+    ------
+    ShapeError
+        When a convolution of a tensor of shape `output_shape` does not give the shape of `input`, or channels differ.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.reshape(tf.constant([1.0, 10.0]), (1, 2, 1))
+    >>> print(tf.nn.conv_transpose(x, tf.ones((3, 1, 1)), [1, 5, 1], strides=2, padding="VALID")[0, :, 0])
+    tf.Tensor([ 1.  1. 11. 10. 10.], shape=(5,), dtype=float32)
+    """
+    tensors, _ = matched((convert_to_tensor(input), convert_to_tensor(filters)), {})
+    x, w = tensors
+    rank = len(w.shape) - 2
+    sizes = list(sizes_of(output_shape))
+    if len(sizes) == rank + 2:
+        sizes = sizes[2:] if str(data_format).startswith("NC") else sizes[1:-1]
+    steps, spread = (
+        _numbers(_outer_first(v, data_format), rank, "strides") for v in (strides, dilations or 1)
+    )
+    return _with_channels_last(lambda v: _transposed(v, w, sizes, steps, spread, padding), x, data_format)
+
+
+def _transposed(
+    x: Any, w: Any, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: str
+) -> Tensor:
+    rank = len(w.shape) - 2
+    if len(x.shape) != rank + 2 or len(sizes) != rank:
+        raise ShapeError(
+            f"filters {w.spec} are for a batch, {rank} axes and channels, got {x.spec} and sizes {list(sizes)}"
+            f"{at(user_location())}"
+        )
+    if not same(x.shape[-1], w.shape[-1]):
+        raise ShapeError(
+            f"{x.spec} has {x.shape[-1]} channels, the filters {w.spec} are for {w.shape[-1]}{at(user_location())}"
+        )
+    axes = [
+        _axis(size, window, stride, dilation, padding.upper())
+        for size, window, stride, dilation in zip(sizes, w.shape[:-2], strides, dilations, strict=True)
+    ]
+    if [a.count for a in axes] != list(x.shape[1:-1]):
+        raise ShapeError(
+            f"a convolution of sizes {list(sizes)} gives sizes {[a.count for a in axes]}, not those of {x.spec}"
+            f"{at(user_location())}"
+        )
+    added = []
+    for number, axis in enumerate(axes, 1):
+        x = _with_zeros_between(x, number, axis.stride)
+        reach = (axis.window - 1) * axis.dilation
+        before = reach - axis.before
+        added.append((before, axis.size + reach - before - x.shape[number]))
+    x = pad(x, [[0, 0], *([max(n, 0) for n in pair] for pair in added), [0, 0]])
+    for number, (before, after) in enumerate(added, 1):
+        x = _without_ends(x, number, max(-before, 0), max(-after, 0))
+    turned: Any = turned_round(w, list(range(rank)))
+    turned = ops.transpose(turned, perm=(*range(rank), rank + 1, rank))
+    return convolution(x, turned, 1, "VALID", dilations=tuple(dilations))
+
+
+def _with_zeros_between(x: Any, number: int, stride: int) -> Any:
+    """As many zeros behind each place of an axis as make `stride` places."""
+    if stride == 1:
+        return x
+    shape = x.shape
+    spread = ops.reshape(x, shape=(*shape[: number + 1], 1, *shape[number + 1 :]))
+    none = [0, 0]
+    spread = pad(spread, [none] * (number + 1) + [[0, stride - 1]] + [none] * (len(shape) - number - 1))
+    return ops.reshape(spread, shape=(*shape[:number], shape[number] * stride, *shape[number + 1 :]))
+
+
+def _without_ends(x: Any, number: int, before: int, after: int) -> Any:
+    if not before and not after:
+        return x
+    parts = [(0, size, 1) for size in x.shape]
+    parts[number] = (before, x.shape[number] - before - after, 1)
+    return ops.slice(x, slices=tuple(parts))
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """:func:`conv_transpose` along one axis: `filters` are ``(width, outputs, channels)``.
+
+    `input`, `output_shape`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and
+    ValueError, are those there.
+    """
+    return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
+
+
+def conv2d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """:func:`conv_transpose` of images: `filters` are ``(height, width, outputs, channels)``.
+
+    `input`, `output_shape`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and
+    ValueError, are those there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.ones((1, 3, 3, 2))
+    >>> tf.nn.conv2d_transpose(x, tf.ones((4, 4, 5, 2)), [1, 6, 6, 5], strides=2).shape
+    (1, 6, 6, 5)
+    """
+    return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
