@@ -2,6 +2,13 @@
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
+from tracejit.layers.convolutional import Conv1D as Conv1D
+from tracejit.layers.convolutional import Conv1DTranspose as Conv1DTranspose
+from tracejit.layers.convolutional import Conv2D as Conv2D
+from tracejit.layers.convolutional import Conv2DTranspose as Conv2DTranspose
+from tracejit.layers.convolutional import Conv3D as Conv3D
+from tracejit.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
+from tracejit.layers.convolutional import SeparableConv2D as SeparableConv2D
 from tracejit.layers.core import Activation as Activation
 from tracejit.layers.core import Dense as Dense
 from tracejit.layers.core import Dropout as Dropout
@@ -17,17 +24,57 @@ from tracejit.layers.inputs import InputLayer as InputLayer
 from tracejit.layers.inputs import Normalization as Normalization
 from tracejit.layers.inputs import Rescaling as Rescaling
 from tracejit.layers.joining import Add as Add
+from tracejit.layers.joining import Average as Average
 from tracejit.layers.joining import Concatenate as Concatenate
-from tracejit.layers.joining import GlobalAveragePooling1D as GlobalAveragePooling1D
-from tracejit.layers.joining import GlobalMaxPooling1D as GlobalMaxPooling1D
+from tracejit.layers.joining import Dot as Dot
+from tracejit.layers.joining import Maximum as Maximum
+from tracejit.layers.joining import Minimum as Minimum
 from tracejit.layers.joining import Multiply as Multiply
+from tracejit.layers.joining import Subtract as Subtract
+from tracejit.layers.joining import add as add
+from tracejit.layers.joining import average as average
+from tracejit.layers.joining import concatenate as concatenate
+from tracejit.layers.joining import dot as dot
+from tracejit.layers.joining import maximum as maximum
+from tracejit.layers.joining import minimum as minimum
+from tracejit.layers.joining import multiply as multiply
+from tracejit.layers.joining import subtract as subtract
 from tracejit.layers.layer import Layer as Layer
 from tracejit.layers.normalization import BatchNormalization as BatchNormalization
 from tracejit.layers.normalization import LayerNormalization as LayerNormalization
+from tracejit.layers.pooling import AveragePooling1D as AveragePooling1D
+from tracejit.layers.pooling import AveragePooling2D as AveragePooling2D
+from tracejit.layers.pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
+from tracejit.layers.pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
+from tracejit.layers.pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
+from tracejit.layers.pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
+from tracejit.layers.pooling import MaxPooling1D as MaxPooling1D
+from tracejit.layers.pooling import MaxPooling2D as MaxPooling2D
 from tracejit.layers.recurrent import GRU as GRU
 from tracejit.layers.recurrent import GRUCell as GRUCell
 from tracejit.layers.recurrent import LSTM as LSTM
 from tracejit.layers.recurrent import LSTMCell as LSTMCell
 from tracejit.layers.recurrent import RNN as RNN
+from tracejit.layers.resizing import Cropping1D as Cropping1D
+from tracejit.layers.resizing import Cropping2D as Cropping2D
+from tracejit.layers.resizing import Permute as Permute
+from tracejit.layers.resizing import RepeatVector as RepeatVector
+from tracejit.layers.resizing import UpSampling1D as UpSampling1D
+from tracejit.layers.resizing import UpSampling2D as UpSampling2D
+from tracejit.layers.resizing import ZeroPadding1D as ZeroPadding1D
+from tracejit.layers.resizing import ZeroPadding2D as ZeroPadding2D
 from tracejit.layers.sequential import Sequential as Sequential
+AvgPool1D = AveragePooling1D
+AvgPool2D = AveragePooling2D
+Convolution1D = Conv1D
+Convolution1DTranspose = Conv1DTranspose
+Convolution2D = Conv2D
+Convolution2DTranspose = Conv2DTranspose
+Convolution3D = Conv3D
+GlobalAvgPool1D = GlobalAveragePooling1D
+GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalMaxPool1D = GlobalMaxPooling1D
+GlobalMaxPool2D = GlobalMaxPooling2D
 Input = InputLayer
+MaxPool1D = MaxPooling1D
+MaxPool2D = MaxPooling2D

@@ -35,6 +35,9 @@ from tracejit.nn.cross_entropy import sigmoid_cross_entropy_with_logits as sigmo
 from tracejit.nn.cross_entropy import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
 from tracejit.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
 from tracejit.nn.cross_entropy import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from tracejit.nn.transposed import conv1d_transpose as conv1d_transpose
+from tracejit.nn.transposed import conv2d_transpose as conv2d_transpose
+from tracejit.nn.transposed import conv_transpose as conv_transpose
 from tracejit.ops.elementwise.transcendental import relu as relu
 from tracejit.ops.elementwise.transcendental import sigmoid as sigmoid
 from tracejit.ops.elementwise.transcendental import softplus as softplus

@@ -77,7 +77,7 @@ def conv_transpose(
 
 
 def _transposed(
-    x: Any, w: Any, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: str
+    x: Any, w: Any, sizes: Sequence[Any], strides: Sequence[int], dilations: Sequence[int], padding: str
 ) -> Tensor:
     rank = len(w.shape) - 2
     if len(x.shape) != rank + 2 or len(sizes) != rank:

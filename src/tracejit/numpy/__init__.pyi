@@ -11,16 +11,28 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from numpy import bartlett as bartlett
+from numpy import blackman as blackman
 from numpy import broadcast_shapes as broadcast_shapes
 from numpy import diag_indices as diag_indices
 from numpy import euler_gamma as euler_gamma
+from numpy import get_printoptions as get_printoptions
+from numpy import hamming as hamming
+from numpy import hanning as hanning
+from numpy import index_exp as index_exp
 from numpy import isscalar as isscalar
 from numpy import issubdtype as issubdtype
+from numpy import iterable as iterable
 from numpy import ix_ as ix_
+from numpy import kaiser as kaiser
+from numpy import mask_indices as mask_indices
 from numpy import mgrid as mgrid
 from numpy import ogrid as ogrid
+from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
 from numpy import ravel_multi_index as ravel_multi_index
+from numpy import s_ as s_
+from numpy import set_printoptions as set_printoptions
 from numpy import tril_indices as tril_indices
 from numpy import triu_indices as triu_indices
 from numpy import unravel_index as unravel_index
@@ -33,7 +45,9 @@ from tracejit.numpy.array_api import can_cast as can_cast
 from tracejit.numpy.array_api import finfo as finfo
 from tracejit.numpy.array_api import from_dlpack as from_dlpack
 from tracejit.numpy.array_api import iinfo as iinfo
+from tracejit.numpy.array_api import iscomplexobj as iscomplexobj
 from tracejit.numpy.array_api import isdtype as isdtype
+from tracejit.numpy.array_api import isrealobj as isrealobj
 from tracejit.numpy.array_api import result_type as result_type
 from tracejit.numpy.calculus import convolve as convolve
 from tracejit.numpy.calculus import correlate as correlate
@@ -41,9 +55,16 @@ from tracejit.numpy.calculus import diff as diff
 from tracejit.numpy.calculus import ediff1d as ediff1d
 from tracejit.numpy.calculus import gradient as gradient
 from tracejit.numpy.calculus import interp as interp
+from tracejit.numpy.calculus import poly as poly
+from tracejit.numpy.calculus import polyadd as polyadd
 from tracejit.numpy.calculus import polyder as polyder
+from tracejit.numpy.calculus import polydiv as polydiv
+from tracejit.numpy.calculus import polyfit as polyfit
+from tracejit.numpy.calculus import polyint as polyint
 from tracejit.numpy.calculus import polymul as polymul
+from tracejit.numpy.calculus import polysub as polysub
 from tracejit.numpy.calculus import polyval as polyval
+from tracejit.numpy.calculus import roots as roots
 from tracejit.numpy.calculus import trapezoid as trapezoid
 from tracejit.numpy.calculus import unwrap as unwrap
 from tracejit.numpy.conversion import array as array
@@ -140,6 +161,9 @@ from tracejit.numpy import fft as fft
 from tracejit.numpy.further import allclose as allclose
 from tracejit.numpy.further import angle as angle
 from tracejit.numpy.further import array_equal as array_equal
+from tracejit.numpy.further import array_equiv as array_equiv
+from tracejit.numpy.further import bitwise_count as bitwise_count
+from tracejit.numpy.further import cbrt as cbrt
 from tracejit.numpy.further import copysign as copysign
 from tracejit.numpy.further import deg2rad as deg2rad
 from tracejit.numpy.further import degrees as degrees
@@ -149,23 +173,31 @@ from tracejit.numpy.further import float_power as float_power
 from tracejit.numpy.further import fmax as fmax
 from tracejit.numpy.further import fmin as fmin
 from tracejit.numpy.further import fmod as fmod
+from tracejit.numpy.further import frexp as frexp
+from tracejit.numpy.further import gcd as gcd
 from tracejit.numpy.further import heaviside as heaviside
+from tracejit.numpy.further import i0 as i0
 from tracejit.numpy.further import isclose as isclose
 from tracejit.numpy.further import iscomplex as iscomplex
 from tracejit.numpy.further import isneginf as isneginf
 from tracejit.numpy.further import isposinf as isposinf
 from tracejit.numpy.further import isreal as isreal
+from tracejit.numpy.further import lcm as lcm
+from tracejit.numpy.further import ldexp as ldexp
 from tracejit.numpy.further import logaddexp2 as logaddexp2
 from tracejit.numpy.further import modf as modf
 from tracejit.numpy.further import nan_to_num as nan_to_num
 from tracejit.numpy.further import rad2deg as rad2deg
 from tracejit.numpy.further import radians as radians
+from tracejit.numpy.further import real_if_close as real_if_close
 from tracejit.numpy.further import reciprocal as reciprocal
 from tracejit.numpy.further import signbit as signbit
 from tracejit.numpy.further import sinc as sinc
+from tracejit.numpy.further import spacing as spacing
 from tracejit.numpy.joining import append as append
 from tracejit.numpy.joining import array_split as array_split
 from tracejit.numpy.joining import block as block
+from tracejit.numpy.joining import choose as choose
 from tracejit.numpy.joining import column_stack as column_stack
 from tracejit.numpy.joining import compress as compress
 from tracejit.numpy.joining import concat as concat
@@ -178,6 +210,7 @@ from tracejit.numpy.joining import hsplit as hsplit
 from tracejit.numpy.joining import hstack as hstack
 from tracejit.numpy.joining import insert as insert
 from tracejit.numpy.joining import pad as pad
+from tracejit.numpy.joining import piecewise as piecewise
 from tracejit.numpy.joining import repeat as repeat
 from tracejit.numpy.joining import select as select
 from tracejit.numpy.joining import split as split
@@ -189,9 +222,13 @@ from tracejit.numpy.joining import unstack as unstack
 from tracejit.numpy.joining import vsplit as vsplit
 from tracejit.numpy.joining import vstack as vstack
 from tracejit.numpy.making import arange as arange
+from tracejit.numpy.making import c_ as c_
+from tracejit.numpy.making import copy as copy
+from tracejit.numpy.making import diag_indices_from as diag_indices_from
 from tracejit.numpy.making import empty as empty
 from tracejit.numpy.making import empty_like as empty_like
 from tracejit.numpy.making import eye as eye
+from tracejit.numpy.making import fromfunction as fromfunction
 from tracejit.numpy.making import full as full
 from tracejit.numpy.making import full_like as full_like
 from tracejit.numpy.making import geomspace as geomspace
@@ -202,7 +239,10 @@ from tracejit.numpy.making import logspace as logspace
 from tracejit.numpy.making import meshgrid as meshgrid
 from tracejit.numpy.making import ones as ones
 from tracejit.numpy.making import ones_like as ones_like
+from tracejit.numpy.making import r_ as r_
 from tracejit.numpy.making import tri as tri
+from tracejit.numpy.making import tril_indices_from as tril_indices_from
+from tracejit.numpy.making import triu_indices_from as triu_indices_from
 from tracejit.numpy.making import vander as vander
 from tracejit.numpy.making import zeros as zeros
 from tracejit.numpy.making import zeros_like as zeros_like
@@ -247,14 +287,22 @@ from tracejit.numpy.reductions import sort as sort
 from tracejit.numpy.reductions import std as std
 from tracejit.numpy.reductions import sum as sum
 from tracejit.numpy.reductions import var as var
+from tracejit.numpy.sets import argpartition as argpartition
 from tracejit.numpy.sets import intersect1d as intersect1d
+from tracejit.numpy.sets import isin as isin
+from tracejit.numpy.sets import lexsort as lexsort
+from tracejit.numpy.sets import partition as partition
 from tracejit.numpy.sets import setdiff1d as setdiff1d
 from tracejit.numpy.sets import setxor1d as setxor1d
+from tracejit.numpy.sets import sort_complex as sort_complex
 from tracejit.numpy.sets import union1d as union1d
+from tracejit.numpy.sets import unique as unique
 from tracejit.numpy.sets import unique_all as unique_all
 from tracejit.numpy.sets import unique_counts as unique_counts
 from tracejit.numpy.sets import unique_inverse as unique_inverse
 from tracejit.numpy.sets import unique_values as unique_values
+from tracejit.numpy.shapes import apply_along_axis as apply_along_axis
+from tracejit.numpy.shapes import apply_over_axes as apply_over_axes
 from tracejit.numpy.shapes import atleast_1d as atleast_1d
 from tracejit.numpy.shapes import atleast_2d as atleast_2d
 from tracejit.numpy.shapes import atleast_3d as atleast_3d
@@ -269,6 +317,7 @@ from tracejit.numpy.shapes import ndim as ndim
 from tracejit.numpy.shapes import permute_dims as permute_dims
 from tracejit.numpy.shapes import ravel as ravel
 from tracejit.numpy.shapes import reshape as reshape
+from tracejit.numpy.shapes import resize as resize
 from tracejit.numpy.shapes import roll as roll
 from tracejit.numpy.shapes import rollaxis as rollaxis
 from tracejit.numpy.shapes import rot90 as rot90
@@ -278,6 +327,7 @@ from tracejit.numpy.shapes import squeeze as squeeze
 from tracejit.numpy.shapes import swapaxes as swapaxes
 from tracejit.numpy.shapes import transpose as transpose
 from tracejit.numpy.shapes import tril as tril
+from tracejit.numpy.shapes import trim_zeros as trim_zeros
 from tracejit.numpy.shapes import triu as triu
 from tracejit.numpy.statistics import average as average
 from tracejit.numpy.statistics import bincount as bincount
@@ -286,22 +336,24 @@ from tracejit.numpy.statistics import cov as cov
 from tracejit.numpy.statistics import digitize as digitize
 from tracejit.numpy.statistics import histogram as histogram
 from tracejit.numpy.statistics import histogram_bin_edges as histogram_bin_edges
-from tracejit.numpy.statistics import isin as isin
 from tracejit.numpy.statistics import median as median
 from tracejit.numpy.statistics import nanargmax as nanargmax
 from tracejit.numpy.statistics import nanargmin as nanargmin
+from tracejit.numpy.statistics import nancumprod as nancumprod
 from tracejit.numpy.statistics import nancumsum as nancumsum
 from tracejit.numpy.statistics import nanmax as nanmax
 from tracejit.numpy.statistics import nanmean as nanmean
+from tracejit.numpy.statistics import nanmedian as nanmedian
 from tracejit.numpy.statistics import nanmin as nanmin
+from tracejit.numpy.statistics import nanpercentile as nanpercentile
 from tracejit.numpy.statistics import nanprod as nanprod
+from tracejit.numpy.statistics import nanquantile as nanquantile
 from tracejit.numpy.statistics import nanstd as nanstd
 from tracejit.numpy.statistics import nansum as nansum
 from tracejit.numpy.statistics import nanvar as nanvar
 from tracejit.numpy.statistics import percentile as percentile
 from tracejit.numpy.statistics import quantile as quantile
 from tracejit.numpy.statistics import searchsorted as searchsorted
-from tracejit.numpy.statistics import unique as unique
 import numpy as _np
 newaxis = None
 __array_api_version__ = "2024.12"
@@ -324,3 +376,14 @@ floating = _np.floating
 integer = _np.integer
 inexact = _np.inexact
 number = _np.number
+complexfloating = _np.complexfloating
+signedinteger = _np.signedinteger
+unsignedinteger = _np.unsignedinteger
+generic = _np.generic
+half = _np.float16
+single = _np.float32
+double = _np.float64
+csingle = _np.complex64
+cdouble = _np.complex128
+int_ = _np.int64
+uint = _np.uint64

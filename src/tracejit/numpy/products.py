@@ -197,7 +197,8 @@ def cross(
     pair = matched(arrays(a, b), {})[0]
     x, y = (moveaxis(v, k, -1) for v, k in zip(pair, (axisa, axisb), strict=True))
     plane = [v.shape[-1] == 2 for v in (x, y)]
-    product = diagonals.cross(*(_in_space(v) if flat else v for v, flat in zip((x, y), plane, strict=True)))
+    left, right = (_in_space(v) if flat else v for v, flat in zip((x, y), plane, strict=True))
+    product = diagonals.cross(left, right)
     return get(product, (Ellipsis, 2)) if plane == [True, True] else moveaxis(product, -1, axisc)
 
 

@@ -199,9 +199,9 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     >>> print(tnp.lexsort([[2, 1, 3], [1, 1, 0]]))
     tf.Tensor([2 1 0], shape=(3,), dtype=int64)
     """
-    first, *others = [array(key) for key in keys] or [None]
-    if first is None:
+    if not len(keys):
         raise ShapeError(f"lexsort takes at least one key{at(user_location())}")
+    first, *others = [array(key) for key in keys]
     along = one_axis(axis, len(first.shape))
     positions = sorting.order(first, along)
     for key in others:

@@ -125,7 +125,7 @@ class LoadedFunction(Function):
         self._float_inputs = False  # which way a call's are is seen by its trace
         self.saved = list(traces)
 
-    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call as one of the saved traces has it, its Python floats inputs or not."""
         call = self._parameters.described(args, kwargs)
         forms = (call, call.with_floats(self._parameters.given(args, kwargs)))

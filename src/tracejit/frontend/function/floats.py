@@ -9,7 +9,7 @@ bools and strings are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...core.errors import ShapeError, Untraceable
 from ..autograph.places.reachable import Reachable, leaves
@@ -26,7 +26,7 @@ class ValuesNeeded(Exception):
     """Floats cannot be inputs here: the trace needs their values."""
 
 
-def traced_with_floats(f: Callable, call: Call, trace: Callable[[], T]) -> T:
+def traced_with_floats(f: Callable[..., Any], call: Call, trace: Callable[[], T]) -> T:
     """What ``trace()`` returns; ValuesNeeded, with all that `f` did taken back, where its floats cannot be inputs."""
     if not call.floats:
         return trace()

@@ -302,11 +302,11 @@ class Function(Inspected):
         """The Python signature; None where Python cannot tell."""
         return self._parameters.signature
 
-    def _described(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         call = self._parameters.described(args, kwargs)
         return call.with_floats(self._parameters.given(args, kwargs)) if self._float_inputs else call
 
-    def _specialized(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Call, Specialization]:
+    def _specialized(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, Specialization]:
         """What a call is, and the trace that serves it."""
         call = self._described(args, kwargs)
         try:

@@ -78,15 +78,15 @@ class Parameters:
         ]
         return {key: number for k, name, number in found for key in (k, name)}
 
-    def given(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments, without floats that are their parameters' defaults: who leaves those out means the same."""
         defaults = self._float_defaults
         if not defaults:
             return [args, kwargs]
-        pairs = [*enumerate(args), *kwargs.items()]
+        pairs: list[tuple[Any, Any]] = [*enumerate(args), *kwargs.items()]
         return [x for key, x in pairs if x.__class__ is not float or defaults.get(key) != x.hex()]
 
-    def complete(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments by position as far as they have one, with the defaults of those not given."""
         if self.signature is None or not (kwargs or len(args) != self._arity):
             return args, kwargs

@@ -169,7 +169,7 @@ class Call:
     leaves: list[Any]
     arrays: list[tuple[int, Any]]
     specs: list[TensorSpec]
-    values: tuple
+    values: tuple[Any, ...]
     floats: tuple[int, ...] = ()
 
     def with_floats(self, given: Any) -> Call:

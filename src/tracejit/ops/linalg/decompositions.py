@@ -309,7 +309,7 @@ def _qr(a: np.ndarray, *, complete: bool = False) -> Any:
     return tuple(np.linalg.qr(a, "complete" if complete else "reduced"))
 
 
-def _qr_lowered(a: Any, *, complete: bool = False) -> list:
+def _qr_lowered(a: Any, *, complete: bool = False) -> list[Any]:
     """By the compiler's kernel; NaN where an element is none or infinite."""
     specs = _qr_specs(a.spec, complete=complete)
     if 0 in a.shape:
@@ -320,7 +320,7 @@ def _qr_lowered(a: Any, *, complete: bool = False) -> list:
     return [ops.cast(ops.where(finite, x, np.nan), dtype=a.dtype) for x in factors]
 
 
-def _qr_vjp(record: Record, gs: list, needs: list[bool]) -> list:
+def _qr_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """Of tall matrices; the columns behind a square part of a wide one are ``Q^H`` times them, a product."""
     (a,), (q, r) = record.inputs, record.outputs
     gq, gr = [None if g is None else dense(g) for g in gs]

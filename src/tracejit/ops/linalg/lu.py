@@ -137,7 +137,7 @@ REFLECTIONS = 32
 """Numbers that the kernel of QR keeps of each column."""
 
 
-def _sizes_of_qr(a: Any, *, columns: Any) -> tuple:
+def _sizes_of_qr(a: Any, *, columns: Any) -> tuple[Any, ...]:
     return (*a.shape, min(a.shape), columns, REFLECTIONS)
 
 
