@@ -54,9 +54,8 @@ bench: $(VENV)/bench.done ## measure beside hand-written NumPy, numba and JAX, o
 bench-full: $(VENV)/bench.done ## measure every promise beside every peer, one thread and all, to out/bench: BENCH_ARGS="--quick --peer-python TF=…"
 	$(PY) -m benchmarks.full $(BENCH_ARGS)
 
-docs: $(VENV)/docs.done ## write the API pages to out/docs
-	$(PY) -m pdoc --docformat numpy --output-directory out/docs tracejit
-	$(PY) -c "from tracejit.raw_ops import gradient_table; print(gradient_table(), end='')" > out/docs/gradients.md
+docs: $(VENV)/docs.done ## write the documentation site to out/docs
+	$(PY) docs/site/build.py --strict
 
 clean: ## remove the environment, caches and everything written
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

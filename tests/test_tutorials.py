@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-TUTORIALS = sorted(p for folder in ("tutorials", "tour") for p in (ROOT / "docs" / folder).glob("*.py"))
+TUTORIALS = sorted(
+    p for folder in ("tutorials", "how-to", "tour") for p in (ROOT / "docs" / folder).glob("*.py")
+)
 
 
 def promised(source: str) -> list[str]:

@@ -86,7 +86,9 @@ class Parameters:
         pairs: list[tuple[Any, Any]] = [*enumerate(args), *kwargs.items()]
         return [x for key, x in pairs if x.__class__ is not float or defaults.get(key) != x.hex()]
 
-    def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def complete(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments by position as far as they have one, with the defaults of those not given."""
         if self.signature is None or not (kwargs or len(args) != self._arity):
             return args, kwargs

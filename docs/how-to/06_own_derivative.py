@@ -1,0 +1,64 @@
+# %% [markdown]
+# # A function with its own derivative
+#
+# Where a formula is better than what the rules give: more accurate, cheaper, or the derivative of something that has
+# none.
+
+# %%
+
+import tracejit as tf
+
+# %% [markdown]
+# ## A better formula
+#
+# `log(1 + exp(x))` overflows, and so does its derivative by the chain rule. `custom_gradient` gives both in a stable
+# form. The rule is made of tensors, so it is differentiated again.
+
+# %%
+@tf.custom_gradient
+def log1pexp(x):
+    e = tf.exp(-tf.abs(x))
+
+    def backward(g):
+        return g * tf.sigmoid(x)
+
+    return tf.maximum(x, 0.0) + tf.math.log1p(e), backward
+
+
+slope = tf.grad(log1pexp)
+print(float(log1pexp(tf.constant(1000.0))), float(slope(tf.constant(1000.0))))
+#> 1000.0 1.0
+print(round(float(tf.grad(slope)(tf.constant(0.0))), 4))
+#> 0.25
+
+
+# %% [markdown]
+# ## Through what cannot be differentiated
+#
+# Rounding has a derivative of zero. Trained quantization takes that of the identity instead.
+
+# %%
+@tf.custom_gradient
+def rounded(x):
+    return tf.round(x), lambda g: g
+
+
+print(tf.grad(lambda x: tf.reduce_sum(rounded(x) ** 2))(tf.constant([0.4, 1.6])).numpy())
+#> [0. 4.]
+
+
+# %% [markdown]
+# ## The solution of an equation
+#
+# A solver need not be differentiated step by step: `root` takes the derivative of the equation itself.
+
+# %%
+@tf.function
+def wright(x):
+    return tf.root(lambda w: w + tf.math.log(w) - x, tf.constant(1.0, tf.float64))
+
+
+x = tf.constant(2.0, tf.float64)
+w = wright(x)
+print(round(float(w), 6), round(float(tf.grad(wright)(x)), 6), round(float(w / (1 + w)), 6))
+#> 1.557146 0.608939 0.608939
