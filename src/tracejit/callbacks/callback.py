@@ -109,7 +109,7 @@ class CallbackList:
     """
 
     def __init__(self, callbacks: Sequence[Any] | None = None, model: Any = None, **params: Any):
-        self.callbacks = (
+        self.callbacks: list[Any] = (
             list(callbacks or ()) if isinstance(callbacks, (list, tuple, type(None))) else [callbacks]
         )
         self.tell("set_params", params)

@@ -19,13 +19,15 @@ _GROWING = ("acc", "auc", "precision", "recall", "f1", "fbeta", "top_k", "iou", 
 class Monitoring(Callback):
     """What callbacks that watch one number share: which, and whether it has improved."""
 
+    monitor: str
+
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0):
         if mode not in ("auto", "min", "max"):
             raise ValueError(f"mode is 'auto', 'min' or 'max', got {mode!r}{at_user_line()}")
         grows = mode == "max" or (mode == "auto" and any(word in monitor for word in _GROWING))
         self.monitor, self.mode = monitor, "max" if grows else "min"
-        self.min_delta = abs(min_delta)
-        self.best = -math.inf if grows else math.inf
+        self.min_delta: float = abs(min_delta)
+        self.best: float = -math.inf if grows else math.inf
 
     def _improved(self, now: float, before: float) -> bool:
         return (now - before if self.mode == "max" else before - now) > self.min_delta
@@ -78,6 +80,16 @@ class EarlyStopping(Monitoring):
     >>> history.epoch, stop.best_epoch
     ([0, 1, 2], 0)
     """
+
+    baseline: float | None
+    patience: int
+    verbose: int
+    restore_best_weights: bool
+    start_from_epoch: int
+    best: float
+    best_epoch: int
+    wait: int
+    stopped_epoch: int
 
     def __init__(
         self,
@@ -159,6 +171,12 @@ class ModelCheckpoint(Monitoring):
     KeyError
         When the path asks for a number that is not in the logs.
     """
+
+    filepath: str
+    verbose: int
+    save_best_only: bool
+    save_weights_only: bool
+    best: float
 
     def __init__(
         self,

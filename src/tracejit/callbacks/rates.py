@@ -28,6 +28,9 @@ class LearningRateScheduler(Callback):
         When `schedule` gives no number.
     """
 
+    schedule: Callable[..., float]
+    verbose: int
+
     def __init__(self, schedule: Callable[..., float], verbose: int = 0):
         self.schedule, self.verbose = schedule, verbose
 
@@ -75,6 +78,15 @@ class ReduceLROnPlateau(Monitoring):
     min_lr : float
         The rate does not become less.
     """
+
+    factor: float
+    patience: int
+    verbose: int
+    cooldown: int
+    min_lr: float
+    best: float
+    cooldown_counter: int
+    wait: int
 
     def __init__(
         self,

@@ -34,6 +34,10 @@ class CSVLogger(Callback):
         Go on with a file that is there; else write it anew.
     """
 
+    append: bool
+    filename: str | os.PathLike[str]
+    separator: str
+
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False):
         self.filename, self.separator, self.append = filename, separator, append
         self._file: TextIO | None = None
@@ -64,6 +68,9 @@ class CSVLogger(Callback):
 
 class ProgbarLogger(Callback):
     """Print a line when an epoch begins, and its numbers when it ends; `fit` does so itself unless ``verbose=0``."""
+
+    started: float
+    count: int
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Print which `epoch` begins; `logs` is not looked at."""

@@ -46,7 +46,7 @@ class Arguments:
         self._leaves = [_leaf(x) for x in tf.nest.flatten(self._args)]
         self.arrays: list[da.Array] = [x for x in self._leaves if isinstance(x, da.Array)]
         inputs = [x for x in self._leaves if isinstance(x, (da.Array, np.ndarray))]
-        self.given = [None if isinstance(x, da.Array) else x for x in inputs]
+        self.given: list[Any] = [None if isinstance(x, da.Array) else x for x in inputs]
 
     def specs(self, arrays: Sequence[da.Array], labels: Sequence[Labels]) -> tuple[list[Any], Sizes]:
         """The specs of the arguments for blocks of `arrays`; for sizes with names their labels and those of blocks.

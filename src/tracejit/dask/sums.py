@@ -88,6 +88,10 @@ def value_and_grad(
 class BlockSum:
     """What :func:`value_and_grad` gives."""
 
+    f: Callable[..., Any]
+    mean: bool
+    split_every: int
+
     def __init__(
         self,
         f: Callable[..., Any],

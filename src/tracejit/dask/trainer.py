@@ -59,6 +59,9 @@ class Trainer:
     3.0
     """
 
+    optimizer: Any
+    variables: list[tf.Variable]
+
     def __init__(
         self,
         loss: Callable[..., Any],

@@ -17,6 +17,7 @@ from ..core.ir.graph import Graph, silent, walk
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import interpreting
 from ..core.tracing.trace import replay
+from ..runtime.executable import Executable
 
 
 class CheckedExecutable:
@@ -31,9 +32,9 @@ class CheckedExecutable:
         self.graph = graph
         with without_collection():
             simplified = optimized(graph)
-            self.executable = compile_graph(watched(simplified))
+            self.executable: Executable = compile_graph(watched(simplified))
         #: Was something that is not finite computed ahead?
-        self.found_ahead = bool(_non_finite_literals(simplified) - _non_finite_literals(graph))
+        self.found_ahead: bool = bool(_non_finite_literals(simplified) - _non_finite_literals(graph))
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run the code.

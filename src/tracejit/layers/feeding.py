@@ -78,9 +78,12 @@ class Weighted:
         By class number; 1 for those that are not there.
     """
 
+    data: Iterable[Any]
+    weights: dict[int, float]
+
     def __init__(self, data: Iterable[Any], weights: dict[int, float]):
         self.data, self.weights = data, weights
-        self.table = np.ones(max(weights, default=0) + 1, np.float32)
+        self.table: np.ndarray = np.ones(max(weights, default=0) + 1, np.float32)
         for number, weight in weights.items():
             self.table[number] = weight
 

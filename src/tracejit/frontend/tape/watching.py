@@ -54,7 +54,7 @@ class Tape(Recording):
         self.records: list[Record] = []
         self.tracked: set[int] = set()
         self.reverse = True
-        self.held = 0
+        self.held: int = 0
         self.large = False
         self.persistent: bool = persistent
         self._watches_variables = watch_accessed_variables
