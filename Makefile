@@ -14,7 +14,7 @@ PY := $(VENV)/bin/python
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick fuzz damage lint types golden semantics bench bench-full docs clean
+.PHONY: help demo test quick fuzz damage lint types stubs golden semantics bench bench-full docs clean
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -40,6 +40,9 @@ lint: $(VENV)/test.done ## check style, imports and likely mistakes with ruff
 
 types: $(VENV)/test.done ## check type annotations with mypy
 	$(PY) -m mypy
+
+stubs: $(VENV)/test.done ## write the stubs that show type checkers and editors which public names load late
+	cd tests && PYTHONPATH=../src:. $(abspath $(PY)) -m stubs
 
 golden: $(VENV)/test.done ## rewrite the golden files in tests/graphs; read the diff before committing
 	$(PY) -m pytest --update-golden $(PYTEST_ARGS)

@@ -134,8 +134,53 @@ follow_imports = silent
 """
 
 
+#: What a checker is to find.
+FOUND = """
+from collections.abc import Callable
+from typing import Any, assert_type
+
+import numpy as np
+import tracejit as tj
+
+x, v = tj.constant([1.0, 2.0]), tj.Variable(1.0)
+assert_type(2.0 * x[0] + v, tj.Tensor)
+assert_type([1.0, 2.0] - v @ x, tj.Tensor)
+assert_type(tj.sin(x).sum(axis=0), tj.Tensor)
+assert_type(tj.numpy.exp(x).T.at[0].get(), Any)
+assert_type(x.array, np.ndarray)
+assert_type([row for row in x], list[tj.Tensor])
+assert_type(tj.layers.Dense(3), tj.keras.layers.Dense)
+
+
+@tj.function
+def power(a: tj.Tensor, n: int = 2) -> tj.Tensor:
+    return a**n
+
+
+class Model(tj.Module):
+    @tj.function(reduce_retracing=True)
+    def __call__(self, a: tj.Tensor) -> tj.Tensor:
+        return a
+
+    @tj.function
+    def step(self, a: tj.Tensor, rate: float) -> tuple[tj.Tensor, float]:
+        return a, rate
+
+
+assert_type(power(x, n=3), tj.Tensor)
+assert_type(tj.grad(power)(x, 3), Any)
+assert_type(tj.value_and_grad(power)(x), tuple[Any, Any])
+assert_type(tj.vmap(power)(x), tj.Tensor)
+assert_type(Model()(x), tj.Tensor)
+assert_type(Model().step(x, rate=0.1), tuple[tj.Tensor, float])
+with tj.GradientTape() as tape:
+    assert_type(tape, tj.GradientTape)
+"""
+
+
 def programs(folder: Path) -> list[Path]:
-    """What the README, tutorials, tour and examples show, copied to a folder."""
+    """What the README, tutorials, tour and examples show, and what is to be found, in a folder."""
+    folder.joinpath("found.py").write_text(FOUND, encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", readme, re.M | re.S)
     assert len(blocks) >= 3
@@ -160,6 +205,7 @@ def test_programs_pass_mypy(tmp_path: Path):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.slow
 def test_programs_pass_pyright(tmp_path: Path):
     pyright = shutil.which("pyright")
     if pyright is None:
