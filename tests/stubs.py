@@ -22,7 +22,7 @@ _HEAD = '"""{}\n\nWritten by ``python -m stubs`` in `tests`: do not edit.\n"""\n
 
 def stubs() -> dict[Path, str]:
     """The text of each stub."""
-    found = {PACKAGE / "_names" / "later.pyi": _later()}
+    found = {PACKAGE / "_names" / "later.pyi": _later(), PACKAGE / "_names" / "__init__.pyi": _at_once()}
     for face in sorted(PACKAGE.rglob("__init__.py")):
         if "lazily(__name__)" in face.read_text(encoding="utf-8"):
             found[face.with_suffix(".pyi")] = _face(face)
@@ -41,6 +41,19 @@ def _later() -> str:
         + "".join(f"{line}\n" for line in _imports(names))
         + f"\n__all__ = [\n{listed}]\n"
     )
+
+
+def _at_once() -> str:
+    """What loads at once."""
+    text = (PACKAGE / "_names" / "__init__.py").read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    body = [inner for s in tree.body for inner in (s.body if isinstance(s, ast.If) else [s])]
+    imports = [s for s in body if isinstance(s, ast.ImportFrom) and s.level]
+    places, _ = lazy._read(list(imports), "tracejit._names")
+    made = [ast.get_source_segment(text, s) for s in body if isinstance(s, (ast.Assign, ast.AnnAssign))]
+    public = {name: place for name, place in places.items() if not name.startswith("_")}
+    lines = ["import numpy as _np\n", *_imports(public), "", *made]
+    return _HEAD.format(ast.get_docstring(tree)) + "".join(f"{line}\n" for line in lines)
 
 
 def _face(path: Path) -> str:

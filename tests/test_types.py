@@ -83,9 +83,8 @@ def _names(s: ast.stmt, path: Path) -> set[str]:
     if isinstance(s, ast.ImportFrom) and s.names[0].name == "*":
         home = path.parents[s.level - 1].joinpath(*(s.module or "").split("."))
         return {name for name in shown(home) if not name.startswith("_")}
-    if isinstance(s, ast.ImportFrom):  # private, but in what the package itself takes all names from
-        everywhere = path.parent.name == "_names" and path.stem == "__init__"
-        return {a.asname or a.name for a in s.names if everywhere or a.asname == a.name}
+    if isinstance(s, ast.ImportFrom):  # private under another name
+        return {a.name for a in s.names if a.asname == a.name}
     return set()
 
 
@@ -129,6 +128,7 @@ check_untyped_defs = true
 allow_redefinition = true
 local_partial_types = true
 ignore_missing_imports = true
+implicit_reexport = false
 [mypy-tracejit.*]
 follow_imports = silent
 """
