@@ -90,6 +90,9 @@ class Drawing:
         The picture.
     """
 
+    name: str
+    svg: str
+
     def __init__(self, name: str, svg: str):
         self.name, self.svg = name, svg
 

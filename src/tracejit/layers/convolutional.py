@@ -41,6 +41,10 @@ class _Windows(Layer):
 
     rank: int
     paddings: tuple[str, ...] = ("valid", "same")
+    padding: str
+    use_bias: bool
+    bias_initializer: Any
+    bias_regularizer: Any
 
     def __init__(
         self,
@@ -58,11 +62,11 @@ class _Windows(Layer):
         super().__init__(**options)
         if str(padding).lower() not in self.paddings:
             raise ValueError(f"padding is one of {', '.join(self.paddings)}, got {padding!r}{at_user_line()}")
-        self.kernel_size = sizes_of_windows(kernel_size, self.rank, "kernel_size")
-        self.strides = sizes_of_windows(strides, self.rank, "strides")
-        self.dilation_rate = sizes_of_windows(dilation_rate, self.rank, "dilation_rate")
+        self.kernel_size: tuple[int, ...] = sizes_of_windows(kernel_size, self.rank, "kernel_size")
+        self.strides: tuple[int, ...] = sizes_of_windows(strides, self.rank, "strides")
+        self.dilation_rate: tuple[int, ...] = sizes_of_windows(dilation_rate, self.rank, "dilation_rate")
         self.padding, self.use_bias = str(padding).lower(), use_bias
-        self.channels_first = channels_first(data_format)
+        self.channels_first: bool = channels_first(data_format)
         self.data_format = "channels_first" if self.channels_first else "channels_last"
         self.activation = activations.get(activation)
         self.bias_initializer, self.bias_regularizer = bias_initializer, bias_regularizer
@@ -91,6 +95,11 @@ class _Windows(Layer):
 
 class _Conv(_Windows):
     """A convolution over `rank` axes."""
+
+    filters: int
+    groups: int
+    kernel_initializer: Any
+    kernel_regularizer: Any
 
     def __init__(
         self,
@@ -200,6 +209,8 @@ class Conv3D(_Conv):
 class _ConvTranspose(_Conv):
     """The transpose of a convolution over `rank` axes."""
 
+    output_padding: tuple[int, ...] | None
+
     def __init__(
         self,
         filters: int,
@@ -292,6 +303,9 @@ class DepthwiseConv2D(_Windows):
     (1, 6, 6, 10)
     """
 
+    depthwise_initializer: Any
+    depthwise_regularizer: Any
+
     rank = 2
 
     def __init__(
@@ -312,7 +326,7 @@ class DepthwiseConv2D(_Windows):
     ):
         shared = (activation, use_bias, bias_initializer, bias_regularizer, options)
         super().__init__(kernel_size, strides, padding, data_format, dilation_rate, *shared)
-        self.depth_multiplier = int(depth_multiplier)
+        self.depth_multiplier: int = int(depth_multiplier)
         self.depthwise_initializer, self.depthwise_regularizer = depthwise_initializer, depthwise_regularizer
 
     def build(self, input_shape: Any) -> None:
@@ -344,6 +358,10 @@ class SeparableConv2D(DepthwiseConv2D):
     pointwise_initializer : str or callable
         Of the kernel that mixes channels.
     """
+
+    filters: int
+    pointwise_initializer: Any
+    use_bias: bool
 
     def __init__(
         self,

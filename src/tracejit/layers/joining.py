@@ -90,6 +90,9 @@ class Dot(Layer):
     tf.Tensor([[11.]], shape=(1, 1), dtype=float32)
     """
 
+    axes: tuple[Any, ...]
+    normalize: bool
+
     def __init__(self, axes: Any, normalize: bool = False, **options: Any):
         super().__init__(**options)
         self.axes, self.normalize = (axes, axes) if isinstance(axes, int) else tuple(axes), normalize

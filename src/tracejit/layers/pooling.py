@@ -17,6 +17,8 @@ class _Pooling(Layer):
 
     rank: int
     pool: Callable[..., Any]
+    channels_first: bool
+    padding: str
 
     def __init__(
         self,
@@ -27,8 +29,10 @@ class _Pooling(Layer):
         **options: Any,
     ):
         super().__init__(**options)
-        self.pool_size = sizes_of_windows(pool_size, self.rank, "pool_size")
-        self.strides = sizes_of_windows(self.pool_size if strides is None else strides, self.rank, "strides")
+        self.pool_size: tuple[int, ...] = sizes_of_windows(pool_size, self.rank, "pool_size")
+        self.strides: tuple[int, ...] = sizes_of_windows(
+            self.pool_size if strides is None else strides, self.rank, "strides"
+        )
         self.padding, self.channels_first = padding, channels_first(data_format)
 
     def call(self, inputs: Any) -> tf.Tensor:
@@ -82,6 +86,8 @@ class _GlobalPooling(Layer):
     """All places of an example as one."""
 
     reduce: Callable[..., Any]
+    channels_first: bool
+    keepdims: bool
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **options: Any):
         super().__init__(**options)

@@ -29,6 +29,8 @@ class _Edges(Layer):
     """What is added before and after, or taken away, for each of `rank` axes."""
 
     rank: int
+    amount: tuple[tuple[int, int], ...]
+    channels_first: bool
 
     def __init__(self, amount: Any, what: str, data_format: str | None, options: dict[str, Any]):
         super().__init__(**options)
@@ -90,6 +92,8 @@ class Cropping2D(_Cropping):
 
 class _UpSampling(Layer):
     rank: int
+    channels_first: bool
+    size: tuple[int, ...]
 
     def __init__(self, size: Any = 2, data_format: str | None = None, **options: Any):
         super().__init__(**options)
@@ -133,7 +137,7 @@ class Permute(Layer):
             raise ValueError(
                 f"dims holds the numbers from 1 to {len(dims)}, got {tuple(dims)}{at_user_line()}"
             )
-        self.dims = tuple(dims)
+        self.dims: tuple[int, ...] = tuple(dims)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The examples with their axes in the order asked for."""
@@ -145,7 +149,7 @@ class RepeatVector(Layer):
 
     def __init__(self, n: int, **options: Any):
         super().__init__(**options)
-        self.n = int(n)
+        self.n: int = int(n)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The examples, repeated."""

@@ -334,5 +334,5 @@ def _raised(x: Any, least: int, first: int) -> Tensor:
     return ops.reshape(x, shape=(*(1,) * place, *x.shape, *(1,) * (more - place)))
 
 
-r_ = _Joining(0, 1, -1)
-c_ = _Joining(-1, 2, 0)
+r_: _Joining = _Joining(0, 1, -1)
+c_: _Joining = _Joining(-1, 2, 0)

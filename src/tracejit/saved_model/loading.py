@@ -123,7 +123,7 @@ class LoadedFunction(Function):
         vars(gone)["__signature__"] = _signature(parameters)
         super().__init__(gone, signature)
         self._float_inputs = False  # which way a call's are is seen by its trace
-        self.saved = list(traces)
+        self.saved: list[Specialization] = list(traces)
 
     def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call as one of the saved traces has it, its Python floats inputs or not."""

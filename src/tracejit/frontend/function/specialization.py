@@ -101,6 +101,9 @@ class Specialization:
         States of random generators that each call makes for itself: nobody else keeps them.
     """
 
+    trace_seconds: float
+    compile_seconds: float
+
     def __init__(
         self,
         name: str,
