@@ -47,12 +47,12 @@ def roll(graph: Graph) -> Graph:
 
 def _rolled(graph: Graph) -> Graph:
     """Short rounds first: where loops are in loops, a round of the outer one reads stacks of the inner one's then."""
-    rolled = graph
+    rolled, finder = graph, _Finder(_views_first(graph))
     for longest in PERIODS:
-        ordered = _views_first(rolled)
-        found = list(_Finder(ordered, longest).runs())
+        found = list(finder.runs(longest))
         if found:
-            rolled = prune(_Roller(ordered, found).run())
+            rolled = prune(_Roller(finder.graph, found).run())
+            finder = _Finder(_views_first(rolled))
     return rolled if sum(1 for _ in walk(rolled)) * SHORTER < sum(1 for _ in walk(graph)) else graph
 
 
@@ -99,16 +99,18 @@ class Run(NamedTuple):
 class _Finder:
     """Looks for the runs of a graph."""
 
-    def __init__(self, graph: Graph, longest: int):
-        self.nodes, self.longest_period = graph.nodes, longest
+    def __init__(self, graph: Graph):
+        self.graph, self.nodes = graph, graph.nodes
         names: dict[Any, int] = {}
         self.keys = [names.setdefault(_key(node), len(names)) for node in self.nodes]
         self.made = {v: (i, o) for i, node in enumerate(self.nodes) for o, v in enumerate(node.outputs)}
         self.ends: dict[int, int] = {}  # by period, where the last repetition that was looked at ends
         self.attempts: dict[tuple[int, int], int] = {}  # by period and end, so that the work is linear
 
-    def runs(self) -> Iterator[Run]:
-        """From first to last, none of which overlap."""
+    def runs(self, longest: int) -> Iterator[Run]:
+        """From first to last, none of which overlap, with rounds of at most so many nodes."""
+        self.ends.clear()  # known from an earlier node on only
+        self.attempts.clear()
         places: dict[int, list[int]] = {}
         ranks = []
         for i, key in enumerate(self.keys):
@@ -117,14 +119,14 @@ class _Finder:
         start = 0
         while start < len(self.keys):
             later = places[self.keys[start]][ranks[start] + 1 : ranks[start] + 1 + TRIED]
-            run = self.longest(start, later)
+            run = self.beginning(start, [at for at in later if at - start <= longest])
             if run is not None:
                 yield run
             start = start + 1 if run is None else run.end
 
-    def longest(self, start: int, later: Sequence[int]) -> Run | None:
-        """The longest run that begins there and whose second round begins at one of these nodes."""
-        repeating = [self.repeating(start, at - start) for at in later if at - start <= self.longest_period]
+    def beginning(self, start: int, later: Sequence[int]) -> Run | None:
+        """The run of the shortest rounds that begins there and whose second round begins at one of these nodes."""
+        repeating = [self.repeating(start, at - start) for at in later]
         repeating.sort(key=lambda run: run.period)
         wired = (
             self.wired(run) for run in repeating if run.worth and self.computes(run) and self.may_try(run)
@@ -218,14 +220,15 @@ def _key(node: Node) -> Any:
     alone = (
         not node.inputs
         or "no_cse" in node.op.traits
-        or has_effect(node)
         or any(spec.symbolic for spec in specs)
-        or (not _is_own_loop(node) and (node.op.runs_graphs or any(True for _ in regions(node.attrs))))
+        or has_effect(node)
     )
     if alone:
         return node
-    attrs = tuple([(k, text.to_text(v) if isinstance(v, Graph) else v) for k, v in node.attrs.items()])
-    return node.op, len(node.inputs), specs, attrs, *_lines(node)
+    if not node.op.runs_graphs and not any(isinstance(v, Graph) for v in node.attrs.values()):
+        lines = (str(node.location),) if node.op.names_line else ()
+        return node.op, len(node.inputs), specs, tuple(node.attrs.items()), lines
+    return (node.op, len(node.inputs), specs, *_loop_key(node)) if _is_own_loop(node) else node
 
 
 def _is_own_loop(node: Node) -> bool:
@@ -233,10 +236,11 @@ def _is_own_loop(node: Node) -> bool:
     return node.location is None and LoopForm.of(node) is not None
 
 
-def _lines(node: Node) -> list[str]:
-    """The lines that stand in what is said when something fails."""
+def _loop_key(node: Node) -> tuple[Any, ...]:
+    """What loops made of runs have in common: their bodies, and the lines in what is said when something fails."""
+    attrs = tuple([(k, text.to_text(v) if isinstance(v, Graph) else v) for k, v in node.attrs.items()])
     inner = [n for region in regions(node.attrs) for _, n in walk(region)]
-    return [str(n.location) for n in (node, *inner) if n.op.names_line]
+    return attrs, tuple([str(n.location) for n in inner if n.op.names_line])
 
 
 # ---- writing loops --------------------------------------------------------------------------------------
