@@ -159,6 +159,13 @@ def test_sizes_are_shared_and_checked(tmp_path: Path) -> None:
     assert found.fit_error(1).startswith(b"the sizes must be such that")
 
 
+def test_identities_of_a_size_that_is_given_later() -> None:
+    art = tf.export(lambda a: tf.eye(a.shape[0]) - 2.0 * a, ["f32[n,n]"], name="turned", outputs=("value",))
+    for n in (1, 4):
+        a = np.ones((n, n), np.float32)
+        assert np.array_equal(art(a), np.eye(n) - 2.0 * a)
+
+
 def test_sizes_that_must_be_equal_need_one_name() -> None:
     def dot(x, y):
         return tf.reduce_sum(x * y)

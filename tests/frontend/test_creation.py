@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+import tracejit.numpy as tnp
 
 
 @pytest.fixture(params=["eager", "compiled"])
@@ -46,6 +47,29 @@ def test_many_identities_and_the_dtypes_of_sizes(run):
     assert run(lambda x: tf.size(input=x, out_type=tf.int64))(x).dtype == np.int64
     assert run(lambda x: tf.shape(input=x))(x).dtype == np.int32
     assert tf.zeros_like(input=x, dtype=tf.int32).dtype == np.int32 and tf.ones_like(input=x).shape == (2, 3)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (4, 1), (0, 2)])
+def test_identities_of_the_sizes_of_an_argument(shape):
+    """Known when the function is called, however many rows and columns there are then."""
+    x = np.ones(shape, np.float32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])
+    def f(x):
+        n, m = x.shape
+        of_tensors = tf.eye(tf.shape(x)[0], tf.shape(x)[1], dtype=tf.int32)
+        return tf.eye(n), tf.eye(n, m), of_tensors, tnp.eye(n, m, 1), x + tf.eye(n, m, batch_shape=[2])
+
+    expected = (
+        np.eye(shape[0]),
+        np.eye(*shape),
+        np.eye(*shape),
+        np.eye(*shape, 1),
+        x + np.eye(*shape)[None].repeat(2, 0),
+    )
+    for found, y in zip(f(x), expected, strict=True):
+        assert np.array_equal(found.numpy(), y)
+    assert [y.dtype.name for y in f(x)] == ["float32", "float32", "int32", "float64", "float32"]
 
 
 def test_rows_of_bools(run):

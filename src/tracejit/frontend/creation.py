@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.arrays import to_array
+from ..core.dim import Dim
 from ..core.errors import at, user_location
 from ..core.ir.graph import literal
 from ..core.op import ops
@@ -20,6 +21,7 @@ from ..ops.elementwise.arithmetic import matched, quotient_dtype
 from ..ops.symbolic_values import counting
 from .conversion import constant
 
+_INDEX = np.dtype(np.int64)
 STEP_OF_ZERO = "the step of a range must not be zero"
 
 
@@ -65,7 +67,8 @@ def eye(
 ) -> Tensor:
     """The identity matrix of `num_rows`, and `num_columns` if they are not as many, float32 unless `dtype` is given.
 
-    With `batch_shape`, so many of them in leading axes. ValueError for negative sizes.
+    With `batch_shape`, so many of them in leading axes. Sizes may be those of tensors that are known later. ValueError
+    for negative sizes.
 
     Examples
     --------
@@ -75,9 +78,26 @@ def eye(
     [[[1. 0.]
       [0. 1.]]], shape=(1, 2, 2), dtype=float32)
     """
-    columns = None if num_columns is None else int(known(num_columns))
-    one = constant(np.eye(int(known(num_rows)), columns, dtype=as_dtype(dtype or default_float())))
+    wanted, columns = as_dtype(dtype or default_float()), num_rows if num_columns is None else num_columns
+    if size_is_open(num_rows) or size_is_open(columns):
+        one = diagonal_ones(num_rows, columns, 0, wanted)
+    else:
+        one = constant(np.eye(int(known(num_rows)), int(known(columns)), dtype=wanted))
     return one if batch_shape is None else ops.broadcast_to(one, shape=(*sizes_of(batch_shape), *one.shape))
+
+
+def size_is_open(size: Any) -> bool:
+    """Is it known only when the compiled function is called, or runs?"""
+    return isinstance(size, Dim) or _is_later(size)
+
+
+def diagonal_ones(rows: Any, columns: Any, k: int, dtype: np.dtype[Any]) -> Tensor:
+    """A matrix of open sizes with ones on its `k`-th diagonal above the main one, else zeros."""
+    height, width = sizes_of((rows, columns))
+    number = ops.reshape(ops.iota(size=height, dtype=_INDEX), shape=(height, 1))
+    return ops.cast(
+        ops.equal(ops.add(number, as_tensor(k, _INDEX)), ops.iota(size=width, dtype=_INDEX)), dtype=dtype
+    )
 
 
 def range_(

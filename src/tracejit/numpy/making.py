@@ -87,6 +87,9 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     `device` is "cpu". ValueError for negative sizes and other devices.
     """
     on_cpu(device)
+    columns = N if M is None else M
+    if creation.size_is_open(N) or creation.size_is_open(columns):
+        return creation.diagonal_ones(N, columns, k, np.dtype(dtype or float))
     return as_tensor(np.eye(N, M, k, dtype=dtype or float))
 
 
