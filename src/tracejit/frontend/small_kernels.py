@@ -30,6 +30,8 @@ _INPUTS, _OUTPUTS, _ARGUMENTS, _LOOPS, _DATA, _COUNT, _TYPES = (HEAD + k for k i
 
 #: The tables of small kernels by op, of those that may be called without a look at their arguments.
 TABLES: dict[Op, Words] = {}
+#: The loops of ufuncs that do what the ufunc does.
+_verified: dict[Any, list[list[int]]] = {}
 
 
 def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
@@ -43,15 +45,15 @@ def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
         ``op -> (first, last, result) -> result``: what tells those who listen of a call of the op.
     """
     method = builtin.described("small_kernel", code, builtin.FASTCALL)
-    loops: dict[Any, list[list[int]]] = {}
     for op in OPS.values():
         if op.ufunc:
-            if op.kernel not in loops:
-                loops[op.kernel] = _loops(op, method)
-            table = _table(op, loops[op.kernel])
+            if op.kernel not in _verified:
+                _verified[op.kernel] = _loops(op, method)
+            loops = _verified[op.kernel]
+            table = _table(op, loops)
             table.kept.append(heard(op))
             table[Known.HEARD] = id(table.kept[-1])
-            op.small = builtin.function_of(method, table) if loops[op.kernel] else None
+            op.small = builtin.function_of(method, table) if loops else None
             if op.small is not None and _is_plain(op):
                 TABLES[op] = table
 
