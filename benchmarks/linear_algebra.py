@@ -18,7 +18,7 @@ POINTS = (50, 500, 1500)
 SIZES = (4, 8, 32, 128, 512, 2048)
 STACK = (1000, 8, 8)
 PROCESS, BATCHED = "Gaussian process, likelihood and gradient", f"{STACK[0]} × ({STACK[1]}×{STACK[2]})"
-KINDS = ("Cholesky", "solve", "triangular solve", "inverse", "determinant")
+KINDS = ("Cholesky", "solve", "triangular solve", "inverse", "determinant", "QR")
 PARAMETERS = np.log([1.5, 1.2, 0.1])  # length, amplitude, noise
 
 
@@ -53,7 +53,7 @@ def candidates(
         columns = "solve" in kind
         for n in SIZES:
             found[name(kind, n)] = bound(f, matrix(n, n), *([column(n, n)] if columns else []))
-        if kind in ("Cholesky", "solve", "inverse"):
+        if kind != "QR":
             stack = [matrix(*STACK), *([column(*STACK)] if columns else [])]
             found[f"{kind}, {BATCHED}"] = bound(f, *stack)
     return found
@@ -85,14 +85,14 @@ def tracejit_candidates() -> dict[str, Candidate]:
         return lambda: compiled(*arguments)
 
     by_kind = {
-        "Cholesky": tj.linalg.cholesky,
-        "solve": tj.linalg.solve,
-        "triangular solve": tj.linalg.triangular_solve,
-        "inverse": tj.linalg.inv,
-        "determinant": tj.linalg.det,
+        "Cholesky": lambda a: tj.linalg.cholesky(a),
+        "solve": lambda a, b: tj.linalg.solve(a, b),
+        "triangular solve": lambda a, b: tj.linalg.triangular_solve(a, b),
+        "inverse": lambda a: tj.linalg.inv(a),
+        "determinant": lambda a: tj.linalg.det(a),
+        "QR": lambda a: tj.linalg.qr(a),
     }
-    by_kind = {kind: lambda *a, f=f: f(*a) for kind, f in by_kind.items()}
-    return candidates(lambda *a: tj.value_and_grad(likelihood, 2)(*a), by_kind, bound)
+    return candidates(lambda x, y, p: tj.value_and_grad(likelihood, 2)(x, y, p), by_kind, bound)
 
 
 def numpy_candidates() -> dict[str, Candidate]:
@@ -126,9 +126,13 @@ def numpy_candidates() -> dict[str, Candidate]:
     by_kind = {
         "Cholesky": single(lambda a: linalg.cholesky(a, lower=True, check_finite=False), np.linalg.cholesky),
         "solve": single(lambda a, b: linalg.solve(a, b, check_finite=False), np.linalg.solve),
-        "triangular solve": lambda a, b: linalg.solve_triangular(a, b, lower=True, check_finite=False),
+        "triangular solve": single(
+            lambda a, b: linalg.solve_triangular(a, b, lower=True, check_finite=False),
+            lambda a, b: np.linalg.solve(np.tril(a), b),
+        ),
         "inverse": single(lambda a: linalg.inv(a, check_finite=False), np.linalg.inv),
-        "determinant": lambda a: np.asarray(linalg.det(a, check_finite=False)),
+        "determinant": single(lambda a: np.asarray(linalg.det(a, check_finite=False)), np.linalg.det),
+        "QR": lambda a: linalg.qr(a, mode="economic", check_finite=False),
     }
     return candidates(likelihood, by_kind, lambda f, *arguments: lambda: f(*arguments))
 
@@ -145,6 +149,7 @@ def jax_candidates() -> dict[str, Candidate]:
         "triangular solve": lower,
         "inverse": jnp.linalg.inv,
         "determinant": jnp.linalg.det,
+        "QR": jnp.linalg.qr,
     }
     return candidates(jax.value_and_grad(likelihood, 2), by_kind, jitted)
 
@@ -170,5 +175,6 @@ def torch_candidates() -> dict[str, Candidate]:
         "triangular solve": lower,
         "inverse": torch.linalg.inv,
         "determinant": torch.linalg.det,
+        "QR": torch.linalg.qr,
     }
     return candidates(with_gradient, by_kind, bound)
