@@ -6,6 +6,8 @@ not full, the other lanes begin as zeros, and nothing of them is written. Stride
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ...ir_text import Value, zeros
 from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.packing import PACK
@@ -32,6 +34,8 @@ SOLVE_MANY = Signature(
 EXCHANGE_MANY = Signature(
     "exchange_many", "i64 %n, i64 %columns, ptr %x, i64 %x_row, ptr %pivots, i64 %backwards"
 )
+AT_ONCE = 4
+"""Elements in a round of a loop: most are done in one or two."""
 LOSE_MANY = Signature("lose_many", "i64 %count, ptr %x, ptr %lost")
 
 
@@ -66,6 +70,20 @@ def numbers(w: Writer, m: Module, number: Operand) -> Value:
 def spread_to(w: Writer, m: Module, number: str) -> Value:
     """The same number in every lane."""
     return w.splat(Value(number, m.s.g.scalar), m.s.g.lanes)
+
+
+def each_element(
+    w: Writer, m: Module, count: Value, starts: Sequence[Value], body: Callable[..., None]
+) -> None:
+    """Call `body` with the places of one element after the other, from `starts` on, a few of them in a round."""
+    whole, step = w.op("and", count, -AT_ONCE), m.s.vector
+    with w.loop(whole, AT_ONCE, *starts) as along:
+        for number in range(AT_ONCE):
+            body(*[w.offset(place, number * step) for place in along.carried])
+        w.advance(along, *[AT_ONCE * step] * len(starts))
+    with w.loop(w.subtract(count, whole), 1, *along.carried) as rest:
+        body(*rest.carried)
+        w.advance(rest, *[step] * len(starts))
 
 
 def first_bad(w: Writer, m: Module, refused: Value, bad: Value, number: Value) -> Value:
@@ -191,17 +209,20 @@ def _add_solve_many(m: Module) -> None:
         diagonal, here = down.carried
         with w.when(is_unit, unless=True):
             factor = w.op("fdiv", one, get(w, m, diagonal))
-            with w.loop(a.columns, 1, here) as across:
-                w.store(w.op("fmul", get(w, m, across.carried[0]), factor), across.carried[0], size)
-                w.advance(across, s.vector)
+
+            def scale(place: Value, factor: Value = factor) -> None:
+                w.store(w.op("fmul", get(w, m, place), factor), place, size)
+
+            each_element(w, m, a.columns, [here], scale)
         rest = w.subtract(w.subtract(a.n, down.index), 1)
         with w.loop(rest, 1, w.offset(diagonal, t_row), w.offset(here, x_row)) as below:
             factor = get(w, m, below.carried[0])
-            with w.loop(a.columns, 1, here, below.carried[1]) as across:
-                known, target = across.carried
+
+            def take(known: Value, target: Value, factor: Value = factor) -> None:
                 left = subtract_product(w, s.g, factor, get(w, m, known), get(w, m, target))
                 w.store(left, target, size)
-                w.advance(across, s.vector, s.vector)
+
+            each_element(w, m, a.columns, [here, below.carried[1]], take)
             w.advance(below, t_row, x_row)
         w.advance(down, w.add(t_row, t_col), x_row)
     m.add(w)
@@ -221,10 +242,12 @@ def _add_exchange_many(m: Module) -> None:
         with w.loop(rest, 1, w.offset(here, a.x_row)) as down:
             other = w.add(w.add(down.index, number), 1)
             taken = w.compare("eq", chosen, numbers(w, m, other))
-            with w.loop(a.columns, 1, here, down.carried[0]) as across:
-                one, two = (get(w, m, place) for place in across.carried)
-                w.store(w.select(taken, two, one), across.carried[0], size)
-                w.store(w.select(taken, one, two), across.carried[1], size)
-                w.advance(across, s.vector, s.vector)
+
+            def exchange(first: Value, second: Value, taken: Value = taken) -> None:
+                one, two = get(w, m, first), get(w, m, second)
+                w.store(w.select(taken, two, one), first, size)
+                w.store(w.select(taken, one, two), second, size)
+
+            each_element(w, m, a.columns, [here, down.carried[0]], exchange)
             w.advance(down, a.x_row)
     m.add(w)

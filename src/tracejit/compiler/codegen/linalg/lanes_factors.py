@@ -5,12 +5,32 @@ from __future__ import annotations
 from ...ir_text import Value, zeros
 from ..matmul.counted_loops import Signature, Writer
 from ..matmul.vectors import multiply_add
-from .lanes import COPY_NUMBERS, INTERLEAVE, LOSE_MANY, SPREAD, first_bad, get, numbers, spread_to
+from .lanes import (
+    AT_ONCE,
+    COPY_NUMBERS,
+    INTERLEAVE,
+    LOSE_MANY,
+    SPREAD,
+    each_element,
+    first_bad,
+    get,
+    numbers,
+    spread_to,
+)
 from .module import Module, at, entry, subtract_product
 
 CHOLESKY_MANY = Signature("cholesky_many", "i64 %n, ptr %a, ptr %lost, ptr %state")
 LU_MANY = Signature("lu_many", "i64 %n, ptr %a, ptr %old, ptr %pivots, ptr %state")
 PIVOT_ROW = Signature("pivot_row", "i64 %n, i64 %first, ptr %a, i64 %row, i64 %column, ptr %old, ptr %pivots")
+
+
+#: Numbers of rows for which LU is written out: short loops end where the processor does not expect it.
+_WRITTEN_OUT = (4, 8)
+
+
+def lu_of(rows: int) -> Signature:
+    """`LU_MANY` for so many rows."""
+    return Signature(f"lu_of_{rows}", LU_MANY.parameters)
 
 
 # ---- Cholesky -------------------------------------------------------------------------------------------
@@ -103,6 +123,8 @@ def _not_finite(w: Writer, m: Module) -> Value:
 def add_lu_lanes(m: Module, symbol: str) -> None:
     """The external function: both factors in one matrix, pivots and states."""
     _add_pivot_row(m)
+    for rows in _WRITTEN_OUT:
+        _add_lu_of(m, rows)
     _add_lu_many(m)
     s, size = m.s, m.s.g.size
     w = Writer(
@@ -135,6 +157,9 @@ def _add_lu_many(m: Module) -> None:
     """In place; the row that is in the way of the pivot's is kept in `old` until it gets the place of that."""
     w, s = Writer(LU_MANY), m.s
     a, g = w.arg, s.g
+    for rows in _WRITTEN_OUT:
+        with w.returning(w.compare("eq", a.n, rows)):
+            w.invoke(lu_of(rows), *w.args("n a old pivots state"))
     row, zero = w.multiply(a.n, s.vector), zeros("i64", g.lanes)
     lost = _has_nan(w, m)
     with w.loop(a.n, 1, a.a, a.pivots, zero) as loop:
@@ -146,6 +171,41 @@ def _add_lu_many(m: Module) -> None:
         _clear_below(w, m, loop.index, here, row, pivots, w.select(none, spread_to(w, m, "1.0"), diagonal))
         loop.following += [w.offset(here, row), w.offset(pivots, s.numbers), bad]
     w.store(w.select(lost, numbers(w, m, -1), loop.carried[2]), a.state)
+    m.add(w)
+
+
+def _add_lu_of(m: Module, rows: int) -> None:
+    """The same without loops."""
+    w, s = Writer(lu_of(rows)), m.s
+    a, g = w.arg, s.g
+    zero, nothing, one = zeros("i64", g.lanes), zeros(g.scalar, g.lanes), spread_to(w, m, "1.0")
+    lost, bad = _has_nan(w, m), zero
+    places = [[w.offset(a.a, (i * rows + j) * s.vector) for j in range(rows)] for i in range(rows)]
+    values = [[get(w, m, place) for place in row] for row in places]
+    for k in range(rows):
+        best, chosen = w.intrinsic("fabs", values[k][k]), numbers(w, m, k)
+        for i in range(k + 1, rows):
+            size = w.intrinsic("fabs", values[i][k])
+            taken = w.both(w.compare("ugt", size, best), w.compare("ord", best, best))
+            best, chosen = w.select(taken, size, best), w.select(taken, numbers(w, m, i), chosen)
+        w.store(chosen, w.offset(a.pivots, k * s.numbers))
+        old, pivot = values[k], list(values[k])
+        for i in range(k + 1, rows):
+            taken = w.compare("eq", chosen, numbers(w, m, i))
+            pivot = [w.select(taken, x, y) for x, y in zip(values[i], pivot, strict=True)]
+            values[i] = [w.select(taken, x, y) for x, y in zip(old, values[i], strict=True)]
+        values[k] = pivot
+        none = w.compare("oeq", pivot[k], nothing)
+        bad = first_bad(w, m, none, bad, Value(str(k), "i64"))
+        divisor = w.select(none, one, pivot[k])
+        for i in range(k + 1, rows):
+            values[i][k] = factor = w.op("fdiv", values[i][k], divisor)
+            for j in range(k + 1, rows):
+                values[i][j] = subtract_product(w, g, factor, pivot[j], values[i][j])
+    for row, of_row in zip(places, values, strict=True):
+        for place, value in zip(row, of_row, strict=True):
+            w.store(value, place, g.size)
+    w.store(w.select(lost, numbers(w, m, -1), bad), a.state)
     m.add(w)
 
 
@@ -177,18 +237,30 @@ def _add_pivot_row(m: Module) -> None:
         ]
     chosen = down.carried[2]
     w.store(chosen, a.pivots)
-    with w.loop(a.n, 1, a.a, a.old) as across:
-        place, old = across.carried
-        first = get(w, m, place)
-        with w.loop(w.subtract(below, 1), 1, w.offset(place, a.row), first) as down:
-            number = w.add(w.add(down.index, a.first), 1)
-            taken = w.compare("eq", chosen, numbers(w, m, number))
-            value = w.select(taken, get(w, m, down.carried[0]), down.carried[1])
-            down.following += [w.offset(down.carried[0], a.row), value]
-        w.store(first, old, g.size)
-        w.store(down.carried[1], place, g.size)
-        w.advance(across, s.vector, s.vector)
+    place, old, left = a.a, a.old, a.n
+    for columns in (AT_ONCE, 1):
+        whole = w.op("and", left, -columns)
+        with w.loop(whole, columns, place, old) as across:
+            _take_row(w, m, chosen, below, across.carried, columns)
+            w.advance(across, columns * s.vector, columns * s.vector)
+        (place, old), left = across.carried, w.subtract(left, whole)
     m.add(w)
+
+
+def _take_row(w: Writer, m: Module, chosen: Value, below: Value, places: list[Value], columns: int) -> None:
+    """Some elements of the rows that are chosen, and of the first one, which they replace."""
+    s, a, size = m.s, w.arg, m.s.g.size
+    place, old = ([w.offset(p, number * s.vector) for number in range(columns)] for p in places)
+    first = [get(w, m, p) for p in place]
+    with w.loop(w.subtract(below, 1), 1, w.offset(places[0], a.row), *first) as down:
+        here, *values = down.carried
+        taken = w.compare("eq", chosen, numbers(w, m, w.add(w.add(down.index, a.first), 1)))
+        found = [get(w, m, w.offset(here, number * s.vector)) for number in range(columns)]
+        pairs = zip(found, values, strict=True)
+        down.following += [w.offset(here, a.row), *[w.select(taken, x, v) for x, v in pairs]]
+    for p, o, was, value in zip(place, old, first, down.carried[1:], strict=True):
+        w.store(was, o, size)
+        w.store(value, p, size)
 
 
 def _clear_below(
@@ -202,17 +274,21 @@ def _clear_below(
     with w.loop(rest, 1, w.offset(here, row)) as down:
         place = down.carried[0]
         taken = w.compare("eq", chosen, numbers(w, m, w.add(w.add(down.index, number), 1)))
-        with w.loop(number, 1, place, a.old) as across:
-            first, old = across.carried
+
+        def replace(first: Value, old: Value, taken: Value = taken) -> None:
             w.store(w.select(taken, get(w, m, old), get(w, m, first)), first, g.size)
-            w.advance(across, s.vector, s.vector)
+
+        each_element(w, m, number, [place, a.old], replace)
         own, old = w.offset(place, column), w.offset(a.old, column)
         factor = w.op("fdiv", w.select(taken, get(w, m, old), get(w, m, own)), divisor)
         w.store(factor, own, g.size)
         starts = [w.offset(x, s.vector) for x in (own, old, w.offset(here, column))]
-        with w.loop(rest, 1, *starts) as across:
-            target, old, pivot = across.carried
+
+        def clear(
+            target: Value, old: Value, pivot: Value, taken: Value = taken, factor: Value = factor
+        ) -> None:
             value = w.select(taken, get(w, m, old), get(w, m, target))
             w.store(subtract_product(w, g, factor, get(w, m, pivot), value), target, g.size)
-            w.advance(across, s.vector, s.vector, s.vector)
+
+        each_element(w, m, rest, starts, clear)
         w.advance(down, row)
