@@ -12,10 +12,13 @@ THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "TRACEJIT")
 TENSORFLOW = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 ALL = os.environ.get("BENCHMARKS_THREADS") == "all"
 
-processors = (
+# Those of the first process: what it starts finds itself on one, whatever it asks for.
+given = os.environ.get("BENCHMARKS_PROCESSORS", "")
+available = [*map(int, given.split())] or (
     sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
 )
-processors = processors if ALL else processors[-1:]
+os.environ["BENCHMARKS_PROCESSORS"] = " ".join(map(str, available))
+processors = available if ALL else available[-1:]
 for name in (*(f"{name}_NUM_THREADS" for name in THREADS), *TENSORFLOW):
     os.environ[name] = str(len(processors))
 os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(ALL).lower()}"

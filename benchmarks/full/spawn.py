@@ -85,8 +85,7 @@ def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str
 
 
 def _milliseconds(what: str, peer: str, case: str) -> float:
-    """Do it in this process: the first call's time, ``passes``: with a report, or the time at which there is a result.
-    """
+    """Do it here: the first call's time, for ``passes`` with a report, or the time at which there is a result."""
     from benchmarks import programs
 
     name = getattr(programs, case)
