@@ -224,3 +224,27 @@ def test_looking_at_values_does_no_harm():
     assert float(tf.grad(f)(3.0)) == 6.0
     assert float(tf.grad(lambda x: tf.constant(5.0))(3.0)) == 0.0
     assert float(tf.grad(lambda x: tf.constant(5.0) if x > 1.0 else x)(3.0)) == 0.0
+
+
+def test_a_compiled_function_and_its_gradient_are_one():
+    """A call of ``value_and_grad(function(f))`` is one of machine code; under a tape and in traces it is as ever."""
+    traces = []
+
+    def f(w, x):
+        traces.append(1)
+        return tf.reduce_sum(tf.tanh(w * x) ** 2)
+
+    w, x = tf.constant([0.5, 1.5]), tf.constant([2.0, 3.0])
+    compiled = tf.function(f)
+    both = tf.value_and_grad(compiled, argnums=(0, 1))
+    value, gradients = both(w, x)
+    wanted, expected = tf.value_and_grad(f, argnums=(0, 1))(w, x)
+    assert len(traces) == 2 and compiled.experimental_get_tracing_count() == 0
+    np.testing.assert_allclose(value, wanted, rtol=1e-6)
+    np.testing.assert_allclose(gradients, expected, rtol=1e-6)
+    with tf.GradientTape() as tape:
+        tape.watch(w)
+        y = tf.reduce_sum(both(w, x)[1][0])
+    second = tf.grad(lambda w: tf.reduce_sum(tf.grad(f)(w, x)))(w)
+    np.testing.assert_allclose(tape.gradient(y, w), second, rtol=1e-5)
+    np.testing.assert_allclose(tf.function(both)(w, x)[1][0], gradients[0], rtol=1e-6)

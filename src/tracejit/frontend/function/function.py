@@ -451,16 +451,17 @@ class Function(Inspected):
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Function:
         f = copy.deepcopy(self.python_function, memo)
-        return self if f is self.python_function else Function(f, *self._options())
+        return self if f is self.python_function else Function(f, *self.options())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """By name, as Python's functions are, where the name leads here."""
         target: Any = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             target = getattr(target, name, None)
-        return self.__qualname__ if target is self else (Function, (self.python_function, *self._options()))
+        return self.__qualname__ if target is self else (Function, (self.python_function, *self.options()))
 
-    def _options(self) -> tuple[Any, ...]:
+    def options(self) -> tuple[Any, ...]:
+        """How it compiles: what :class:`Function` takes behind the Python function."""
         return self.input_signature, self.reduce_retracing, self.autograph, self.memory
 
     # ---- methods ----------------------------------------------------------------------------------------
@@ -479,5 +480,5 @@ class Function(Inspected):
             known = table.get(key)
             if known is None or known[0]() is not instance:
                 ref = weakref.ref(instance, lambda _: table.pop(key, None))
-                known = table[key] = (ref, Function(Method(self.python_function, ref), *self._options()))
+                known = table[key] = (ref, Function(Method(self.python_function, ref), *self.options()))
         return known

@@ -17,9 +17,12 @@ from ...core.depth import too_deep
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.protocols import P
+from ...core.settings import current
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.guards import guarding
+from ..function.function import Function
+from ..function.methods import Method
 from ..recording.guard import Guard
 from ..recording.recorder import Recording
 from ..state.variable import Variable
@@ -65,8 +68,12 @@ def value_and_grad(
 ) -> Callable[P, tuple[Any, Any]]:
     """The function that computes the value of `f` and its gradient; `argnums` and `has_aux` as in :func:`grad`."""
 
+    compiled = _in_one(f, argnums, has_aux)
+
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
+        if compiled is not None and not (state.busy or state.guards or current().eager):
+            return compiled(*args, **kwargs)
         arguments, sources, structures = _prepared(args, positions(argnums, len(args)))
         recorder = Guard([s.serial for s in sources])
         result, *aux = _parts(_recorded(recorder, f, arguments, kwargs), has_aux)
@@ -80,6 +87,18 @@ def value_and_grad(
         return ((value, *aux) if has_aux else value), answer
 
     return both
+
+
+def _in_one(f: Any, argnums: int | Sequence[int], has_aux: bool) -> Function | None:
+    """The value and the gradient of a compiled function as another one, in place of a tape over it, where that can be.
+
+    A call then goes once into machine code, and the forward keeps only what this backward needs.
+    """
+    if not isinstance(f, Function) or f.__class__.specialization is not Function.specialization:
+        return None  # a loaded one, which has traces alone
+    if f.input_signature is not None or isinstance(f.python_function, Method):
+        return None
+    return Function(value_and_grad(f.python_function, argnums, has_aux), *f.options())
 
 
 def _recorded(
