@@ -84,8 +84,9 @@ THIRD_PARTY_OF_MODULE = {
     "tracejit.compiler.codegen.llvm": {"llvmlite"},
     "tracejit.aot.lowlevel": {"scipy"},
     **{f"tracejit.dask.{name}": {"dask"} for name in "arguments blocks fitting sending sums trainer".split()},
+    "tracejit.frontend.pickling": {"cloudpickle"},
 }
-LAZY = {"llvmlite", "scipy"} | DRAWING
+LAZY = {"llvmlite", "scipy", "cloudpickle"} | DRAWING
 LAZY_IF_WANTED = {"hashlib", "json"}  # of the standard library, and slow to load
 IMPORTERS = ("import_module", "__import__")
 

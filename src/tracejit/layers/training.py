@@ -76,6 +76,10 @@ class Trainer:
         self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
         self._steps: dict[Any, Callable[[Any], Any]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the compiled steps, which are made again."""
+        return {**vars(self), "_steps": {}}
+
     @property
     def metrics(self) -> list[Metric]:
         """The mean of the loss, and the metrics that were asked for."""

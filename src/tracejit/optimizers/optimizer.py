@@ -298,6 +298,22 @@ class Optimizer(tf.Module):
     def _attributes(self) -> list[tuple[str, Any]]:
         return [(k, getattr(self, k)) for k in ("iterations", "_learning_rate", "slots")]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its state goes with the Variables it is for, which a copy of a model has copies of."""
+        return {**vars(self), "_owners": [ref() for ref in self._owners], "_slot_of": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        owners: list[Any] = [_Nobody() if v is None else v for v in state["_owners"]]
+        self._owners = [weakref.ref(v) for v in owners]
+        for slot, v in enumerate(state["_owners"]):
+            if v is not None:
+                self._slot_of[v.handle.serial] = slot
+
+
+class _Nobody:
+    """A Variable that is gone."""
+
 
 def _checked_variable(variable: Any) -> tf.Variable:
     if not isinstance(variable, tf.Variable):

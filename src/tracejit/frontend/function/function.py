@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import sys
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -32,6 +31,7 @@ from ..autograph.calls import explained
 from ..autograph.places.reachable import attempt_with
 from ..autograph.source.texts import note_source
 from ..autograph.values.kinds import TraceError
+from ..pickling import reduced
 from ..regions.memory_policies import Policy, policy, under
 from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
@@ -454,11 +454,8 @@ class Function(Inspected):
         return self if f is self.python_function else Function(f, *self.options())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """By name, as Python's functions are, where the name leads here."""
-        target: Any = sys.modules.get(self.__module__)
-        for name in self.__qualname__.split("."):
-            target = getattr(target, name, None)
-        return self.__qualname__ if target is self else (Function, (self.python_function, *self.options()))
+        """By name, as Python's functions are, where the name leads here; of a program that is run by value."""
+        return reduced(self, Function)
 
     def options(self) -> tuple[Any, ...]:
         """How it compiles: what :class:`Function` takes behind the Python function."""
