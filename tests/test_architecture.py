@@ -34,7 +34,7 @@ MAX_MEDIAN_FUNCTION_LINES = 8
 #: Public modules written with ops: what users call on tensors.
 PUBLIC = frozenset(
     "aot arrays autodiff autograph bitwise debugging dtypes errors image inspect linalg math nest nn numpy random "
-    "raw_ops strings test".split()
+    "raw_ops scipy strings test".split()
 )
 #: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(

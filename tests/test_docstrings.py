@@ -33,13 +33,24 @@ from test_architecture import BATTERIES, OUTSIDE, PUBLIC
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import OPS, Op
 
-FACES = ["", *sorted((PUBLIC | BATTERIES | OUTSIDE) - {"raw_ops"}), "compat.v1", "numpy.matrix_functions"]
+FACES = [
+    "",
+    *sorted((PUBLIC | BATTERIES | OUTSIDE) - {"raw_ops"}),
+    "compat.v1",
+    "numpy.matrix_functions",
+    "scipy.special",
+]
 #: Modules that a public name stands for, which say what is theirs by defining it.
 PLAIN = [
     "optimizers.schedules",
     "compat.v1.classic_losses",
     "compat.v1.classic_optimizers",
     "frontend.config",
+    "scipy.signal",
+    *(
+        f"scipy.stats.{name}"
+        for name in "norm t gamma beta chi2 poisson dirichlet multivariate_normal".split()
+    ),
 ]
 SHAPE = re.compile(
     r"shape|scalar|element|size|rank|\bax[ei]s\b|rows?\b|vector|matri|\(\.\.\.|\(\)|\d-D|one number", re.I

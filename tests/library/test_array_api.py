@@ -141,3 +141,50 @@ def test_neighbours_and_complex_numbers_compiled():
     found = f(tf.constant(z), tf.constant(np.array([1.0, 3.0])))
     np.testing.assert_array_equal(found[0], np.arccos(z))
     np.testing.assert_array_equal(found[1], np.nextafter([1.0, 3.0], 2.0))
+
+
+HERMITIAN = np.array([[4.0, 1.0 - 2.0j, 0.5j], [1.0 + 2.0j, 5.0, -1.0], [-0.5j, -1.0, 3.0]])
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_factors_of_complex_matrices(mode):
+    for upper in (False, True):
+        factor = mode(lambda x, upper=upper: tnp.linalg.cholesky(x, upper=upper))(HERMITIAN)
+        np.testing.assert_allclose(factor, np.linalg.cholesky(HERMITIAN, upper=upper), atol=1e-14)
+    for x in (HERMITIAN - 1.0j, np.zeros((2, 2), complex), np.zeros((0, 0), complex)):
+        for a, b in zip(mode(tnp.linalg.slogdet)(x), np.linalg.slogdet(x), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-14)
+
+
+@pytest.mark.parametrize("f", ["cholesky", "slogdet"])
+def test_gradients_of_factors_of_complex_matrices(f):
+    def size(np, x):
+        y = getattr(np.linalg, f)(x)
+        return np.sum(np.abs(y) ** 3) if f == "cholesky" else y[1]
+
+    along = np.array([[0.3, 0.1 + 0.2j, -0.4j], [0.1 - 0.2j, -0.5, 0.2], [0.4j, 0.2, 0.7]])
+    gradient = tf.grad(lambda x: size(tnp, x))(HERMITIAN).numpy()
+    ends = (size(np, HERMITIAN + h * along) for h in (1e-6, -1e-6))
+    assert np.sum(np.conj(gradient) * along).real == pytest.approx(np.subtract(*ends) / 2e-6, rel=1e-7)
+
+
+def test_expm1_of_what_is_not_finite_is_as_in_c():
+    given = [complex(np.inf, 0), complex(-np.inf, np.inf), complex(-np.inf, np.nan), complex(np.nan, 0)]
+    assert str(tnp.expm1(np.array(given)).numpy()) == "[inf+0.j -1+0.j -1+0.j nan+0.j]".replace("-1+", "-1.+")
+
+
+def test_a_mask_without_axes_chooses_all_or_nothing():
+    x = tnp.array([1.0, 2.0])
+    assert x[tnp.array(True)].shape == (1, 2)
+    assert x[np.array(False)].shape == (0, 2)
+    assert tf.grad(lambda x: tnp.sum(x[tnp.array(True)] ** 2))(x).tolist() == [2.0, 4.0]
+
+
+def test_an_axis_that_is_not_there_is_an_index_error_too():
+    for error in (IndexError, ValueError):
+        with pytest.raises(error, match="axis 5 is out of range for rank 1"):
+            tnp.expand_dims([1.0], 5)
+
+
+def test_the_sign_of_nan_is_its_bit():
+    assert tnp.signbit(np.array([np.nan, -np.nan, -0.0, 1.0])).tolist() == [False, True, True, False]

@@ -28,6 +28,10 @@ class ShapeError(TracejitError, ValueError):
     """Shapes that do not fit the op."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that is not there."""
+
+
 class DtypeError(TracejitError, TypeError):
     """dtypes that do not fit the op."""
 

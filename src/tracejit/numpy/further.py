@@ -65,11 +65,12 @@ def angle(z: Any, deg: bool = False) -> Tensor:
 
 
 def signbit(x: Any) -> Tensor:
-    """Is the sign of each element of `x` that of a negative number? It is for -0.0; of NaN the sign is not told.
+    """Is the sign of each element of `x` that of a negative number? It is for -0.0, and for NaN if its bit is set.
 
     DtypeError for complex numbers and strings.
     """
-    return division.signbit(array(x))
+    v = array(x)
+    return ops.signbit(v) if v.dtype.kind == "f" else division.signbit(v)
 
 
 def copysign(x1: Any, x2: Any) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.dim import known
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -175,20 +176,42 @@ class SlogdetResult(NamedTuple):
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """The sign of the determinant of real square matrices, the last two axes of `a`, and the logarithm of its size.
+    """The sign of the determinant of square matrices, the last two axes of `a`, and the logarithm of its size.
 
-    Both are floats. ShapeError for matrices that are not square, DtypeError for complex ones.
+    Both are floats, the sign of complex ones a number of size 1. ShapeError for matrices that are not square.
     """
-    return SlogdetResult(*matrices.slogdet(floats(a)))
+    x = floats(a)
+    if x.dtype.kind != "c":
+        return SlogdetResult(*matrices.slogdet(x))
+    size: Any = ops.multiply(
+        matrices.slogdet(_as_reals(x))[1], 0.5
+    )  # of the reals the determinant is the square
+    singular = ops.equal(size, -np.inf)
+    n = int(known(x.shape[-1]))
+    unit = ops.cast(ops.exp(ops.divide(ops.where(singular, 0.0, size), -max(n, 1))), dtype=x.dtype)
+    sign = det(ops.multiply(x, expand_dims(expand_dims(unit, -1), -1)))
+    return SlogdetResult(ops.where(singular, 0.0, sign), size)
+
+
+def _as_reals(x: Any) -> Tensor:
+    """Square matrices of complex numbers with each element as the matrix [[re, -im], [im, re]]."""
+    re, im = ops.real(x), ops.imag(x)
+    upper, lower = stack([re, ops.negative(im)], -1), stack([im, re], -1)
+    *outer, n, _ = x.shape
+    return ops.reshape(stack([upper, lower], len(outer) + 1), shape=(*outer, 2 * n, 2 * n))
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
-    """The lower triangular factor of the symmetric positive definite matrices in the last two axes of `a`, as floats.
+    """The lower triangular factor of the Hermitian positive definite matrices in the last two axes of `a`, as floats.
 
     With `upper` the conjugate transpose of that of the transposed matrices. ShapeError for matrices that are not
     square, RuntimeError for those that are not positive definite.
     """
     x = floats(a)
+    if x.dtype.kind == "c":
+        factor: Any = matrices.cholesky(_as_reals(ops.conj(swapped(x)) if upper else x))
+        factor = ops.complex(factor[..., ::2, ::2], factor[..., 1::2, ::2])
+        return ops.conj(swapped(factor)) if upper else factor
     return swapped(matrices.cholesky(swapped(x))) if upper else matrices.cholesky(x)
 
 
@@ -283,6 +306,8 @@ def pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Tensor:
         return ops.pinv(x, rcond=None if least is None else float(least))
     limits = np.broadcast_to(np.asarray(least), x.shape[:-2])
     flat = ops.reshape(x, shape=(limits.size, *x.shape[-2:]))
+    if limits.size == 0:
+        return ops.fill(shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), value=0, dtype=x.dtype)
     found = [ops.pinv(m, rcond=float(r)) for m, r in zip(flat, limits.ravel(), strict=True)]
     return ops.reshape(stack(found), shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
 

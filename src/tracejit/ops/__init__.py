@@ -9,5 +9,16 @@ from .arrays import gather, index, positions, reduce, shape, sort
 from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute
 from .control.checkpointing import loop_gradient as checkpoint
-from .elementwise import angles, arithmetic, bits, compare, neighbours, power, special, transcendental
+from .elementwise import (
+    angles,
+    arithmetic,
+    bessel,
+    bits,
+    compare,
+    incomplete,
+    neighbours,
+    power,
+    special,
+    transcendental,
+)
 from .linalg import decompositions, factors, lu, products, systems

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import Size, product
-from ...core.errors import DtypeError, ShapeError, SymbolicValue, at, require, user_location
+from ...core.errors import AxisError, DtypeError, ShapeError, SymbolicValue, at, require, user_location
 from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec
 from ...core.tracing.dispatch import as_tensor
@@ -44,7 +44,7 @@ def one_axis(axis: Any, rank: int) -> int:
     if axis.__class__ is not int:
         axis = whole(axis, "an axis")
     if not -rank <= axis < rank:
-        raise ShapeError(f"axis {axis} is out of range for rank {rank}{at(user_location())}")
+        raise AxisError(f"axis {axis} is out of range for rank {rank}{at(user_location())}")
     return axis % rank
 
 

@@ -29,11 +29,23 @@ def nextafter(x: TensorSpec, to: TensorSpec) -> TensorSpec:
     lower=Callback(),
     canonicalize=matched,
     traits=ELEMENTWISE,
-    samples=pairs(0.1, 0.9, complex=False),
+    samples=pairs(0.1, 1.0, complex=False),
 )
 def ldexp(x: TensorSpec, exponent: TensorSpec) -> TensorSpec:
     """``x * 2**exponent``, rounded once, for a whole `exponent` of any size in the dtype of `x`."""
     return real(broadcast(x, exponent))
+
+
+@defop(
+    vjp=(None,),
+    kernel=np.signbit,
+    lower=Callback(),
+    traits=ELEMENTWISE,
+    samples=(sample((2, 3)), sample(())),
+)
+def signbit(x: TensorSpec) -> TensorSpec:
+    """Is the bit of the sign set? It is for -0.0, and may be for NaN."""
+    return TensorSpec(real(x).shape, np.dtype(np.bool_))
 
 
 @defop(

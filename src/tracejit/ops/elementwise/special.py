@@ -17,7 +17,7 @@ from ..lowering import Callback
 from .arithmetic import ELEMENTARY, unary
 
 #: Bernoulli numbers of even order, from the second on.
-_BERNOULLI = (
+BERNOULLI = (
     1 / 6,
     -1 / 30,
     1 / 42,
@@ -35,12 +35,13 @@ _FAR = 12.0
 _FAR_BESSEL = 40.0
 
 
-def _double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+def double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A kernel that computes in float64 whatever float is given, in silence."""
 
-    def kernel(x: np.ndarray, **attrs: Any) -> np.ndarray:
+    def kernel(*inputs: np.ndarray, **attrs: Any) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return np.asarray(function(np.asarray(x, np.float64), **attrs), x.dtype)
+            wide = [np.asarray(x, np.float64) for x in inputs]
+            return np.asarray(function(*wide, **attrs), inputs[0].dtype)
 
     return kernel
 
@@ -57,7 +58,7 @@ def _log_gamma(x: float) -> float:
 
 @defop(
     partial=(lambda y, x: ops.polygamma(x, order=0),),
-    kernel=_double(np.vectorize(_log_gamma, otypes=[np.float64])),
+    kernel=double(np.vectorize(_log_gamma, otypes=[np.float64])),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=unary(0.5, 4.0),
@@ -82,19 +83,19 @@ def _polygamma(x: np.ndarray, *, order: int) -> np.ndarray:
         z = np.where(low, z + 1.0, z)
     z = np.where(z < near, np.nan, z)  # too far below 0
     if order == 0:
-        series = np.log(z) - 0.5 / z - sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(_BERNOULLI, 1))
+        series = np.log(z) - 0.5 / z - sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(BERNOULLI, 1))
         return np.where(np.isposinf(x), np.inf, series + total)
     first = math.factorial(order - 1) / z**order + whole / (2.0 * z ** (order + 1))
     rest = sum(
         b * math.factorial(2 * k + order - 1) / (math.factorial(2 * k) * z ** (2 * k + order))
-        for k, b in enumerate(_BERNOULLI, 1)
+        for k, b in enumerate(BERNOULLI, 1)
     )
     return sign * (first + rest) + total
 
 
 @defop(
     partial=(lambda y, x, *, order: ops.polygamma(x, order=order + 1),),
-    kernel=_double(_polygamma),
+    kernel=double(_polygamma),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.5, high=4.0, order=0), sample((), low=0.5, high=4.0, order=2)),
@@ -109,6 +110,18 @@ def polygamma(x: TensorSpec, *, order: int) -> TensorSpec:
 # ---- the error function ---------------------------------------------------------------------------------
 
 _erf, _erfc = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
+
+
+@defop(
+    partial=(lambda y, x: ops.exp(-x * x) * (-2.0 / math.sqrt(math.pi)),),
+    kernel=double(_erfc),
+    lower=Callback(),
+    traits=ELEMENTARY,
+    samples=unary(),
+)
+def erfc(x: TensorSpec) -> TensorSpec:
+    """What the error function lacks to 1, accurate where that is small."""
+    return real(x)
 
 
 def _of_small(y: np.ndarray) -> np.ndarray:
@@ -141,7 +154,7 @@ def _erfinv(y: np.ndarray) -> np.ndarray:
 
 @defop(
     partial=(lambda y, x: 0.5 * math.sqrt(math.pi) * ops.exp(y * y),),
-    kernel=_double(_erfinv),
+    kernel=double(_erfinv),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=unary(-0.9, 0.9),
@@ -161,7 +174,7 @@ def _ndtri(p: np.ndarray) -> np.ndarray:
 
 @defop(
     partial=(lambda y, p: math.sqrt(2.0 * math.pi) * ops.exp(0.5 * y * y),),
-    kernel=_double(_ndtri),
+    kernel=double(_ndtri),
     lower=Callback(),
     traits=ELEMENTARY,
 )
@@ -201,7 +214,7 @@ def _slope(y: Any, x: Any) -> Any:
 
 @defop(
     partial=(lambda y, x: ops.bessel_i1e(x) - ops.sign(x) * y,),
-    kernel=_double(lambda x: _bessel(x, 0)),
+    kernel=double(lambda x: _bessel(x, 0)),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0) + unary(-3.0, -0.5),
@@ -213,7 +226,7 @@ def bessel_i0e(x: TensorSpec) -> TensorSpec:
 
 @defop(
     partial=(_slope,),
-    kernel=_double(lambda x: _bessel(x, 1)),
+    kernel=double(lambda x: _bessel(x, 1)),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0) + unary(-3.0, -0.5),

@@ -245,11 +245,19 @@ def get(x: Any, index: Any) -> Any:
     return _get(as_tensor(x), index)
 
 
+def _is_one_mask(index: Any) -> bool:
+    """Is it a mask of no axes, which chooses everything, along a new axis, or nothing?"""
+    known = index.__class__ is np.ndarray or (index.__class__ is Tensor and not index.is_symbolic)
+    return known and not index.shape and index.dtype.kind == "b"
+
+
 def _get_simple(tensors: Sequence[Tensor], key: Any) -> Any:
     return _get(tensors[0], direct.index_of(key))
 
 
 def _get(x: Any, index: Any) -> Any:
+    if _is_one_mask(index):
+        return _get(x, (None, ...))[: int(bool(index))]
     if index.__class__ is int and x.shape and not _is_late(index, x.shape[0]):
         row = _position(index, x.shape[0], x.shape)
         rest = x.shape[1:]

@@ -1,0 +1,290 @@
+"""SciPy's special functions, with NumPy's dtypes: of integers they are float64. Real numbers, but for `logsumexp`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...math import special as functions
+from ...numpy import reductions
+from ...numpy.conversion import array, floats, two_floats
+from ...ops.elementwise.arithmetic import matched
+
+__all__ = [
+    "beta",
+    "betainc",
+    "betaln",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfinv",
+    "expit",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "gammasgn",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "iv",
+    "ive",
+    "j0",
+    "j1",
+    "jn",
+    "log_ndtr",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "rgamma",
+    "xlog1py",
+    "xlogy",
+    "y0",
+    "y1",
+    "yn",
+    "zeta",
+]
+
+_REFUSED = "DtypeError for complex numbers and strings."
+
+
+def _of_one(name: str, function: Callable[[Any], Any], text: str) -> Callable[[Any], Tensor]:
+    def of_one(x: Any) -> Tensor:
+        return function(floats(x))
+
+    of_one.__name__ = of_one.__qualname__ = name
+    of_one.__doc__ = f"{text}, of each element of `x`, as floats. {_REFUSED}"
+    return of_one
+
+
+def _of_two(name: str, function: Callable[[Any, Any], Any], text: str) -> Callable[[Any, Any], Tensor]:
+    def of_two(a: Any, x: Any) -> Tensor:
+        return function(*two_floats(a, x))
+
+    of_two.__name__ = of_two.__qualname__ = name
+    of_two.__doc__ = f"{text}, as floats. {_REFUSED} ShapeError where they do not broadcast."
+    return of_two
+
+
+# ---- the gamma function ---------------------------------------------------------------------------------
+
+
+def _gammasgn(x: Any) -> Tensor:
+    whole = ops.floor(x)
+    pole = ops.logical_and(ops.less_equal(x, 0.0), ops.equal(x, whole))
+    odd = ops.logical_and(ops.less(x, 0.0), ops.not_equal(ops.mod(whole, 2.0), 0.0))
+    sign = ops.cast(ops.where(odd, -1.0, 1.0), dtype=x.dtype)
+    return ops.where(ops.is_nan(x), x, ops.where(pole, ops.where(ops.equal(x, 0.0), 1.0, np.nan), sign))
+
+
+def _gamma(x: Any) -> Tensor:
+    return ops.multiply(ops.exp(ops.lgamma(x)), _gammasgn(x))
+
+
+def _rgamma(x: Any) -> Tensor:
+    whole = ops.logical_and(ops.less_equal(x, 0.0), ops.equal(x, ops.floor(x)))
+    return ops.where(whole, 0.0, ops.multiply(ops.exp(-ops.lgamma(x)), _gammasgn(x)))
+
+
+def _betaln(a: Any, b: Any) -> Tensor:
+    return ops.lgamma(a) + ops.lgamma(b) - ops.lgamma(a + b)
+
+
+gammaln = _of_one("gammaln", ops.lgamma, "The logarithm of the size of the gamma function")
+gamma = _of_one("gamma", _gamma, "The gamma function")
+rgamma = _of_one("rgamma", _rgamma, "1 over the gamma function, 0 at its poles")
+gammasgn = _of_one("gammasgn", _gammasgn, "The sign of the gamma function, NaN at negative integers")
+digamma = _of_one("digamma", functions.digamma, "The derivative of the logarithm of the gamma function")
+psi = digamma
+betaln = _of_two("betaln", _betaln, "The logarithm of the beta function of `a` and `x`")
+beta = _of_two("beta", lambda a, b: ops.exp(_betaln(a, b)), "The beta function of positive `a` and `x`")
+gammainc = _of_two(
+    "gammainc",
+    lambda a, x: ops.gammainc(a, x, order=0),
+    "The lower incomplete gamma function of `x` with the parameter `a`, over the whole",
+)
+gammaincc = _of_two(
+    "gammaincc",
+    ops.gammaincc,
+    "The upper incomplete gamma function of `x` with the parameter `a`, over the whole",
+)
+
+
+def polygamma(n: int, x: Any) -> Tensor:
+    """The `n`-th derivative of digamma, of each element of `x`, as floats.
+
+    `n` is a Python integer, for no derivative is known along it. ValueError where it is negative, DtypeError for
+    complex numbers and strings.
+    """
+    return functions.polygamma(n, floats(x))
+
+
+def multigammaln(a: Any, d: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `d`, of each element of `a`, as floats.
+
+    DtypeError for complex numbers and strings.
+    """
+    return functions.multigammaln(floats(a), d)
+
+
+def betainc(a: Any, b: Any, x: Any) -> Tensor:
+    """The incomplete beta function of `x` from 0 to 1 with positive `a` and `b`, over the whole; floats.
+
+    Derivatives along all three. NaN elsewhere. DtypeError for complex numbers and strings, ShapeError where they do not
+    broadcast.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import special
+    >>> round(float(special.betainc(2.0, 1.0, 0.5)), 12)
+    0.25
+    """
+    first, second, third = matched([floats(v) for v in (a, b, x)], {})[0]
+    return ops.betainc(first, second, third, orders=(0, 0))
+
+
+def zeta(x: Any, q: Any = 1.0) -> Tensor:
+    """The sum of ``(q + k)**-x`` over k from 0 on, for `x` above 1 and positive `q`, as floats.
+
+    Infinite at 1, NaN elsewhere. DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    """
+    return ops.zeta(*two_floats(x, q), order=0)
+
+
+# ---- the error function and probabilities ---------------------------------------------------------------
+
+_HALF = math.sqrt(0.5)
+
+
+def _log_ndtr(x: Any) -> Tensor:
+    """Far below 0 by the continued fraction of the tail."""
+    low = ops.less(x, -5.0)
+    z = ops.where(low, -x, 5.0)
+    fraction = z
+    for k in range(40, 0, -1):
+        fraction = z + k / fraction
+    tail = -0.5 * z * z - ops.log(fraction) - 0.5 * math.log(2.0 * math.pi)
+    middle = ops.where(low, 0.0, x)
+    upper = ops.log1p(-0.5 * ops.erfc(ops.maximum(middle, 0.0) * _HALF))
+    lower = ops.log(0.5 * ops.erfc(-ops.minimum(middle, 0.0) * _HALF))
+    return ops.where(low, tail, ops.where(ops.less(0.0, middle), upper, lower))
+
+
+def _entr(x: Any) -> Tensor:
+    inside = ops.less(0.0, x)
+    value = -x * ops.log(ops.where(inside, x, 1.0))
+    return ops.where(inside, value, ops.where(ops.equal(x, 0.0), 0.0, ops.where(ops.is_nan(x), x, -np.inf)))
+
+
+def _xlogy(x: Any, y: Any) -> Tensor:
+    none = ops.logical_and(ops.equal(x, 0.0), ops.logical_not(ops.is_nan(y)))
+    return ops.where(none, 0.0, x * ops.log(ops.where(none, 1.0, y)))
+
+
+erf = _of_one("erf", ops.erf, "The error function")
+erfc = _of_one("erfc", ops.erfc, "1 less the error function")
+erfinv = _of_one("erfinv", ops.erfinv, "The number whose error function it is")
+erfcinv = _of_one(
+    "erfcinv",
+    lambda x: -ops.ndtri(0.5 * x) * _HALF,
+    "The number of which the error function lacks so much to 1",
+)
+ndtr = _of_one(
+    "ndtr", lambda x: 0.5 * ops.erfc(-x * _HALF), "The probability of a normal variable to lie below"
+)
+ndtri = _of_one("ndtri", ops.ndtri, "The number below which a normal variable lies with that probability")
+log_ndtr = _of_one(
+    "log_ndtr", _log_ndtr, "The logarithm of the probability of a normal variable to lie below"
+)
+expit = _of_one("expit", ops.sigmoid, "``1 / (1 + exp(-x))``")
+logit = _of_one("logit", lambda x: ops.log(x) - ops.log1p(-x), "``log(x / (1 - x))``")
+entr = _of_one("entr", _entr, "``-x log(x)``, 0 of 0 and -inf below")
+xlogy = _of_two("xlogy", _xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
+xlog1py = _of_two(
+    "xlog1py", lambda a, x: _xlogy(a, 1.0 + x), "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN"
+)
+
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor:
+    """``log(sum(b * exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
+
+    `b` are weights that broadcast, 1 if left out. DtypeError for strings, ShapeError for axes that are not there.
+    """
+    x: Any = floats(a)
+    if b is None:
+        return reductions.logsumexp(x, axis, keepdims=keepdims)
+    weights = array(b, x.dtype)
+    highest = ops.stop_gradient(reductions.max(x, axis, keepdims=True))
+    highest = ops.where(ops.less(ops.abs(highest), np.inf), highest, 0.0)
+    total = reductions.sum(weights * ops.exp(x - highest), axis, keepdims=keepdims)
+    return ops.log(total) + ops.reshape(highest, shape=total.shape)
+
+
+# ---- Bessel functions -----------------------------------------------------------------------------------
+
+
+def _whole(n: Any) -> int:
+    if int(n) != n:
+        raise ValueError(f"takes an order that is a Python integer, got {n!r}{at(user_location())}")
+    return int(n)
+
+
+def jn(n: int, x: Any) -> Tensor:
+    """The Bessel function of the first kind of the order `n`, a Python integer, of each element of `x`, as floats.
+
+    ValueError for other orders, DtypeError for complex numbers and strings.
+    """
+    order = _whole(n)
+    value: Any = ops.bessel_j(floats(x), order=abs(order))
+    return -value if order < 0 and order % 2 else value
+
+
+def yn(n: int, x: Any) -> Tensor:
+    """The Bessel function of the second kind of the order `n`, a Python integer, of each element of `x`, as floats.
+
+    NaN below 0, -inf at 0. ValueError for other orders, DtypeError for complex numbers and strings.
+    """
+    order = _whole(n)
+    value: Any = ops.bessel_y(floats(x), order=abs(order))
+    return -value if order < 0 and order % 2 else value
+
+
+def ive(v: float, z: Any) -> Tensor:
+    """``exp(-|z|)`` times the modified Bessel function of the first kind of the order `v`, a Python number; floats.
+
+    Of each element of `z`; below 0 NaN unless the order is whole. DtypeError for complex numbers and strings.
+    """
+    return ops.bessel_ive(floats(z), order=float(v))
+
+
+def iv(v: float, z: Any) -> Tensor:
+    """The modified Bessel function of the first kind of the order `v`, a Python number, of each element of `z`; floats.
+
+    Below 0 NaN unless the order is whole. DtypeError for complex numbers and strings.
+    """
+    x = floats(z)
+    return ops.multiply(ive(v, x), ops.exp(ops.abs(x)))
+
+
+_OF_ORDER = "The Bessel function of the {} kind of order {}"
+j0 = _of_one("j0", lambda x: ops.bessel_j(x, order=0), _OF_ORDER.format("first", 0))
+j1 = _of_one("j1", lambda x: ops.bessel_j(x, order=1), _OF_ORDER.format("first", 1))
+y0 = _of_one("y0", lambda x: ops.bessel_y(x, order=0), _OF_ORDER.format("second", 0))
+y1 = _of_one("y1", lambda x: ops.bessel_y(x, order=1), _OF_ORDER.format("second", 1))
+i0 = _of_one("i0", functions.bessel_i0, "The modified Bessel function of the first kind of order 0")
+i1 = _of_one("i1", functions.bessel_i1, "The modified Bessel function of the first kind of order 1")
+i0e = _of_one("i0e", ops.bessel_i0e, "``exp(-|x|)`` times the modified Bessel function of order 0")
+i1e = _of_one("i1e", ops.bessel_i1e, "``exp(-|x|)`` times the modified Bessel function of order 1")

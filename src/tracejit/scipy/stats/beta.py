@@ -1,0 +1,32 @@
+"""The beta distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...numpy.conversion import floats
+from .. import special
+
+
+def logpdf(x: Any, a: Any, b: Any) -> Tensor:
+    """The logarithm of the density at `x` with the parameters `a` and `b`, -inf outside of [0, 1]; floats.
+
+    ShapeError where they do not broadcast.
+    """
+    z: Any = floats(x)
+    p: Any = floats(a)
+    q: Any = floats(b)
+    inside = special.xlogy(p - 1.0, z) + special.xlog1py(q - 1.0, -z) - special.betaln(p, q)
+    return ops.where(ops.logical_or(ops.less(z, 0.0), ops.less(1.0, z)), -float("inf"), inside)
+
+
+def pdf(x: Any, a: Any, b: Any) -> Tensor:
+    """The density at `x` with the parameters `a` and `b`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    return ops.exp(logpdf(x, a, b))
+
+
+def cdf(x: Any, a: Any, b: Any) -> Tensor:
+    """The probability to lie below `x`, of `a` and `b`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    return special.betainc(a, b, ops.minimum(ops.maximum(floats(x), 0.0), 1.0))

@@ -1,0 +1,31 @@
+"""The gamma distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...numpy.conversion import floats
+from .. import special
+
+
+def logpdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The logarithm of the density at `x` with the shape parameter `a`, from `loc` on, stretched by `scale`.
+
+    Floats, of the shape to which they broadcast: ShapeError where they do not.
+    """
+    z: Any = (floats(x) - floats(loc)) / floats(scale)
+    k: Any = floats(a)
+    inside = special.xlogy(k - 1.0, z) - z - ops.lgamma(k) - ops.log(floats(scale))
+    return ops.where(ops.less(z, 0.0), -float("inf"), inside)
+
+
+def pdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The density at `x` with `a`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    return ops.exp(logpdf(x, a, loc, scale))
+
+
+def cdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The probability to lie below `x`, of `a`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    return special.gammainc(a, ops.maximum((floats(x) - floats(loc)) / floats(scale), 0.0))

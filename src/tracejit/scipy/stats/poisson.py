@@ -1,0 +1,33 @@
+"""The distribution of counts of independent events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...numpy.conversion import floats
+from .. import special
+
+
+def logpmf(k: Any, mu: Any) -> Tensor:
+    """The logarithm of the probability of the count `k` where `mu` are expected, -inf of what is no count; floats.
+
+    ShapeError where they do not broadcast.
+    """
+    count: Any = floats(k)
+    value = special.xlogy(count, mu) - ops.lgamma(count + 1.0) - floats(mu)
+    none = ops.logical_or(ops.less(count, 0.0), ops.not_equal(count, ops.floor(count)))
+    return ops.where(none, -float("inf"), value)
+
+
+def pmf(k: Any, mu: Any) -> Tensor:
+    """The probability of the count `k` where `mu` are expected; dtype and errors (ShapeError) as :func:`logpmf`."""
+    return ops.exp(logpmf(k, mu))
+
+
+def cdf(k: Any, mu: Any) -> Tensor:
+    """The probability of at most `k` where `mu` are expected; dtype and errors (ShapeError) as :func:`logpmf`."""
+    count: Any = ops.floor(floats(k))
+    none = ops.less(count, 0.0)
+    return ops.where(none, 0.0, special.gammaincc(ops.where(none, 0.0, count) + 1.0, mu))

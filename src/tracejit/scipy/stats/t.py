@@ -1,0 +1,45 @@
+"""Student's distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...numpy.conversion import floats
+from .. import special
+
+
+def logpdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The logarithm of the density at `x` with `df` degrees of freedom, about `loc`, with the width `scale`.
+
+    Floats, of the shape to which they broadcast: ShapeError where they do not.
+    """
+    z: Any = (floats(x) - floats(loc)) / floats(scale)
+    n: Any = floats(df)
+    size = ops.lgamma(0.5 * (n + 1.0)) - ops.lgamma(0.5 * n) - 0.5 * ops.log(n * math.pi)
+    return size - ops.log(floats(scale)) - 0.5 * (n + 1.0) * ops.log1p(z * z / n)
+
+
+def pdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The density at `x` with `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    return ops.exp(logpdf(x, df, loc, scale))
+
+
+def cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The probability to lie below `x`, of `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    z: Any = (floats(x) - floats(loc)) / floats(scale)
+    n: Any = floats(df)
+    near = ops.less(z * z, n)
+    inner = 0.5 * special.betainc(0.5, 0.5 * n, ops.where(near, z * z / (n + z * z), 0.0))
+    outer = 0.5 - 0.5 * special.betainc(0.5 * n, 0.5, ops.where(near, 0.5, n / (n + z * z)))
+    tail = 0.5 * special.betainc(0.5 * n, 0.5, ops.where(near, 0.5, n / (n + z * z)))
+    below = ops.where(near, 0.5 - inner, tail)
+    above = 0.5 + ops.where(near, inner, outer)
+    return ops.where(ops.less(z, 0.0), below, above)
+
+
+def logcdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
+    """The logarithm of :func:`cdf` of `x`, `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    return ops.log(cdf(x, df, loc, scale))

@@ -1,0 +1,132 @@
+"""``tracejit.scipy`` against SciPy: values, and derivatives along every argument, eager and compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.scipy import signal, special, stats
+
+scipy_special = pytest.importorskip("scipy.special")
+import scipy.signal  # noqa: E402
+import scipy.stats  # noqa: E402
+
+X = np.array([0.3, 0.7, 1.5, 2.2])
+Y = np.array([1.25, 0.4, 2.0, 0.9])
+Z = np.array([-2.0, 0.5, 3.0, -0.1])
+
+#: What is not called with X alone.
+ARGUMENTS = {
+    **dict.fromkeys(("erfinv", "ndtri", "logit"), (X / 3,)),
+    **dict.fromkeys(("jn", "yn", "polygamma"), (2, X)),
+    **dict.fromkeys(("iv", "ive"), (2.5, X)),
+    **dict.fromkeys(("beta", "betaln", "gammainc", "gammaincc", "xlogy", "xlog1py"), (Y, X)),
+    "erfcinv": (X / 2,),
+    "log_ndtr": (np.array([-40.0, -5.01, -4.99, 3.0]),),
+    "multigammaln": (X + 3, 2),
+    "betainc": (X, Y, X / 3),
+    "zeta": (Y + 1.5, X),
+}
+
+
+@pytest.mark.parametrize("name", special.__all__)
+def test_special_functions(name):
+    arguments = ARGUMENTS.get(name, (X,))
+    found = getattr(special, name)(*arguments)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, getattr(scipy_special, name)(*arguments), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("gammainc", ([0.0, 2.0, 2.0, -1.0, 30.0], [1.0, 0.0, np.inf, 1.0, 900.0])),
+        ("gammaincc", ([0.0, 2.0, 2.0, -1.0, 30.0], [1.0, 0.0, np.inf, 1.0, 90.0])),
+        ("betainc", ([1.0, 2.0, 0.5, -1.0], 2.0, [0.0, 1.0, 1.5, 0.5])),
+        ("zeta", ([1.0, 2.0, 0.5], 1.0)),
+        ("jn", (0, [0.0, -3.0, 200.0, np.nan])),
+        ("jn", (3, [0.0, -3.0, 200.0, 0.001])),
+        ("yn", (1, [200.0, 0.001, np.nan])),
+        ("ive", (1, [0.0, -3.0, 500.0])),
+        ("gamma", ([-0.5, -1.5, 4.0],)),
+        ("rgamma", ([0.0, -3.0, -2.5],)),
+        ("entr", ([0.0, -1.0, 2.0],)),
+        ("xlogy", ([0.0, 0.0, 1.0], [0.0, np.nan, 0.0])),
+        ("logsumexp", ([-np.inf, -np.inf],)),
+        ("gammaln", ([],)),
+    ],
+)
+def test_special_functions_at_their_ends(name, arguments):
+    found, wanted = getattr(special, name)(*arguments), getattr(scipy_special, name)(*arguments)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc", "betainc", "zeta"])
+def test_derivatives_along_parameters(name, mode):
+    """Of first and second order, along all arguments at once."""
+    given = tuple(np.asarray(a) for a in ARGUMENTS[name])
+    ways = [np.cos(k + np.arange(4.0)) for k in range(len(given))]
+
+    def along(f, step=1e-5):
+        ends = (f(*(x + s * w for x, w in zip(given, ways, strict=True))) for s in (step, -step))
+        return np.subtract(*map(np.asarray, ends)) / (2 * step)
+
+    def slope(*xs):
+        return tf.jvp(getattr(special, name), xs, tuple(tf.constant(w) for w in ways))[1]
+
+    np.testing.assert_allclose(mode(slope)(*given), along(getattr(scipy_special, name)), rtol=1e-6, atol=1e-8)
+    if mode is not tf.function:
+        second = tf.jvp(slope, given, tuple(tf.constant(w) for w in ways))[1]
+        np.testing.assert_allclose(second, along(slope), rtol=1e-6, atol=1e-7)
+        back = tf.grad(lambda *xs: tf.reduce_sum(slope(*xs)), argnums=tuple(range(len(given))))(*given)
+        forth = sum(np.sum(g.numpy() * w) for g, w in zip(back, ways, strict=True))
+        assert forth == pytest.approx(np.sum(along(slope)), rel=1e-5)
+
+
+DISTRIBUTIONS = [
+    ("norm", "pdf cdf sf logpdf logcdf logsf", (Z, 0.3, Y)),
+    ("t", "pdf cdf logpdf logcdf", (Z, Y + 1.0, 0.3, Y)),
+    ("gamma", "pdf cdf logpdf", (X, Y)),
+    ("chi2", "pdf cdf logpdf", (X, 3.0)),
+    ("beta", "pdf cdf logpdf", (X / 3, Y, Y + 1)),
+    ("poisson", "pmf logpmf cdf", (np.array([0.0, 2.0, 5.0, 1.0]), Y)),
+    ("dirichlet", "pdf logpdf", (np.array([0.1, 0.2, 0.3, 0.4]), Y)),
+    ("multivariate_normal", "pdf logpdf", (np.ones((3, 2)), np.zeros(2), np.array([[2.0, 0.5], [0.5, 1.0]]))),
+    ("multivariate_normal", "entropy", (np.zeros(2), np.array([[2.0, 0.5], [0.5, 1.0]]))),
+    ("multivariate_normal", "logpdf", (np.ones(2), np.zeros(2), np.ones((2, 2)), True)),
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "arguments"), [(f, n, a) for f, names, a in DISTRIBUTIONS for n in names.split()]
+)
+def test_distributions(family, name, arguments):
+    found = getattr(getattr(stats, family), name)(*arguments)
+    np.testing.assert_allclose(found, getattr(getattr(scipy.stats, family), name)(*arguments), rtol=1e-10)
+
+
+A = np.sin(np.arange(30.0)).reshape(6, 5)
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+def test_convolution(mode):
+    for a, b in ((A, A[:3, :2]), (A[:3, :2], A), (A[0], A[1, :2])):
+        if mode != "valid" or a.ndim == 1 or a.size > b.size:
+            np.testing.assert_allclose(
+                signal.convolve(a, b, mode), scipy.signal.convolve(a, b, mode), atol=1e-12
+            )
+
+
+def test_convolution_along_some_axes():
+    x, y = A[:3], A[:3, :4, None] * [1.0, 2.0]
+    found = signal.convolve(x, y, axes=([1], [1]), dot_axes=([0], [0])).numpy()
+    for k in range(2):
+        wanted = sum(np.convolve(x[i], y[i, :, k]) for i in range(3))
+        np.testing.assert_allclose(found[k], wanted, atol=1e-12)
+    with pytest.raises(ValueError, match="do not pair"):
+        signal.convolve(x, y, axes=([0, 1], [1]))
+    with pytest.raises(ValueError, match="mode is full, valid or same, got 'wide'"):
+        signal.convolve(x, x, "wide")
