@@ -7,7 +7,9 @@ of the 2018-2020 tutorials; :func:`function` compiles them.
 import typing as _typing
 from importlib import import_module as _import_module
 
+from .core import seams as _seams
 from .core.lazy import WholeFirst as _WholeFirst
+from .core.lazy import unknown_in as _unknown_in
 
 if _typing.TYPE_CHECKING:  # `later`, written by `python -m stubs` in `tests`, is what the tables below name
     from ._names import *
@@ -84,9 +86,11 @@ if not _typing.TYPE_CHECKING:
             if name in globals():
                 return globals()[name]
         if name in _FACES:
-            return _import_module(f"{__name__}.{name}")
+            face = _import_module(f"{__name__}.{name}")
+            vars(face).setdefault("__getattr__", _unknown_in(face.__name__))
+            return face
         if name not in _NAMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            raise _seams.unknown_name(__name__, name, {*globals(), *_FACES, *_NAMES})
         value = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
         return value
 

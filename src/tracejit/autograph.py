@@ -1,7 +1,6 @@
 """The conversion of control flow, for programs that speak of it: ``tracejit.autograph``. Names only."""
 
-from types import SimpleNamespace as _SimpleNamespace
-
+from .core.lazy import Namespace as _Namespace
 from .frontend.autograph.calls import convert
 from .frontend.function.conversion_control import do_not_convert, set_loop_options, to_code
 from .frontend.state.variable import tracer as current_trace
@@ -15,6 +14,6 @@ __all__ = [
     "experimental",
 ]
 
-experimental: _SimpleNamespace = _SimpleNamespace(
-    do_not_convert=do_not_convert, set_loop_options=set_loop_options
+experimental: _Namespace = _Namespace(
+    "tracejit.autograph.experimental", do_not_convert=do_not_convert, set_loop_options=set_loop_options
 )

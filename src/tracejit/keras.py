@@ -1,10 +1,10 @@
 """The names that programs written for Keras use: ``tracejit.keras``. Names only."""
 
 import sys
-from types import SimpleNamespace
 
 from . import activations, callbacks, initializers, layers, losses, metrics, models, optimizers, regularizers
 from .arrays.labels import to_categorical
+from .core.lazy import Namespace
 from .layers.inputs import InputLayer as Input
 from .layers.model import Model
 from .layers.sequential import Sequential
@@ -27,7 +27,7 @@ __all__ = [
     "utils",
 ]
 
-utils: SimpleNamespace = SimpleNamespace(set_random_seed=set_seed, to_categorical=to_categorical)
+utils: Namespace = Namespace("tracejit.keras.utils", set_random_seed=set_seed, to_categorical=to_categorical)
 
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here
 sys.modules.update(

@@ -130,4 +130,7 @@ string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python byt
 
 _seams.html.provide(lambda x: _import_module("tracejit.inspect.notebook").html(x))
 _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))
+_seams.unknown_name.provide(
+    lambda module, name, names: _import_module("tracejit._names.unknown").missing(module, name, names)
+)
 _shorten_tracebacks()

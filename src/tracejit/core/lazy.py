@@ -15,9 +15,10 @@ import re
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from . import seams
 from .errors import PACKAGE
 
 #: A line that defines a public function or class, or assigns to one or several public names, of a stated type or not.
@@ -42,7 +43,7 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
     def get(name: str) -> Any:
         target = aliases.get(name, name)
         if target not in places:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise seams.unknown_name(module, name, names)
         home, attribute = places[target]
         value = importlib.import_module(home)
         if attribute is not None:
@@ -55,6 +56,39 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         return sorted({*names, *shown} - {"TYPE_CHECKING", "lazily"})
 
     return get, names_shown, names
+
+
+def unknown_in(module: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module that is loaded as a whole: says what may be meant by a name that it does not have.
+
+    Parameters
+    ----------
+    module : str
+        The module's ``__name__``.
+    """
+
+    def get(name: str) -> Any:
+        raise seams.unknown_name(module, name, dir(sys.modules[module]))
+
+    return get
+
+
+class Namespace(SimpleNamespace):
+    """Names in a namespace that is no module; says what may be meant by one that it does not have.
+
+    Parameters
+    ----------
+    path : str
+        Where users find it.
+    **names
+    """
+
+    def __init__(self, path: str, **names: Any):
+        super().__init__(**names)
+        self.__name__ = path
+
+    def __getattr__(self, name: str) -> Any:
+        raise seams.unknown_name(self.__dict__.get("__name__", "?"), name, vars(self))
 
 
 class Later:

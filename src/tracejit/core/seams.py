@@ -6,7 +6,7 @@ here who answers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -76,6 +76,11 @@ split: Seam[[Any], Any] = Seam("split", lambda graph: None)
 
 #: ``name -> function or None``: what NumPy calls so, for tensors; provided by ``tracejit.numpy``.
 numpy_function: Seam[[str], Any] = Seam("numpy_function", lambda name: None)
+
+#: ``(module, name, names) -> AttributeError`` for a name that a module does not have; provided by ``tracejit._names``.
+unknown_name: Seam[[str, str, Iterable[str]], AttributeError] = Seam(
+    "unknown_name", lambda module, name, names: AttributeError(f"module {module!r} has no attribute {name!r}")
+)
 
 #: ``very -> None``: operators of eager tensors are called often, or very often; provided by
 #: `frontend.tape.gradient_tape`, as machine code for them.

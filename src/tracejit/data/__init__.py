@@ -1,7 +1,6 @@
 """Sequences of examples: ``tracejit.data``. Names only."""
 
-from types import SimpleNamespace
-
+from ..core.lazy import Namespace
 from .dataset import Dataset, Options
 from .reading import DatasetIterator, NumpyIterator
 
@@ -18,4 +17,4 @@ __all__ = [
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
-experimental: SimpleNamespace = SimpleNamespace(AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)
+experimental: Namespace = Namespace("tracejit.data.experimental", AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)

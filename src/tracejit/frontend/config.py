@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core import seams
 from ..core.settings import Settings, configure, current
 
 #: Set to True: a gradient that is None comes with a warning that says why, see ``GradientTape.explain``.
@@ -107,7 +108,7 @@ class _Switches(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _NAMES:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            raise seams.unknown_name("tracejit.config", name, {*vars(self), *_NAMES})
         return getattr(current(), name)
 
 

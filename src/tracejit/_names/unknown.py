@@ -1,0 +1,129 @@
+"""What is said of a name that is not there: what to use instead, that it is out of scope, or which name is nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any
+
+_GRAPHS = "functions are traced, not graphs built by hand: write a Python function and compile it by tracejit.function"
+_AT_ONCE = "ops run at once, there is no session: call the function, or compile it by tracejit.function"
+_RAGGED = "ragged tensors are out of scope: pad the rows, and mask them by tracejit.sequence_mask"
+_SPARSE = "sparse tensors are out of scope: tracejit.scatter_nd makes dense ones, tracejit.IndexedSlices updates rows"
+_STRATEGIES = (
+    "distribution strategies are out of scope: there is one machine, whose cores compiled code uses by itself"
+)
+_ESTIMATORS = "estimators are out of scope: tracejit.keras.Model has fit, evaluate and predict"
+_COLUMNS = "feature columns are out of scope: give arrays to the network, or map a Dataset"
+_SERVING = "serving is out of scope: tracejit.export makes a library, tracejit.saved_model.save a folder to load again"
+_OTHER_COMPILERS = "other compilers are out of scope: tracejit.function compiles"
+_DATA = "data sets are not downloaded: give arrays that were loaded by other means"
+
+#: Names to sentences; one with dots is that of a namespace, others mean the same wherever they are asked for.
+_INSTEAD = {
+    **dict.fromkeys(("Session", "InteractiveSession", "placeholder", "placeholder_v2"), _AT_ONCE),
+    **dict.fromkeys(("get_default_session", "tables_initializer", "local_variables_initializer"), _AT_ONCE),
+    **dict.fromkeys(("Graph", "Operation", "GraphDef", "get_default_graph", "reset_default_graph"), _GRAPHS),
+    **dict.fromkeys(
+        ("import_graph_def", "graph_util", "get_collection", "GraphKeys", "wrap_function"), _GRAPHS
+    ),
+    **dict.fromkeys(("ragged", "RaggedTensor", "RaggedTensorSpec"), _RAGGED),
+    **dict.fromkeys(("sparse", "SparseTensor", "SparseTensorSpec", "sparse_tensor_to_dense"), _SPARSE),
+    **dict.fromkeys(("distribute", "tpu", "MirroredStrategy", "VariableAggregation"), _STRATEGIES),
+    **dict.fromkeys(("VariableSynchronization", "set_virtual_device_configuration"), _STRATEGIES),
+    **dict.fromkeys(("estimator", "Estimator"), _ESTIMATORS),
+    **dict.fromkeys(("feature_column",), _COLUMNS),
+    **dict.fromkeys(("lite", "mlir", "serving"), _SERVING),
+    **dict.fromkeys(("xla",), _OTHER_COMPILERS),
+    "keras.datasets": _DATA,
+    "load_library": "ops of machine code are out of scope: tracejit.defop declares new ones in Python",
+    "disable_eager_execution": _AT_ONCE,
+    "disable_v2_behavior": _AT_ONCE,
+    "quantization": "quantisation is out of scope",
+    "audio": "audio is out of scope: give arrays",
+    "lookup": "tables are out of scope: a dict outside of compiled functions, tracejit.gather inside",
+    "logging": "use the logging module of Python",
+    "flags": "use the argparse module of Python",
+    "gfile": "use pathlib, or tracejit.io",
+    "app": "call the main function",
+}
+
+#: Namespaces in which a name may stand instead, the likeliest first.
+_FACES = (
+    "nn",
+    "math",
+    "linalg",
+    "random",
+    "strings",
+    "image",
+    "debugging",
+    "train",
+    "layers",
+    "losses",
+    "data",
+)
+
+
+def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for `name`, which `module` does not have; `known` are the names that it has."""
+    text = f"module {module!r} has no attribute {name!r}"
+    if not name.startswith("__"):  # what protocols ask for is nobody's mistake
+        text += _remark(module, name, known)
+    return AttributeError(text, name=name)  # Python has no remark of its own to an error with a name
+
+
+def _remark(module: str, name: str, known: Iterable[str]) -> str:
+    package, _, place = module.partition(".")
+    instead = _INSTEAD.get(f"{place}.{name}" if place else name) or _INSTEAD.get(name)
+    if instead is not None:
+        return f": {instead}"
+    others = [face for face in _FACES if not place and name in _names_of(f"{package}.{face}")]
+    if others:
+        return f"; there is {package}.{others[0]}.{name}"
+    likely = nearest(name, known)
+    return f". Did you mean: {likely!r}?" if likely is not None else ""
+
+
+def _names_of(module: str) -> Sequence[str]:
+    face: Any = import_module(module)
+    return getattr(face, "__all__", None) or list(vars(face))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one of the `known` names that `name` is likely to be a misspelling of; None when none is close.
+
+    Examples
+    --------
+    >>> nearest("reduce_maen", ["reduce_mean", "reduce_max", "relu"])
+    'reduce_mean'
+    """
+    plain, limit = _plain(name), 1 if len(name) < 5 else 2 if len(name) < 9 else 3
+    best: tuple[int, str] | None = None
+    for other in sorted(known):
+        if other.startswith("_"):
+            continue
+        word = _plain(other)
+        if abs(len(word) - len(plain)) > limit or len(set(word) ^ set(plain)) > 2 * limit:
+            continue
+        count = _edits(plain, word)
+        if count <= limit and (best is None or count < best[0]):
+            best = count, other
+    return None if best is None else best[1]
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "")
+
+
+def _edits(a: str, b: str) -> int:
+    """How many letters are put in, left out, replaced, or swapped with the next, to come from `a` to `b`."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        older, before, row = before, row, [i]
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

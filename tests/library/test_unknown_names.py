@@ -1,0 +1,72 @@
+"""Names that are not there: the nearest one, the namespace that has it, or what to use instead."""
+
+from __future__ import annotations
+
+import pytest
+
+import tracejit as tf
+from tracejit._names.unknown import nearest
+
+
+def said(namespace, name):
+    with pytest.raises(AttributeError) as error:
+        getattr(namespace, name)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "meant"),
+    [
+        (tf, "reduce_maen", "reduce_mean"),
+        (tf, "concatt", "concat"),
+        (tf, "gradient_tape", "GradientTape"),
+        (tf.math, "redcue_sum", "reduce_sum"),
+        (tf.nn, "sofmax", "softmax"),
+        (tf.keras, "sequential", "Sequential"),
+        (tf.keras.layers, "Dence", "Dense"),
+        (tf.keras.utils, "to_categoricals", "to_categorical"),
+        (tf.linalg, "choleski", "cholesky"),
+        (tf.random, "unifrom", "uniform"),
+        (tf.dtypes, "flaot32", "float32"),
+        (tf.config, "list_physical_device", "list_physical_devices"),
+        (tf.data.experimental, "cardinalty", "cardinality"),
+    ],
+)
+def test_the_nearest_name(namespace, name, meant):
+    text = said(namespace, name)
+    assert "has no attribute" in text and text.endswith(f"Did you mean: {meant!r}?")
+
+
+def test_the_namespace_that_has_it():
+    assert said(tf, "softmax").endswith("; there is tracejit.nn.softmax")
+    assert said(tf, "lgamma").endswith("; there is tracejit.math.lgamma")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "remark"),
+    [
+        (tf, "Session", "ops run at once"),
+        (tf.compat.v1, "Session", "ops run at once"),
+        (tf, "RaggedTensor", "ragged tensors are out of scope"),
+        (tf, "sparse", "sparse tensors are out of scope: tracejit.scatter_nd"),
+        (tf, "distribute", "distribution strategies are out of scope"),
+        (tf, "estimator", "estimators are out of scope: tracejit.keras.Model"),
+        (tf, "Graph", "compile it by tracejit.function"),
+        (tf.keras, "datasets", "not downloaded"),
+    ],
+)
+def test_what_to_use_instead(namespace, name, remark):
+    assert remark in said(namespace, name)
+
+
+def test_plain_errors_where_nothing_is_near():
+    assert said(tf, "zzzzzz") == "module 'tracejit' has no attribute 'zzzzzz'"
+    assert said(tf, "__array__") == "module 'tracejit' has no attribute '__array__'"
+    assert not hasattr(tf, "Sessions") and getattr(tf.nn, "relu7", None) is None
+    with pytest.raises(ImportError):
+        from tracejit import reduce_maen  # noqa: F401
+
+
+def test_how_near():
+    assert nearest("adn", ["anm", "and", "or"]) == "and"  # letters swapped cost less than two
+    assert nearest("xy", ["abcdef", "relu"]) is None
