@@ -146,7 +146,7 @@ class EarlyStopping(Monitoring):
 
 
 class ModelCheckpoint(Monitoring):
-    """Save the network, or its weights alone, after each epoch or each so many batches.
+    """Save the weights of the network after each epoch or each so many batches.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class ModelCheckpoint(Monitoring):
     save_best_only : bool
         Only when the number is better than ever before; ``"{epoch}"`` and the like are then better left out.
     save_weights_only : bool
-        By :meth:`Model.save_weights` rather than :meth:`Model.save`.
+        Has to be True: :meth:`Model.save_weights` writes them, :meth:`Model.load_weights` reads them.
     mode : {"auto", "min", "max"}
     save_freq : "epoch" or int
         A number of batches.
@@ -170,6 +170,8 @@ class ModelCheckpoint(Monitoring):
     ------
     KeyError
         When the path asks for a number that is not in the logs.
+    NotImplementedError
+        Without `save_weights_only`.
     """
 
     filepath: str
@@ -193,6 +195,11 @@ class ModelCheckpoint(Monitoring):
         if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
             raise ValueError(
                 f"save_freq is 'epoch' or a number of batches, got {save_freq!r}{at_user_line()}"
+            )
+        if not save_weights_only:
+            raise NotImplementedError(
+                f"networks are saved as their weights: give save_weights_only=True, and load_weights into a network "
+                f"made by the same program{at_user_line()}"
             )
         self.filepath, self.verbose, self.save_freq = os.fspath(filepath), verbose, save_freq
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
@@ -228,7 +235,7 @@ class ModelCheckpoint(Monitoring):
             shown += f"{self.monitor} improved from {before:.5f} to {now:.5f}, "
         self._say(f"{shown}saving model to {path}")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        (self.model.save_weights if self.save_weights_only else self.model.save)(path)
+        self.model.save_weights(path)
 
     def _path(self, logs: Any) -> str:
         try:
