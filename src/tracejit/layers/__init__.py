@@ -29,8 +29,9 @@ if TYPE_CHECKING:
         MaxPooling1D,
         MaxPooling2D,
     )
-    from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell
+    from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, SimpleRNN, SimpleRNNCell, StackedRNNCells
     from .resizing import *
+    from .sequences import Bidirectional, Masking, TimeDistributed
     from .sequential import Sequential
 
     Input = InputLayer

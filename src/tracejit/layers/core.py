@@ -50,6 +50,7 @@ class Dense(Layer):
         **options: Any,
     ):
         super().__init__(**options)
+        self.supports_masking = True
         if units < 1:
             raise ValueError(f"units is positive, got {units}{at_user_line()}")
         self.units: int = int(units)
@@ -90,6 +91,7 @@ class Activation(Layer):
     def __init__(self, activation: Any, **options: Any):
         super().__init__(**options)
         self.activation: Callable[..., tf.Tensor] = activations.get(activation)
+        self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
@@ -210,6 +212,7 @@ class Dropout(Layer):
         self.rate = rate
         self.noise_shape = noise_shape
         self.seed = seed
+        self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """The inputs, thinned out while training."""
@@ -228,6 +231,8 @@ class Embedding(Layer):
     output_dim : int
         Their length.
     embeddings_initializer : str or callable
+    mask_zero : bool
+        Steps with the number 0 do not count, see :class:`Masking`.
 
     Examples
     --------
@@ -237,9 +242,15 @@ class Embedding(Layer):
     """
 
     def __init__(
-        self, input_dim: int, output_dim: int, embeddings_initializer: Any = "random_uniform", **options: Any
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "random_uniform",
+        mask_zero: bool = False,
+        **options: Any,
     ):
         super().__init__(**options)
+        self.mask_zero = mask_zero
         self.input_dim: int = int(input_dim)
         self.output_dim: int = int(output_dim)
         self.embeddings_initializer = embeddings_initializer
@@ -249,6 +260,10 @@ class Embedding(Layer):
         """Make the table."""
         shape = (self.input_dim, self.output_dim)
         self.embeddings = self.add_weight("embeddings", shape, self.embeddings_initializer)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Which of the numbers `inputs` are not 0, with ``mask_zero``; `mask` is not looked at."""
+        return tf.not_equal(inputs, 0) if self.mask_zero else None
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The rows of these numbers."""

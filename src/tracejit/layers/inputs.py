@@ -11,11 +11,15 @@ import tracejit as tf
 
 from ..data.dataset import Dataset
 from ..errors import at_user_line
+from ..models.functional import Symbol, example_inputs
 from .layer import Layer
 
 
-class InputLayer(Layer):
-    """The first of the layers of a :class:`Sequential`: says the shape of one example, and changes nothing.
+class InputLayer(Layer, Symbol):
+    """What a network is given: says the shape of one example.
+
+    The first of the layers of a :class:`Sequential`; or what layers are called with whose results, or what becomes of
+    them, are the outputs of a ``Model(inputs, outputs)``.
 
     Parameters
     ----------
@@ -33,7 +37,12 @@ class InputLayer(Layer):
     >>> model = tf.Sequential([tf.keras.Input(shape=(3,)), tf.layers.Dense(2)])
     >>> model.layers[0].kernel.shape
     (3, 2)
+    >>> x = tf.keras.Input(shape=(3,))
+    >>> tf.keras.Model(x, tf.layers.Dense(2)(x) + 1.0)(tf.zeros((5, 3))).shape
+    (5, 2)
     """
+
+    _unsearched = frozenset({*Layer._unsearched, "examples"})
 
     def __init__(
         self,
@@ -43,12 +52,7 @@ class InputLayer(Layer):
         name: str | None = None,
     ):
         super().__init__(name=name, dtype=dtype, input_shape=shape)
-
-    def __tensor__(self) -> tf.Tensor:
-        raise TypeError(
-            "an Input is the first layer of a Sequential; for other networks write a Model with a call method"
-            f"{at_user_line()}"
-        )
+        self.examples = example_inputs(shape, self.dtype)
 
     def call(self, inputs: Any) -> Any:
         """The inputs."""

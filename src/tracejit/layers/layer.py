@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -19,6 +20,7 @@ import tracejit as tf
 
 from .. import initializers, regularizers
 from ..errors import at_user_line
+from ..models.functional import among, record
 
 
 class _Call:
@@ -34,6 +36,23 @@ class _Call:
 #: The call of the layer around this one.
 _outer: ContextVar[_Call | None] = ContextVar("tracejit_call_of_a_layer", default=None)
 _count: Counter[str] = Counter()
+
+
+#: By the serial number of a tensor of sequences: which of its steps count. An entry goes with its tensor.
+_masks: dict[int, tuple[weakref.ref, Any]] = {}
+
+
+def mask_of(x: Any) -> Any:
+    """Which steps of `x`, a tensor that layers made, count; None where all do."""
+    known = _masks.get(x.serial) if _masks and isinstance(x, tf.Tensor) else None
+    return None if known is None else known[1]
+
+
+def give_mask(x: Any, mask: Any) -> None:
+    """Say which steps of `x` count: those where `mask`, ``(batch, steps)`` of bools, is True."""
+    if isinstance(x, tf.Tensor):
+        serial = x.serial
+        _masks[serial] = weakref.ref(x, lambda _: _masks.pop(serial, None)), mask
 
 
 class Layer(tf.Module):
@@ -78,6 +97,7 @@ class Layer(tf.Module):
         self.trainable = trainable
         self.dtype: np.dtype[Any] = tf.as_dtype(dtype or float)
         self.built: bool = False
+        self.supports_masking: bool = False
         self.input_shape: tuple[int | None, ...] | None = None if input_shape is None else tuple(input_shape)
 
     # ---- for subclasses ---------------------------------------------------------------------------------
@@ -165,6 +185,8 @@ class Layer(tf.Module):
             raise TypeError(
                 f"{type(self).__name__}.__init__ has not called super().__init__(){at_user_line()}"
             )
+        if among(inputs, *args, *kwargs.values()):
+            return record(self, (inputs, *args), kwargs)
         inputs = _as_inputs(inputs)
         if not self.built:
             self._build_for(inputs)
@@ -172,8 +194,11 @@ class Layer(tf.Module):
         outer, training = _outer.get(), kwargs.pop("training", None)
         if training is None and outer is not None:
             training = outer.training
-        if _takes_training(type(self)) and training is not None:
+        if _takes("training", type(self)) and training is not None:
             kwargs["training"] = training
+        mask = mask_of(inputs)
+        if mask is not None and _takes("mask", type(self)):
+            kwargs.setdefault("mask", mask)
         call = outer if outer is not None and outer.training is training else _Call(training, outer)
         object.__setattr__(self, "_last_call", call.outermost)
         token = _outer.set(call)
@@ -185,7 +210,14 @@ class Layer(tf.Module):
             _outer.reset(token)
         if "_result_shape" not in self.__dict__:
             object.__setattr__(self, "_result_shape", getattr(result, "shape", None))
+        if mask is not None or type(self).compute_mask is not Layer.compute_mask:
+            if (passed_on := self.compute_mask(inputs, mask)) is not None:
+                give_mask(result[0] if isinstance(result, tuple) else result, passed_on)
         return result
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Which steps of the result for `inputs` count, where `mask` says it of these; None where all do."""
+        return mask if self.supports_masking else None
 
     @property
     def variables(self) -> list[tf.Variable]:
@@ -275,14 +307,11 @@ def _as_inputs(inputs: Any) -> Any:
     return tf.nest.map_structure(tf.convert_to_tensor, inputs, none_is_leaf=False)
 
 
-_taking: dict[type, bool] = {}
-
-
-def _takes_training(kind: type) -> bool:
-    if kind not in _taking:
-        parameters = inspect.signature(kind.call).parameters.values()  # type: ignore[attr-defined]
-        _taking[kind] = any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)
-    return _taking[kind]
+@functools.cache
+def _takes(name: str, kind: type) -> bool:
+    """Does `call` of this class take an argument of this name?"""
+    parameters = inspect.signature(kind.call).parameters.values()  # type: ignore[attr-defined]
+    return any(p.name == name or (p.kind is p.VAR_KEYWORD and name == "training") for p in parameters)
 
 
 def is_training(training: Any) -> bool:

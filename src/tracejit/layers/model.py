@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import tracejit as tf
+
 from ..errors import at_user_line
+from ..models.functional import Network
 from ..train.checkpoint import store
 from .layer import Layer
 from .training import Trainer
@@ -16,6 +19,14 @@ from .training import Trainer
 
 class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     """Base of networks: a :class:`Layer` with the methods that train it.
+
+    Parameters
+    ----------
+    inputs, outputs : optional
+        An ``Input``, or a list or dict of them, and what layers made of it: ``Model(inputs, outputs)`` is the network
+        between them. Without, a subclass defines `call`.
+    **options
+        As for :class:`Layer`.
 
     Examples
     --------
@@ -32,8 +43,28 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     """
 
     _unsearched = frozenset(
-        {*Layer._unsearched, "_loss_tracker", "_compiled_metrics", "_named_metrics", "_steps", "history"}
+        {
+            *Layer._unsearched,
+            "_loss_tracker",
+            "_compiled_metrics",
+            "_named_metrics",
+            "_steps",
+            "history",
+            "_network",
+        }
     )
+    _network: Network | None = None
+
+    def __init__(self, inputs: Any = None, outputs: Any = None, **options: Any):
+        super().__init__(**options)
+        if inputs is not None or outputs is not None:
+            self._network = Network(inputs, outputs)
+            self.inputs, self.outputs = tf.nest.flatten(inputs), tf.nest.flatten(outputs)
+            self._between, self.built = self._network.layers, True
+
+    def call(self, inputs: Any) -> Any:
+        """The outputs for `inputs`; NotImplementedError where there is no network and no other `call`."""
+        return super().call(inputs) if self._network is None else self._network(inputs)
 
     @property
     def layers(self) -> Any:

@@ -26,6 +26,7 @@ class _Normalization(Layer):
         options: dict[str, Any],
     ):
         super().__init__(**options)
+        self.supports_masking = True
         self.axis = axis
         self.epsilon = epsilon
         self.center = center

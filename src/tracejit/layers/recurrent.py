@@ -6,14 +6,16 @@ product). Gates stand side by side in one kernel, in the order i, f, c, o and z,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tracejit as tf
 
 from .. import initializers
+from ..errors import at_user_line
 from ..nn import activations
-from .layer import Layer
+from ..nn import common as neural
+from .layer import Layer, is_training
 
 
 class _Cell(Layer):
@@ -31,11 +33,15 @@ class _Cell(Layer):
         kernel_initializer: Any = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
         bias_initializer: Any = "zeros",
+        dropout: float = 0.0,
         **options: Any,
     ):
         super().__init__(**options)
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout is in [0, 1), got {dropout}{at_user_line()}")
         self.units: int = int(units)
         self.use_bias = use_bias
+        self.dropout = dropout
         self.activation: Callable[..., tf.Tensor] = activations.get(activation)
         self.recurrent_activation: Callable[..., tf.Tensor] = activations.get(recurrent_activation)
         self.kernel_initializer = kernel_initializer
@@ -62,10 +68,48 @@ class _Cell(Layer):
         """States of zeros."""
         return [tf.zeros((batch_size, self.units), dtype or self.dtype) for _ in range(self.states)]
 
+    def _thinned(self, inputs: Any, training: Any) -> Any:
+        """The inputs, while training with a part of them set to 0 at random."""
+        return neural.dropout(inputs, self.dropout) if self.dropout and is_training(training) else inputs
+
     def _split(self, x: Any) -> list[Any]:
         """The gates, which stand side by side on the last axis."""
         n = self.units
         return [x[..., g * n : (g + 1) * n] for g in range(self.gates)]
+
+
+class SimpleRNNCell(_Cell):
+    """One step of a plain recurrent network: ``activation(x @ kernel + h @ recurrent_kernel + bias)``.
+
+    Parameters
+    ----------
+    units : int
+        Size of output and state.
+    activation : str or callable
+    use_bias : bool
+    kernel_initializer, recurrent_initializer, bias_initializer : str or callable
+    dropout : float
+        The part of the inputs that is set to 0 while training.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> cell = tf.layers.SimpleRNNCell(4)
+    >>> cell(tf.zeros((2, 3)), cell.get_initial_state(2))[0].shape
+    (2, 4)
+    """
+
+    gates, states = 1, 1
+
+    def __init__(self, units: int, activation: Any = "tanh", use_bias: bool = True, **options: Any):
+        super().__init__(units, activation, "linear", use_bias, **options)
+
+    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """The output, and the next state, which it is; `states` is a list of the last one."""
+        h: Any = states[0] if isinstance(states, (list, tuple)) else states
+        z = tf.matmul(self._thinned(inputs, training), self.kernel) + tf.matmul(h, self.recurrent_kernel)
+        h = self.activation(z if self.bias is None else z + self.bias)
+        return h, [h]
 
 
 class _UnitForgetBias(initializers.Initializer):
@@ -91,6 +135,8 @@ class LSTMCell(_Cell):
         Of candidate and output; of the gates.
     use_bias : bool
     kernel_initializer, recurrent_initializer, bias_initializer : str or callable
+    dropout : float
+        The part of the inputs that is set to 0 while training.
     unit_forget_bias : bool
         Start the forget gate's bias at 1.
 
@@ -116,12 +162,12 @@ class LSTMCell(_Cell):
             "bias", (width,), _UnitForgetBias(first, self.units) if self.unit_forget_bias else first
         )
 
-    def call(self, inputs: Any, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The output, and the next states: output and memory, as `states` has them."""
         h: Any
         memory: Any
         h, memory = states
-        z = tf.matmul(inputs, self.kernel) + tf.matmul(h, self.recurrent_kernel)
+        z = tf.matmul(self._thinned(inputs, training), self.kernel) + tf.matmul(h, self.recurrent_kernel)
         i, f, c, o = self._split(z if self.bias is None else z + self.bias)
         gate: Any = self.recurrent_activation
         memory = gate(f) * memory + gate(i) * self.activation(c)
@@ -141,6 +187,8 @@ class GRUCell(_Cell):
     use_bias : bool
         There are two: one for the input, one for the state.
     kernel_initializer, recurrent_initializer, bias_initializer : str or callable
+    dropout : float
+        The part of the inputs that is set to 0 while training.
 
     Examples
     --------
@@ -156,10 +204,10 @@ class GRUCell(_Cell):
     def _bias(self, width: int) -> tf.Variable:
         return self.add_weight("bias", (2, width), self.bias_initializer)
 
-    def call(self, inputs: Any, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The output, and the next state, which it is; `states` is a list of the last one."""
         h: Any = states[0] if isinstance(states, (list, tuple)) else states
-        x, s = tf.matmul(inputs, self.kernel), tf.matmul(h, self.recurrent_kernel)
+        x, s = tf.matmul(self._thinned(inputs, training), self.kernel), tf.matmul(h, self.recurrent_kernel)
         if self.bias is not None:
             bias: Any = self.bias.read_value()
             x, s = x + bias[0], s + bias[1]
@@ -170,17 +218,64 @@ class GRUCell(_Cell):
         return h, [h]
 
 
+class StackedRNNCells(Layer):
+    """Cells one on the other as one cell: the output of each is the input of the next.
+
+    Parameters
+    ----------
+    cells : sequence of Layer
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> cells = tf.layers.StackedRNNCells([tf.layers.GRUCell(4), tf.layers.LSTMCell(5)])
+    >>> output, states = cells(tf.zeros((2, 3)), cells.get_initial_state(2))
+    >>> output.shape, [len(s) if isinstance(s, list) else s.shape for s in states]
+    ((2, 5), [(2, 4), 2])
+    """
+
+    def __init__(self, cells: Sequence[Any], **options: Any):
+        super().__init__(**options)
+        self.cells = list(cells)
+
+    def build(self, input_shape: Any) -> None:
+        """Make the cells' weights."""
+        for cell in self.cells:
+            if not cell.built:
+                cell.build((input_shape[0], input_shape[-1]))
+            input_shape = (input_shape[0], cell.units)
+
+    def get_initial_state(self, batch_size: Any, dtype: Any = None) -> list[Any]:
+        """States of zeros, one for each cell; a list of them where a cell has several."""
+        states = [cell.get_initial_state(batch_size, dtype) for cell in self.cells]
+        return [s[0] if len(s) == 1 else s for s in states]
+
+    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[Any, list[Any]]:
+        """The output of the last cell, and the next states of all."""
+        following = []
+        for cell, state in zip(self.cells, states, strict=True):
+            inputs, new = cell(inputs, list(state) if isinstance(state, (list, tuple)) else [state])
+            following.append(new[0] if len(new) == 1 else new)
+        return inputs, following
+
+
 class RNN(Layer):
     """A cell run over the rows of sequences, as one loop.
 
     Parameters
     ----------
-    cell : Layer
-        ``cell(inputs, states)`` gives an output and the next states.
+    cell : Layer or list of Layer
+        ``cell(inputs, states)`` gives an output and the next states; several stand one on the other.
     return_sequences : bool
         Give the outputs of all steps rather than the last.
     return_state : bool
         Give the last states besides.
+    go_backwards : bool
+        Begin with the last row; outputs of all steps are in that order.
+    time_major : bool
+        Sequences are ``(steps, batch, features)``.
+    **options
+        As for :class:`Layer`.
 
     Examples
     --------
@@ -189,28 +284,85 @@ class RNN(Layer):
     (2, 7, 4)
     """
 
-    def __init__(self, cell: Any, return_sequences: bool = False, return_state: bool = False, **options: Any):
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        time_major: bool = False,
+        **options: Any,
+    ):
         super().__init__(**options)
-        self.cell = cell
+        self.cell: Any = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
         self.return_sequences = return_sequences
         self.return_state = return_state
+        self.go_backwards = go_backwards
+        self.time_major = time_major
 
     def build(self, input_shape: Any) -> None:
         """Make the cell's weights, outside of the loop."""
         if not self.cell.built:
-            self.cell.build((input_shape[0], input_shape[-1]))
+            self.cell.build((input_shape[1 if self.time_major else 0], input_shape[-1]))
 
-    def call(self, inputs: Any, initial_state: Any = None) -> Any:
-        """The last output, or all of them, on axis 1; `initial_state` is the first state, zeros unless given."""
-        start = self.cell.get_initial_state(inputs.shape[0]) if initial_state is None else list(initial_state)
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """`mask` where there are outputs for all steps; `inputs` are not looked at."""
+        return mask if self.return_sequences else None
+
+    def call(self, inputs: Any, initial_state: Any = None, mask: Any = None) -> Any:
+        """The last output, or all of them, on axis 1.
+
+        `initial_state` is the first state, zeros unless given. Where `mask`, ``(batch, steps)`` of bools, is False, a
+        step changes no state and repeats the output before.
+        """
+        rows = inputs if self.time_major else _steps_first(inputs)
+        count = rows.shape[1]
+        start = self.cell.get_initial_state(count) if initial_state is None else _as_states(initial_state)
+        kept = None if mask is None else tf.transpose(tf.cast(tf.convert_to_tensor(mask), dtype="bool"))
+        if self.go_backwards:
+            rows = tf.reverse(rows, [0])
+            kept = None if kept is None else tf.reverse(kept, [0])
+        if kept is None:
+            states, last, outputs = self._run(rows, start)
+        else:
+            states, last, outputs = self._run_masked(rows, start, kept)
+        output = (outputs if self.time_major else _steps_first(outputs)) if self.return_sequences else last
+        return (output, *states) if self.return_state else output
+
+    def _run(self, rows: Any, start: Any) -> tuple[Any, Any, Any]:
+        """The last states, the last output, and all outputs if they are asked for."""
+        whole = self.return_sequences or isinstance(self.cell, StackedRNNCells)
 
         def step(states: Any, row: Any) -> tuple[Any, Any]:
             output, new = self.cell(row, states)
-            return new, output if self.return_sequences else ()
+            return new, output if whole else ()
 
-        states, outputs = tf.scan(step, start, tf.transpose(inputs, perm=(1, 0, 2)), length=inputs.shape[1])
-        output = tf.transpose(outputs, perm=(1, 0, 2)) if self.return_sequences else states[0]
-        return (output, *states) if self.return_state else output
+        states, outputs = tf.scan(step, start, rows, length=rows.shape[0])
+        return states, outputs[-1] if whole else states[0], outputs
+
+    def _run_masked(self, rows: Any, start: Any, kept: Any) -> tuple[Any, Any, Any]:
+        """The same, where only the steps that are `kept` count."""
+        before = tf.zeros_like(self.cell(rows[0], start)[0])
+
+        def step(carry: Any, now: Any) -> tuple[Any, Any]:
+            (states, last), (row, counts) = carry, now
+            output, new = self.cell(row, states)
+            counts = tf.expand_dims(counts, -1)
+            new = tf.nest.map_structure(lambda a, b: tf.where(counts, a, b), new, states)
+            output = tf.where(counts, output, last)
+            return (new, output), output if self.return_sequences else ()
+
+        (states, last), outputs = tf.scan(step, (start, before), (rows, kept), length=rows.shape[0])
+        return states, last, outputs
+
+
+def _steps_first(x: Any) -> Any:
+    """Sequences with the steps as first axis, and back."""
+    return tf.transpose(x, perm=(1, 0, *range(2, len(x.shape))))
+
+
+def _as_states(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 class _OfUnits(RNN):
@@ -224,9 +376,26 @@ class _OfUnits(RNN):
         *args: Any,
         return_sequences: bool = False,
         return_state: bool = False,
+        go_backwards: bool = False,
+        time_major: bool = False,
+        name: str | None = None,
+        input_shape: Any = None,
         **options: Any,
     ):
-        super().__init__(self.cell_class(units, *args, **options), return_sequences, return_state)
+        cell = self.cell_class(units, *args, **options)
+        kinds = (return_sequences, return_state, go_backwards, time_major)
+        super().__init__(cell, *kinds, name=name, input_shape=input_shape)
+
+    @property
+    def units(self) -> int:
+        """Size of the output."""
+        return self.cell.units
+
+
+class SimpleRNN(_OfUnits):
+    """A plain recurrent network over sequences: :class:`RNN` of :class:`SimpleRNNCell`, with its `units` and others."""
+
+    cell_class = SimpleRNNCell
 
 
 class LSTM(_OfUnits):

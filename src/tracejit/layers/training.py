@@ -27,6 +27,7 @@ from ..metrics.metric import Metric
 from ..optimizers.find_optimizer import get as optimizer_of
 from . import feeding
 from .feeding import unpack
+from .layer import mask_of
 
 
 class Trainer:
@@ -105,7 +106,7 @@ class Trainer:
                     f"the loss is of labels and predictions, and there are no labels{at_user_line()}"
                 )
             loss = self.loss if isinstance(self.loss, Loss) else _Averaged(self.loss)
-            parts.insert(0, loss(y, y_pred, sample_weight))
+            parts.insert(0, loss(y, y_pred, _weights_of_steps(sample_weight, mask_of(y_pred))))
         if not parts:
             raise ValueError(
                 f"there is no loss: say which to compile(), or add_loss in a layer{at_user_line()}"
@@ -450,6 +451,17 @@ def _several(given: Any) -> list[Any]:
 def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
     for _, batch in zip(range(count), data, strict=False):
         yield batch
+
+
+def _weights_of_steps(weight: Any, mask: Any) -> Any:
+    """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
+    if mask is None:
+        return weight
+    counts: Any = tf.cast(mask, dtype=float)
+    counts = counts * (tf.cast(tf.size(mask), dtype=float) / tf.maximum(tf.reduce_sum(counts), 1e-7))
+    if weight is None:
+        return counts
+    return counts * tf.reshape(weight, shape=(*weight.shape, *([1] * (len(mask.shape) - len(weight.shape)))))
 
 
 def _floats(logs: dict[str, Any]) -> dict[str, float]:

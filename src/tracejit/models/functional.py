@@ -1,0 +1,192 @@
+"""Networks written as ``outputs = layer(inputs)``: symbols remember which calls made them, a network calls again.
+
+A symbol has two examples of its value, for different numbers of examples and of whatever else is not known: a layer
+called with a symbol is called with these, and makes its weights; sizes that differ are those that are not known. Knows
+layers only as what is callable.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import tracejit as tf
+
+from ..errors import at_user_line
+
+#: What stands for sizes that are not known, of the batch and of others, in each of two examples.
+_BATCHES, _OTHERS = (2, 3), (32, 33)
+
+
+class Symbol:
+    """What a layer called with an ``Input`` gives: a tensor to come, with a shape and a dtype.
+
+    Attributes
+    ----------
+    examples : tuple of two tensors
+    node : Node or None
+        The call that made it; None for an ``Input``.
+    """
+
+    examples: tuple[Any, Any]
+    node: Node | None = None
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The sizes, None where they are not known."""
+        return tuple(a if a == b else None for a, b in zip(*(x.shape for x in self.examples), strict=True))
+
+    def __tensor__(self) -> Any:
+        raise TypeError(
+            "a network's Input, and what layers make of it, has no value yet: use layers and operators, or write a "
+            f"Lambda layer or a Model with a call method{at_user_line()}"
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        return record(operator.getitem, (self, index), {})
+
+    def __neg__(self) -> Any:
+        return record(operator.neg, (self,), {})
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self.examples[0].shape[0]))
+
+
+class _Made(Symbol):
+    """One of the results of a call."""
+
+    def __init__(self, examples: tuple[Any, Any], node: Node):
+        self.examples, self.node = examples, node
+        self.dtype = examples[0].dtype
+
+    def __repr__(self) -> str:
+        return f"<Symbol shape={self.shape}, dtype={self.dtype}>"
+
+
+def _operator(function: Callable[[Any, Any], Any], reflected: bool) -> Callable[[Any, Any], Any]:
+    if reflected:
+        return lambda self, other: record(function, (other, self), {})
+    return lambda self, other: record(function, (self, other), {})
+
+
+for _name in "add sub mul truediv floordiv mod pow matmul".split():
+    setattr(Symbol, f"__{_name}__", _operator(getattr(operator, _name), False))
+    setattr(Symbol, f"__r{_name}__", _operator(getattr(operator, _name), True))
+
+
+class Node:
+    """One call: what was called, with which arguments, and the symbols that it gave."""
+
+    __slots__ = ("function", "args", "kwargs", "results")
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.results: Any = None
+
+    def sources(self) -> list[Symbol]:
+        """The symbols among the arguments."""
+        return [x for x in _leaves((self.args, self.kwargs)) if isinstance(x, Symbol)]
+
+
+def _leaves(nest: Any) -> list[Any]:
+    return tf.nest.flatten(nest, none_is_leaf=True)
+
+
+def _mapped(f: Callable[[Any], Any], nest: Any) -> Any:
+    return tf.nest.map_structure(f, nest, none_is_leaf=True)
+
+
+def example_inputs(shape: Sequence[int | None], dtype: Any) -> tuple[Any, Any]:
+    """Two examples of an input whose examples have this shape."""
+    first, second = (
+        tf.zeros((batch, *(other if s is None else s for s in shape)), dtype)
+        for batch, other in zip(_BATCHES, _OTHERS, strict=True)
+    )
+    return first, second
+
+
+def among(*arguments: Any) -> bool:
+    """Is there a symbol among the arguments, or in lists, tuples and dicts of them?"""
+    return any(
+        isinstance(x, Symbol)
+        or (isinstance(x, (list, tuple, dict)) and any(isinstance(leaf, Symbol) for leaf in _leaves(x)))
+        for x in arguments
+    )
+
+
+def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The symbols that a call with symbols gives; `function` is called with both of their examples."""
+    node = Node(function, args, kwargs)
+    with tf.init_scope(), tf.autodiff.stop_recording():
+        first, second = (
+            function(*_mapped(_example(i), args), **_mapped(_example(i), kwargs)) for i in range(2)
+        )
+    node.results = tf.nest.map_structure(lambda a, b: _Made((a, b), node), first, second, none_is_leaf=False)
+    return node.results
+
+
+def _example(number: int) -> Callable[[Any], Any]:
+    return lambda x: x.examples[number] if isinstance(x, Symbol) else x
+
+
+class Network:
+    """The calls between symbols, in an order in which they can be made.
+
+    Parameters
+    ----------
+    inputs, outputs : nests of Symbol
+
+    Raises
+    ------
+    TypeError
+        When there is anything but symbols in them.
+    ValueError
+        When an output needs an ``Input`` that is not among the inputs.
+    """
+
+    def __init__(self, inputs: Any, outputs: Any):
+        self.inputs, self.outputs = inputs, outputs
+        for x in (*_leaves(inputs), *_leaves(outputs)):
+            if not isinstance(x, Symbol):
+                raise TypeError(
+                    f"inputs and outputs of a network are an Input and what layers make of it, got "
+                    f"{type(x).__name__}{at_user_line()}"
+                )
+        self.nodes = self._ordered()
+        called = [node.function for node in self.nodes if isinstance(node.function, tf.Module)]
+        first = [x for x in _leaves(inputs) if isinstance(x, tf.Module)]
+        self.layers = list({id(layer): layer for layer in (*first, *called)}.values())
+
+    def _ordered(self) -> list[Node]:
+        known, order = {id(x) for x in _leaves(self.inputs)}, dict[int, Node]()
+        waiting = [(x, False) for x in reversed(_leaves(self.outputs))]
+        while waiting:
+            symbol, ready = waiting.pop()
+            node = symbol.node
+            if id(symbol) in known or (node is not None and id(node) in order):
+                continue
+            if node is None:
+                raise ValueError(f"an output needs {symbol!r}, which is not among the inputs{at_user_line()}")
+            if ready:
+                order[id(node)] = node
+            else:
+                waiting.append((symbol, True))
+                waiting += [(source, False) for source in reversed(node.sources())]
+        return list(order.values())
+
+    def __call__(self, inputs: Any) -> Any:
+        """The outputs for tensors in place of the inputs."""
+        symbols, given = _leaves(self.inputs), tf.nest.flatten(inputs, none_is_leaf=False)
+        if len(symbols) != len(given):
+            raise ValueError(f"the network has {len(symbols)} inputs, got {len(given)}{at_user_line()}")
+        values: dict[int, Any] = {id(s): x for s, x in zip(symbols, given, strict=True)}
+
+        def value(x: Any) -> Any:
+            return values[id(x)] if isinstance(x, Symbol) else x
+
+        for node in self.nodes:
+            results = node.function(*_mapped(value, node.args), **_mapped(value, node.kwargs))
+            made = tf.nest.flatten(results, none_is_leaf=False)
+            values |= {id(s): x for s, x in zip(_leaves(node.results), made, strict=True)}
+        return _mapped(value, self.outputs)

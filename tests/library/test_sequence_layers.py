@@ -1,0 +1,118 @@
+"""Layers for sequences: plain and stacked cells, both directions, steps that do not count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+L = tf.keras.layers
+
+
+def sines(*shape):
+    return np.sin(np.arange(np.prod(shape)) * 0.7).reshape(shape).astype("float32")
+
+
+def every_other_step(x):
+    return (x * (np.arange(x.shape[1]) % 2)[:, None]).astype("float32")
+
+
+X = sines(2, 5, 4)
+NUMBERS = np.array([[0, 1, 2, 0], [3, 4, 0, 0]])
+CASES = {
+    "plain": (lambda: L.SimpleRNN(3, return_sequences=True), X),
+    "stacked": (lambda: L.RNN(L.StackedRNNCells([L.GRUCell(3), L.LSTMCell(2)]), return_sequences=True), X),
+    "both ways": (lambda: L.Bidirectional(L.LSTM(3, return_sequences=True)), X),
+    "sum of both": (lambda: L.Bidirectional(L.GRU(3), merge_mode="sum"), X),
+    "masked": (
+        lambda: tf.keras.Sequential([L.Masking(), L.LSTM(3, return_sequences=True), L.Dense(2)]),
+        every_other_step(X),
+    ),
+    "numbers": (
+        lambda: tf.keras.Sequential([L.Embedding(7, 3, mask_zero=True), L.Bidirectional(L.SimpleRNN(3))]),
+        NUMBERS,
+    ),
+    "each step": (lambda: L.TimeDistributed(L.Dense(2)), X),
+}
+
+
+def called(name):
+    make, x = CASES[name]
+    layer = make()
+    layer(x)
+    layer.set_weights([np.cos(np.arange(w.size) * 0.3).reshape(w.shape) * 0.5 for w in layer.get_weights()])
+    return layer, x
+
+
+# Numbers were computed by keras 3.15.
+EXPECTED = {
+    "plain": ((2, 5, 3), 13.0497, 16.3661),
+    "stacked": ((2, 5, 2), 0.690685, 0.77831),
+    "both ways": ((2, 5, 6), -4.5246, 4.6732),
+    "sum of both": ((2, 3), -2.90876, 2.90876),
+    "masked": ((2, 5, 2), 8.62127, 8.62127),
+    "numbers": ((2, 6), 5.60401, 5.60401),
+    "each step": ((2, 5, 2), 10.2011, 13.465),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_in_keras(name):
+    layer, x = called(name)
+    y = layer(x)
+    shape, total, magnitude = EXPECTED[name]
+    assert y.shape == shape
+    np.testing.assert_allclose([np.sum(y), np.sum(np.abs(y))], [total, magnitude], rtol=2e-4)
+
+
+def test_compiled_and_gradients_of_masked_steps():
+    layer, x = called("masked")
+    np.testing.assert_allclose(tf.function(layer)(tf.constant(x)), layer(x), rtol=1e-5, atol=1e-6)
+    plain = tf.keras.Sequential(layer.layers[1:])
+    v = tf.Variable(x)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(v) ** 2)
+    found = tape.gradient(loss, v).numpy()
+    assert not found[:, ::2].any() and found[:, 1::2].all()
+    # steps that do not count change nothing, wherever they stand
+    np.testing.assert_allclose(plain(x[:, 1::2])[:, -1], layer(x)[:, -1], rtol=1e-5)
+
+
+def test_the_loss_leaves_masked_steps_out():
+    model, x = called("masked")
+    model.compile("sgd", "mse")
+    y = sines(2, 5, 2)
+    wrong = y.copy()
+    wrong[:, ::2] += 100.0
+    loss = model.evaluate(x, y, verbose=0)
+    assert model.evaluate(x, wrong, verbose=0) == pytest.approx(loss)
+    assert loss == pytest.approx(float(np.mean((model(x).numpy() - y)[:, 1::2] ** 2)), rel=1e-5)
+
+
+def test_states_backwards_and_time_first():
+    layer = L.GRU(3, return_sequences=True, return_state=True)
+    y, state = layer(X)
+    np.testing.assert_array_equal(y[:, -1], state)
+    again, _ = layer(X[:, 2:], initial_state=y[:, 1])
+    np.testing.assert_allclose(again, y[:, 2:], rtol=1e-5, atol=1e-6)
+    for options, x in (({"go_backwards": True}, X[:, ::-1]), ({"time_major": True}, X.transpose(1, 0, 2))):
+        other = L.GRU(3, return_sequences=True, **options)
+        other(x)
+        other.set_weights(layer.get_weights())
+        found = other(x).numpy()
+        np.testing.assert_allclose(
+            found.transpose(1, 0, 2) if "time_major" in options else found, y, rtol=1e-5
+        )
+
+
+def test_cells_refuse_and_thin_out():
+    x = tf.ones((1, 50, 4))
+    layer = L.LSTM(2, dropout=0.5, kernel_initializer="ones")
+    assert bool(tf.reduce_any(layer(x, training=True) != layer(x)))
+    with pytest.raises(ValueError, match=r"dropout is in \[0, 1\)"):
+        L.GRU(3, dropout=1.0)
+    with pytest.raises(ValueError, match="goes backwards already"):
+        L.Bidirectional(L.GRU(3, go_backwards=True))
+    with pytest.raises(ValueError, match="merge_mode is one of"):
+        L.Bidirectional(L.GRU(3), merge_mode="mean")
