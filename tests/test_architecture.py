@@ -38,8 +38,8 @@ PUBLIC = frozenset(
 )
 #: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(
-    "activations callbacks compat data initializers keras layers losses metrics models optimizers queue regularizers "
-    "train".split()
+    "activations callbacks compat data initializers io keras layers losses metrics models optimizers queue "
+    "regularizers summary train".split()
 )
 #: Graphs and machine code in files and on other machines are a part of the engine, though users see public modules.
 OUTSIDE = frozenset({"dask", "saved_model"})

@@ -19,9 +19,9 @@ __version__ = "0.1.0"
 
 # What costs import time and not every program needs: a face, or a name in one, is loaded when it is first asked for.
 _FACES = frozenset(
-    "activations aot autodiff autograph bitwise callbacks compat dask data debugging dtypes errors image initializers "
+    "activations aot autodiff autograph bitwise callbacks compat dask data debugging dtypes errors image initializers io "
     "keras layers linalg losses math metrics nest nn numpy optimizers queue random raw_ops saved_model scipy strings "
-    "test train".split()
+    "summary test train".split()
 )
 _HOMES = {
     "aot.exporting": "export",
@@ -38,6 +38,7 @@ _HOMES = {
     "frontend.control.scan": "foldl foldr scan",
     "frontend.control.while_loop": "while_loop",
     "frontend.machine": "control_dependencies device executing_eagerly group init_scope inside_function name_scope",
+    "frontend.python_calls": "numpy_function py_function",
     "frontend.state.module": "Module",
     "frontend.transforms.custom_gradient": "custom_gradient grad_pass_through",
     "frontend.transforms.custom_jvp": "custom_jvp",

@@ -3,12 +3,15 @@
 from ..core.lazy import Namespace
 from .dataset import Dataset, Options
 from .reading import DatasetIterator, NumpyIterator
+from .text_files import CsvDataset, TextLineDataset
 
 __all__ = [
     "Dataset",
     "Options",
     "DatasetIterator",
     "NumpyIterator",
+    "CsvDataset",
+    "TextLineDataset",
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
@@ -17,4 +20,6 @@ __all__ = [
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
-experimental: Namespace = Namespace("tracejit.data.experimental", AUTOTUNE=AUTOTUNE, cardinality=Dataset.cardinality)
+experimental: Namespace = Namespace(
+    "tracejit.data.experimental", AUTOTUNE=AUTOTUNE, CsvDataset=CsvDataset, cardinality=Dataset.cardinality
+)

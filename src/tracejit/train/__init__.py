@@ -6,7 +6,7 @@ from ..core.lazy import lazily
 
 if TYPE_CHECKING:
     from .checkpoint.checkpoint import Checkpoint, MismatchedCheckpoint, Restored
-    from .checkpoint.contents import list_variables, load_variable
+    from .checkpoint.contents import CheckpointReader, list_variables, load_checkpoint, load_variable
     from .checkpoint.index import latest_checkpoint
     from .checkpoint.rotation import CheckpointManager
     from .checkpoint.store import DamagedCheckpoint

@@ -1,0 +1,62 @@
+"""Logs for TensorBoard: accepted and not written, which is said once. ``CSVLogger`` and ``History`` keep numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+
+def _say() -> None:
+    warnings.warn(
+        "tracejit.summary writes nothing: keep numbers by keras.callbacks.CSVLogger, or in a list",
+        stacklevel=3,
+    )
+
+
+class SummaryWriter:
+    """What :func:`create_file_writer` gives: nothing is written."""
+
+    @contextlib.contextmanager
+    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+        """A ``with`` block; `step` is not looked at."""
+        yield self
+
+    def flush(self) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def create_file_writer(logdir: Any, *args: Any, **kwargs: Any) -> SummaryWriter:
+    """A writer that writes nothing, and warns that it does not; `logdir` and what follows are not looked at."""
+    _say()
+    return SummaryWriter()
+
+
+def create_noop_writer() -> SummaryWriter:
+    """A writer that writes nothing."""
+    return SummaryWriter()
+
+
+def _ignored(what: str) -> Any:
+    def function(*args: Any, **kwargs: Any) -> bool:
+        return False
+
+    function.__name__ = function.__qualname__ = what
+    function.__doc__ = "False: nothing is written."
+    return function
+
+
+scalar = _ignored("scalar")
+histogram = _ignored("histogram")
+image = _ignored("image")
+text = _ignored("text")
+audio = _ignored("audio")
+write = _ignored("write")
+flush = _ignored("flush")
+trace_on = _ignored("trace_on")
+trace_off = _ignored("trace_off")
+trace_export = _ignored("trace_export")
