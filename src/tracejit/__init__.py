@@ -19,9 +19,9 @@ __version__ = "0.1.0"
 
 # What costs import time and not every program needs: a face, or a name in one, is loaded when it is first asked for.
 _FACES = frozenset(
-    "activations aot autodiff autograph bitwise callbacks compat dask data debugging dtypes errors image initializers io "
-    "keras layers linalg losses math metrics nest nn numpy optimizers queue random raw_ops saved_model scipy strings "
-    "summary test train".split()
+    "activations aot autodiff autograph bitwise callbacks compat dask data debugging dtypes errors image initializers "
+    "io keras layers linalg losses math metrics nest nn numpy optimizers queue random raw_ops saved_model scipy "
+    "strings summary test train".split()
 )
 _HOMES = {
     "aot.exporting": "export",

@@ -16,6 +16,7 @@ import tracejit.dtypes as dtypes
 import tracejit.errors as errors
 import tracejit.image as image
 import tracejit.initializers as initializers
+import tracejit.io as io
 import tracejit.keras as keras
 import tracejit.layers as layers
 import tracejit.linalg as linalg
@@ -30,7 +31,9 @@ import tracejit.queue as queue
 import tracejit.random as random
 import tracejit.raw_ops as raw_ops
 import tracejit.saved_model as saved_model
+import tracejit.scipy as scipy
 import tracejit.strings as strings
+import tracejit.summary as summary
 import tracejit.test as test
 import tracejit.train as train
 from tracejit.aot.exporting import export as export
@@ -78,6 +81,8 @@ from tracejit.frontend.machine import group as group
 from tracejit.frontend.machine import init_scope as init_scope
 from tracejit.frontend.machine import inside_function as inside_function
 from tracejit.frontend.machine import name_scope as name_scope
+from tracejit.frontend.python_calls import numpy_function as numpy_function
+from tracejit.frontend.python_calls import py_function as py_function
 from tracejit.frontend.state.module import Module as Module
 from tracejit.frontend.transforms.custom_gradient import custom_gradient as custom_gradient
 from tracejit.frontend.transforms.custom_gradient import grad_pass_through as grad_pass_through
@@ -188,6 +193,7 @@ __all__ = [
     "init_scope",
     "initializers",
     "inside_function",
+    "io",
     "is_tensor",
     "keras",
     "layers",
@@ -204,12 +210,14 @@ __all__ = [
     "no_gradient",
     "norm",
     "numpy",
+    "numpy_function",
     "one_hot",
     "ones_initializer",
     "optimizers",
     "pad",
     "profile",
     "progress",
+    "py_function",
     "queue",
     "random",
     "random_normal_initializer",
@@ -225,6 +233,7 @@ __all__ = [
     "scalar_mul",
     "scan",
     "scatter_nd",
+    "scipy",
     "searchsorted",
     "sequence_mask",
     "sinh",
@@ -233,6 +242,7 @@ __all__ = [
     "split",
     "strided_slice",
     "strings",
+    "summary",
     "switch_case",
     "tan",
     "tensor_scatter_nd_add",

@@ -135,7 +135,7 @@ class CsvDataset(Dataset):
         select_cols: Sequence[int] | None = None,
     ):
         paths, columns = _paths(filenames), [_column(default) for default in record_defaults]
-        quoting = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+        quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
 
         def rows() -> Iterator[Any]:
             for path in paths:

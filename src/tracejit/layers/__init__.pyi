@@ -55,6 +55,9 @@ from tracejit.layers.recurrent import GRUCell as GRUCell
 from tracejit.layers.recurrent import LSTM as LSTM
 from tracejit.layers.recurrent import LSTMCell as LSTMCell
 from tracejit.layers.recurrent import RNN as RNN
+from tracejit.layers.recurrent import SimpleRNN as SimpleRNN
+from tracejit.layers.recurrent import SimpleRNNCell as SimpleRNNCell
+from tracejit.layers.recurrent import StackedRNNCells as StackedRNNCells
 from tracejit.layers.resizing import Cropping1D as Cropping1D
 from tracejit.layers.resizing import Cropping2D as Cropping2D
 from tracejit.layers.resizing import Permute as Permute
@@ -63,6 +66,9 @@ from tracejit.layers.resizing import UpSampling1D as UpSampling1D
 from tracejit.layers.resizing import UpSampling2D as UpSampling2D
 from tracejit.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tracejit.layers.resizing import ZeroPadding2D as ZeroPadding2D
+from tracejit.layers.sequences import Bidirectional as Bidirectional
+from tracejit.layers.sequences import Masking as Masking
+from tracejit.layers.sequences import TimeDistributed as TimeDistributed
 from tracejit.layers.sequential import Sequential as Sequential
 AvgPool1D = AveragePooling1D
 AvgPool2D = AveragePooling2D

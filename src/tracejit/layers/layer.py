@@ -10,7 +10,7 @@ import functools
 import inspect
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -194,10 +194,10 @@ class Layer(tf.Module):
         outer, training = _outer.get(), kwargs.pop("training", None)
         if training is None and outer is not None:
             training = outer.training
-        if _takes("training", type(self)) and training is not None:
+        if _takes("training", type(self).call) and training is not None:
             kwargs["training"] = training
         mask = mask_of(inputs)
-        if mask is not None and _takes("mask", type(self)):
+        if mask is not None and _takes("mask", type(self).call):
             kwargs.setdefault("mask", mask)
         call = outer if outer is not None and outer.training is training else _Call(training, outer)
         object.__setattr__(self, "_last_call", call.outermost)
@@ -308,9 +308,9 @@ def _as_inputs(inputs: Any) -> Any:
 
 
 @functools.cache
-def _takes(name: str, kind: type) -> bool:
-    """Does `call` of this class take an argument of this name?"""
-    parameters = inspect.signature(kind.call).parameters.values()  # type: ignore[attr-defined]
+def _takes(name: str, call: Callable[..., Any]) -> bool:
+    """Does the `call` of a class take an argument of this name?"""
+    parameters = inspect.signature(call).parameters.values()
     return any(p.name == name or (p.kind is p.VAR_KEYWORD and name == "training") for p in parameters)
 
 

@@ -124,6 +124,7 @@ from tracejit import int16 as int16
 from tracejit import int32 as int32
 from tracejit import int64 as int64
 from tracejit import int8 as int8
+from tracejit import io as io
 from tracejit import is_nan as is_nan
 from tracejit import is_tensor as is_tensor
 from tracejit import jacfwd as jacfwd
@@ -160,6 +161,7 @@ from tracejit import no_gradient as no_gradient
 from tracejit import norm as norm
 from tracejit import not_equal as not_equal
 from tracejit import numpy as numpy
+from tracejit import numpy_function as numpy_function
 from tracejit import one_hot as one_hot
 from tracejit import ones as ones
 from tracejit import ones_like as ones_like
@@ -169,6 +171,7 @@ from tracejit import pow as pow
 from tracejit import print as print
 from tracejit import profile as profile
 from tracejit import progress as progress
+from tracejit import py_function as py_function
 from tracejit import queue as queue
 from tracejit import random as random
 from tracejit import range as range
@@ -190,6 +193,7 @@ from tracejit import scalar_mul as scalar_mul
 from tracejit import scan as scan
 from tracejit import scatter_add as scatter_add
 from tracejit import scatter_nd as scatter_nd
+from tracejit import scipy as scipy
 from tracejit import searchsorted as searchsorted
 from tracejit import sequence_mask as sequence_mask
 from tracejit import set_default_dtype as set_default_dtype
@@ -213,6 +217,7 @@ from tracejit import strided_slice as strided_slice
 from tracejit import string as string
 from tracejit import strings as strings
 from tracejit import subtract as subtract
+from tracejit import summary as summary
 from tracejit import switch_case as switch_case
 from tracejit import tan as tan
 from tracejit import tanh as tanh

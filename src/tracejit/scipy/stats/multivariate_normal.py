@@ -11,6 +11,7 @@ from ...numpy import matrix_functions as linalg
 from ...numpy import reductions
 from ...numpy.conversion import array, floats
 from ...ops.arrays.shape import expand_dims
+from ...ops.linalg.factors import identity_of
 
 
 def _matrix(cov: Any, size: Any) -> Any:
@@ -18,7 +19,7 @@ def _matrix(cov: Any, size: Any) -> Any:
     x: Any = floats(cov)
     if len(x.shape) == 2:
         return x
-    one = linalg.identity_of(ops.fill(shape=(size, size), value=0, dtype=x.dtype))
+    one = identity_of(ops.fill(shape=(size, size), value=0, dtype=x.dtype))
     return one * x
 
 
