@@ -39,7 +39,7 @@ _count: Counter[str] = Counter()
 
 
 #: By the serial number of a tensor of sequences: which of its steps count. An entry goes with its tensor.
-_masks: dict[int, tuple[weakref.ref, Any]] = {}
+_masks: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
 
 def mask_of(x: Any) -> Any:
