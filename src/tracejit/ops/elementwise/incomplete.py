@@ -17,11 +17,12 @@ from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Callback
 from .arithmetic import ELEMENTARY, broadcast, matched
-from .special import BERNOULLI, double
+from .special import BERNOULLI, double, log_gamma, polygammas
 
 #: From here on Stirling's series is exact to rounding.
 _FAR = 15.0
-_POINTS = 32
+#: On a circle of an eighth of the distance to where the function ends, so many are exact to rounding.
+_POINTS = 16
 _MOST_TERMS = 20_000
 
 
@@ -40,10 +41,15 @@ def _log_gamma(z: Any) -> Any:
 
 
 def _on_circle(f: Callable[[Any], Any], z: Any, order: int, radius: Any) -> Any:
-    """The derivative `order` at real numbers of a function of complex numbers, which are behind along a new axis."""
-    turn = np.exp(2j * math.pi * np.arange(_POINTS) / _POINTS)
+    """The derivative `order` at real numbers of a function of complex numbers, which are behind along a new axis.
+
+    Half of the circle will do, as the other half gives the conjugate numbers.
+    """
+    number = np.arange(_POINTS // 2 + 1)
+    turn = np.exp(2j * math.pi * number / _POINTS)
+    weight = np.where(number % (_POINTS // 2) == 0, 1.0, 2.0) / _POINTS
     values = f(z[..., None] + radius[..., None] * turn)
-    return math.factorial(order) * np.mean(values * turn**-order, axis=-1).real / radius**order
+    return math.factorial(order) * np.sum(weight * (values * turn**-order).real, axis=-1) / radius**order
 
 
 # ---- the incomplete gamma function ----------------------------------------------------------------------
@@ -79,7 +85,7 @@ def _continued(numerator: Callable[[int], Any], denominator: Callable[[int], Any
         c = denominator(k) + numerator(k) / c
         d, c = 1.0 / np.where(d == 0.0, tiny, d), np.where(c == 0.0, tiny, c)
         value = value * (c * d)
-        if not np.any(np.abs(c * d - 1.0) > 1e-16):
+        if not np.any(np.abs(c * d - 1.0) > 1e-15):
             break
     return value
 
@@ -101,7 +107,7 @@ def _gammainc(a: np.ndarray, x: np.ndarray, *, order: int, which: int = 0) -> np
     shape, at_x = np.where(valid, a, 1.0), np.where(valid, x, 1.0)
     if order:
         found = _on_circle(
-            lambda z: _gammas(z, at_x[..., None])[0], shape, order, np.minimum(0.25 * shape, 1.0)
+            lambda z: _gammas(z, at_x[..., None])[0], shape, order, np.minimum(0.125 * shape, 1.0)
         )
         return np.where(valid, found, np.where((a > 0.0) & (x >= 0.0), 0.0, np.nan))
     ends = np.where(x == 0.0, 0.0, np.where(np.isposinf(x), 1.0, np.nan))
@@ -109,29 +115,47 @@ def _gammainc(a: np.ndarray, x: np.ndarray, *, order: int, which: int = 0) -> np
     return np.where(valid, _gammas(shape, at_x)[which], 1.0 - ends if which else ends)
 
 
-def _log_or_none(x: Any) -> Any:
+def _log_or_none(x: np.ndarray) -> np.ndarray:
     """The logarithm; 0 for 0, where all that it is multiplied with is 0."""
-    return ops.log(ops.where(ops.equal(x, 0.0), 1.0, x))
+    return np.log(np.where(x == 0.0, 1.0, x))
 
 
-def _gamma_density(a: Any, x: Any, order: int) -> Any:
-    """The derivative `order` along `a` of ``x**(a - 1) * exp(-x) / gamma(a)``, by that of its logarithm."""
-    power = ops.where(ops.equal(a, 1.0), 0.0, (a - 1.0) * ops.log(x))
-    found = [ops.exp(power - x - ops.lgamma(a))]
-    slopes = [_log_or_none(x) - ops.polygamma(a, order=0)]
+def _gamma_density(a: np.ndarray, x: np.ndarray, *, order: int) -> np.ndarray:
+    """By the derivatives of its logarithm."""
+    power = np.where(a == 1.0, 0.0, (a - 1.0) * np.log(x))
+    found = [np.exp(power - x - log_gamma(a))]
+    slopes = [_log_or_none(x) - polygammas(a, order=0)]
     for n in range(order):
         found.append(sum(math.comb(n, k) * found[k] * slopes[n - k] for k in range(n + 1)))
-        slopes.append(-ops.polygamma(a, order=n + 1))
+        slopes.append(-polygammas(a, order=n + 1))
     return found[order]
+
+
+def _gamma_density_slope(y: Any, a: Any, x: Any, *, order: int) -> Any:
+    slope = y * ((a - 1.0) / x - 1.0)
+    return slope + order * ops.gamma_density(a, x, order=order - 1) / x if order else slope
 
 
 _POSITIVE = tuple(sample(*shapes, low=0.7, high=3.0) for shapes in (((2, 3), (2, 3)), ((2, 1, 3), (4, 1))))
 
 
 @defop(
+    partial=(lambda y, a, x, *, order: ops.gamma_density(a, x, order=order + 1), _gamma_density_slope),
+    kernel=double(_gamma_density),
+    lower=Callback(),
+    canonicalize=matched,
+    traits=ELEMENTARY,
+    samples=tuple(sample(*s.shapes, low=0.7, high=3.0, order=0) for s in _POSITIVE),
+)
+def gamma_density(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
+    """``x**(a - 1) * exp(-x) / gamma(a)``, its derivative number `order` along `a`."""
+    return real(broadcast(a, x))
+
+
+@defop(
     partial=(
         lambda y, a, x, *, order: ops.gammainc(a, x, order=order + 1),
-        lambda y, a, x, *, order: _gamma_density(a, x, order),
+        lambda y, a, x, *, order: ops.gamma_density(a, x, order=order),
     ),
     kernel=double(_gammainc),
     lower=Callback(),
@@ -147,7 +171,7 @@ def gammainc(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
 @defop(
     partial=(
         lambda y, a, x: -ops.gammainc(a, x, order=1),
-        lambda y, a, x: -_gamma_density(a, x, 0),
+        lambda y, a, x: -ops.gamma_density(a, x, order=0),
     ),
     kernel=double(lambda a, x: _gammainc(a, x, order=0, which=1)),
     lower=Callback(),
@@ -189,7 +213,7 @@ def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, 
     valid = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0)
     u, v, at_x = np.where(valid, a, 1.0), np.where(valid, b, 1.0), np.where(valid, x, 0.5)
     first, second = orders
-    reach = [np.minimum(0.25 * u, 1.0), np.minimum(0.25 * v, 1.0)]
+    reach = [np.minimum(0.125 * u, 1.0), np.minimum(0.125 * v, 1.0)]
 
     def along_b(u: Any, v: Any, x: Any, radius: Any) -> Any:
         if not second:
@@ -207,19 +231,19 @@ def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, 
     return np.where(valid, found, np.where((a > 0.0) & (b > 0.0), ends, np.nan))
 
 
-def _beta_density(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
-    """A derivative along `a` and `b` of ``x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)``, by that of its logarithm."""
+def _beta_density(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, int]) -> np.ndarray:
+    """By the derivatives of its logarithm."""
     rest = 1.0 - x
-    powers = [ops.where(ops.equal(p, 1.0), 0.0, (p - 1.0) * ops.log(v)) for p, v in ((a, x), (b, rest))]
-    log_beta = ops.lgamma(a) + ops.lgamma(b) - ops.lgamma(a + b)
-    found: dict[tuple[int, int], Any] = {(0, 0): ops.exp(powers[0] + powers[1] - log_beta)}
+    powers = [np.where(p == 1.0, 0.0, (p - 1.0) * np.log(v)) for p, v in ((a, x), (b, rest))]
+    log_beta = log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+    found: dict[tuple[int, int], Any] = {(0, 0): np.exp(powers[0] + powers[1] - log_beta)}
 
     def slope(own: Any, v: Any, i: int, j: int) -> Any:
         """Of the logarithm along a parameter, differentiated `i` times along it and `j` times along the other."""
-        joint = ops.polygamma(a + b, order=i + j)
+        joint = polygammas(a + b, order=i + j)
         if j:
             return joint
-        return joint - ops.polygamma(own, order=i) + (0.0 if i else _log_or_none(v))
+        return joint - polygammas(own, order=i) + (0.0 if i else _log_or_none(v))
 
     for n in range(orders[1]):
         parts = (math.comb(n, k) * found[0, k] * slope(b, rest, n - k, 0) for k in range(n + 1))
@@ -231,23 +255,50 @@ def _beta_density(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
                 for k in range(m + 1)
                 for i in range(n + 1)
             )
-    return found[orders]
+    return found[orders[0], orders[1]]
+
+
+def _beta_density_slope(y: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Any:
+    (m, n), rest = orders, 1.0 - x
+    slope = y * ((a - 1.0) / x - (b - 1.0) / rest)
+    slope = slope + m * ops.beta_density(a, b, x, orders=(m - 1, n)) / x if m else slope
+    return slope - n * ops.beta_density(a, b, x, orders=(m, n - 1)) / rest if n else slope
+
+
+_BELOW_ONE = (
+    sample((2, 3), (2, 3), (2, 3), low=0.2, high=1.0, orders=(0, 0)),
+    sample((3,), (2, 1), (), low=0.2, high=1.0, orders=(0, 0)),
+)
+
+
+@defop(
+    partial=(
+        lambda y, a, b, x, *, orders: ops.beta_density(a, b, x, orders=(orders[0] + 1, orders[1])),
+        lambda y, a, b, x, *, orders: ops.beta_density(a, b, x, orders=(orders[0], orders[1] + 1)),
+        _beta_density_slope,
+    ),
+    kernel=double(_beta_density),
+    lower=Callback(),
+    canonicalize=matched,
+    traits=ELEMENTARY,
+    samples=_BELOW_ONE,
+)
+def beta_density(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, int]) -> TensorSpec:
+    """``x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)``; `orders` count derivatives along `a` and `b`."""
+    return real(broadcast(broadcast(a, b), x))
 
 
 @defop(
     partial=(
         lambda y, a, b, x, *, orders: ops.betainc(a, b, x, orders=(orders[0] + 1, orders[1])),
         lambda y, a, b, x, *, orders: ops.betainc(a, b, x, orders=(orders[0], orders[1] + 1)),
-        lambda y, a, b, x, *, orders: _beta_density(a, b, x, orders),
+        lambda y, a, b, x, *, orders: ops.beta_density(a, b, x, orders=orders),
     ),
     kernel=double(_betainc),
     lower=Callback(),
     canonicalize=matched,
     traits=ELEMENTARY,
-    samples=(
-        sample((2, 3), (2, 3), (2, 3), low=0.2, high=1.0, orders=(0, 0)),
-        sample((3,), (2, 1), (), low=0.2, high=1.0, orders=(0, 0)),
-    ),
+    samples=_BELOW_ONE,
 )
 def betainc(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, int]) -> TensorSpec:
     """The incomplete beta function over the whole; `orders` count derivatives along `a` and `b`."""
@@ -275,7 +326,7 @@ def _zeta(s: np.ndarray, q: np.ndarray, *, order: int) -> np.ndarray:
     valid = (s > 1.0) & (q > 0.0) & np.isfinite(s)
     at_s, at_q = np.where(valid, s, 2.0), np.where(valid, q, 1.0)
     if order:
-        radius = np.minimum(0.25 * (at_s - 1.0), 1.0)
+        radius = np.minimum(0.125 * (at_s - 1.0), 1.0)
         found = _on_circle(lambda z: _zeta_sum(z, at_q[..., None]), at_s, order, radius)
     else:
         found = _zeta_sum(at_s, at_q)

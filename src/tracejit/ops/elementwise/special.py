@@ -49,16 +49,19 @@ def double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 # ---- the gamma function ---------------------------------------------------------------------------------
 
 
-def _log_gamma(x: float) -> float:
+def _log_gamma_of_one(x: float) -> float:
     try:
         return math.lgamma(x)
     except (ValueError, OverflowError):  # a pole, or beyond all floats
         return math.inf
 
 
+log_gamma = np.vectorize(_log_gamma_of_one, otypes=[np.float64])
+
+
 @defop(
     partial=(lambda y, x: ops.polygamma(x, order=0),),
-    kernel=double(np.vectorize(_log_gamma, otypes=[np.float64])),
+    kernel=double(log_gamma),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=unary(0.5, 4.0),
@@ -68,11 +71,11 @@ def lgamma(x: TensorSpec) -> TensorSpec:
     return real(x)
 
 
-def _polygamma(x: np.ndarray, *, order: int) -> np.ndarray:
+def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
     """Moved upwards by the recurrence, then the asymptotic series; digamma of negative numbers by reflection."""
     if order == 0 and np.any(x < 0.0):
-        reflected = _polygamma(np.where(x < 0.0, 1.0 - x, 1.0), order=0) - np.pi / np.tan(np.pi * x)
-        return np.where(x < 0.0, reflected, _polygamma(np.where(x < 0.0, 1.0, x), order=0))
+        reflected = polygammas(np.where(x < 0.0, 1.0 - x, 1.0), order=0) - np.pi / np.tan(np.pi * x)
+        return np.where(x < 0.0, reflected, polygammas(np.where(x < 0.0, 1.0, x), order=0))
     sign, whole, near = (-1.0) ** (order + 1), math.factorial(order), _FAR + order
     total, z = np.zeros(x.shape), x.astype(np.float64)
     for _ in range(int(near) + 1_000):
@@ -95,7 +98,7 @@ def _polygamma(x: np.ndarray, *, order: int) -> np.ndarray:
 
 @defop(
     partial=(lambda y, x, *, order: ops.polygamma(x, order=order + 1),),
-    kernel=double(_polygamma),
+    kernel=double(polygammas),
     lower=Callback(),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.5, high=4.0, order=0), sample((), low=0.5, high=4.0, order=2)),

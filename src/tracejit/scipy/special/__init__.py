@@ -152,7 +152,7 @@ def betainc(a: Any, b: Any, x: Any) -> Tensor:
     >>> round(float(special.betainc(2.0, 1.0, 0.5)), 12)
     0.25
     """
-    first, second, third = matched([floats(v) for v in (a, b, x)], {})[0]
+    first, second, third = matched(tuple(floats(v) for v in (a, b, x)), {})[0]
     return ops.betainc(first, second, third, orders=(0, 0))
 
 
