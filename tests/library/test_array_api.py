@@ -182,7 +182,7 @@ def test_a_mask_without_axes_chooses_all_or_nothing():
 
 def test_an_axis_that_is_not_there_is_an_index_error_too():
     for error in (IndexError, ValueError):
-        with pytest.raises(error, match="axis 5 is out of range for rank 1"):
+        with pytest.raises(error, match="axis 5 is out of range for rank 2"):
             tnp.expand_dims([1.0], 5)
 
 
