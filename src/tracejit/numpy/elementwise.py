@@ -127,7 +127,7 @@ def _sign(x: Any) -> Tensor:
         return ops.sign(x)
     size = ops.abs(x)
     none = ops.equal(size, 0)
-    return ops.where(none, x, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
+    return ops.where(none, 0.0, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
 
 
 exp: _Unary = _of_floats("exp", ops.exp)
