@@ -39,7 +39,7 @@ PUBLIC = frozenset(
 #: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(
     "activations callbacks compat data initializers io keras layers losses metrics models optimizers queue "
-    "regularizers summary train".split()
+    "regularizers train".split()
 )
 #: Graphs and machine code in files and on other machines are a part of the engine, though users see public modules.
 OUTSIDE = frozenset({"dask", "saved_model"})

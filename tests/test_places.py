@@ -17,7 +17,7 @@ MOST = 3
 FURTHER = {
     "add": (
         *("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
-        "compiler/loopir/passes/sums_both_ways.py",
+        *("compiler/loopir/passes/sums_both_ways.py", "compiler/graph/watch_numerics.py"),
     ),
     "min": ("compiler/lowering/nodes.py",),
     # so is this, and a recipe of sizes, which every language writes its own way

@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 _FACES = frozenset(
     "activations aot autodiff autograph bitwise callbacks compat dask data debugging dtypes errors image initializers "
     "io keras layers linalg losses math metrics nest nn numpy optimizers queue random raw_ops saved_model scipy "
-    "strings summary test train".split()
+    "strings test train".split()
 )
 _HOMES = {
     "aot.exporting": "export",
@@ -58,6 +58,7 @@ _HOMES = {
     "ops.elementwise.angles": "acos acosh asin asinh atan atan2 atanh cosh sinh tan",
     "runtime.watch": "LongLoopWarning",
     "strings.operations": "as_string",
+    "train": "summary",
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -33,7 +33,6 @@ import tracejit.raw_ops as raw_ops
 import tracejit.saved_model as saved_model
 import tracejit.scipy as scipy
 import tracejit.strings as strings
-import tracejit.summary as summary
 import tracejit.test as test
 import tracejit.train as train
 from tracejit.aot.exporting import export as export
@@ -130,6 +129,7 @@ from tracejit.ops.elementwise.angles import sinh as sinh
 from tracejit.ops.elementwise.angles import tan as tan
 from tracejit.runtime.watch import LongLoopWarning as LongLoopWarning
 from tracejit.strings.operations import as_string as as_string
+from tracejit.train import summary as summary
 
 __all__ = [
     "Assert",

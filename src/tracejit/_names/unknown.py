@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from typing import Any
 
 _GRAPHS = "functions are traced, not graphs built by hand: write a Python function and compile it by tracejit.function"
@@ -77,15 +77,15 @@ def _remark(module: str, name: str, known: Iterable[str]) -> str:
     instead = _INSTEAD.get(f"{place}.{name}" if place else name) or _INSTEAD.get(name)
     if instead is not None:
         return f": {instead}"
-    others = [face for face in _FACES if not place and name in _names_of(f"{package}.{face}")]
+    others = [face for face in _FACES if not place and name in _names_of(package, face)]
     if others:
         return f"; there is {package}.{others[0]}.{name}"
     likely = nearest(name, known)
     return f". Did you mean: {likely!r}?" if likely is not None else ""
 
 
-def _names_of(module: str) -> Sequence[str]:
-    face: Any = import_module(module)
+def _names_of(package: str, name: str) -> Sequence[str]:
+    face: Any = getattr(sys.modules[package], name)  # which loads it
     return getattr(face, "__all__", None) or list(vars(face))
 
 

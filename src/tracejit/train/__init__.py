@@ -1,10 +1,11 @@
-"""Checkpoints: ``tracejit.train``. Names only."""
+"""Checkpoints, and logs that are not written: ``tracejit.train``. Names only."""
 
 from typing import TYPE_CHECKING
 
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
+    from . import summary
     from .checkpoint.checkpoint import Checkpoint, MismatchedCheckpoint, Restored
     from .checkpoint.contents import CheckpointReader, list_variables, load_checkpoint, load_variable
     from .checkpoint.index import latest_checkpoint

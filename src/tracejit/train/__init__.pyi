@@ -1,4 +1,4 @@
-"""Checkpoints: ``tracejit.train``. Names only.
+"""Checkpoints, and logs that are not written: ``tracejit.train``. Names only.
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
@@ -12,3 +12,4 @@ from tracejit.train.checkpoint.contents import load_variable as load_variable
 from tracejit.train.checkpoint.index import latest_checkpoint as latest_checkpoint
 from tracejit.train.checkpoint.rotation import CheckpointManager as CheckpointManager
 from tracejit.train.checkpoint.store import DamagedCheckpoint as DamagedCheckpoint
+from tracejit.train import summary as summary

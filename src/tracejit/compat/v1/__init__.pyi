@@ -217,7 +217,6 @@ from tracejit import strided_slice as strided_slice
 from tracejit import string as string
 from tracejit import strings as strings
 from tracejit import subtract as subtract
-from tracejit import summary as summary
 from tracejit import switch_case as switch_case
 from tracejit import tan as tan
 from tracejit import tanh as tanh
