@@ -54,7 +54,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
 
 
 def matching_files(pattern: Any, name: str | None = None) -> tf.Tensor:
-    """The paths that `pattern`, or one of several, fits, as a vector of strings, sorted."""
+    """The paths that `pattern`, or one of several, fits, as a vector of strings, sorted; TypeError for other values."""
     patterns = [pattern] if isinstance(pattern, (str, bytes, tf.Tensor)) else list(pattern)
     found = sorted({path for p in patterns for path in glob.glob(_path(p))})
     array = np.empty(len(found), object)
@@ -65,7 +65,7 @@ def matching_files(pattern: Any, name: str | None = None) -> tf.Tensor:
 def decode_raw(
     input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
 ) -> tf.Tensor:
-    """The numbers of dtype `out_type` that a scalar string holds byte by byte, as a vector.
+    """The numbers of dtype `out_type` that `input_bytes`, a scalar string, holds byte by byte, as a vector.
 
     With `little_endian` the lowest byte of a number stands first. ValueError where the length does not fit.
 

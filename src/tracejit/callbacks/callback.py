@@ -52,10 +52,10 @@ class Callback:
         """After the last epoch, with its numbers, `logs`."""
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Before an epoch, numbered from 0; `logs` is empty."""
+        """Before `epoch`, numbered from 0; `logs` is empty."""
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """After an epoch and its validation: `logs` holds floats by name, those of the validation with ``val_``."""
+        """After `epoch`, with its numbers, `logs`; with validation those too, under names with ``val_``."""
 
     def on_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Before a step of training on `batch`, numbered in its epoch; `logs` is empty."""

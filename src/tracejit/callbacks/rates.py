@@ -35,7 +35,7 @@ class LearningRateScheduler(Callback):
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Set the rate for `epoch`; `logs` is not looked at."""
+        """Set the rate for `epoch`; `logs` is not looked at. TypeError when the schedule gives no number."""
         before = float(self.model.optimizer.learning_rate)
         try:
             rate = self.schedule(epoch, before)

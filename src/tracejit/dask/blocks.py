@@ -55,6 +55,8 @@ def map_blocks(
 
     Raises
     ------
+    TypeError
+        There is no Dask array, or one of other arrays than NumPy's.
     ShapeError
         Arrays do not broadcast; the number of axes is not that of the blocks, or their sizes depend on where a block
         is.

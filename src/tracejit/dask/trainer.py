@@ -80,7 +80,7 @@ class Trainer:
         )
 
     def step(self, *data: Any) -> float:
-        """One step on all the rows of Dask arrays; returns the loss before it."""
+        """One step on all the rows of `data`, the Dask arrays that the loss takes; returns the loss before it."""
         value, gradients = self._gradient(*data)
         self.optimizer.apply_gradients(zip(map(tf.constant, gradients), self.variables, strict=True))
         return float(value)

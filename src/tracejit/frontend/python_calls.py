@@ -56,7 +56,8 @@ def numpy_function(
 ) -> Any:
     """Call the Python function `func` with arrays; no gradient flows through it.
 
-    `inp`, `Tout`, the results, their dtypes and errors, NotImplementedError, are those of :func:`py_function`.
+    `inp`, `Tout`, the results, their dtypes and errors, NotImplementedError, are those of :func:`py_function`;
+    `stateful` changes nothing.
 
     Examples
     --------

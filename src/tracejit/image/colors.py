@@ -30,7 +30,7 @@ def _channels(x: Any) -> tuple[Any, Any, Any]:
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """`image` in another `dtype` with its range: floats from 0 to 1, integers from 0 to their largest.
 
-    With `saturate` what is out of the range becomes its end.
+    With `saturate` what is out of the range becomes its end. TypeError for what names no dtype.
 
     Examples
     --------
@@ -162,18 +162,23 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """`image` with `delta` added, for which integers count as from 0 to 1; the dtype stays."""
+    """`image` with `delta` added, for which integers count as from 0 to 1; shape and dtype stay.
+
+    TypeError for what is no array.
+    """
     return _as_floats(image, lambda x: x + delta)
 
 
 def per_image_standardization(image: Any) -> Tensor:
     """Each `image`, ``(..., height, width, channels)``, with mean 0 and variance 1; float32, or the dtype of floats.
 
-    Divided by no less than one over the root of the number of its elements.
+    Divided by no less than one over the root of the number of its elements. ShapeError below three axes.
     """
     x: Any = convert_to_tensor(image)
     if x.dtype.kind != "f":
         x = ops.cast(x, dtype=np.dtype("float32"))
+    if len(x.shape) < 3:
+        raise ShapeError(f"images are (height, width, channels), got {x.spec}{at(user_location())}")
     axes, count = (-3, -2, -1), x.shape[-1] * x.shape[-2] * x.shape[-3]
     centred = x - reduce_mean(x, axes, keepdims=True)
     deviation = ops.sqrt(reduce_mean(centred * centred, axes, keepdims=True))

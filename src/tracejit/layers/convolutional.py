@@ -94,7 +94,25 @@ class _Windows(Layer):
 
 
 class _Conv(_Windows):
-    """A convolution over `rank` axes."""
+    """A convolution over `rank` axes.
+
+    Parameters
+    ----------
+    filters : int
+        Number of channels of the result.
+    kernel_size, strides, dilation_rate : int or tuple of int
+        Of the window, from one to the next, and between the places that it sees.
+    padding : {"valid", "same"}
+        With ``"same"`` zeros are added so that there are ``ceil(size / stride)`` windows.
+    data_format : {"channels_last", "channels_first"}, optional
+    groups : int
+        Channels and filters fall into so many groups that know nothing of each other.
+    activation : str or callable, optional
+    use_bias : bool
+    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer : str or callable, optional
+    **options
+        As for :class:`Layer`.
+    """
 
     filters: int
     groups: int
@@ -207,7 +225,15 @@ class Conv3D(_Conv):
 
 
 class _ConvTranspose(_Conv):
-    """The transpose of a convolution over `rank` axes."""
+    """The transpose of a convolution over `rank` axes.
+
+    Parameters
+    ----------
+    filters, kernel_size, strides, padding, data_format, dilation_rate
+        As for a convolution. With ``"same"``, sizes become ``size * stride``.
+    output_padding : int or tuple of int, optional
+        So much larger than the smallest size whose convolution has the size of the input.
+    """
 
     output_padding: tuple[int, ...] | None
 

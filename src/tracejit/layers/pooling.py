@@ -13,7 +13,15 @@ from .layer import Layer
 
 
 class _Pooling(Layer):
-    """The largest element or the mean of each window."""
+    """The largest element or the mean of each window.
+
+    Parameters
+    ----------
+    pool_size, strides : int or tuple of int
+        Of a window, and from one to the next; by default windows do not overlap.
+    padding : {"valid", "same"}
+    data_format : {"channels_last", "channels_first"}, optional
+    """
 
     rank: int
     pool: Callable[..., Any]
@@ -83,7 +91,14 @@ class AveragePooling2D(_Pooling):
 
 
 class _GlobalPooling(Layer):
-    """All places of an example as one."""
+    """All places of an example as one.
+
+    Parameters
+    ----------
+    data_format : {"channels_last", "channels_first"}, optional
+    keepdims : bool
+        The axes stay, of size 1.
+    """
 
     reduce: Callable[..., Any]
     channels_first: bool

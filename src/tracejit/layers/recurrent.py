@@ -246,12 +246,12 @@ class StackedRNNCells(Layer):
             input_shape = (input_shape[0], cell.units)
 
     def get_initial_state(self, batch_size: Any, dtype: Any = None) -> list[Any]:
-        """States of zeros, one for each cell; a list of them where a cell has several."""
+        """States of zeros for `batch_size` examples, of `dtype`: one for each cell, a list where a cell has several."""
         states = [cell.get_initial_state(batch_size, dtype) for cell in self.cells]
         return [s[0] if len(s) == 1 else s for s in states]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[Any, list[Any]]:
-        """The output of the last cell, and the next states of all."""
+        """The output of the last cell, and the next `states` of all."""
         following = []
         for cell, state in zip(self.cells, states, strict=True):
             inputs, new = cell(inputs, list(state) if isinstance(state, (list, tuple)) else [state])

@@ -26,7 +26,14 @@ def _pairs(value: Any, rank: int, what: str) -> tuple[tuple[int, int], ...]:
 
 
 class _Edges(Layer):
-    """What is added before and after, or taken away, for each of `rank` axes."""
+    """What is added before and after, or taken away, for each of `rank` axes.
+
+    Parameters
+    ----------
+    amount : int, pair of int or nest of them
+        ``padding`` or ``cropping`` of the layer.
+    data_format : {"channels_last", "channels_first"}, optional
+    """
 
     rank: int
     amount: tuple[tuple[int, int], ...]
@@ -91,6 +98,14 @@ class Cropping2D(_Cropping):
 
 
 class _UpSampling(Layer):
+    """Each place so many times.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+    data_format : {"channels_last", "channels_first"}, optional
+    """
+
     rank: int
     channels_first: bool
     size: tuple[int, ...]
