@@ -213,3 +213,35 @@ def test_saved_and_loaded(tmp_path):
     tf.saved_model.save(f, tmp_path / "f")
     loaded = tf.saved_model.load(tmp_path / "f")
     assert [float(loaded(tf.constant(2.0), a)) for a in (0.5, 0.25)] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, a: x * isinstance(a, float),
+        lambda x, a: x * (type(a) is float),
+        lambda x, a: x * len(f"{a}"),
+        lambda x, a: x * len(str(a)),
+        lambda x, a: x * len("%s" % a),
+        lambda x, a: x * len(repr(a)),
+        lambda x, a: x * int(a),
+        lambda x, a: x * round(a),
+        lambda x, a: x * {2.5: 3}.get(a, 1),
+        lambda x, a: x * a.is_integer(),
+        lambda x, a: x * math.sqrt(a),
+        lambda x, a: x * np.float32(a),
+        lambda x, a: x * sum(range(int(a))),
+    ],
+)
+def test_what_looks_at_a_float_sees_the_float(f):
+    compiled = tf.function(f)
+    x = tf.constant([1.0, 3.0])
+    for a in (7.25, 2.5, 1.5):
+        np.testing.assert_array_equal(compiled(x, a), f(x, a))
+
+
+def test_int_of_what_is_none_is_an_error_as_in_python():
+    compiled = tf.function(lambda x, a: x * int(a))
+    compiled(tf.constant(1.0), 2.5)
+    with pytest.raises(ValueError, match="NaN"):
+        compiled(tf.constant(1.0), float("nan"))

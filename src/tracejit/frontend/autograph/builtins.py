@@ -21,7 +21,7 @@ from .flow.branches import truth
 from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
 from .values.kinds import traced
 from .values.stacked import Stacked
-from .values.weak import WIDE, Weak
+from .values.weak import WIDE, Weak, needs_value
 
 
 def _number(kind: type) -> Callable[..., Any]:
@@ -33,6 +33,8 @@ def _number(kind: type) -> Callable[..., Any]:
         x = args[0]
         if x.__class__ is Weak and x.weak_kind is kind:
             return x
+        if x.__class__ is Weak and kind is int:
+            needs_value("int")
         t = as_tensor(x)
         if any(d != 1 for d in t.shape):
             return kind(x)  # raises what Python raises
@@ -98,6 +100,17 @@ def _unknown(name: str, instead: str) -> Untraceable:
     )
 
 
+def _looking(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python that tells a number from a tensor which stands for one."""
+
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        if any(x.__class__ is Weak for x in args):
+            needs_value(f.__name__)
+        return f(*args, **kwargs)
+
+    return converted
+
+
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
     """``sum``, also of a list that a compiled loop has built."""
     if iterable.__class__ is not Stacked:
@@ -158,6 +171,8 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.max: _extreme(max, greater, reduce_max),
     builtins.min: _extreme(min, less, reduce_min),
     builtins.sum: _sum,
+    builtins.isinstance: _looking(isinstance),
+    builtins.type: _looking(type),
     builtins.sorted: _sorted,
     builtins.filter: _filter,
     builtins.print: outside.print_,

@@ -1,9 +1,9 @@
 """Python floats among the arguments of compiled functions: inputs, or part of the trace.
 
 A float is an input, a number that takes the dtype of what it meets, as Python's numbers do: one trace serves all.
-Where tracing needs the value (Python control flow that is not converted, a size, an attribute of an op, something that
-keeps it), the attempt is taken back, and from then on the floats of that function are part of its traces, as ints,
-bools and strings are.
+Where tracing needs the value (Python control flow that is not converted, a size, an attribute of an op, text of it,
+`isinstance`, something that keeps it), the attempt is taken back, and from then on the floats of that function are part
+of its traces, as ints, bools and strings are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ...core.errors import ShapeError, Untraceable
 from ..autograph.places.reachable import Reachable, leaves
-from ..autograph.values.weak import Weak
+from ..autograph.values.weak import Weak, floats_are_inputs
 from .signature import Call
 
 T = TypeVar("T")
@@ -31,6 +31,7 @@ def traced_with_floats(f: Callable[..., Any], call: Call, trace: Callable[[], T]
     if not call.floats:
         return trace()
     around = Reachable((), (f, *call.leaves))
+    token = floats_are_inputs.set(True)
     try:
         with around.attempt():
             made = trace()
@@ -43,3 +44,5 @@ def traced_with_floats(f: Callable[..., Any], call: Call, trace: Callable[[], T]
         if isinstance(error, ShapeError) and not isinstance(error, Untraceable):
             raise
         raise ValuesNeeded from error
+    finally:
+        floats_are_inputs.reset(token)

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.errors import require
 from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Callback
 from .arithmetic import ELEMENTARY, broadcast, matched
-from .special import BERNOULLI, double, log_gamma, polygammas
+from .special import BERNOULLI, derivative_number, double, log_gamma, polygammas
 
 #: From here on Stirling's series is exact to rounding.
 _FAR = 15.0
@@ -149,6 +150,7 @@ _POSITIVE = tuple(sample(*shapes, low=0.7, high=3.0) for shapes in (((2, 3), (2,
 )
 def gamma_density(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
     """``x**(a - 1) * exp(-x) / gamma(a)``, its derivative number `order` along `a`."""
+    derivative_number(order)
     return real(broadcast(a, x))
 
 
@@ -165,6 +167,7 @@ def gamma_density(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
 )
 def gammainc(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
     """The lower incomplete gamma function over the whole, its derivative number `order` along `a`."""
+    derivative_number(order)
     return real(broadcast(a, x))
 
 
@@ -185,6 +188,13 @@ def gammaincc(a: TensorSpec, x: TensorSpec) -> TensorSpec:
 
 
 # ---- the incomplete beta function -----------------------------------------------------------------------
+
+
+def _both(orders: tuple[int, ...]) -> None:
+    """Shape rule: the numbers of two derivatives."""
+    require(len(orders) == 2, f"takes two orders, got {orders}")
+    for order in orders:
+        derivative_number(order)
 
 
 def _beta_part(a: Any, b: Any, x: Any) -> Any:
@@ -208,7 +218,7 @@ def _beta(a: Any, b: Any, x: Any) -> Any:
     return np.where(low, part, 1.0 - part)
 
 
-def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, int]) -> np.ndarray:
+def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, ...]) -> np.ndarray:
     a, b, x = np.broadcast_arrays(a, b, x)
     valid = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0)
     u, v, at_x = np.where(valid, a, 1.0), np.where(valid, b, 1.0), np.where(valid, x, 0.5)
@@ -231,7 +241,7 @@ def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, 
     return np.where(valid, found, np.where((a > 0.0) & (b > 0.0), ends, np.nan))
 
 
-def _beta_density(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, int]) -> np.ndarray:
+def _beta_density(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, ...]) -> np.ndarray:
     """By the derivatives of its logarithm."""
     rest = 1.0 - x
     powers = [np.where(p == 1.0, 0.0, (p - 1.0) * np.log(v)) for p, v in ((a, x), (b, rest))]
@@ -258,7 +268,7 @@ def _beta_density(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[
     return found[orders[0], orders[1]]
 
 
-def _beta_density_slope(y: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Any:
+def _beta_density_slope(y: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, ...]) -> Any:
     (m, n), rest = orders, 1.0 - x
     slope = y * ((a - 1.0) / x - (b - 1.0) / rest)
     slope = slope + m * ops.beta_density(a, b, x, orders=(m - 1, n)) / x if m else slope
@@ -283,8 +293,9 @@ _BELOW_ONE = (
     traits=ELEMENTARY,
     samples=_BELOW_ONE,
 )
-def beta_density(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, int]) -> TensorSpec:
+def beta_density(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, ...]) -> TensorSpec:
     """``x**(a - 1) * (1 - x)**(b - 1) / beta(a, b)``; `orders` count derivatives along `a` and `b`."""
+    _both(orders)
     return real(broadcast(broadcast(a, b), x))
 
 
@@ -300,8 +311,9 @@ def beta_density(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[i
     traits=ELEMENTARY,
     samples=_BELOW_ONE,
 )
-def betainc(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, int]) -> TensorSpec:
+def betainc(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, ...]) -> TensorSpec:
     """The incomplete beta function over the whole; `orders` count derivatives along `a` and `b`."""
+    _both(orders)
     return real(broadcast(broadcast(a, b), x))
 
 
@@ -348,4 +360,5 @@ def _zeta_along_q(y: Any, s: Any, q: Any, *, order: int) -> Any:
 )
 def zeta(s: TensorSpec, q: TensorSpec, *, order: int) -> TensorSpec:
     """The sum of ``(q + k)**-s`` over k from 0 on, its derivative number `order` along `s`; NaN below 1, inf at 1."""
+    derivative_number(order)
     return real(broadcast(s, q))

@@ -59,6 +59,15 @@ def _log_gamma_of_one(x: float) -> float:
 log_gamma = np.vectorize(_log_gamma_of_one, otypes=[np.float64])
 
 
+_MOST_ORDERS = 170  # the factorial of more is no float
+
+
+def derivative_number(order: int) -> None:
+    """Shape rule: which derivative is meant, where 0 is the function itself; ValueError where there is none."""
+    if not 0 <= order <= _MOST_ORDERS:
+        raise ValueError(f"the order of a derivative is a number from 0 to {_MOST_ORDERS}, got {order}")
+
+
 @defop(
     partial=(lambda y, x: ops.polygamma(x, order=0),),
     kernel=double(log_gamma),
@@ -105,8 +114,7 @@ def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
 )
 def polygamma(x: TensorSpec, *, order: int) -> TensorSpec:
     """The derivative number `order` of digamma, which itself is that of `lgamma`."""
-    if order < 0:
-        raise ValueError(f"the order of a derivative is 0 or more, got {order}")
+    derivative_number(order)
     return real(x)
 
 

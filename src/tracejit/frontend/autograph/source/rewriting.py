@@ -17,7 +17,7 @@ from .syntax import Definition, assign, at_line_of, load, parameters, store
 
 #: Builtins that are the same for tensors, or that look at the frame they are called from.
 PLAIN_BUILTINS = frozenset(
-    "isinstance issubclass hasattr getattr setattr callable type super locals globals vars str repr tuple dict "
+    "issubclass hasattr getattr setattr callable super locals globals vars str repr tuple dict "
     "set id format iter object staticmethod classmethod property".split()
 )
 

@@ -7,11 +7,13 @@ is computed from weak and Python numbers alone is weak again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from ....core.arrays import default_dtype
+from ....core.errors import Untraceable
 from ....core.op import ops
 from ....core.spec import TensorSpec
 from ....core.tensor import Tensor, Unhashable
@@ -27,6 +29,16 @@ WIDE: dict[type, np.dtype[Any]] = {
     complex: np.dtype(np.complex128),
 }
 KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+#: Is a function being traced with its Python floats as inputs? Then whatever looks at what they are ends that.
+floats_are_inputs: ContextVar[bool] = ContextVar("floats_are_inputs", default=False)
+
+
+def needs_value(what: str) -> None:
+    """Refuse to go on with floats as inputs where `what` Python does depends on the number, or on its type."""
+    if floats_are_inputs.get():
+        raise Untraceable(f"{what} needs the value of a Python float")
 
 
 class Weak(Unhashable):
@@ -47,6 +59,18 @@ class Weak(Unhashable):
 
     def __tensor__(self) -> Tensor:
         return self.as_dtype(default_dtype(self.weak_kind(0)) or WIDE[bool])
+
+    def __repr__(self) -> str:
+        needs_value("text of it")
+        return repr(self.__tensor__())
+
+    def __str__(self) -> str:
+        needs_value("text of it")
+        return str(self.__tensor__())
+
+    def __format__(self, spec: str) -> str:
+        needs_value("text of it")
+        return format(self.__tensor__(), spec)
 
     @property
     def spec(self) -> TensorSpec:
