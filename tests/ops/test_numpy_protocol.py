@@ -67,7 +67,7 @@ def test_others_are_those_of_tracejit_while_tracing_and_under_transforms(f):
 
 
 UNKNOWN = [
-    (lambda x: np.spacing(x), "spacing"),
+    (lambda x: np.histogram2d(x[0], x[1])[0], "histogram2d"),
     (lambda x: np.linalg.tensorinv(x, 1), r"linalg\.tensorinv"),
     (lambda x: np.sum(x, out=np.empty(())), "sum"),
     (lambda x: np.sin(x, where=x.shape[0] > 1), "sin"),
@@ -86,9 +86,9 @@ def test_what_tracejit_has_not_is_refused_where_a_value_or_a_derivative_would_be
 
 def test_what_has_no_derivative_works_on_values_under_transforms():
     def f(x):
-        order = np.argpartition(x, 1)
-        assert type(order) is np.ndarray and np.iscomplexobj(x) is False and "0.25" in np.array2string(x)
-        return tf.reduce_sum(tf.gather(x, order)) * 2.0
+        assert isinstance(np.min_scalar_type(x), np.dtype) and np.iscomplexobj(x) is False
+        assert "0.25" in np.array2string(x)
+        return tf.reduce_sum(tf.gather(x, np.argpartition(x, 1))) * 2.0
 
     assert tf.grad(f)(tf.constant(X[0])).numpy().tolist() == [2.0, 2.0]
 
