@@ -19,7 +19,7 @@ from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.dispatch import interpreting
 from tracejit.core.tracing.interpreters import Perturb
 from tracejit.core.tracing.trace import replay, trace
-from tracejit.ops.lowering import Compose, Scalar
+from tracejit.ops.lowering import Callback, Compose, Scalar
 
 from .cases import Case
 from .derivatives import directions
@@ -207,8 +207,11 @@ def grid(dtypes: Sequence[np.dtype]) -> Arrays:
 def in_domain(op: Op, arrays: list[np.ndarray], case: Case) -> list[np.ndarray]:
     """The values that have one right result: what floats out of range are as integers is left to the machine.
 
-    Integers to negative integer powers are refused.
+    Integers to negative integer powers are refused. What calls NumPy in every mode is asked for some of the
+    combinations of three arguments: kernels that integrate take a second for a thousand.
     """
+    if isinstance(op.lower, Callback) and len(arrays) > 2:
+        return [a[::41] for a in arrays]
     target, (first, *rest) = case.sample.attrs.get("dtype"), arrays
     if op.name == "cast" and target.kind in "iu" and first.dtype.kind == "f":
         return [first[np.abs(first) < 1e9]]  # NaN is not
