@@ -7,7 +7,6 @@ time of what it had to do, and nothing else.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -21,7 +20,7 @@ import tracejit as tf
 from ..aot.targets import DEFAULT
 from ..callbacks.callback import History
 from ..core.errors import at, user_location
-from ..inspect.progress import counted
+from ..inspect.progress import counted, watched
 from .sums import BlockSum, value_and_grad
 
 
@@ -178,8 +177,7 @@ class _Shown:
     """What is shown of a training."""
 
     def __init__(self, verbose: Any, epochs: int):
-        watched = sys.stderr.isatty() or "ipykernel" in sys.modules
-        self.level = (1 if watched else 2) if verbose == "auto" else int(verbose)
+        self.level = (1 if watched() else 2) if verbose == "auto" else int(verbose)
         self.epochs, self.started = epochs, time.perf_counter()
 
     def steps(self, parts: Sequence[Any], number: int) -> Iterable[Any] | Iterator[Any]:

@@ -116,6 +116,12 @@ def counted(items: Iterable[Any], total: int | None, every: float = 0.1) -> Iter
         bar.close()
 
 
+def watched() -> bool:
+    """Does somebody look: at a terminal, or in a notebook?"""
+    kernel = sys.modules.get("ipykernel.kernelapp")
+    return sys.stderr.isatty() or (kernel is not None and kernel.IPKernelApp.initialized())
+
+
 def drawer() -> Any:
     try:
         from tqdm.auto import tqdm
