@@ -51,13 +51,16 @@ class CSVLogger(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Write the line of `epoch`, the numbers of `logs` by name."""
+        if self._file is None:
+            self.on_train_begin()
+        assert self._file is not None
         logs, names = logs or {}, sorted(logs or {})
-        writer = csv.writer(self._file, delimiter=self.separator)  # type: ignore[arg-type]
+        writer = csv.writer(self._file, delimiter=self.separator)
         if self._names is None:
             writer.writerow(["epoch", *names])
         self._names = self._names or names
         writer.writerow([epoch, *(logs.get(name, "NA") for name in self._names)])
-        self._file.flush()  # type: ignore[union-attr]
+        self._file.flush()
 
     def on_train_end(self, logs: Any = None) -> None:
         """Close the file; `logs` is not looked at."""

@@ -20,7 +20,7 @@ import tracejit as tf
 from ..aot.targets import DEFAULT
 from ..callbacks.callback import History
 from ..core.errors import at, user_location
-from ..inspect.progress import counted, watched
+from ..inspect.progress import counted, level_of
 from .sums import BlockSum, value_and_grad
 
 
@@ -177,7 +177,7 @@ class _Shown:
     """What is shown of a training."""
 
     def __init__(self, verbose: Any, epochs: int):
-        self.level = (1 if watched() else 2) if verbose == "auto" else int(verbose)
+        self.level = level_of(verbose)
         self.epochs, self.started = epochs, time.perf_counter()
 
     def steps(self, parts: Sequence[Any], number: int) -> Iterable[Any] | Iterator[Any]:

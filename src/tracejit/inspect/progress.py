@@ -122,6 +122,11 @@ def watched() -> bool:
     return sys.stderr.isatty() or (kernel is not None and kernel.IPKernelApp.initialized())
 
 
+def level_of(verbose: Any) -> int:
+    """How much is shown for `verbose`: 0 nothing, 1 a bar, 2 lines alone; ``"auto"`` is a bar where somebody looks."""
+    return (1 if watched() else 2) if verbose == "auto" else int(verbose)
+
+
 def drawer() -> Any:
     try:
         from tqdm.auto import tqdm

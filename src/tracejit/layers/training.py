@@ -18,7 +18,7 @@ from ..callbacks.callback import CallbackList, History
 from ..callbacks.reporting import ProgbarLogger, line_of
 from ..data.dataset import Dataset
 from ..errors import at_user_line
-from ..inspect.progress import counted, watched
+from ..inspect.progress import counted, level_of
 from ..losses import classes as losses
 from ..losses.loss import Loss
 from ..metrics import find_metric as metrics
@@ -422,7 +422,7 @@ class _Report:
     """What is shown of a pass over batches: a bar while it runs, a line when it is over."""
 
     def __init__(self, verbose: Any, steps: int | None, title: str = ""):
-        self.level = (1 if watched() else 2) if verbose == "auto" else int(verbose)
+        self.level = level_of(verbose)
         self.steps = steps
         self.title = title
         self.count = 0
