@@ -129,6 +129,10 @@ allow_redefinition = true
 local_partial_types = true
 ignore_missing_imports = true
 implicit_reexport = false
+[mypy-matplotlib.*,sklearn.*]
+follow_imports = skip
+ignore_missing_imports = true
+
 [mypy-tracejit.*]
 follow_imports = silent
 """
