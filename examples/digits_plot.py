@@ -25,7 +25,7 @@ def draw(
 ) -> None:
     """Write a PNG of the loss of every trainer by step and of test digits, the mistakes first, in red."""
     figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1.15, 1])
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.15, 1]).flat
     draw_losses(left.subplots(), losses)
     right.suptitle(f"{np.mean(predicted == labels):.1%} of {len(labels)} test digits right", fontsize=11)
     order = np.argsort(predicted == labels, kind="stable")[:SAMPLES]

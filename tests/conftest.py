@@ -12,7 +12,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -68,6 +70,16 @@ def no_body_is_traced_twice() -> Iterator[None]:
     yield
     seams.traced_again.listeners.remove(found.append)
     assert not found, found[0]
+
+
+@pytest.fixture(autouse=True)
+def draws_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed the generators of a test's module by the test's name: what it draws does not depend on those before it."""
+    for name, value in vars(request.module).items():
+        if isinstance(value, np.random.Generator):
+            monkeypatch.setattr(
+                request.module, name, np.random.default_rng(crc32(request.node.name.encode()))
+            )
 
 
 @pytest.fixture
