@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import threading
 
 import numpy as np
@@ -245,3 +246,102 @@ def test_int_of_what_is_none_is_an_error_as_in_python():
     compiled(tf.constant(1.0), 2.5)
     with pytest.raises(ValueError, match="NaN"):
         compiled(tf.constant(1.0), float("nan"))
+
+
+class Holder:
+    class Pair:
+        __match_args__ = ("first", "second")
+
+        def __init__(self, first, second):
+            self.first, self.second = first, second
+
+
+def of_class(x, a):
+    match a:
+        case int():
+            return x * 1.0
+        case float():
+            return x * 2.0
+    return x * 3.0
+
+
+def of_class_with_guard(x, a):
+    match a:
+        case float(value) if value > 2.0:
+            return x * value
+        case _:
+            return x
+
+
+def of_abstract_class(x, a):
+    match a:
+        case numbers.Integral():
+            return x
+        case numbers.Real():
+            return x * 2.0
+
+
+def inside_a_mapping(x, a):
+    match {"a": a, "b": x}:
+        case {"a": int() | float() as value}:
+            return x * value
+        case {"a": other}:
+            return x - other
+
+
+def inside_a_sequence(x, a):
+    match [a, 0.5]:
+        case [float(), 0.5]:
+            return x * 2.0
+        case [_, _]:
+            return x
+
+
+def inside_an_object(x, a):
+    match Holder.Pair(a, x):
+        case Holder.Pair(float(), second):
+            return second * 2.0
+        case Holder.Pair(first, second):
+            return first + second
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        of_class,
+        of_class_with_guard,
+        of_abstract_class,
+        inside_a_mapping,
+        inside_a_sequence,
+        inside_an_object,
+        lambda x, a: x * 2.0 if a.__class__ is float else x,
+    ],
+)
+def test_patterns_of_classes_see_the_float(f):
+    compiled = tf.function(f)
+    x = tf.constant([1.0, 3.0])
+    for a in (7.25, 1.5, 3):
+        np.testing.assert_array_equal(compiled(x, a), f(x, a))
+
+
+def test_patterns_that_look_at_no_number_keep_one_trace():
+    def f(x, a):
+        match x:
+            case Holder.Pair():
+                return a
+            case tf.Tensor() as t:
+                return t * a
+
+    compiled = tf.function(f)
+    for a in (7.25, 1.5, 2.0):
+        np.testing.assert_array_equal(compiled(tf.constant([1.0, 3.0]), a), f(tf.constant([1.0, 3.0]), a))
+    assert count(compiled) == 1
+
+
+def test_code_that_is_not_converted_sees_the_float():
+    def f(x, a):
+        return x * 2.0 if isinstance(a, float) else x
+
+    compiled = tf.function(f, autograph=False)
+    for a in (7.25, 1.5):
+        np.testing.assert_array_equal(compiled(tf.constant([1.0, 3.0]), a), [2.0, 6.0])

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.op import OPS, ops
+from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.arrays.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.arrays.shape import stack
@@ -109,6 +110,15 @@ def _looking(f: Callable[..., Any]) -> Callable[..., Any]:
         return f(*args, **kwargs)
 
     return converted
+
+
+def subject_of(subject: Any, *classes: type) -> Any:
+    """The subject of a ``match`` with patterns of classes, which tell a float from a tensor that stands for one."""
+    if subject.__class__ is not Tensor and any(
+        c is not object and isinstance(c, type) and isinstance(0.0, c) for c in classes
+    ):
+        needs_value("match")
+    return subject
 
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:

@@ -22,6 +22,7 @@ from ...core.op import ops
 from ...core.seams import converted_calls
 from ...core.tracing.dispatch import is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
+from .builtins import subject_of
 from .calls import callee, eager_callee
 from .flow.branches import branch, truth
 from .flow.loops import run_loop
@@ -63,6 +64,7 @@ __all__ = [
     "set_item_in",
     "set_item_of",
     "slice",
+    "subject_of",
     "update_attribute",
     "update_item",
     "update_item_in",

@@ -8,10 +8,13 @@ from typing import Any
 from .calls import callee
 from .parts import BINARY
 from .places.place import found_in_class
+from .values.weak import Weak, needs_value
 
 
 def attribute_of(owner: Any, name: str) -> Any:
     """``owner.name``."""
+    if name == "__class__" and owner.__class__ is Weak:
+        needs_value("__class__")
     attribute = found_in_class(owner, name)
     if attribute.__class__ is property and attribute.fget is not None:
         return callee(attribute.fget)(owner)

@@ -2,8 +2,8 @@
 
 A float is an input, a number that takes the dtype of what it meets, as Python's numbers do: one trace serves all.
 Where tracing needs the value (Python control flow that is not converted, a size, an attribute of an op, text of it,
-`isinstance`, something that keeps it), the attempt is taken back, and from then on the floats of that function are part
-of its traces, as ints, bools and strings are.
+`isinstance`, a pattern of a class, something that keeps it), the attempt is taken back, and from then on the floats of
+that function are part of its traces, as ints, bools and strings are. So are those of functions that are not converted.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Function(Inspected):
         self._patterns: dict[Any, list[TensorSpec]] = {}
         self._traces = 0
         self._may_create = True
-        self._float_inputs = self.input_signature is None
+        self._float_inputs = autograph and self.input_signature is None  # code as it stands may look at types
         self._retracing = Retracing()
         self._lock = fork_safe()
         self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}

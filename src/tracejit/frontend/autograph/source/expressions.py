@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Collection
 
 from .effects import always_python, own_nodes
@@ -44,6 +45,20 @@ class Expressions(Rewriter):
         if module or node in self.called or not isinstance(node.ctx, ast.Load):
             return node
         return at_line_of(operator("attribute_of", node.value, ast.Constant(self._mangle(node.attr))), node)
+
+    def visit_Match(self, s: ast.Match) -> ast.Match:
+        self.generic_visit(s)
+        patterns = [n for case in s.cases for n in ast.walk(case.pattern) if isinstance(n, ast.MatchClass)]
+        if patterns:
+            classes = [at_line_of(copy.copy(p.cls), s) for p in patterns]
+            s.subject = at_line_of(operator("subject_of", s.subject, *classes), s.subject)
+        return s
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.MatchClass:
+        """Patterns name classes in no other way than Python has it."""
+        node.patterns = [self.visit(p) for p in node.patterns]
+        node.kwd_patterns = [self.visit(p) for p in node.kwd_patterns]
+        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
