@@ -47,6 +47,39 @@ def test_numpy_on_floats_is_as_wide_as_numpy_has_it():
         np.testing.assert_allclose(f(x, a), x * np.sqrt(a), rtol=1e-7)
 
 
+def test_no_digit_is_lost_on_the_way_to_a_dtype():
+    x = np.float64([1.0, 2.0])
+
+    def carried(a):
+        for _ in range(3):
+            a = a * 0.5 + max(a, 2.0)
+        return x * a
+
+    programs = [
+        lambda a: tf.constant(a, dtype="float64"),
+        lambda a: tf.constant([[a, 1.0]], dtype="float64"),
+        lambda a: tf.convert_to_tensor(a, "float64"),
+        lambda a: tf.pad(x, [[1, 1]], constant_values=a),
+        lambda a: x * max(a, 0.01) + min(a, 7, 3.0),
+        carried,
+    ]
+    for f in programs:
+        compiled = tf.function(f)
+        for a in (0.1, 1e10 + 1.5):
+            np.testing.assert_array_equal(compiled(a), f(a))
+        assert count(compiled) == 1
+
+
+def test_rounding_and_integers_made_of_them_are_pythons():
+    rounded, whole = tf.function(lambda a: round(a, 2)), tf.function(lambda a: tf.constant(a, dtype="int32"))
+    assert [float(rounded(a)) for a in (2.675, 0.125)] == [
+        np.float32(2.67),
+        np.float32(0.12),
+    ]  # 2.68 as float32
+    with pytest.raises(tf.errors.DtypeError, match=r"2\.5 has a fraction"):
+        whole(2.5)
+
+
 def test_functions_of_math():
     f = tf.function(lambda x, a: x * math.sin(a))
     for a in (0.3, 0.7):

@@ -69,7 +69,7 @@ def on_cpu(device: Any) -> None:
 
 def _plain(x: Any) -> Tensor:
     if hasattr(x, "weak_kind"):
-        return x.as_dtype(np.asarray(x.weak_kind(0)).dtype)
+        return x.in_dtype(np.asarray(x.weak_kind(0)).dtype)
     if x.__class__ is Tensor or hasattr(x, "__tensor__"):
         return as_tensor(x)
     if x.__class__ in (list, tuple) and _holds_tensors(x):

@@ -377,15 +377,19 @@ def is_tracing() -> bool:
 
 
 def as_tensor(x: Any, dtype: Any = None) -> Tensor:
-    """`x` as a Tensor: tensors as they are, Variables read, arrays and numbers copied, lists of tensors joined."""
+    """`x` as a Tensor: tensors as they are, Variables read, arrays and numbers copied, lists of tensors joined.
+
+    Only numbers and lists of them take the `dtype`; a number is what has ``in_dtype``, too.
+    """
     if x.__class__ is Tensor:
         return x
     read = getattr(x, "__tensor__", None)
     if read is not None:
-        return read()
+        in_dtype = None if dtype is None else getattr(x, "in_dtype", None)
+        return read() if in_dtype is None else in_dtype(np.dtype(dtype))
     try:
         if x.__class__ in (list, tuple) and holds_tensors(x):
-            return seams.stacked([as_tensor(e) if holds_tensors(e) else e for e in x])
+            return seams.stacked([as_tensor(e, dtype) if holds_tensors(e) else e for e in x])
         array = to_array(x, dtype)
     except RecursionError as error:
         raise too_deep(error) from None

@@ -58,7 +58,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
         dtype = np.result_type(*whole)
         if dtype.kind == "f":  # int32 with float32 of two literals: the float's own width
             dtype = max((d for d in whole if d.kind == "f"), key=lambda d: d.itemsize)
-        return tuple(_weak_tensor(x, dtype) for x in inputs)
+        return tuple(as_tensor(x, dtype) for x in inputs)
     dtypes = [t.dtype for t in strong]
     if any(d.kind == "O" for d in dtypes):
         raise DtypeError(
@@ -74,7 +74,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             f"or set dtype_promotion to 'numpy'{at(user_location())}"
         )
     take = iter(strong)
-    same = [_weak_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
+    same = [as_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
     return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
 
 
@@ -82,11 +82,6 @@ def _read(x: Any) -> Any:
     """The tensor of a Variable; anything else, and what stands for a Python number, as it is."""
     read = getattr(x, "__tensor__", None)
     return x if read is None or hasattr(x, "weak_kind") else read()
-
-
-def _weak_tensor(x: Any, dtype: np.dtype) -> Tensor:
-    """A Python number, a list of them, or what stands for one in a trace, as a tensor of `dtype`."""
-    return x.as_dtype(dtype) if hasattr(x, "weak_kind") else as_tensor(x, dtype)
 
 
 def _weak_example(x: Any) -> Any:

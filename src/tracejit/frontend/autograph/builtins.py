@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.op import OPS, ops
 from ...core.tensor import Tensor
@@ -22,7 +24,7 @@ from .flow.branches import truth
 from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
 from .values.kinds import traced
 from .values.stacked import Stacked
-from .values.weak import WIDE, Weak, needs_value
+from .values.weak import WIDE, Weak, needs_value, wide
 
 
 def _number(kind: type) -> Callable[..., Any]:
@@ -61,7 +63,14 @@ def _extreme(
             return python(*args, **kwargs)
         if len(args) == 1:
             return reduce(as_tensor(args[0]), axis=0)
-        return functools.reduce(lambda a, b: where(beats(b, a), b, a), args)
+        numbers = [x for x in map(wide, args) if x is not None]
+        if len(numbers) < len(args):
+            return functools.reduce(choose, args)
+        widest = np.result_type(*[x.dtype for x in numbers])
+        return Weak(functools.reduce(choose, [ops.cast(x, dtype=widest) for x in numbers]))
+
+    def choose(a: Any, b: Any) -> Any:
+        return where(beats(b, a), b, a)
 
     return converted
 

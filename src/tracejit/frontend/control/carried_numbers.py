@@ -22,7 +22,7 @@ from ..autograph.places.reachable import Reachable
 from ..autograph.values.weak import WIDE, Weak
 from ..recording.merged import merge
 from ..regions.loop_builder import LoopBuilder
-from ..regions.region import Region, check_carry, in_dtype
+from ..regions.region import Region, check_carry
 from ..structure import Nest, Structure, alike, flatten, unflatten
 
 #: The kinds of dtype that a number takes in place of its own.
@@ -157,7 +157,7 @@ class CarriedNest:
 
     def initial(self) -> list[Tensor]:
         triples = zip(self.leaves, self.tensors, self.types, strict=True)
-        return [t if t.spec is spec else in_dtype(x, spec.dtype) for x, t, spec in triples]
+        return [t if t.spec is spec else as_tensor(x, spec.dtype) for x, t, spec in triples]
 
     def attempt(self) -> Attempt:
         return self.around.attempt()
@@ -210,7 +210,7 @@ def _is_set(cell: Any) -> bool:
 def alike_numbers(values: Sequence[Any]) -> list[Tensor]:
     """Tensors of one dtype from what iterations gave: numbers of the first take the dtype of the others."""
     others = [as_tensor(v).dtype for v in values if v.__class__ is not Weak]
-    return [v.as_dtype(others[0]) if v.__class__ is Weak and others else as_tensor(v) for v in values]
+    return [v.in_dtype(others[0]) if v.__class__ is Weak and others else as_tensor(v) for v in values]
 
 
 def _after_first(x: Any, before: Tensor, given: Any, after: Tensor) -> TensorSpec:

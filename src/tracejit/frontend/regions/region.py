@@ -74,7 +74,7 @@ class Region:
             leaves, self.structure = flatten(f(*arguments))
             self.numbers = [python_kind(y) for y in leaves]
             wanted = dtypes if dtypes is not None and len(dtypes) == len(leaves) else [None] * len(leaves)
-            results = [in_dtype(y, d) for y, d in zip(leaves, wanted, strict=True)]
+            results = [as_tensor(y, d) for y, d in zip(leaves, wanted, strict=True)]
             self.outputs = [y.spec for y in results]
             return [*results, *(now.held.pop(id(v)).now for v, _, _ in outer)]
 
@@ -83,13 +83,6 @@ class Region:
         self.graph: Graph = traced.graph
         self.assigned: list[Variable] = [h.owner for h in traced.held if h.assigned]
         self.captures: list[tuple[Any, Value]] = _captures(traced, len(specs) + len(extra))
-
-
-def in_dtype(y: Any, dtype: np.dtype | None) -> Tensor:
-    """A tensor of `y`, of a Python number in that dtype."""
-    if dtype is None:
-        return as_tensor(y)
-    return y.as_dtype(dtype) if hasattr(y, "weak_kind") else as_tensor(y, dtype)
 
 
 def _captures(traced: Traced, own: int) -> list[tuple[Any, Value]]:

@@ -28,7 +28,7 @@ _INT = WIDE[int]
 
 def _int64(x: Any) -> Tensor:
     if x.__class__ is Weak:
-        return x.as_dtype(_INT)
+        return x.in_dtype(_INT)
     t = as_tensor(x, _INT) if isinstance(x, int) else as_tensor(x)
     if t.dtype.kind not in "iu":
         raise TypeError(f"range() takes integers, not {t.spec}{at(user_location())}")

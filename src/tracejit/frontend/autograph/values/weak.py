@@ -53,12 +53,14 @@ class Weak(Unhashable):
             wide if wide.dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
         )
 
-    def as_dtype(self, dtype: np.dtype) -> Tensor:
-        """As a tensor of `dtype`."""
+    def in_dtype(self, dtype: np.dtype) -> Tensor:
+        """As a tensor of `dtype`, with all the digits that it has room for."""
+        if self.weak_kind is float and dtype.kind in "biu":
+            needs_value("an integer made of it")
         return self.wide if self.wide.dtype == dtype else ops.cast(self.wide, dtype=dtype)
 
     def __tensor__(self) -> Tensor:
-        return self.as_dtype(default_dtype(self.weak_kind(0)) or WIDE[bool])
+        return self.in_dtype(default_dtype(self.weak_kind(0)) or WIDE[bool])
 
     def __repr__(self) -> str:
         needs_value("text of it")
@@ -71,6 +73,10 @@ class Weak(Unhashable):
     def __format__(self, spec: str) -> str:
         needs_value("text of it")
         return format(self.__tensor__(), spec)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        needs_value("round")  # Python rounds the decimal number
+        return round(self.__tensor__(), digits)
 
     @property
     def spec(self) -> TensorSpec:
