@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir_text import Value
 from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
-from .vectors import exchange, fold, load, multiply_add
+from .vectors import distance, exchange, fold, load, multiply_add, prefetch, prefix_mask
 
 DOT_TILES = Signature(
     "dot_tiles",
@@ -21,8 +21,9 @@ _ROWS = 4
 
 
 def dot_tile_functions(g: Geometry) -> str:
-    """``C[i, j] (+)= sum_k A[i, k] * B[j, k]`` for a depth of whole vectors; B is given by columns."""
+    """``C[i, j] (+)= sum_k A[i, k] * B[j, k]``, B given by columns; the depth is whole vectors without masks."""
     w = Writer(DOT_TILES)
+    ahead = distance(w, w.arg.a_row, _ROWS)
     with w.loop(w.arg.m, _ROWS) as down:
         last = w.subtract(w.arg.m, 1)
         numbers = [w.minimum(w.add(down.index, row), last) for row in range(_ROWS)]
@@ -30,12 +31,18 @@ def dot_tile_functions(g: Geometry) -> str:
         targets = [w.offset(w.arg.c, w.multiply(w.arg.c_row, number)) for number in numbers]
         done: Operand = 0
         for columns in (4, 2) if g.lanes >= 4 else (2,):
-            done = _column_loop(w, g, rows, targets, done, columns)
+            done = _column_loop(w, g, rows, targets, done, columns, ahead)
     return w.text()
 
 
 def _column_loop(
-    w: Writer, g: Geometry, rows: list[Value], targets: list[Value], done: Operand, columns: int
+    w: Writer,
+    g: Geometry,
+    rows: list[Value],
+    targets: list[Value],
+    done: Operand,
+    columns: int,
+    ahead: Value,
 ) -> Value:
     """Write tiles of so many columns from column `done` on; return where they end."""
     left = w.subtract(w.arg.n, done)
@@ -46,26 +53,42 @@ def _column_loop(
         last = w.subtract(w.arg.n, 1)
         numbers = [w.minimum(w.add(column, extra), last) for extra in range(columns)]
         sources = [w.offset(w.arg.b, w.multiply(w.arg.b_col, number)) for number in numbers]
-        sums = _sum_products(w, g, rows, sources)
+        sums = _sum_products(w, g, rows, sources, ahead)
         parts = [_add_lanes(w, sums[row * columns : (row + 1) * columns]) for row in range(len(rows))]
         places = [[w.offset(target, w.multiply(number, g.size)) for number in numbers] for target in targets]
         _write_back(w, g, parts, places, columns)
     return w.add(done, count)
 
 
-def _sum_products(w: Writer, g: Geometry, rows: list[Value], columns: list[Value]) -> list[Value]:
+def _sum_products(
+    w: Writer, g: Geometry, rows: list[Value], columns: list[Value], ahead: Value
+) -> list[Value]:
     """Write the loop along the depth; return one vector of partial sums for each element of the tile."""
     starts = rows + columns
     zeros = [g.zeros(g.lanes)] * (len(rows) * len(columns))
-    with w.loop(w.arg.k, g.lanes, *starts, *zeros) as along:
-        pointers, sums = along.carried[: len(starts)], along.carried[len(starts) :]
-        w.advance(along, *[g.lanes * g.size] * len(pointers))
+    whole = w.op("and", w.arg.k, -g.lanes)
+    across = w.select(w.compare("ne", ahead, 0), g.lanes * g.size * len(rows), g.lanes * g.size)
+    with w.loop(whole, g.lanes, w.offset(rows[0], ahead), *starts, *zeros) as along:
+        pointers, sums = along.carried[1 : len(starts) + 1], along.carried[len(starts) + 1 :]
+        w.advance(along, across, *[g.lanes * g.size] * len(pointers))
+        prefetch(w, along.carried[0], g.lanes * g.size * len(rows))  # in the order of memory
         values = [load(w, g, pointer, g.lanes) for pointer in pointers]
-        pairs = [(x, y) for x in values[: len(rows)] for y in values[len(rows) :]]
-        along.following += [
-            multiply_add(w, g, x, y, total) for (x, y), total in zip(pairs, sums, strict=True)
-        ]
-    return sums
+        along.following += _with_products(w, g, sums, values, len(rows))
+    if not g.masks:
+        return sums
+    rest = w.subtract(w.arg.k, whole)
+    with w.replacing(w.compare("ne", rest, 0), sums) as results:
+        mask = prefix_mask(w, rest, g.lanes)
+        prefetch(w, along.carried[0], g.lanes * g.size * len(rows))
+        values = [load(w, g, pointer, g.lanes, mask) for pointer in pointers]
+        results += _with_products(w, g, sums, values, len(rows))
+    return results
+
+
+def _with_products(w: Writer, g: Geometry, sums: list[Value], values: list[Value], rows: int) -> list[Value]:
+    """The sums with the products of every row and every column, which come behind the rows in `values`."""
+    pairs = [(x, y) for x in values[:rows] for y in values[rows:]]
+    return [multiply_add(w, g, x, y, total) for (x, y), total in zip(pairs, sums, strict=True)]
 
 
 def _add_lanes(w: Writer, sums: list[Value]) -> Value:

@@ -37,6 +37,11 @@ class Geometry:
     block_rows: int = 96
 
     @property
+    def masks(self) -> bool:
+        """Do masked loads cost what plain ones do?"""
+        return self.lanes * self.size == 64
+
+    @property
     def unpacked_rows(self) -> int:
         """Rows of a block of the left operand where it is read in place."""
         return 4 * self.block_rows

@@ -45,14 +45,14 @@ def narrow_functions(g: Geometry) -> str:
 def _dot_case(g: Geometry) -> str:
     """The product for adjacent depth in A; columns of B are copied to the workspace unless they have it too.
 
-    The last part of the depth, less than a vector, goes the ordinary way: masked loads in the dot products
-    would cost more.
+    The last part of the depth, less than a vector, goes the ordinary way where machines have no masks, and alone.
     """
     w = Writer(DOT_CASE)
     dense = w.compare("eq", w.arg.b_row, g.size)
     step = w.select(dense, _DENSE_BYTES // g.size, _COPIED_BYTES // g.size)
     stride = _COPIED_BYTES + 64
-    whole = w.op("and", w.arg.k, -g.lanes)
+    vectors = w.op("and", w.arg.k, -g.lanes)
+    whole = w.select(w.compare("ne", vectors, 0), w.arg.k, 0) if g.masks else vectors
     with w.loop(whole, step) as inward:
         depth = w.minimum(w.subtract(whole, inward.index), step)
         again = w.op("or", inward.index, w.arg.accumulate)

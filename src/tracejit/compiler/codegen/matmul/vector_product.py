@@ -6,10 +6,11 @@ are in bytes.
 
 from __future__ import annotations
 
-from .counted_loops import Signature, Writer
+from ...ir_text import Value
+from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
 from .narrow import DOT_CASE
-from .vectors import load, multiply_add, prefix_mask
+from .vectors import PAGE, distance, load, multiply_add, prefetch, prefix_mask
 
 _STRIP_VECTORS = 4
 # Rows combined before the result is touched again: few enough that each is a stream the prefetcher follows.
@@ -29,7 +30,7 @@ _COMBINE_ROWS = Signature(
     "ptr %out, i64 %accumulate",
     directs=True,
 )
-_COMBINE_BLOCK = Signature("combine_block", _COMBINE_ROWS.parameters)
+_COMBINE_BLOCK = Signature("combine_block", f"{_COMBINE_ROWS.parameters}, i64 %ahead")
 
 
 def vector_product_functions(g: Geometry) -> str:
@@ -40,39 +41,57 @@ def vector_product_functions(g: Geometry) -> str:
 def _combine_rows(g: Geometry) -> str:
     """``out[j] (+)= sum_k vector[k] * matrix[k, j]``, a block of rows at a time; `j` is adjacent."""
     w = Writer(_COMBINE_ROWS)
+    ahead = distance(w, w.arg.row, _BLOCK_ROWS, PAGE)
     with w.loop(w.arg.depth, _BLOCK_ROWS) as loop:
         count = w.minimum(w.subtract(w.arg.depth, loop.index), _BLOCK_ROWS)
         again = w.op("or", loop.index, w.arg.accumulate)
         matrix = w.offset(w.arg.matrix, w.multiply(w.arg.row, loop.index))
         vector = w.offset(w.arg.vector, w.multiply(w.arg.vector_step, loop.index))
-        w.invoke(
-            _COMBINE_BLOCK, w.arg.columns, count, matrix, w.arg.row, vector, *w.args("vector_step out"), again
-        )
+        operands = w.arg.columns, count, matrix, w.arg.row, vector, *w.args("vector_step out"), again, ahead
+        w.invoke(_COMBINE_BLOCK, *operands)
     return w.text()
 
 
 def _combine_block(g: Geometry) -> str:
     w = Writer(_COMBINE_BLOCK)
+    ragged = w.op("and", w.arg.columns, g.lanes * _STRIP_VECTORS - 1)
+    single = w.select(w.compare("sle", ragged, g.lanes), ragged, 0)
+    wide = w.subtract(w.arg.columns, single)
+    fetching = w.select(w.compare("ne", w.arg.ahead, 0), wide, 0)
+    _strips(w, g, 0, fetching, _STRIP_VECTORS, fetches=True)
+    _strips(w, g, fetching, w.subtract(wide, fetching), _STRIP_VECTORS)
+    _strips(w, g, wide, single, 1)
+    return w.text()
+
+
+def _strips(
+    w: Writer, g: Geometry, first: Operand, count: Value, vectors: int, fetches: bool = False
+) -> None:
+    """So many columns from `first` on, in strips of `vectors` vectors."""
     lanes, step = g.lanes, g.lanes * g.size
-    with w.loop(w.arg.columns, lanes * _STRIP_VECTORS, w.arg.matrix, w.arg.out) as strip:
-        left = w.subtract(w.arg.columns, strip.index)
-        masks = [prefix_mask(w, w.subtract(left, lanes * piece), lanes) for piece in range(_STRIP_VECTORS)]
-        zeros = [g.zeros(lanes)] * _STRIP_VECTORS
-        with w.loop(w.arg.depth, 1, strip.carried[0], w.arg.vector, *zeros) as down:
-            matrix, vector, *sums = down.carried
+    starts = [w.offset(pointer, w.multiply(first, g.size)) for pointer in (w.arg.matrix, w.arg.out)]
+    with w.loop(count, lanes * vectors, *starts) as strip:
+        left = w.subtract(count, strip.index)
+        masks = [prefix_mask(w, w.subtract(left, lanes * piece), lanes) for piece in range(vectors)]
+        zeros = [g.zeros(lanes)] * vectors
+        ahead = w.add(w.arg.ahead, w.multiply(strip.index, g.size * _BLOCK_ROWS))
+        carried = strip.carried[0], w.arg.vector, w.offset(w.arg.matrix, ahead), *zeros
+        with w.loop(w.arg.depth, 1, *carried) as down:
+            matrix, vector, fetched, *sums = down.carried
             factor = w.splat(w.load(g.scalar, vector, g.size), lanes)
-            w.advance(down, *w.args("row vector_step"))
+            w.advance(down, *w.args("row vector_step"), step * vectors)
+            if fetches:  # in the order of memory, which machines see through
+                prefetch(w, fetched, step * vectors)
             for piece, mask in enumerate(masks):
                 row = load(w, g, w.offset(matrix, piece * step), lanes, mask)
                 down.following.append(multiply_add(w, g, factor, row, sums[piece]))
-        targets = [w.offset(strip.carried[1], piece * step) for piece in range(_STRIP_VECTORS)]
+        targets = [w.offset(strip.carried[1], piece * step) for piece in range(vectors)]
         with w.replacing(w.compare("ne", w.arg.accumulate, 0), sums) as results:
             old = [load(w, g, target, lanes, mask) for target, mask in zip(targets, masks, strict=True)]
             results += [w.op("fadd", x, y) for x, y in zip(old, sums, strict=True)]
         for value, target, mask in zip(results, targets, masks, strict=True):
             w.store(value, target, g.size, mask)
-        w.advance(strip, *[step * _STRIP_VECTORS] * 2)
-    return w.text()
+        w.advance(strip, *[step * vectors] * 2)
 
 
 def _vector_case(g: Geometry) -> str:

@@ -5,14 +5,21 @@ Everything takes the `Writer` it writes to and the `Geometry` that fixes the ele
 
 from __future__ import annotations
 
-from ...ir_text import Value, zeros
+from ...ir_text import Value, integer, zeros
 from .counted_loops import Writer
 from .geometry import Geometry
+
+AHEAD = 4096
+"""Bytes between what is read and what is fetched for later: what memory sends while a line is on its way, and more."""
+PAGE = 4096
+SHORT_ROWS = 1 << 14
+"""Bytes of rows read side by side, below which they are short."""
+_PREFETCH = "@llvm.prefetch.p0"
 
 
 def declarations(geometry: Geometry) -> str:
     """Declarations of the intrinsics used here, for every vector length of the tiles."""
-    lines = []
+    lines = [f"declare void {_PREFETCH}(ptr, i32, i32, i32)"]
     for lanes in sorted({lanes for pieces in geometry.widths for lanes in pieces}):
         vector, suffix = geometry.vector_of(lanes), geometry.suffix(lanes)
         mask = f"<{lanes} x i1>"
@@ -37,6 +44,25 @@ def load(w: Writer, g: Geometry, pointer: Value, lanes: int, mask: Value | None 
     if mask is None:
         return w.load(g.scalar, pointer, g.size, lanes)
     return w.effect(g.scalar, lanes, w.masked_load(pointer, g.size, mask, zeros(g.scalar, lanes)))
+
+
+def distance(w: Writer, row: Value, rows: int, least: int = 0) -> Value:
+    """How many bytes ahead to fetch where `rows` rows are read side by side: `AHEAD`, rounded up to so many rows.
+
+    Machines foresee where long rows go on, and pages that are read at one go, but not that short rows follow each
+    other: it is 0 for long ones, and where all take less than `least` bytes.
+    """
+    group = w.multiply(row, rows)
+    short = w.both(w.compare("sgt", group, least), w.compare("slt", group, SHORT_ROWS))
+    groups = w.add(w.op("udiv", AHEAD, w.select(short, group, 1)), 1)
+    return w.select(short, w.multiply(group, groups), 0)
+
+
+def prefetch(w: Writer, pointer: Value, size: int) -> None:
+    """Ask for so many bytes from an address on, which need not be anybody's, to be read into the nearest cache."""
+    read, nearest, data = (integer(number, "i32") for number in (0, 3, 1))
+    for start in range(0, size, 64):
+        w.stmt(w.memory_intrinsic("void", _PREFETCH, w.offset(pointer, start), read, nearest, data))
 
 
 def multiply_add(w: Writer, g: Geometry, left: Value, right: Value, total: Value) -> Value:
