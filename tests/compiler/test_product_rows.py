@@ -12,7 +12,8 @@ import tracejit as tf
 from checks.levels import assert_levels_agree, complete, derived
 from tracejit.compiler import cache, pipeline
 from tracejit.compiler.loopir.ir import Call, Nest, Program, While, walk
-from tracejit.compiler.loopir.passes import parallelize, product_rows
+from tracejit.compiler.loopir.passes import parallelize
+from tracejit.compiler.loopir.passes.rows import product_rows
 from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tracing.trace import trace

@@ -36,9 +36,10 @@ from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
 from .loopir.passes.piece_readers import read_through_pieces
 from .loopir.passes.pieces import join_pieces
-from .loopir.passes.product_rows import fuse_products
 from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
+from .loopir.passes.rows.product_rows import fuse_products
+from .loopir.passes.rows.row_blocks import share_row_blocks
 from .loopir.passes.schedule import Target, schedule
 from .loopir.passes.short_axes import write_out_short_axes
 from .loopir.passes.value_numbering import number_values
@@ -60,6 +61,7 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("join pieces", join_pieces),
     ("fuse rows", fuse_rows),
     ("fuse products", fuse_products),
+    ("share row blocks", share_row_blocks),
     ("forward_to_rows", forward_to_rows),
     ("assign_buffers", assign_buffers),
 )

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from ...report import REWRITES, fired, wants
-from ..effects import Effects, effects, sequences
-from ..ir import Call, Combine, Compute, Load, Nest, Program, Size_, Store, While, walk
-from ..operands import Buffer, Index, Name
-from ..statement import Statement
-from .parallelize import Stretches, independent, is_filled_first
+from ....report import REWRITES, fired, wants
+from ...effects import Effects, effects, sequences
+from ...ir import Call, Combine, Compute, Load, Nest, Program, Size_, Store, While, walk
+from ...operands import Buffer, Index, Name
+from ...statement import Statement
+from ..parallelize import Stretches, independent, is_filled_first
 
 FEWEST = 4
 """Rows of a loop."""
@@ -32,7 +32,7 @@ LARGE, SMALL = 1 << 19, 1 << 19
 """Bytes that no cache holds, of the larger of operand and result, and so many that one does, of its part in a row."""
 WINDOW = 24
 """How far from a product a statement is looked for that joins it."""
-_SIMPLE = (Load, Store, Compute, Size_, Combine, Nest)
+SIMPLE = (Load, Store, Compute, Size_, Combine, Nest)
 
 
 def fuse_products(program: Program) -> Program:
@@ -105,6 +105,8 @@ class Group:
     index: Name
     mentions: Counter[Buffer]
 
+    moves_to_front = False  # what is between members, where it cannot go behind the loop
+
     def __post_init__(self) -> None:
         first = self.of_one_row(self.block[self.place])
         self.members: dict[int, list[Any]] = {} if first is None else {self.place: first}
@@ -127,11 +129,27 @@ class Group:
         if new is None:
             return
         together = dict(sorted((self.members | {place: new}).items()))
-        between = [p for p in range(min(together), max(together)) if p not in together]
-        if any(self.of(p).conflicts(self.of(q)) for p in between for q in together if q > p):
+        if self.between(together) is None:
             return
-        if self.stays_in_rows(_flat(together), _touched(self.block[place])):
+        if self.stays_in_rows(flat(together), _touched(self.block[place])):
             self.members = together
+
+    def between(self, members: Sequence[int] | dict[int, Any]) -> tuple[list[int], list[int]] | None:
+        """Places between members that go behind the loop, and those that must go in front; None if neither will do."""
+        behind: list[int] = []
+        front: list[int] = []
+        for p in range(min(members), max(members)):
+            if p in members:
+                continue
+            if not any(self.of(p).conflicts(self.of(q)) for q in members if q > p):
+                behind.append(p)
+            elif not self.moves_to_front or any(
+                self.of(q).conflicts(self.of(p)) for q in (*members, *behind) if q < p
+            ):
+                return None
+            else:
+                front.append(p)
+        return behind, front
 
     def stays_in_rows(self, body: list[Any], buffers: set[Buffer] | None = None) -> bool:
         """Does each row touch memory of its own, or fill what it shares with others before it reads it?
@@ -148,7 +166,7 @@ class Group:
 
     def is_good(self) -> bool:
         """Are there others that join the product, which all stay in their rows?"""
-        return len(self.members) > 1 and self.stays_in_rows(_flat(self.members))
+        return len(self.members) > 1 and self.stays_in_rows(flat(self.members))
 
     def of(self, place: int) -> Effects:
         if place not in self.effects:
@@ -168,7 +186,7 @@ class Group:
             return self.product(s)
         if not isinstance(s, Nest) or not s.axes or s.axes[0].size != self.rows:
             return None
-        if s.axes[0].kind != "parallel" or not all(isinstance(inner, _SIMPLE) for inner in walk([s])):
+        if s.axes[0].kind != "parallel" or not all(isinstance(inner, SIMPLE) for inner in walk([s])):
             return None
         made = s.renamed({s.axes[0].name: self.index})
         made.source = s.source
@@ -192,18 +210,24 @@ class Group:
         return [replace(s, views=(moved[0], right, moved[1]), sizes=(inner, k, n))]
 
     def replace_members(self, moved: set[Buffer]) -> int:
-        """Put the loop in the place of its members, what was between behind it; returns the place of the loop."""
-        loop = While(self.index, self.rows, _flat(self.members))
+        """Put the loop in the place of its members, what was between around it; returns the place of the loop."""
+        loop = While(self.index, self.rows, flat(self.members))
         shrink(loop, self.rows, self.mentions, moved)
-        start, end = min(self.members), max(self.members)
         if wants(REWRITES):
             fired(fuse_products, None, what=f"{len(self.members)} statements in {self.rows} rows")
-        rest = [self.block[p] for p in range(start, end) if p not in self.members]
-        self.block[start : end + 1] = [loop, *rest]
-        return start
+        return self.put([loop])
+
+    def put(self, made: list[Any]) -> int:
+        """Put statements in the place of the members, what was between around them; returns the place of the last."""
+        parts = self.between(self.members)
+        assert parts is not None
+        behind, front = ([self.block[p] for p in part] for part in parts)
+        start, end = min(self.members), max(self.members)
+        self.block[start : end + 1] = [*front, *made, *behind]
+        return start + len(front) + len(made) - 1
 
 
-def _flat(members: dict[int, list[Any]]) -> list[Any]:
+def flat(members: dict[int, list[Any]]) -> list[Any]:
     return [s for part in members.values() for s in part]
 
 

@@ -1,0 +1,1 @@
+"""Passes on what goes row by row with matrix products."""
