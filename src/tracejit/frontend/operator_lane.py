@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.kernels import operator_lane, operator_lane_on_disk
+from ..core import seams
 from ..core.autodiff import backplan
 from ..core.errors import Location, known_files, user_location
 from ..core.op import Op
@@ -28,9 +29,10 @@ from ..ops.tensor.operators import OPERATORS
 from ..runtime import objects
 from ..runtime.lane import builtin, probe
 from ..runtime.lane import operator_words as words
+from ..runtime.lane.backward_words import BACKWARD
 from ..runtime.lane.operator_words import Word
 from ..runtime.lane.words import Api
-from . import small_kernels
+from . import backward_lane, small_kernels
 
 _CALL = Op.__call__  # written in Python
 _FORWARD = {
@@ -53,7 +55,9 @@ _FUNCTIONS = {
     Word.GET_ITEM: "PyTuple_GetItem", Word.LENGTH: "PyTuple_Size", Word.GET_DICT_ITEM: "PyDict_GetItemWithError",
     Word.CONTAINS: "PySet_Contains", Word.ADD: "PySet_Add", Word.APPEND: "PyList_Append",
     Word.FRAME: "PyEval_GetFrame", Word.CODE: "PyFrame_GetCode", Word.LAST: "PyFrame_GetLasti",
-    Word.CLEAR_ERROR: "PyErr_Clear",
+    Word.CLEAR_ERROR: "PyErr_Clear", Word.DICT_LENGTH: "PyDict_Size", Word.NEW_LIST: "PyList_New",
+    Word.LIST_LENGTH: "PyList_Size", Word.GET_LIST_ITEM: "PyList_GetItem", Word.SET_LIST_ITEM: "PyList_SetItem",
+    Word.EQUALS: "PyObject_RichCompareBool", Word.RAISED: "PyErr_Occurred",
 }  # fmt: skip
 #: Where tuples of so many bytes before their items keep their hash.
 _HASHES = {24: 0, 32: 24}
@@ -79,6 +83,7 @@ def use(tape: type, make: bool = True) -> bool:
             give_methods(Tensor, methods)
             small_kernels.give(_code().function(words.SMALL), partial(_heard, chosen=None))
             give_methods(Op, {"__call__": _call_of_ops()})
+            seams.machine_backward.provide(backward_lane.maker(_code().function(BACKWARD)))
             backplan.forget()  # its plans call kernels as ever
     return True
 
@@ -88,6 +93,7 @@ def leave() -> None:
     give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
     give_methods(Op, {"__call__": _CALL})
     small_kernels.take_away()
+    seams.machine_backward.provide(lambda *backward: None)
     backplan.forget()
 
 
@@ -135,6 +141,7 @@ def _table(api: Any, tape: type) -> np.ndarray | None:
     things = {
         Word.TENSOR: Tensor, Word.FLOAT: float, Word.INT: int, Word.FLOAT64: np.dtype(np.float64),
         Word.FLOAT32: np.dtype(np.float32), Word.STATE: state, Word.MODE: sys.intern("mode"), Word.FALSE: False,
+        Word.TRUE: True, Word.AS_ARRAY: np.asarray, Word.SHAPE: sys.intern("shape"),
         Word.NOBODY: _NOBODY, Word.COUNTER: counter, Word.NONE: None, Word.NDARRAY: np.ndarray, Word.SET: set,
         Word.LIST: list, Word.TAPE: tape,
         Word.RECORD: Record, Word.LOCATION: Location,

@@ -30,6 +30,8 @@ _INPUTS, _OUTPUTS, _ARGUMENTS, _LOOPS, _DATA, _COUNT, _TYPES = (HEAD + k for k i
 
 #: The tables of small kernels by op, of those that may be called without a look at their arguments.
 TABLES: dict[Op, Words] = {}
+#: Those of all ops that have one.
+WRITTEN: dict[Op, Words] = {}
 #: The loops of ufuncs that do what the ufunc does.
 _verified: dict[Any, list[list[int]]] = {}
 
@@ -54,6 +56,8 @@ def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
             table.kept.append(heard(op))
             table[Known.HEARD] = id(table.kept[-1])
             op.small = builtin.function_of(method, table) if loops else None
+            if op.small is not None:
+                WRITTEN[op] = table
             if op.small is not None and _is_plain(op):
                 TABLES[op] = table
 
@@ -61,6 +65,7 @@ def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
 def take_away() -> None:
     """From now on all kernels are called as ever."""
     TABLES.clear()
+    WRITTEN.clear()
     for op in OPS.values():
         op.small = None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..errors import GradientError, TracejitError, take
 from ..op import ops
 from ..spec import TensorSpec
@@ -219,4 +220,5 @@ def _plan(
     ):  # a check: nothing reads it, and it must not be lost
         return None
     units = {s: g for s, g in seeds.items() if _is_ones(g)}
-    return straight_line(graph, records, slots, seeds, sources, connected, units)
+    backward = graph, records, slots, seeds, sources, connected, units
+    return seams.machine_backward(*backward) or straight_line(*backward)

@@ -159,11 +159,11 @@ class _Code:
         connected: Sequence[bool],
     ) -> None:
         """The kernels, and the cotangents. What is large is let go as soon as nobody needs it."""
-        same = _without_units(
+        same = without_units(
             graph, {v for v, s in zip(graph.inputs[slots:], seeds, strict=True) if s in units}
         )
         outputs = [same.get(v, v) for v in graph.outputs]
-        nodes, last = _needed(graph, outputs, same)
+        nodes, last = needed(graph, outputs, same)
         place: dict[Value, str] = {}
         for i, v in enumerate(graph.inputs):
             if v in last:
@@ -225,7 +225,7 @@ def _bytes(v: Value) -> int:
     return size * v.spec.dtype.itemsize if isinstance(size, int) else 0
 
 
-def _needed(
+def needed(
     graph: Graph, outputs: Sequence[Value], same: Mapping[Value, Value]
 ) -> tuple[list[Node], dict[Value, Node | None]]:
     """The nodes that the outputs depend on, in order; all values in use, and their last use, None for outputs."""
@@ -239,7 +239,7 @@ def _needed(
     return nodes[::-1], last
 
 
-def _without_units(graph: Graph, units: set[Value]) -> dict[Value, Value]:
+def without_units(graph: Graph, units: set[Value]) -> dict[Value, Value]:
     """Products with a seed that is ones, and the other factor, which they equal."""
     same: dict[Value, Value] = {}
     for node in graph.nodes:

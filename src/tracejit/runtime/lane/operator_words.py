@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-VERSION = 2
+VERSION = 3
 
 #: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
 SMALL = "tracejit_small_kernel"
@@ -54,6 +54,7 @@ class Word(IntEnum):
     STATE = auto()  # its attribute `MODE` is the mode of the thread
     MODE = auto()
     FALSE = auto()
+    TRUE = auto()
     NOBODY = auto()  # the tuple without recorders
     COUNTER = auto()  # gives the next serial number
     NONE = auto()
@@ -68,6 +69,8 @@ class Word(IntEnum):
     NUMBER_OF_FLOAT64 = auto()
     CALL_OP = auto()  # ``(op, ...)``, written in Python
     SMALL_KERNELS = auto()  # a dict: op to the table of its small kernel
+    AS_ARRAY = auto()  # of what a kernel gives
+    SHAPE = auto()  # the name of the attribute
     FILES = auto()  # a dict in which those of the user's code are false
     PAYLOAD = auto()  # where tensors have their fields, in bytes
     SPEC = auto()
@@ -100,6 +103,12 @@ class Word(IntEnum):
     GET_ITEM = auto()
     LENGTH = auto()
     GET_DICT_ITEM = auto()
+    DICT_LENGTH = auto()
+    NEW_LIST = auto()
+    LIST_LENGTH = auto()
+    GET_LIST_ITEM = auto()
+    SET_LIST_ITEM = auto()
+    EQUALS = auto()
     CONTAINS = auto()
     ADD = auto()
     APPEND = auto()
@@ -107,6 +116,7 @@ class Word(IntEnum):
     CODE = auto()
     LAST = auto()
     CLEAR_ERROR = auto()
+    RAISED = auto()
 
 
 class Callable(IntEnum):
