@@ -31,7 +31,8 @@ from ..frontend.output import print_ as print
 from ..frontend.state import variable_parts as _variable_parts  # parts of Variables can be assigned
 from ..frontend.state.indexed_slices import IndexedSlices
 from ..frontend.state.variable import Variable
-from ..frontend.tape.gradient_tape import GradientTape, UnconnectedGradients
+from ..frontend.tape.gradient_tape import GradientTape
+from ..frontend.tape.unconnected import UnconnectedGradients
 from ..frontend.tracebacks import install as _shorten_tracebacks
 from ..frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
 from ..frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev

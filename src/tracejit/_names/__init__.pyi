@@ -49,7 +49,7 @@ print = _print
 from tracejit.frontend.state.indexed_slices import IndexedSlices as IndexedSlices
 from tracejit.frontend.state.variable import Variable as Variable
 from tracejit.frontend.tape.gradient_tape import GradientTape as GradientTape
-from tracejit.frontend.tape.gradient_tape import UnconnectedGradients as UnconnectedGradients
+from tracejit.frontend.tape.unconnected import UnconnectedGradients as UnconnectedGradients
 from tracejit.frontend.transforms.grad import grad as grad
 from tracejit.frontend.transforms.grad import gradients_function as gradients_function
 from tracejit.frontend.transforms.grad import jvp as jvp

@@ -86,7 +86,7 @@ unknown_name: Seam[[str, str, Iterable[str]], AttributeError] = Seam(
 #: `frontend.tape.gradient_tape`, as machine code for them.
 operators_are_hot: Seam[[bool], Any] = Seam("operators_are_hot", lambda very: None)
 
-#: What `core.autodiff.straightline.straight_line` is given -> the same as a function of machine code, or None; provided by
+#: What `core.autodiff.straightline.straight_line` is given -> what it gives, as machine code, or None; provided by
 #: `frontend.operator_lane` once operators are called often.
 machine_backward: Seam[..., Any] = Seam("machine_backward", lambda *backward: None)
 

@@ -57,11 +57,13 @@ _FUNCTIONS = {
     Word.FRAME: "PyEval_GetFrame", Word.CODE: "PyFrame_GetCode", Word.LAST: "PyFrame_GetLasti",
     Word.CLEAR_ERROR: "PyErr_Clear", Word.DICT_LENGTH: "PyDict_Size", Word.NEW_LIST: "PyList_New",
     Word.LIST_LENGTH: "PyList_Size", Word.GET_LIST_ITEM: "PyList_GetItem", Word.SET_LIST_ITEM: "PyList_SetItem",
-    Word.EQUALS: "PyObject_RichCompareBool", Word.RAISED: "PyErr_Occurred",
+    Word.SET_LENGTH: "PySet_Size", Word.EQUALS: "PyObject_RichCompareBool", Word.RAISED: "PyErr_Occurred",
 }  # fmt: skip
 #: Where tuples of so many bytes before their items keep their hash.
 _HASHES = {24: 0, 32: 24}
 _lock = threading.Lock()
+#: Classes of tapes whose methods are machine code now.
+_served: set[type] = set()
 _NOBODY: tuple[Any, ...] = ()  # there is one empty tuple
 
 
@@ -83,6 +85,8 @@ def use(tape: type, make: bool = True) -> bool:
             give_methods(Tensor, methods)
             small_kernels.give(_code().function(words.SMALL), partial(_heard, chosen=None))
             give_methods(Op, {"__call__": _call_of_ops()})
+            give_methods(tape, _methods_of_tapes(tape))
+            _served.add(tape)
             seams.machine_backward.provide(backward_lane.maker(_code().function(BACKWARD)))
             backplan.forget()  # its plans call kernels as ever
     return True
@@ -90,6 +94,10 @@ def use(tape: type, make: bool = True) -> bool:
 
 def leave() -> None:
     """From now on operators are Python again."""
+    while _served:
+        tape = _served.pop()
+        for name in words.TAPE_METHODS:
+            delattr(tape, name)  # the class behind it has them in Python
     give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
     give_methods(Op, {"__call__": _CALL})
     small_kernels.take_away()
@@ -121,6 +129,17 @@ def _call_of_ops() -> Any:
 
 
 @lru_cache(maxsize=1)
+def _methods_of_tapes(tape: type) -> dict[str, Any]:
+    """What enters and leaves tapes, and watches."""
+    flags = builtin.FASTCALL | builtin.KEYWORDS
+    methods = {}
+    for name in words.TAPE_METHODS:
+        code, python = _code().function(words.tape_method(name)), getattr(tape, name)
+        methods[name] = builtin.method_of(builtin.described(name, code, flags, python), tape)
+    return methods
+
+
+@lru_cache(maxsize=1)
 def _code() -> Any:
     """The machine code."""
     return objects.load(operator_lane())
@@ -132,7 +151,7 @@ def _keep(x: Any) -> Any:
     return x
 
 
-def _table(api: Any, tape: type) -> np.ndarray | None:
+def _table(api: Any, tape: Any) -> np.ndarray | None:
     """The table; None where tensors or modes are not laid out as the code expects."""
     counter, offsets = getattr(next_serial, "__self__", None), _offsets(tape)
     if counter is None or None in offsets.values() or Mode().recorders is not _NOBODY:
@@ -147,7 +166,8 @@ def _table(api: Any, tape: type) -> np.ndarray | None:
         Word.RECORD: Record, Word.LOCATION: Location,
         Word.NO_ATTRS: NO_ATTRS, Word.SCALARS: scalars, Word.NUMBER_OF_FLOAT32: np.dtype(np.float32).num,
         Word.NUMBER_OF_FLOAT64: np.dtype(np.float64).num, Word.FILES: known_files,
-        Word.CALL_OP: _CALL, Word.SMALL_KERNELS: small_kernels.TABLES,
+        Word.CALL_OP: _CALL, Word.ENTER: tape.__enter__, Word.LEAVE: tape.__exit__, Word.WATCH: tape.watch,
+        Word.SMALL_KERNELS: small_kernels.TABLES,
     }  # fmt: skip
     for word, thing in things.items():
         table[word] = id(_keep(thing))
@@ -174,8 +194,10 @@ def _offsets(tape: type) -> dict[Word, int | None]:
     offsets: dict[Word, int | None] = {}
     for x, fields in (
         (tensor, {Word.PAYLOAD: "_payload", Word.SPEC: "_spec", Word.DTYPE: "dtype", Word.SERIAL: "serial"}),
-        (Mode(), {Word.SLOW: "slow", Word.RECORDERS: "recorders", Word.INHERITED: "location"}),
-        (tape(), {Word.TRACKED: "tracked", Word.RECORDS: "records"}),
+        (Mode(), {Word.SLOW: "slow", Word.RECORDERS: "recorders", Word.INHERITED: "location", Word.BUSY: "busy",
+                  Word.ATTEMPT: "attempt"}),
+        (tape(), {Word.TRACKED: "tracked", Word.RECORDS: "records", Word.RECORDING: "_recording",
+                  Word.USED: "_used", Word.MERGING: "_merging"}),
         (record, {Word.RECORD_OP: "op", Word.RECORD_INPUTS: "inputs", Word.RECORD_ATTRS: "attrs",
                   Word.RECORD_OUTPUTS: "outputs", Word.RECORD_LOCATION: "location"}),
     ):  # fmt: skip

@@ -10,6 +10,7 @@ are the same bits.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,23 @@ def planned(
             _latest.clear()
         _latest[look] = plan
         return mode.ignoring_fp_errors.run(plan, records, seeds, sources)
+    except Exception as error:  # to be worded, with the user's line, by the rules themselves
+        take(error)
+        return None
+
+
+def repeated(mode: Mode, records: list[Record], target: Tensor, source: Tensor) -> Tensor | None:
+    """The gradient of a target that the tape follows, where its last plan is machine code and serves again, else None.
+
+    Gradients that are zero, or begin with NaN, may be left to :func:`planned`.
+    """
+    last = records[-1]
+    location = last.location
+    latest = _latest.get((len(records), last.op, location and location[1]))
+    if latest.__class__ is not BuiltinFunctionType:
+        return None
+    try:
+        return mode.ignoring_fp_errors.run(latest, records, target, source)
     except Exception as error:  # to be worded, with the user's line, by the rules themselves
         take(error)
         return None

@@ -15,7 +15,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, as_tensor, recording_only, start_recording, state, stop_recording
 from ..state.variable import Variable
 from ..structure import flatten, leaves_like, unflatten
-from .gradient_tape import UnconnectedGradients
+from .unconnected import UnconnectedGradients
 
 
 class ForwardAccumulator:

@@ -5,7 +5,6 @@ The derivative itself is `core.autodiff.backprop`; this is about how derivatives
 
 from __future__ import annotations
 
-import enum
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import seams
-from ...core.autodiff.backplan import ones, planned, unshared
+from ...core.autodiff.backplan import ones, planned, repeated, unshared
 from ...core.autodiff.backprop import NOBODY, backprop
 from ...core.autodiff.scattered import add_cotangents, dense
 from ...core.dim import same
@@ -33,6 +32,7 @@ from ..state.variable import COMPUTED, Variable
 from ..structure import flatten, leaves_like, unflatten
 from ..transforms.jacobians import basis, batch_seeds, rows_of
 from .history import History, Step, step_of
+from .unconnected import NONE, UnconnectedGradients, wants_zeros, zeros, zeros_for_none
 from .watching import GradientWarning, Tape
 
 if TYPE_CHECKING:
@@ -46,18 +46,6 @@ else:
 __all__ = ["GradientTape", "GradientWarning", "UnconnectedGradients"]
 
 
-class UnconnectedGradients(enum.Enum):
-    """What the gradient is where nothing connects target and source: None or zeros."""
-
-    NONE = "none"
-    ZERO = "zero"
-
-    @classmethod
-    def _missing_(cls, value: object) -> None:
-        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}")
-
-
-_NONE = UnconnectedGradients.NONE
 _USED = "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
 
 
@@ -116,8 +104,12 @@ class GradientTape(Tape):
         RuntimeError
             When a tape that is not persistent is used a second time.
         """
-        zero = unconnected_gradients is not _NONE and _wants_zeros(unconnected_gradients)
         mode = state.mode
+        if output_gradients is None and unconnected_gradients is NONE and target.__class__ is Tensor:
+            g = self._repeated(mode, target, sources)
+            if g is not None:
+                return g
+        zero = unconnected_gradients is not NONE and wants_zeros(unconnected_gradients)
         records = self._begin(mode)
         if mode.interpreter is not None:
             check_sources(flatten(sources)[0], flatten(target)[0], records)
@@ -128,7 +120,7 @@ class GradientTape(Tape):
                 return g
             g = _given(g, sources)
             if g is None:
-                g = _zeros(sources) if zero else None
+                g = zeros(sources) if zero else None
                 if config.explain_none:
                     self._warn(target, [sources])
             return g
@@ -136,10 +128,31 @@ class GradientTape(Tape):
         grads = self._pulled(mode, records, seeds, [self._followed(leaf, seeds) for leaf in leaves])
         grads = [_given(g, leaf) for g, leaf in zip(grads, leaves, strict=True)]
         if zero:
-            grads = [_zeros(leaf) if g is None else g for g, leaf in zip(grads, leaves, strict=True)]
+            grads = [zeros(leaf) if g is None else g for g, leaf in zip(grads, leaves, strict=True)]
         if config.explain_none:
             self._warn(target, [leaf for leaf, g in zip(leaves, grads, strict=True) if g is None])
         return unflatten(structure, grads)
+
+    def _repeated(self, mode: Mode, target: Tensor, source: Any) -> Tensor | None:
+        """The gradient of a tape like the last of its kind, with nothing else to be done; None for all others."""
+        if mode.busy or mode.slow or mode.attempt is not None:
+            return None
+        if self.persistent or self._used or self._recording:
+            return None
+        if self._history is not None and self._history.events:
+            return None
+        if source.__class__ is Variable:
+            source = source.handle
+        elif source.__class__ is not Tensor:
+            return None
+        tracked, records = self.tracked, self.records
+        if not records or target.serial not in tracked or source.serial not in tracked:
+            return None
+        g = repeated(mode, records, target, source)
+        if g is not None:
+            self._used = True
+            self.records, self.tracked = [], set()
+        return g
 
     def _followed(self, source: Any, seeds: dict[int, Any]) -> int:
         """The serial number that stands for a source on this tape; nobody's where the tape does not follow it."""
@@ -233,7 +246,7 @@ class GradientTape(Tape):
         leaves, structure = flatten(sources)
         rows = self._rows(y, basis, leaves, experimental_use_pfor)
         derivatives = [None if g is None else ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows]
-        return unflatten(structure, _zeros_for_none(derivatives, y.shape, leaves, unconnected_gradients))
+        return unflatten(structure, zeros_for_none(derivatives, y.shape, leaves, unconnected_gradients))
 
     def batch_jacobian(
         self,
@@ -278,7 +291,7 @@ class GradientTape(Tape):
             if rows is None
             else ops.reshape(moved(rows, 0, 1), shape=(x.shape[0], *y.shape[1:], *x.shape[1:]))
         )
-        if jacobian is None and _wants_zeros(unconnected_gradients):
+        if jacobian is None and wants_zeros(unconnected_gradients):
             return ops.fill(shape=(*y.shape, *x.shape[1:]), value=0.0, dtype=x.dtype)
         return jacobian
 
@@ -438,25 +451,6 @@ def looks_spoiled(g: Any) -> bool:
     return not array.item(-1) and not np.count_nonzero(array)
 
 
-def _wants_zeros(unconnected_gradients: Any) -> bool:
-    return unconnected_gradients is not _NONE and (
-        UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    )
-
-
-def _zeros_for_none(
-    derivatives: list[Any], shape: tuple[Any, ...], leaves: list[Any], unconnected_gradients: Any
-) -> list[Any]:
-    """Zeros of ``shape + leaf.shape`` in place of None, where they are asked for."""
-    if not _wants_zeros(unconnected_gradients):
-        return derivatives
-    sources = [x if isinstance(x, (Tensor, Variable)) else as_tensor(x) for x in leaves]
-    return [
-        ops.fill(shape=(*shape, *x.shape), value=0.0, dtype=x.dtype) if g is None else g
-        for g, x in zip(derivatives, sources, strict=True)
-    ]
-
-
 def _key(leaf: Any) -> Tensor | None:
     """What stands for a target or source on the tape; None for what can only be a constant."""
     if isinstance(leaf, Tensor):
@@ -478,11 +472,6 @@ def _weight(weight: Any, target: Tensor) -> Tensor:
         raise ShapeError(
             f"output_gradients of {g.spec} for a target of {target.spec}{at(user_location())}"
         ) from None
-
-
-def _zeros(source: Any) -> Tensor:
-    x = source if isinstance(source, (Tensor, Variable)) else as_tensor(source)
-    return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
 
 
 def _operators_are_hot(very: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-#: The builtin of plans, whose ``self`` is the table: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
+#: The builtin of plans: ``PyObject *(PyObject *table, PyObject *const *args, Py_ssize_t nargs)``.
 BACKWARD = "tracejit_backward"
 
 #: In place of a slot or a value: there is none.

@@ -6,6 +6,7 @@ Shapes that a call in Python has checked are admitted; from then on calls with t
 from __future__ import annotations
 
 import ctypes
+import inspect
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -31,11 +32,22 @@ class MethodDef(ctypes.Structure):
     ]  # fmt: skip
 
 
-def described(name: str, code: int, flags: int) -> MethodDef:
-    """The description of the function at an address; it lives as long as the process."""
-    method = MethodDef(name.encode(), code, flags, None)
+def described(name: str, code: int, flags: int, like: Callable[..., Any] | None = None) -> MethodDef:
+    """The description of the function at an address; it lives as long as the process.
+
+    Its signature and what is said of it are those of `like`.
+    """
+    doc = None if like is None else _doc(name, like)
+    method = MethodDef(name.encode(), code, flags, doc)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
     return method
+
+
+def _doc(name: str, like: Callable[..., Any]) -> bytes:
+    """What Python takes the signature of builtins from, and what is said of them."""
+    first, *others = inspect.signature(like).parameters.values()
+    taken = ", ".join([f"${first.name}", *(str(p.replace(annotation=p.empty)) for p in others)])
+    return f"{name}({taken})\n--\n\n{like.__doc__ or ''}".encode()
 
 
 def function_of(method: MethodDef, table: Any) -> Callable[..., Any]:

@@ -37,6 +37,15 @@ OPERATORS: dict[str, tuple[str, bool]] = {
 }
 
 
+#: The methods of tapes, called as ops are.
+TAPE_METHODS = ("__enter__", "__exit__", "watch")
+
+
+def tape_method(name: str) -> str:
+    """The function of a method of tapes."""
+    return f"tracejit_tape{name}"
+
+
 def symbol(name: str) -> str:
     """The function of an operator: ``PyObject *(PyObject *self, PyObject *other)``."""
     return f"tracejit_operator{name}"
@@ -68,6 +77,9 @@ class Word(IntEnum):
     NUMBER_OF_FLOAT32 = auto()  # as which its keys have a dtype
     NUMBER_OF_FLOAT64 = auto()
     CALL_OP = auto()  # ``(op, ...)``, written in Python
+    ENTER = auto()  # ``(tape, ...)``, as are these
+    LEAVE = auto()
+    WATCH = auto()
     SMALL_KERNELS = auto()  # a dict: op to the table of its small kernel
     AS_ARRAY = auto()  # of what a kernel gives
     SHAPE = auto()  # the name of the attribute
@@ -78,9 +90,14 @@ class Word(IntEnum):
     SERIAL = auto()
     SLOW = auto()  # where modes have theirs
     RECORDERS = auto()
+    BUSY = auto()
+    ATTEMPT = auto()
     INHERITED = auto()  # the location that ops report
     TRACKED = auto()  # where tapes have theirs
     RECORDS = auto()
+    RECORDING = auto()
+    USED = auto()
+    MERGING = auto()
     RECORD_OP = auto()  # where records have theirs
     RECORD_INPUTS = auto()
     RECORD_ATTRS = auto()
@@ -109,6 +126,7 @@ class Word(IntEnum):
     GET_LIST_ITEM = auto()
     SET_LIST_ITEM = auto()
     EQUALS = auto()
+    SET_LENGTH = auto()
     CONTAINS = auto()
     ADD = auto()
     APPEND = auto()

@@ -1,7 +1,8 @@
 """Backward plans' machine code: is a tape of the kind that a table describes? Then its kernels, one after another.
 
 A builtin ``(records, seeds, sources) -> cotangents`` whose ``self`` is the table; None for a tape of another kind. It
-verifies and computes what `core.autodiff.straightline` does in Python.
+verifies and computes what `core.autodiff.straightline` does in Python. Called as ``(records, target, source)``, of two
+tensors, it gives the one cotangent, for a target that counts once; None where that looks like zeros or begins with NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _NEW = Signature("new_serial", "ptr %serials, i64 %count, i64 %serial", "i1")
 _SERIAL = Signature("serial_of", "ptr %table, ptr %serial", "i64")
 _KEEP = Signature("keep_array", "ptr %table, ptr %values, i64 %place, ptr %payload", "i1")
 _TENSOR = Signature(
-    "tape_tensor", "ptr %table, ptr %row, ptr %tensor, ptr %tensors, ptr %serials, ptr %values, ptr %met", "i1"
+    "tape_tensor",
+    "ptr %table, ptr %row, ptr %tensor, ptr %tensors, ptr %serials, ptr %values, ptr %met",
+    "i1",
 )
 _RECORDS = Signature(
     "same_records", "ptr %table, ptr %plan, ptr %records, ptr %tensors, ptr %serials, ptr %values", "i1"
@@ -33,16 +36,19 @@ _ENDS = Signature(
     "ptr %table, ptr %plan, ptr %seeds, ptr %sources, ptr %tensors, ptr %serials, ptr %values",
     "i1",
 )
+_PAIR = Signature(
+    "same_pair", "ptr %table, ptr %plan, ptr %target, ptr %source, ptr %serials, ptr %values", "i1"
+)
+_ONLY = Signature("only_cotangent", "ptr %table, ptr %results", "ptr")
+_END = Signature("same_end", "ptr %table, ptr %serials, i64 %slot, ptr %tensor", "i1")
 _CALL = Signature("call_kernel", "ptr %table, ptr %row, ptr %values", "ptr")
 _COMPUTE = Signature("compute_backward", "ptr %table, ptr %plan, ptr %values", "ptr")
 
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [
-        *(_shaped(), _new(), _serial(), _keep(), _tensor(), _records(), _ends(), _kernel(), _compute()),
-        _entry(),
-    ]
+    verified = [_shaped(), _new(), _serial(), _keep(), _tensor(), _records(), _ends(), _end(), _pair()]
+    return [*verified, _kernel(), _compute(), _only(), _entry()]
 
 
 # ---- is it of this kind? --------------------------------------------------------------------------------
@@ -208,6 +214,32 @@ def _ends() -> str:
     return w.text("i1 true")
 
 
+def _end() -> str:
+    """Is the tensor the one of that slot? False for none."""
+    w = Writer(_END)
+    table, serials, slot, tensor = w.args("table serials slot tensor")
+    w.refuse(w.compare("slt", slot, 0))
+    serial = w.invoke(_SERIAL, table, w.field(tensor, w.word(table, Word.SERIAL, "i64")))
+    return w.text(w.compare("eq", w.load("i64", w.step(serials, slot, "i64")), serial).typed)
+
+
+def _pair() -> str:
+    """Is one target, which counts once, the end of the tape, and one source all that is asked for?"""
+    w = Writer(_PAIR)
+    table, plan, target, source, serials, values = w.args("table plan target source serials values")
+    for count in (Plan.SEEDS, Plan.SOURCES):
+        w.refuse(w.compare("ne", w.word(plan, count, "i64"), 1))
+    w.refuse(w.compare("ne", w.field(source, OB_TYPE), w.word(table, Word.TENSOR)))
+    slot = w.load("i64", w.word(plan, Plan.SOURCES_AT))
+    w.refuse_unless(w.invoke(_END, table, serials, slot, source))
+    row = w.word(plan, Plan.SEEDS_AT)
+    w.refuse_unless(w.invoke(_END, table, serials, w.word(row, Seed.SLOT, "i64"), target))
+    unit = w.word(row, Seed.IS)
+    w.refuse(w.compare("eq", unit, NULL))
+    payload = w.field(unit, w.word(table, Word.PAYLOAD, "i64"))
+    return w.text(w.invoke(_KEEP, table, values, w.word(row, Seed.VALUE, "i64"), payload).typed)
+
+
 # ---- the kernels ----------------------------------------------------------------------------------------
 
 
@@ -277,6 +309,34 @@ def _compute() -> str:
     return w.text(results.typed)
 
 
+def _only() -> str:
+    """The only cotangent of a list, which it takes over; None where the tape may have to explain it."""
+    w = Writer(_ONLY)
+    table, results = w.args("table results")
+    w.refuse(w.compare("eq", results, NULL), "ptr null")
+    made = w.own(table, w.through(table, Word.GET_LIST_ITEM, "ptr", results, integer(0)))
+    w.through(table, Word.DECREF, "void", results)
+    w.refuse(w.compare("eq", made, w.word(table, Word.NONE)), made.typed)
+    array = w.field(made, w.word(table, Word.PAYLOAD, "i64"))
+    data, dtype, count = (
+        w.field(array, ARRAY_DATA),
+        w.field(array, ARRAY_DTYPE),
+        w.invoke(arrays.COUNT, array),
+    )
+    for place, kind, size in ((Word.FLOAT64, "double", 8), (Word.FLOAT32, "float", 4)):
+        fits = w.both(w.compare("eq", dtype, w.word(table, place)), w.compare("sgt", count, 0))
+        plain = w.invoke(arrays.FITS, array, w.word(table, Word.NDARRAY), dtype)
+        with w.when(w.both(fits, plain)):
+            first = w.load(kind, data, size)
+            last = w.load(kind, w.step(data, w.subtract(count, 1), kind), size)
+            zero = Value("0.0", kind)
+            known = w.compare("ord", first, zero)
+            sound = w.both(known, w.either(w.compare("une", first, zero), w.compare("une", last, zero)))
+            w.refuse(sound, made.typed)
+    w.through(table, Word.DECREF, "void", made)
+    return w.text(w.own(table, w.word(table, Word.NONE)).typed)
+
+
 def _entry() -> str:
     w = Writer(_ENTRY)
     self, args, _ = w.args("self args nargs")
@@ -292,6 +352,11 @@ def _entry() -> str:
     result = w.room("ptr")
     w.store(NULL, result)
     w.go(w.invoke(_RECORDS, table, plan, records, tensors, serials, values), "another", unless=True)
+    pair = w.compare("eq", w.field(seeds, OB_TYPE), w.word(table, Word.TENSOR))
+    with w.leaving(pair):
+        w.go(w.invoke(_PAIR, table, plan, seeds, sources, serials, values), "another", unless=True)
+        w.store(w.invoke(_ONLY, table, w.invoke(_COMPUTE, table, plan, values)), result)
+        w.branch("done")
     w.go(w.invoke(_ENDS, table, plan, seeds, sources, tensors, serials, values), "another", unless=True)
     w.store(w.invoke(_COMPUTE, table, plan, values), result)
     w.branch("done")

@@ -17,7 +17,8 @@ from .operator_writer import Writer
 _CALL = Signature(
     words.CALL_OP, "ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr", linkage="", attributes="nounwind #0"
 )
-_PASS_ON = Signature("pass_on", "ptr %table, ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr")
+#: What a function in Python gives for an object and the arguments behind it.
+PASS_ON = Signature("pass_on", "ptr %table, ptr %python, ptr %self, ptr %args, i64 %nargs, ptr %names", "ptr")
 _PAYLOAD = Signature("payload", "ptr %table, ptr %x", "ptr")
 
 
@@ -41,9 +42,8 @@ def _payload() -> str:
 
 
 def _pass_on() -> str:
-    """Let Python make the call, with the op in front of the arguments."""
-    w = Writer(_PASS_ON)
-    table, self, args, nargs, names = w.args("table self args nargs names")
+    w = Writer(PASS_ON)
+    table, python, self, args, nargs, names = w.args("table python self args nargs names")
     with w.replacing(w.compare("ne", names, NULL), [nargs]) as counts:
         counts.append(w.add(nargs, w.through(table, Word.LENGTH, "i64", names)))
     given = w.effect("ptr", 1, f"alloca ptr, {w.add(counts[0], 1).typed}, align 8")
@@ -51,7 +51,6 @@ def _pass_on() -> str:
     with w.loop(counts[0]) as loop:
         argument = w.load("ptr", w.step(args, loop.index, "i64"))
         w.store(argument, w.step(given, w.add(loop.index, 1), "i64"))
-    python = w.word(table, Word.CALL_OP)
     return w.text(w.through(table, Word.CALL, "ptr", python, given, w.add(nargs, 1), names).typed)
 
 
@@ -83,4 +82,5 @@ def _call() -> str:
     told = w.invoke(records.TELL, table, known, mode, first, second, result, Value("false", "i1"))
     w.stmt(f"ret {told.typed}")
     w.label("slow")
-    return w.text(w.invoke(_PASS_ON, table, self, args, nargs, names).typed)
+    python = w.word(table, Word.CALL_OP)
+    return w.text(w.invoke(PASS_ON, table, python, self, args, nargs, names).typed)

@@ -17,7 +17,7 @@ from ....runtime.lane.words import (
 )
 from ...ir_text import NULL, Value, float_literal, integer
 from ..matmul.counted_loops import Signature, loop_metadata
-from . import arrays, backwards, op_calls, records, small_kernels
+from . import arrays, backwards, op_calls, records, small_kernels, tapes
 from .operator_writer import Writer
 
 _NUMBER = Signature("number", "ptr %table, ptr %given, i1 %single, ptr %out", "i1")
@@ -34,7 +34,8 @@ def module_text() -> str:
     instructions = dict.fromkeys(instruction for instruction, _ in words.OPERATORS.values())
     functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
     functions += [*arrays.functions(), _number(), *records.functions(), _operate()]
-    functions += [*small_kernels.functions(), *op_calls.functions(), *backwards.functions()]
+    functions += [*small_kernels.functions(), *op_calls.functions()]
+    functions += [*tapes.functions(), *backwards.functions()]
     functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
     variable = f"@{words.TABLE} = global ptr null, align 8\n"
     return "".join([variable, *functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])

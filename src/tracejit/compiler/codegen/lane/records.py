@@ -21,6 +21,8 @@ RECORDED = Signature(
 TELL = Signature("tell", RECORDED.parameters, "ptr")
 #: The tensor that stands for a Python number beside tensors of that dtype, a new reference; null where there is none.
 SCALAR = Signature("scalar", "ptr %table, ptr %given, i1 %single", "ptr")
+#: Is that recorder the only one?
+HEARS = Signature("hears", "ptr %table, ptr %mode, ptr %recorder", "i1")
 _TAPE = Signature("tape", "ptr %table, ptr %mode, ptr %self, ptr %other", "ptr")
 _FOLLOWS = Signature("follows", "ptr %table, ptr %tracked, ptr %tensor", "i1")
 _LOCATION = Signature("location", "ptr %table, ptr %mode", "ptr")
@@ -30,7 +32,7 @@ _RECORD = Signature("record", "ptr %table, ptr %op, ptr %inputs, ptr %outputs, p
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [_scalar(), _follows(), _tape(), _location(), _pair(), _record(), _recorded(), _tell()]
+    return [_scalar(), _follows(), _hears(), _tape(), _location(), _pair(), _record(), _recorded(), _tell()]
 
 
 def _scalar() -> str:
@@ -59,6 +61,15 @@ def _follows() -> str:
     serial = w.field(tensor, w.word(table, Word.SERIAL, "i64"))
     found = w.through(table, Word.CONTAINS, "i32", tracked, serial)
     return w.text(w.compare("eq", found, integer(1, "i32")).typed)
+
+
+def _hears() -> str:
+    w = Writer(HEARS)
+    table, mode, recorder = w.args("table mode recorder")
+    recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
+    w.refuse(w.compare("ne", w.through(table, Word.LENGTH, "i64", recorders), 1))
+    only = w.through(table, Word.GET_ITEM, "ptr", recorders, integer(0))
+    return w.text(w.compare("eq", only, recorder).typed)
 
 
 def _tape() -> str:
