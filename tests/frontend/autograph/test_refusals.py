@@ -155,3 +155,42 @@ def test_who_names_it_may_go_on_without():
         return x * scale
 
     assert float(f(tf.constant(1.0))) == 6.0
+
+
+class Holder:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_an_object_that_a_loop_replaces_in_branches_is_not_the_one_before(asked):
+    def f(x, n):
+        p = Holder(x, x)
+        for _ in range(n):
+            if (p.b if asked else x) > 2.0:
+                p = Holder(x, x * 2.0)
+            else:
+                p = Holder(x, x * 3.0)
+        return p.b
+
+    compiled = tf.function(f)
+    for n in (0, 2):
+        with pytest.raises(NameError, match=r"'p' is .* in one branch and"):
+            compiled(tf.constant(3.0), tf.constant(n))
+
+
+def test_an_object_that_a_loop_replaces_in_branches_may_be_forgotten():
+    def f(x, n):
+        p, y = Holder(x, x), x
+        for _ in range(n):
+            if y > 2.0:
+                p = Holder(x, y * 2.0)
+                y = y - p.b
+            else:
+                p = Holder(x, y * 3.0)
+                y = y + p.b
+        p = Holder(y, y)
+        return p.b
+
+    for n in (0, 1, 2):
+        assert float(tf.function(f)(tf.constant(3.0), tf.constant(n))) == float(f(tf.constant(3.0), n))

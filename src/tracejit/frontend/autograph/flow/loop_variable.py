@@ -24,6 +24,7 @@ from ...recording.merged import merge
 from ...state.either import Either, is_alias
 from ...state.variable import Variable
 from ...structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
+
 from ..values.aliases import Alias, leaf_kind, number_of, variables_of
 from ..values.contents import abandon, identities, written_into
 from ..values.growing import Growing
@@ -81,6 +82,7 @@ class LoopVariable:
         self.before: Any = before
         self.unset: bool = is_undefined(before)
         self.placeholder: bool = False
+        self.lost: bool = False  # it had a value before that is no number, and has none that is known after an iteration
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
         self.kinds: list[Kind | Alias | Rows | None] = [_first_kind(x) for x in self.leaves]
@@ -182,6 +184,8 @@ class LoopVariable:
                 self.before.origin, f"the list {self.name!r} is assigned in an inner loop"
             )
         if value.__class__ is not SetInLoop and is_undefined(value):
+            if not self.unset and not self.given():
+                return self._lose(value)
             return self.flagged and self._refuse()
         if self.unset and (
             value.__class__ is SetInLoop or not (surely_runs or self.name.startswith(GENERATED))
@@ -211,6 +215,12 @@ class LoopVariable:
             self.leaves, self.kinds = [], []
             self.before = Undefined(self.name, self._reason())
         return was
+
+    def _lose(self, value: Any) -> bool:
+        """Leave a variable that is no number undefined from the end of the first iteration on."""
+        self.before, self.unset, self.refused, self.lost = value, True, True, True
+        self.leaves, self.structure, self.kinds = [], LEAF, []
+        return True
 
     def _keeps(self, value: Any) -> bool:
         """Note which containers are still the same; True when some were taken to be and are not."""
@@ -378,6 +388,8 @@ class LoopVariable:
         if self.unset and not self.placeholder:
             if self.before is UNSET and self.name.startswith(GENERATED):
                 return UNSET
+            if self.lost:
+                return self.before
             return Undefined(self.name, self._reason())
         value = self.value(final)
         if self.ended:
