@@ -38,6 +38,7 @@ FACES = [
     *sorted((PUBLIC | BATTERIES | OUTSIDE) - {"raw_ops"}),
     "compat.v1",
     "numpy.matrix_functions",
+    "scipy.linalg",
     "scipy.special",
 ]
 #: Modules that a public name stands for, which say what is theirs by defining it.
@@ -46,6 +47,7 @@ PLAIN = [
     "compat.v1.classic_losses",
     "compat.v1.classic_optimizers",
     "frontend.config",
+    "scipy.integrate",
     "scipy.signal",
     *(
         f"scipy.stats.{name}"

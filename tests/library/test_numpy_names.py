@@ -102,6 +102,8 @@ CALLS = [
     *(("matmul", lambda np, x, y: np.matmul(x, y), p) for p in ((V, V), (F, V), (F, S), (M, S), (M, M))),
     *(("tensordot", lambda np, x, y, a=a: np.tensordot(x, y, a), (M, S)) for a in (1, 2, ([1, 2], [0, 1]))),
     ("einsum", lambda np, x, y: np.einsum("bij,jk->bik", x, y), (M, S)),
+    ("einsum", lambda np, x, y: np.einsum("bij,cj->bic", x, y), (M, S[:, :1])),
+    ("einsum", lambda np, x, y: np.einsum("bij,bj->i", x[:1], y), (M, S)),
     ("outer", lambda np, x, y: np.outer(x, y), (F, V)),
     ("trace", lambda np, x: np.trace(x), (S,)),
     *((f"{f} like", lambda np, x, f=f: getattr(np, f)(x), (G,)) for f in ("zeros_like", "ones_like")),

@@ -273,13 +273,13 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     tf.Tensor([11.], shape=(1,), dtype=float32)
     """
     tensors = matched(inputs, {})[0] if len(inputs) > 1 else [as_tensor(x) for x in inputs]
-    return by_recipe(_einsum, tensors, equation)
+    return by_recipe(sums_of_products, tensors, equation)
 
 
-def _einsum(tensors: Sequence[Tensor], equation: str) -> Tensor:
-    """The operands contracted one by one, from the left."""
+def sums_of_products(tensors: Sequence[Tensor], equation: str, stretched: bool = False) -> Tensor:
+    """The operands contracted one by one, from the left; with `stretched` every axis of size 1 fits any size."""
     terms, result = _letters(equation, tensors)
-    sizes = _sizes(equation, terms, tensors)
+    sizes = _sizes(equation, terms, tensors, stretched)
     operands = [_without_single(*_once(term, x), sizes) for term, x in zip(terms, tensors, strict=True)]
     while len(operands) > 1:
         kept = set(result).union(*(set(term) for term, _ in operands[2:]))
@@ -318,19 +318,18 @@ def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
     return terms, result
 
 
-def _sizes(equation: str, terms: Sequence[str], tensors: Sequence[Any]) -> dict[str, Size]:
-    """The size that each letter stands for; axes behind dots may also have size 1."""
+def _sizes(equation: str, terms: Sequence[str], tensors: Sequence[Any], stretched: bool) -> dict[str, Size]:
+    """The size that each letter stands for; axes behind dots may also have size 1, with `stretched` all of them."""
     sizes: dict[str, Size] = {}
     pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
     for letter, size in pairs:
-        dots = letter >= _DOTS
-        before = sizes.setdefault(letter, size)
-        if dots and _is_single(before):
+        before, may_stretch = sizes.setdefault(letter, size), stretched or letter >= _DOTS
+        if may_stretch and _is_single(before):
             sizes[letter] = size
-        elif not (same(before, size) or (dots and _is_single(size))):
+        elif not (same(before, size) or (may_stretch and _is_single(size))):
             raise ShapeError(
-                f"{'an axis behind dots' if dots else repr(letter)} is {before} and {size} in {equation!r} of "
-                f"{', '.join(str(t.spec) for t in tensors)}{at(user_location())}"
+                f"{'an axis behind dots' if letter >= _DOTS else repr(letter)} is {before} and {size} in "
+                f"{equation!r} of {', '.join(str(t.spec) for t in tensors)}{at(user_location())}"
             )
     return sizes
 

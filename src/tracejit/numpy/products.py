@@ -13,6 +13,7 @@ from ..arrays.cutting import pad
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..core.tracing.recipes import by_recipe
 from ..linalg import diagonals
 from ..linalg import tensor_products as linear
 from ..ops.arrays.reduce import one_axis
@@ -81,8 +82,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
     """Sums of products of `operands`, with axes named by letters, or by lists of numbers behind each and at the end.
 
-    `subscripts` is the equation, as ``"ij,jk->ik"``. `optimize` is accepted: products are taken from left to right. The
-    dtype is the promoted one; ShapeError where sizes or axes differ, ValueError for what is no equation.
+    `subscripts` is the equation, as ``"ij,jk->ik"``; axes of size 1 fit any size. `optimize` is accepted: products are
+    taken from left to right. The dtype is the promoted one; ShapeError where sizes or axes differ, ValueError for what
+    is no equation.
 
     Examples
     --------
@@ -94,8 +96,9 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
         subscripts, operands = _with_letters((subscripts, *operands))
     tensors = [array(x) for x in operands]
     if all(x.dtype.kind == "b" for x in tensors):
-        return ops.not_equal(linear.einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
-    return linear.einsum(subscripts, *tensors)
+        return ops.not_equal(einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
+    alike = matched(tuple(tensors), {})[0] if len(tensors) > 1 else tensors
+    return by_recipe(linear.sums_of_products, alike, subscripts, True)
 
 
 def _with_letters(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:

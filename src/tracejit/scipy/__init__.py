@@ -1,10 +1,10 @@
-"""SciPy's names for what tracejit has: ``tracejit.scipy.special``, ``.stats``, ``.signal``. Names only."""
+"""SciPy's names for what is differentiable here: ``special``, ``stats``, ``linalg``, ``integrate``, ``signal``."""
 
 from typing import TYPE_CHECKING
 
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
-    from . import signal, special, stats
+    from . import integrate, linalg, signal, special, stats
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -1,7 +1,9 @@
-"""SciPy's names for what tracejit has: ``tracejit.scipy.special``, ``.stats``, ``.signal``. Names only.
+"""SciPy's names for what tracejit has, differentiable: ``special``, ``stats``, ``linalg``, ``integrate``, ``signal``.
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
+from tracejit.scipy import integrate as integrate
+from tracejit.scipy import linalg as linalg
 from tracejit.scipy import signal as signal
 from tracejit.scipy import special as special
 from tracejit.scipy import stats as stats
