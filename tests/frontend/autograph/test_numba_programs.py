@@ -73,6 +73,20 @@ def masked(x):
     return out
 
 
+def filled_beside(x):
+    out = kept = np.zeros(3)
+    for i in range(3):
+        out[i] = 2.0 * x[i]
+    return kept
+
+
+def masked_beside(x):
+    out = np.zeros(3)
+    kept = out[1:]
+    out[x > 0] = 1.0
+    return kept
+
+
 def sine(x):
     return math.sin(x[0])
 
@@ -88,8 +102,8 @@ def of_list(i):
 @pytest.mark.parametrize(
     ("f", "argument", "message"),
     [
-        (filled, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.numpy"),
-        (masked, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.constant"),
+        (filled_beside, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.numpy"),
+        (masked_beside, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.constant"),
         (sine, np.ones(3), r"math\.sin takes numbers, .*write tracejit\.math\.sin"),
         (logarithm, np.ones(3), r"math\.log2 takes numbers, .*write tracejit\.math\.log2"),
         (of_list, np.int64(1), r"a Python list has no element .*tracejit\.stack"),
@@ -101,6 +115,12 @@ def test_what_compiled_functions_cannot_do_says_what_to_write(f, argument, messa
     with pytest.raises(tf.SymbolicValue, match=message) as error:
         tf.function(f)(tf.constant(argument))
     assert "test_numba_programs.py" in str(error.value)
+
+
+@MODES
+@pytest.mark.parametrize("f", [filled, masked])
+def test_an_array_that_no_other_name_knows_is_filled(f, mode):
+    np.testing.assert_array_equal(mode(f)(tf.constant([1.0, -1.0, 2.0])), f(np.array([1.0, -1.0, 2.0])))
 
 
 def test_what_they_say_works():

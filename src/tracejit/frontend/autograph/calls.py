@@ -20,6 +20,7 @@ from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
+from .arrays import MAKING, fills_arrays
 from .builtins import REPLACED
 from .outside import telling
 from .source.expressions import asks, is_literal
@@ -68,7 +69,7 @@ def callee(f: Any, eager: bool = False) -> Any:
     if kind is Op:
         return f
     if kind is BuiltinFunctionType or kind is type:
-        return f if eager else REPLACED.get(f) or telling(f) or f
+        return MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or f
     if kind is MethodType:
         inner = f.__func__
         if not eager and (waiting := telling(f)) is not None:
@@ -91,6 +92,11 @@ convert = callee
 def eager_callee(f: Any) -> Any:
     """What to call in place of `f` where functions run eagerly."""
     return callee(f, True)
+
+
+def filling_callee(f: Any) -> Any:
+    """What to call in place of `f` where it runs eagerly and may fill NumPy's arrays with tensors; else `f` itself."""
+    return callee(f, True) if fills_arrays(f) else f
 
 
 def _of_function(f: FunctionType, eager: bool) -> Any:

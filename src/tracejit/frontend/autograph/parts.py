@@ -6,6 +6,7 @@ A tensor may lie deep inside, as in ``cache["k"][i] = v``: then whatever holds i
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
+from ...ops.tensor.numpy_protocol import needing
+from .arrays import fillable
 from .flow.surroundings import change_of, uncertain
 from .items import holds_traced
 from .values.kinds import traced
@@ -40,11 +43,17 @@ Change = Callable[[Any, Any], Any]
 
 def set_item(value: Any, x: Any, indices: Sequence[Any]) -> Any:
     """``x[i][j]… = value``; returns what `x` is from here on."""
+    if x.__class__ is np.ndarray and _would_leave(indices, value):
+        holders = sys.getrefcount(x)
+        x = fillable(x, holders, value)
     return _changed(x, indices, lambda part, index: _set(part, index, value))
 
 
 def update_item(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
     """``x[i][j]… += value`` and the like; returns what `x` is from here on."""
+    if x.__class__ is np.ndarray and _would_leave(indices, value):
+        holders = sys.getrefcount(x)
+        x = fillable(x, holders, value)
     return _changed(x, indices, lambda part, index: _update(part, index, how, value))
 
 
@@ -66,6 +75,11 @@ def set_item_in(value: Any, x: Any, indices: Sequence[Any]) -> None:
 def update_item_in(how: str, x: Any, indices: Sequence[Any], value: Any) -> None:
     """``x[i]… += value`` and the like where `x` is nothing that could be assigned."""
     _reached(x, update_item(how, x, indices, value))
+
+
+def _would_leave(indices: Sequence[Any], value: Any) -> bool:
+    """Would an array of NumPy's take the value of a tensor that has none, or a derivative?"""
+    return needing(value) is not None or any(map(holds_traced, indices))
 
 
 def _keep(owner: Any, name: str, new: Any) -> None:
@@ -96,8 +110,9 @@ def _set(x: Any, index: Any, value: Any) -> Any:
         return At(x)[index].set(value)
     if isinstance(x, np.ndarray) and (holds_traced(index) or traced(value)):
         raise SymbolicValue(
-            "an array of NumPy's cannot hold what a compiled function computes: make it with tracejit.numpy, or write "
-            f"x = tracejit.constant(x) first{at(user_location())}"
+            "an array of NumPy's cannot hold what a compiled function computes where other names know it, too: make it "
+            "where it is filled, or with tracejit.numpy, or write x = tracejit.constant(x) first"
+            f"{at(user_location())}"
         )
     if isinstance(x, np.ndarray) and (around := uncertain()) is not None and around.reachable.knows(x):
         raise change_of(x, "a branch or loop")

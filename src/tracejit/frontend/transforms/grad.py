@@ -21,6 +21,7 @@ from ...core.settings import current
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.guards import guarding
+from ..autograph.calls import filling_callee
 from ..function.function import Function
 from ..function.methods import Method
 from ..recording.guard import Guard
@@ -107,7 +108,7 @@ def _recorded(
     """What `f` returns, under a recorder."""
     try:
         with guarding(recorder):
-            return f(*args, **(kwargs or {}))
+            return filling_callee(f)(*args, **(kwargs or {}))
     except RecursionError as error:
         raise too_deep(error) from None
 

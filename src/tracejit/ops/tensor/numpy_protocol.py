@@ -91,7 +91,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                     return function(*inputs)
             except DtypeError:
                 continue
-    needed = _needed((inputs, kwargs))
+    needed = needing((inputs, kwargs))
     if needed is not None:
         fold = from_face(_FOLDS.get((name, method), ""))
         if fold is not None and len(inputs) == 1 and kwargs.keys() <= {"axis", "keepdims"}:
@@ -109,7 +109,7 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
     """Other NumPy functions: the face's where a value would not do, else NumPy's of the values."""
     module = getattr(function, "__module__", "").removeprefix("numpy").lstrip(".")
     name = f"{module}.{function.__name__}" if module else function.__name__
-    needed = _needed((args, kwargs))
+    needed = needing((args, kwargs))
     if needed is not None:
         ours = from_face(name)
         if callable(ours) and ours is not function:
@@ -119,7 +119,7 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
     return _of_values(name, name, function, needed, args, kwargs)
 
 
-def _needed(nest: Any) -> Any:
+def needing(nest: Any) -> Any:
     """The first tensor for which values would not do: it has none, or a derivative flows through it."""
     return next((t for t in _tensors(nest) if t.is_symbolic or (t.__class__ is Tensor and carried(t))), None)
 

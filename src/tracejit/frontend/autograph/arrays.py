@@ -1,0 +1,110 @@
+"""NumPy's own arrays in programs that compute with tensors: ``np.zeros(n)`` that is filled, ``np.array([x, y])``.
+
+NumPy cannot write a tensor into an array without taking its value. An array that one name alone holds may become a
+tensor instead, and nobody can tell; one that is known elsewhere may not, for who holds it waits for the change.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import opcode
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import is_internal
+from ...core.op import ops
+from ...core.seams import numpy_function
+from ...ops.tensor.numpy_protocol import needing
+from .source.origins import LIBRARIES
+
+_STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)
+_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+
+
+def fillable(x: np.ndarray, holders: int, value: Any) -> Any:
+    """The tensor that an array becomes so that it can hold `value`; the array where it has to stay what it is.
+
+    `holders` is what ``sys.getrefcount`` says in the function that a converted one called with the array.
+    """
+    if holders > _alone() or not x.flags.writeable or x.dtype.kind not in "biufc":
+        return x
+    if x.base is not None and (x.base.__class__ is not np.ndarray or sys.getrefcount(x.base) > 2):
+        return x  # a part of what another name holds
+    if x.dtype.kind != "c" and getattr(value, "dtype", x.dtype).kind == "c":
+        return x  # NumPy refuses it with its own words
+    return ops.identity(x)
+
+
+def _holders(x: Any) -> int:
+    return sys.getrefcount(x)
+
+
+@functools.cache
+def _alone() -> int:
+    """How many hold an array, in the function that was called with it, when one name of the caller does."""
+    x = np.zeros(())
+    return _holders(x)
+
+
+def _making(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy that makes an array of what it is given, which may be tensors whose values would not do."""
+
+    @functools.wraps(make)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        if (
+            needing((args, kwargs)) is None
+            or not kwargs.keys() <= {"dtype", "copy", "order"}
+            or len(args) > 2
+        ):
+            return make(*args, **kwargs)
+        made = numpy_function("array")(*args, **{k: v for k, v in kwargs.items() if k == "dtype"})
+        return ops.identity(made) if made is args[0] else made
+
+    return converted
+
+
+#: What makes arrays of tensors, and what converted functions call in its place.
+MAKING = {getattr(np, name): _making(getattr(np, name)) for name in _MAKERS}
+
+_facts: dict[int, tuple[weakref.ref[CodeType], bool]] = {}
+
+
+def fills_arrays(f: Any) -> bool:
+    """May a function of the user's, or one that it calls by name, write into arrays or make them of tensors?"""
+    return any(_writes(g.__code__) for g in _reached(f, set()))
+
+
+def _reached(f: Any, seen: set[int]) -> Iterator[FunctionType]:
+    """The function and those of the user's that it names, each once."""
+    f = f.__func__ if f.__class__ is MethodType else f.func if f.__class__ is functools.partial else f
+    if f.__class__ is not FunctionType or id(f) in seen:
+        return
+    code = f.__code__
+    if code.co_filename.startswith(LIBRARIES):
+        return
+    seen.add(id(f))
+    if not is_internal(code):
+        yield f
+        for name in code.co_names:
+            yield from _reached(f.__globals__.get(name), seen)
+    for cell in f.__closure__ or ():
+        try:
+            yield from _reached(cell.cell_contents, seen)
+        except ValueError:  # not assigned yet
+            continue
+
+
+def _writes(code: CodeType) -> bool:
+    entry = _facts.get(id(code))
+    if entry is not None and entry[0]() is code:
+        return entry[1]
+    found = not _STORES.isdisjoint(code.co_code[::2]) or not set(_MAKERS).isdisjoint(code.co_names)
+    found = found or any(_writes(c) for c in code.co_consts if inspect.iscode(c))
+    _facts[id(code)] = (weakref.ref(code, functools.partial(_facts.pop, id(code))), found)
+    return found

@@ -1,0 +1,240 @@
+"""Functions written for NumPy alone, differentiated and compiled as they are: right, or refused by name."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from checks.numpy_programs import PROGRAMS
+from tracejit.core.errors import GradientError, SymbolicValue, TracejitError
+
+UNKNOWN_SIZE = dict.fromkeys(("function", "both"), (SymbolicValue, "how many elements a mask"))
+NO_SUCH_FOLD = {
+    "grad": (GradientError, "accumulate|reduce"),
+    "jvp": (GradientError, "accumulate|reduce"),
+    "function": (SymbolicValue, "accumulate|reduce"),
+    "both": (SymbolicValue, "accumulate|reduce"),
+}
+REFUSED = {"masked_mean": UNKNOWN_SIZE, "cumulative": NO_SUCH_FOLD, "ufunc_methods": NO_SUCH_FOLD}
+
+
+def differences(f, x, step=1e-6):
+    """The gradient of `f` at `x`, by central differences of NumPy alone."""
+    slopes = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += step
+        behind[i] -= step
+        slopes[i] = (f(ahead) - f(behind)) / (2 * step)
+    return slopes
+
+
+def direction(x):
+    return np.cos(np.arange(x.size)).reshape(x.shape)
+
+
+MODES = {
+    "grad": lambda f, x: tj.grad(f)(x),
+    "jvp": lambda f, x: tj.jvp(f, (x,), (direction(x),))[1],
+    "function": lambda f, x: tj.function(f)(x),
+    "both": lambda f, x: tj.function(tj.grad(f))(x),
+}
+TRUTH = {
+    "grad": differences,
+    "jvp": lambda f, x: np.sum(differences(f, x) * direction(x)),
+    "function": lambda f, x: f(x),
+    "both": differences,
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_for_numpy_runs_unchanged(name, mode):
+    f, x = PROGRAMS[name]
+    given = x.copy()
+    if mode in REFUSED.get(name, ()):
+        kind, message = REFUSED[name][mode]
+        with pytest.raises(kind, match=message):
+            MODES[mode](f, given)
+        return
+    found, truth = MODES[mode](f, given), TRUTH[mode](f, x.copy())
+    np.testing.assert_array_equal(given, x)
+    assert found.dtype == np.float64 and found.shape == np.shape(truth)
+    np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-6 * (1 + np.max(np.abs(truth))))
+
+
+def test_nearly_all_programs_are_right():
+    assert len(PROGRAMS) == 54 and len(REFUSED) <= 3
+
+
+# Arrays that are known elsewhere
+
+
+def two_names(x):
+    y = np.zeros(3)
+    z = y
+    y[0] = x
+    return np.sum(z)
+
+
+def a_row_before(x):
+    y = np.zeros((3, 2))
+    row = y[0]
+    y[0] = x
+    return np.sum(row)
+
+
+def a_part_that_is_filled(x):
+    y = np.zeros((3, 2))
+    row = y[0]
+    row[1] = x
+    return np.sum(y)
+
+
+def in_a_list(x):
+    y = np.zeros(3)
+    history = []
+    for i in range(3):
+        history.append(y)
+        y[i] = x
+    return np.sum(history[0])
+
+
+def fill(y, x):
+    y[0] = x
+
+
+def by_another_function(x):
+    y = np.zeros(3)
+    fill(y, x)
+    return np.sum(y)
+
+
+BUFFER = np.zeros(3)
+
+
+def of_the_module(x):
+    BUFFER[0] = x
+    return np.sum(BUFFER)
+
+
+def in_a_dictionary(x):
+    d = {"k": np.zeros(3)}
+    d["k"][0] = x
+    return np.sum(d["k"])
+
+
+def memory_that_is_shared(x):
+    y = np.arange(4.0).reshape(2, 2)
+    flat = y.ravel()
+    y[0, 1] = x
+    return np.sum(flat)
+
+
+@pytest.mark.parametrize("transform", [tj.grad, tj.function, lambda f: tj.function(tj.grad(f))])
+@pytest.mark.parametrize(
+    "f",
+    [
+        two_names,
+        a_row_before,
+        a_part_that_is_filled,
+        in_a_list,
+        by_another_function,
+        of_the_module,
+        in_a_dictionary,
+        memory_that_is_shared,
+    ],
+)
+def test_an_array_that_is_known_elsewhere_holds_no_tensor(f, transform):
+    with pytest.raises((SymbolicValue, GradientError, TypeError)):
+        transform(f)(np.float64(1.5))
+    BUFFER[:] = 0
+
+
+# Arrays that are made of tensors and filled with them
+
+
+def held_by_an_object(x):
+    class State:
+        pass
+
+    s = State()
+    s.y = np.zeros(3)
+    s.y[0] = x
+    s.y[1:] += x**2
+    return np.sum(s.y**2)
+
+
+def from_a_list(x):
+    y = [0.0, 0.0, x]
+    y = np.array(y)
+    y[1] = x**2
+    y[::2] *= 3
+    return np.sum(y**2)
+
+
+def rows_of_lists(x):
+    y = np.zeros((2, 3))
+    y[:, 1:] = [[x, 2 * x], [1.0, x**3]]
+    return np.prod(y[:, 1:]) + np.sum(np.asarray([[x, 1.0], [2.0, x]], dtype=np.float64) ** 2)
+
+
+def whole_numbers(x):
+    y = np.zeros(3, dtype=int)
+    y[0] = x * 2
+    return y[0] * x
+
+
+def seen_by_an_inner_function(x):
+    y = np.zeros(3)
+
+    def total():
+        return np.sum(y**2)
+
+    y[0] = x
+    y[1] = total()
+    return total()
+
+
+MADE = [held_by_an_object, from_a_list, rows_of_lists, whole_numbers, seen_by_an_inner_function]
+
+
+@pytest.mark.parametrize("f", MADE)
+def test_arrays_hold_tensors(f):
+    x = np.float64(1.6)
+    slope = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+    curvature = (f(x + 1e-4) - 2 * f(x) + f(x - 1e-4)) / 1e-8
+    for wrapped in (lambda g: g, tj.function):
+        np.testing.assert_allclose(wrapped(f)(x), f(x), rtol=1e-12)
+        np.testing.assert_allclose(wrapped(tj.grad(f))(x), slope, rtol=1e-6)
+        np.testing.assert_allclose(wrapped(tj.grad(tj.grad(f)))(x), curvature, rtol=1e-4, atol=1e-5)
+
+
+def test_a_helper_that_fills_is_found_through_calls():
+    def filled(x):
+        y = np.zeros(2)
+        y[0] = x
+        return y
+
+    def outer(x):
+        return np.sum(filled(x) ** 2)
+
+    assert float(tj.grad(outer)(np.float64(3.0))) == 6.0
+    assert [float(g) for g in tj.gradients_function(outer)(np.float64(3.0))] == [6.0]
+    np.testing.assert_allclose(tj.vmap(outer)(np.array([1.0, 2.0])), [1.0, 4.0])
+
+
+def test_complex_numbers_do_not_enter_an_array_of_floats():
+    def f(x):
+        y = np.zeros(2)
+        y[0] = x * 1j
+        return np.sum(y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for transform in (tj.function, tj.grad):
+            with pytest.raises((TypeError, ValueError, TracejitError, np.exceptions.ComplexWarning)):
+                transform(f)(np.float64(1.0))
