@@ -329,6 +329,7 @@ from tracejit.numpy.shapes import transpose as transpose
 from tracejit.numpy.shapes import tril as tril
 from tracejit.numpy.shapes import trim_zeros as trim_zeros
 from tracejit.numpy.shapes import triu as triu
+from tracejit.numpy.shapes import vectorize as vectorize
 from tracejit.numpy.statistics import average as average
 from tracejit.numpy.statistics import bincount as bincount
 from tracejit.numpy.statistics import corrcoef as corrcoef

@@ -19,6 +19,7 @@ from .conversion import array, arrays, is_number, values_of, wide_floats
 from .joining import concatenate
 from .making import vander
 from .matrix_functions import eigvals, lstsq
+from .reductions import argsort
 from .shapes import atleast_1d
 from .statistics import searchsorted
 
@@ -167,7 +168,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
     """Values at `x` on straight lines between the points (`xp`, `fp`), which ascend; outside, `left` and `right`.
 
-    Floats of the shape of `x`; gradients flow to `x`, `xp` and `fp`. ValueError for a `period`, which there is not.
+    Floats of the shape of `x`; gradients flow to `x`, `xp` and `fp`. With a `period` places that far apart are one, the
+    points need not ascend, and there is no outside. ValueError for a period of 0.
 
     Examples
     --------
@@ -175,10 +177,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> float(tnp.interp(2.5, [1, 2, 3], [3, 2, 0]))
     1.0
     """
-    if period is not None:
-        raise ValueError(f"interp has no period: bring x into one with mod first{at(user_location())}")
     at_x, points, values = (wide_floats(v) for v in (x, xp, fp))
     at_x, points = matched((at_x, points), {})[0]
+    if period is not None:
+        at_x, points, values = _around(at_x, points, values, period)
+        left = right = None
     last = points.shape[0] - 1
     above = ops.minimum(ops.maximum(searchsorted(points, at_x, "right"), 1), max(last, 1))
     low, high = ops.subtract(above, 1), ops.minimum(above, last)
@@ -189,6 +192,19 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     y = ops.where(ops.less(at_x, get(points, 0)), *arrays(first if left is None else left, y))
     y = ops.where(ops.equal(at_x, get(points, -1)), final, y)
     return ops.where(ops.less(get(points, -1), at_x), *arrays(final if right is None else right, y))
+
+
+def _around(x: Any, points: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Places within one period, and the points in it in order with one more in front and behind."""
+    if is_number(period) and period == 0:
+        raise ValueError(f"a period is not 0{at(user_location())}")
+    length = ops.abs(array(period, x.dtype))
+    x, points = ops.mod(x, length), ops.mod(points, length)
+    order = argsort(points)
+    points, values = (ops.gather(v, order, axis=0) for v in (points, values))
+    first, last = slice(0, 1), slice(-1, None)
+    points = ops.concat(get(points, last) - length, points, get(points, first) + length, axis=0)
+    return x, points, ops.concat(get(values, last), values, get(values, first), axis=0)
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
@@ -316,11 +332,12 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     return stack(digits, 0), rest
 
 
-def polyfit(x: Any, y: Any, deg: int, *, w: Any = None) -> Tensor:
+def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, *, w: Any = None) -> Tensor:
     """The coefficients, from the highest power down, of the polynomial of degree `deg` nearest to `y` at `x`; floats.
 
     Squares of distances count, multiplied with those of the weights `w`. A column of `y` gives one of coefficients.
-    ShapeError where lengths differ.
+    Directions in which the powers are shorter than `rcond` of the longest are left out, by default the precision of
+    floats times the number of points. ShapeError where lengths differ.
     """
     points, values = matched((wide_floats(x), wide_floats(y)), {})[0]
     powers: Any = vander(points, deg + 1)
@@ -329,7 +346,7 @@ def polyfit(x: Any, y: Any, deg: int, *, w: Any = None) -> Tensor:
         powers = ops.multiply(powers, expand_dims(weights, 1))
         values = ops.multiply(values, weights if len(values.shape) == 1 else expand_dims(weights, 1))
     scale = ops.sqrt(ops.reduce_sum(ops.square(powers), axis=(0,)))
-    fitted = lstsq(ops.divide(powers, scale), values).x
+    fitted = lstsq(ops.divide(powers, scale), values, rcond).x
     return ops.divide(fitted, scale if len(values.shape) == 1 else expand_dims(scale, 1))
 
 

@@ -24,9 +24,10 @@ def is_number(x: Any) -> bool:
     return x.__class__ in _NUMBERS or hasattr(x, "weak_kind")
 
 
-def array(object: Any, dtype: Any = None) -> Tensor:
+def array(object: Any, dtype: Any = None, *, copy: bool = True, order: Any = None, ndmin: int = 0) -> Tensor:
     """`object`, a number, nested sequence, array or tensor, as a tensor of its shape, with NumPy's dtype or `dtype`.
 
+    The shape gets axes of size 1 in front up to `ndmin`; `copy` and `order` are accepted.
     ValueError for lists that are not rectangular, DtypeError for strings where `dtype` is one of numbers.
 
     Examples
@@ -36,6 +37,8 @@ def array(object: Any, dtype: Any = None) -> Tensor:
     (dtype('float64'), dtype('int64'))
     """
     x = _plain(object)
+    if len(x.shape) < ndmin:
+        x = ops.reshape(x, shape=(*(1,) * (ndmin - len(x.shape)), *x.shape))
     return x if dtype is None or x.dtype == np.dtype(dtype) else ops.cast(x, dtype=np.dtype(dtype))
 
 

@@ -295,8 +295,15 @@ def round(a: Any, decimals: int = 0) -> Tensor:
         return x if decimals >= 0 else _round_integers(x, 10**-decimals)
     if decimals == 0:
         return ops.round(x)
+    digits = _DECIMALS[x.dtype.itemsize]
+    if not -digits <= decimals <= digits:
+        return x if decimals > 0 else ops.multiply(x, 0)  # beyond the last digit, or above the largest number
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     return ops.round(x * scale) / scale if decimals > 0 else ops.round(x / scale) * scale
+
+
+#: More digits than numbers of so many bytes have before or behind the point.
+_DECIMALS = {2: 4, 4: 38, 8: 308}
 
 
 def _round_integers(x: Any, unit: int) -> Tensor:

@@ -34,6 +34,12 @@ def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = No
     >>> print(tnp.concatenate([[1, 2], [3]]))
     tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
+    parts = _converted(arrays_, dtype)
+    return ops.concat(*(parts if axis is not None else map(ravel, parts)), axis=axis or 0)
+
+
+def _converted(arrays_: Sequence[Any], dtype: Any) -> list[Tensor]:
+    """Tensors of `dtype`, if it is one, which keeps all but precision."""
     given = [array(x) for x in arrays_]
     wrong = [x for x in given if dtype is not None and not np.can_cast(x.dtype, dtype, "same_kind")]
     if wrong:
@@ -41,32 +47,40 @@ def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = No
             f"{wrong[0].spec} would lose more than precision as {np.dtype(dtype).name}: cast it first"
             f"{at(user_location())}"
         )
-    parts = [array(x, dtype) if axis is not None else ravel(array(x, dtype)) for x in given]
-    return ops.concat(*parts, axis=axis or 0)
+    return [array(x, dtype) for x in given]
 
 
 concat = concatenate
 
 
-def stack(arrays_: Sequence[Any], axis: int = 0) -> Tensor:
-    """`arrays_`, all of one shape, joined along a new `axis`, in the promoted dtype; ShapeError where shapes differ."""
-    return shapes.stack([array(x) for x in arrays_], axis)
+def stack(arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None) -> Tensor:
+    """`arrays_`, all of one shape, joined along a new `axis`, in the promoted dtype or `dtype`.
+
+    ShapeError where shapes differ, DtypeError as :func:`concatenate`.
+    """
+    return shapes.stack(_converted(arrays_, dtype), axis)
 
 
-def vstack(tup: Sequence[Any]) -> Tensor:
-    """`tup` joined along the first axis, vectors as rows, and promoted; ShapeError where other sizes differ."""
-    return concatenate([atleast_2d(x) for x in tup])
+def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
+    """`tup` joined along the first axis, vectors as rows, and promoted, or made of `dtype`; errors of `concatenate`.
+
+    ShapeError where other sizes differ.
+    """
+    return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
 
 
-def hstack(tup: Sequence[Any]) -> Tensor:
-    """`tup` joined along the second axis, vectors along their own; promoted. ShapeError where other sizes differ."""
+def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
+    """`tup` joined along the second axis, vectors along their own; promoted, or made of `dtype`.
+
+    ShapeError where other sizes differ.
+    """
     parts = [x if x.shape else ravel(x) for x in map(array, tup)]
-    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
+    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1, dtype=dtype)
 
 
-def dstack(tup: Sequence[Any]) -> Tensor:
-    """The arrays `tup` joined along the third axis, and promoted; ShapeError where other sizes differ."""
-    return concatenate([atleast_3d(x) for x in tup], 2)
+def dstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
+    """The arrays `tup` joined along the third axis, and promoted, or made of `dtype`; ShapeError if sizes differ."""
+    return concatenate([atleast_3d(x) for x in tup], 2, dtype=dtype)
 
 
 def column_stack(tup: Sequence[Any]) -> Tensor:

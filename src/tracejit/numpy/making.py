@@ -190,9 +190,15 @@ def geomspace(
     first, last = (ops.broadcast_to(v, shape=shape) for v in (first, last))
     for v in (first, last):
         require(ops.not_equal(v, 0), "a geometric sequence does not reach 0")
-    sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
-    spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
-    numbers = ops.multiply(sign, ops.exp(spaced))
+    if first.dtype.kind == "c":  # along a spiral around 0
+        ratio = ops.divide(last, first)
+        numbers = ops.multiply(
+            first, ops.exp(linspace(ops.multiply(ratio, 0), ops.log(ratio), num, endpoint))
+        )
+    else:
+        sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
+        spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
+        numbers = ops.multiply(sign, ops.exp(spaced))
     ends = [shapes.expand_dims(v, 0) for v in (first, last)]
     if num > 0:  # as they are given, without the rounding of the logarithm
         inner = get(numbers, slice(1, -1 if endpoint and num > 1 else None))
@@ -219,11 +225,13 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     ]
 
 
-def indices(dimensions: Any, dtype: Any = int) -> Tensor:
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The positions of an array of the shape `dimensions`: one such array of `dtype` per axis, along a new first axis.
 
-    ValueError for negative sizes.
+    `sparse` ones are a tuple of tensors, each with size 1 along the others' axes. ValueError for negative sizes.
     """
+    if sparse:
+        return tuple([as_tensor(x) for x in np.indices(dimensions, dtype=dtype, sparse=True)])
     return as_tensor(np.indices(dimensions, dtype=dtype))
 
 

@@ -88,8 +88,18 @@ def _first_of_each(x: Any, other: Any, find: Any) -> Tensor:
     return ops.gather(row, first[find(values, np.unique(values_of(other)))], axis=0)
 
 
-def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
-    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings."""
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Tensor:
+    """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings.
+
+    `assume_unique` and `kind` are accepted.
+    """
     x, others = matched((array(element), array(test_elements)), {})[0]
     row = ops.reshape(others, shape=(others.spec.size,))
     present = ops.reduce_max(ops.equal(expand_dims(x, -1), row), axis=len(x.shape))
@@ -101,37 +111,49 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: None = None,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
 ) -> Any:
     """The different elements of `ar` in order, which are known when this is called; gradients reach the first ones.
 
     Also, as asked by `return_index`, `return_inverse` and `return_counts`, the positions (int64) of the first ones, for
-    each place the position among the results, and counts. `axis` is None, all elements in a row; ValueError for others.
+    each place the position among the results, and counts. With an `axis` the different parts along it, in the order of
+    their first elements. NaN is one element with `equal_nan`. The dtype stays.
+    ShapeError for an axis that is not there.
     """
-    if axis is not None:
-        raise ValueError(f"unique compares single elements, axis is None, got {axis}{at(user_location())}")
     x, known = array(ar), values_of(ar)
-    flat = ops.reshape(x, shape=(x.spec.size,))
-    first, inverse, counts = np.unique(known, return_index=True, return_inverse=True, return_counts=True)[1:]
+    whole = ops.reshape(x, shape=(x.spec.size,)) if axis is None else x
+    along = 0 if axis is None else one_axis(axis, len(x.shape))
+    first, inverse, counts = np.unique(
+        known, return_index=True, return_inverse=True, return_counts=True, axis=axis, equal_nan=equal_nan
+    )[1:]
     asked = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
     others = [array(v) for wanted, v in asked if wanted]
-    values = ops.gather(flat, first, axis=0)
+    values = ops.gather(whole, first, axis=along)
     return (values, *others) if others else values
 
 
-def intersect1d(ar1: Any, ar2: Any) -> Tensor:
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The different elements of `ar1` that are in `ar2` too, in order, of the dtype of `ar1`, as a vector.
 
-    SymbolicValue for what a traced function computes.
+    With `return_indices` also where (int64) the first of each is in both; `assume_unique` says that none is there
+    twice. SymbolicValue for what a traced function computes.
     """
-    return _first_of_each(ar1, ar2, np.isin)
+    a, b = (values_of(x) for x in (ar1, ar2))
+    _, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
+    common = ops.gather(_row(ar1), first, axis=0)
+    return (common, array(first), array(second)) if return_indices else common
 
 
-def setdiff1d(ar1: Any, ar2: Any) -> Tensor:
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """The different elements of `ar1` that are not in `ar2`, in order, of the dtype of `ar1`, as a vector.
 
-    SymbolicValue for what a traced function computes.
+    With `assume_unique` in the order of `ar1`. SymbolicValue for what a traced function computes.
     """
+    if assume_unique:
+        missing = ~np.isin(values_of(ar1).ravel(), values_of(ar2))
+        return ops.gather(_row(ar1), np.flatnonzero(missing), axis=0)
     return _first_of_each(ar1, ar2, lambda a, b: ~np.isin(a, b))
 
 
@@ -144,10 +166,10 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
     return ops.gather(both, np.unique(both.array, return_index=True)[1], axis=0)
 
 
-def setxor1d(ar1: Any, ar2: Any) -> Tensor:
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """The different elements that are in one of `ar1` and `ar2`, not in both, in order, promoted, as a vector.
 
-    SymbolicValue for what a traced function computes.
+    `assume_unique` says that none is there twice. SymbolicValue for what a traced function computes.
     """
     return union1d(setdiff1d(ar1, ar2), setdiff1d(ar2, ar1))
 

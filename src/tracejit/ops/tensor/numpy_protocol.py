@@ -73,9 +73,10 @@ def from_face(name: str) -> Any:
 def _meanings(name: str) -> Iterator[Callable[..., Any] | None]:
     """What a ufunc may mean, the op first: ops refuse integers where NumPy makes them floats.
 
-    Division is the face's: the op gives small integers a float of another width than NumPy.
+    Division is the face's: the op gives small integers a float of another width than NumPy. So are the logical ones:
+    the op takes bools alone.
     """
-    if name == "divide":
+    if name == "divide" or name.startswith("logical_"):
         yield from_face(name)
     yield products.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
     yield from_face(name)

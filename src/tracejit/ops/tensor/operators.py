@@ -16,6 +16,7 @@ from ...core.arrays import to_array
 from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import Op, ops
+from ...core.seams import numpy_function
 from ...core.tensor import Tensor, no_value
 from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, state
 from ...core.tracing.promotion import known_scalar
@@ -303,20 +304,25 @@ _WIDEST = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.ui
 
 
 def _reduction(reduce: Callable[..., Any], added_up: bool = False) -> Callable[..., Any]:
-    def method(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    name = reduce.__name__.removeprefix("reduce_")
+
+    def method(self: Any, axis: Any = None, keepdims: bool = False, **others: Any) -> Any:
+        if others:
+            return numpy_function(name)(self, axis, keepdims=keepdims, **others)
         if added_up and self.dtype.kind in "biu":
             self = arithmetic.cast(self, dtype=_WIDEST[self.dtype.kind])
         y = reduce(self, axis=axis)
         return ops.reshape(y, shape=kept(self.shape, axes_of(axis, len(self.shape)))) if keepdims else y
 
     method.__doc__ = (
-        f"``{reduce.__name__}`` of this tensor over `axis` (None: all), which `keepdims` keeps with size 1."
+        f"``{reduce.__name__}`` of this tensor over `axis` (None: all), which `keepdims` keeps with size 1.\n\n"
+        f"`others` are further arguments by name, as those of ``tracejit.numpy.{name}``."
     )
     return method
 
 
-def _astype(self: Any, dtype: Any) -> Any:
-    """Converted to `dtype`."""
+def _astype(self: Any, dtype: Any, *, copy: bool = True) -> Any:
+    """Converted to `dtype`; whether there is a `copy` makes no difference."""
     return arithmetic.cast(self, dtype=np.dtype(dtype))
 
 

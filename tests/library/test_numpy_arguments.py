@@ -1,0 +1,178 @@
+"""``tracejit.numpy`` against NumPy: arguments that few programs give, `vectorize`, and methods of tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+import tracejit.numpy as tnp
+from checks.numpy_expressions import MODES, VALUES, expressions, require_numpys_value, require_slopes
+
+F, V, X, C, B = (VALUES[name] for name in "FVMCB")
+
+TEXTS = """
+@F,I,B,C np.stack([X, X], dtype=complex)
+np.hstack([V, T], dtype="float32")
+np.vstack([V, V], dtype="float32")
+@F,I np.array(X, ndmin=4)
+np.array(3.0, ndmin=2)
+np.array(F, copy=True, order="C")
+@F,I,J,B X.sum(dtype=float)
+@F,I X.sum(axis=0, initial=2)
+@F,I X.max(axis=1, initial=2)
+@F,I X.min(where=X > 1, initial=9)
+F.mean(axis=0, dtype="float32")
+F.astype("float32", copy=False)
+np.indices((2, 3), sparse=True)
+np.interp(F, [3.0, 1.0, 2.5], V, period=2.0)
+np.interp(F, [-3.0, 1.0, 7.5], V, period=-3.5)
+np.polyfit(V, V**2, 1, rcond=1e-3)
+np.polyfit(V, V**2, 2)
+np.round(F, 30)
+np.round(F, -60)
+np.roll(M, np.array(2))
+np.roll(M, np.array([2, 1]), axis=(0, 1))
+np.geomspace(1 + 1j, C, 4)
+np.geomspace(C, 2 - 1j, 3, endpoint=False)
+"""
+
+
+@MODES
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("expression", list(expressions(TEXTS)))
+def test_an_expression_has_the_value_it_has_in_numpy(expression, mode):
+    require_numpys_value(expression, mode)
+
+
+A, D = np.array([3.0, 1.0, 2.0, 5.0]), np.array([5.0, 3.0, 4.0])
+KNOWN = {
+    "intersection": lambda np: np.intersect1d([1.0, 1.0, 2.0], [2.0, 1.0]),
+    "of different ones": lambda np: np.intersect1d(A, D, assume_unique=True),
+    "with positions": lambda np: np.intersect1d([3, 1, 1, 2], [2, 5, 1], return_indices=True),
+    "difference": lambda np: np.setdiff1d(A, D, assume_unique=True),
+    "in one": lambda np: np.setxor1d(A, D, assume_unique=True),
+    "is in": lambda np: np.isin(A, D, assume_unique=True, kind="sort", invert=True),
+    "nan by itself": lambda np: np.unique([1.0, np.nan, np.nan], equal_nan=False),
+    "nan in one": lambda np: np.unique([1.0, np.nan, np.nan], return_counts=True),
+    "rows": lambda np: np.unique(
+        [[1.0, 2.0], [0.5, 2.0], [1.0, 2.0]], axis=0, return_inverse=True, return_index=True
+    ),
+    "columns": lambda np: np.unique([[1, 2, 1], [0, 5, 0]], axis=-1, return_counts=True),
+}
+
+
+def alike(found, wanted):
+    if isinstance(wanted, tuple):
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            alike(a, b)
+        return
+    assert (tuple(found.shape), found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_sets_are_those_of_numpy(name):
+    alike(KNOWN[name](tnp), KNOWN[name](np))
+
+
+def test_gradients_reach_the_first_of_equal_rows():
+    f = lambda x: tnp.sum(tnp.unique(x, axis=0) ** 3)
+    x = np.array([[1.0, 2.0], [0.5, 2.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(tf.grad(f)(x), 3 * x**2 * [[1], [1], [0]])
+
+
+def test_numpys_logic_takes_tensors_of_numbers():
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        f = getattr(np, name)
+        for mode in (lambda g: g, tf.function):
+            alike(mode(lambda a, b, f=f: f(a, b))(tf.constant(F), tf.constant(B)), f(F, B))
+    alike(np.logical_not(tf.constant(VALUES["I"])), np.logical_not(VALUES["I"]))
+
+
+def test_sizes_are_of_one_axis_or_several():
+    m = VALUES["M"]
+    assert [tnp.size(m, k) for k in (None, 1, (0, 2), ())] == [24, 3, 8, 1]
+
+
+# vectorize
+
+
+def distance(a, b):
+    return a - b if a > b else b * 2.0
+
+
+@MODES
+def test_a_function_of_elements_is_one_of_arrays(mode):
+    ours, theirs = tnp.vectorize(distance), np.vectorize(distance)
+    a, b = np.array([[1.0], [2.0], [-1.0]]), np.array([0.5, 1.5])
+    alike(mode(lambda a, b: ours(a, b))(a, b), theirs(a, b))
+    alike(mode(lambda a: ours(a, 1.0))(a), theirs(a, 1.0))
+    assert mode(lambda: ours(1.0, 2.0))().shape == ()
+
+
+SIGNED = {
+    "product": ("(m,n),(n)->(m)", lambda np: lambda a, v: np.dot(a, v), (X, np.arange(4.0))),
+    "both": ("(n),(n)->()", lambda np: lambda a, v: np.sum(a * v), (X, np.arange(4.0) + X[:, :1])),
+    "two results": ("(n)->(),(n)", lambda np: lambda v: (np.mean(v), v - np.mean(v)), (X,)),
+    "numbered": ("(3),(3)->(3)", lambda np: lambda a, b: np.cross(a, b), (F, V)),
+    "empty": ("(),()->()", lambda np: lambda a, b: a + b, (F, V)),
+}
+
+
+@MODES
+@pytest.mark.parametrize("name", SIGNED)
+def test_a_signature_names_axes(name, mode):
+    signature, f, args = SIGNED[name]
+    ours = tnp.vectorize(f(tnp), signature=signature)
+    plain = signature.replace("3", "k")  # NumPy has names alone
+    alike(mode(lambda *xs: ours(*xs))(*args), np.vectorize(f(np), signature=plain)(*args))
+
+
+def test_what_is_excluded_goes_through_as_it_is():
+    f = tnp.vectorize(lambda x, power, *, scale: x**power * scale, excluded={1, "scale"})
+    alike(f(F, 2, scale=3.0), F**2 * 3.0)
+    weighted = tnp.vectorize(lambda x, w: x * w[0] + w[1], excluded={1}, otypes=[np.float32], doc="A line.")
+    assert weighted.__doc__ == "A line."
+    alike(weighted(F, [2.0, 1.0]), (F * 2 + 1).astype(np.float32))
+    alike(tnp.vectorize(lambda x, y=None: x if y is None else y)(V, None), V)
+
+
+def test_derivatives_follow_what_is_vectorized():
+    f = tnp.vectorize(distance)
+    alike(tf.grad(lambda x: tnp.sum(f(x, 1.0) ** 2))(np.array([0.5, 3.0])), np.array([0.0, 4.0]))
+    g = tnp.vectorize(lambda v: tnp.sum(v**3), signature="(n)->()")
+    alike(tf.function(tf.grad(lambda x: tnp.sum(g(x))))(F), 3 * F**2)
+    alike(tf.grad(lambda x: tnp.sum(tf.grad(lambda z: tnp.sum(g(z)))(x)))(F), 6 * F)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tnp.vectorize(tnp.dot, signature="(n,m)>(n)"), "not a signature"),
+        (lambda: tnp.vectorize(tnp.dot, signature="(n),(n)->()")(V), "takes 2 arguments, got 1"),
+        (lambda: tnp.vectorize(tnp.dot, signature="(n),(n)->()")(V, F[0][:2]), "axis n .* is 3, and 2"),
+        (lambda: tnp.vectorize(tnp.sum, signature="(m,n)->()")(V), "fewer axes"),
+        (lambda: tnp.vectorize(lambda v: v, signature="(n)->()")(F), "not the axes of a result"),
+        (lambda: tnp.vectorize(lambda v: (v, v), signature="(n)->(n)")(F), "gives 1 results, got 2"),
+        (lambda: tnp.vectorize(distance)(F, np.ones(2)), "broadcast"),
+    ],
+)
+def test_what_does_not_fit_is_refused_at_the_users_line(call, message):
+    with pytest.raises(ValueError, match=message) as error:
+        call()
+    assert "test_numpy_arguments.py" in str(error.value)
+
+
+SLOPES = [
+    lambda np, x: np.interp(x, np.sort(x[0]), x[1], period=1.7),
+    lambda np, x: np.polyfit(x[0], x[1], 1, rcond=1e-9),
+    lambda np, x: np.hstack([x, x**2], dtype="float64").sum(axis=0, dtype=float),
+]
+
+
+@MODES
+@pytest.mark.parametrize("f", SLOPES, ids=range(len(SLOPES)))
+def test_gradients_are_those_of_differences(f, mode):
+    require_slopes(f, mode)
