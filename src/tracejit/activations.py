@@ -2,6 +2,8 @@
 
 from . import exp as exponential
 from . import relu, sigmoid, softplus, tanh
+from .models.configuration import deserialize_keras_object as deserialize
+from .models.configuration import serialize_keras_object as serialize
 from .nn.activations import (
     elu,
     gelu,
@@ -34,6 +36,8 @@ __all__ = [
     "mish",
     "relu6",
     "selu",
+    "serialize",
+    "deserialize",
     "silu",
     "softmax",
     "softsign",

@@ -17,13 +17,14 @@ import numpy as np
 import tracejit as tf
 
 from .errors import at_user_line
+from .models.configuration import Configurable
 from .random.generators import Generator, get_global_generator
 
 #: Standard deviation of a standard normal cut off at two of them: what has to be made up for.
 _CUT = 0.87962566103423978
 
 
-class Initializer:
+class Initializer(Configurable):
     """Base of initializers: a subclass defines ``__call__(shape, dtype=None)``."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
@@ -31,7 +32,7 @@ class Initializer:
         raise NotImplementedError(f"{type(self).__name__} defines no __call__(shape, dtype)")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if k != '_made_with')})"
 
 
 class Zeros(Initializer):

@@ -8,6 +8,14 @@ from .core.lazy import Namespace
 from .layers.inputs import InputLayer as Input
 from .layers.model import Model
 from .layers.sequential import Sequential
+from .models.configuration import deserialize_keras_object, serialize_keras_object
+from .models.registration import (
+    custom_object_scope,
+    get_custom_objects,
+    get_registered_name,
+    get_registered_object,
+    register_keras_serializable,
+)
 from .random.generators import set_seed
 
 __all__ = [
@@ -23,11 +31,33 @@ __all__ = [
     "Input",
     "Model",
     "Sequential",
+    "saving",
     "set_seed",
     "utils",
 ]
 
-utils: Namespace = Namespace("tracejit.keras.utils", set_random_seed=set_seed, to_categorical=to_categorical)
+_stored = {
+    f.__name__: f
+    for f in (
+        deserialize_keras_object,
+        custom_object_scope,
+        get_custom_objects,
+        get_registered_name,
+        get_registered_object,
+        register_keras_serializable,
+        serialize_keras_object,
+    )
+}
+utils: Namespace = Namespace(
+    "tracejit.keras.utils",
+    set_random_seed=set_seed,
+    to_categorical=to_categorical,
+    CustomObjectScope=custom_object_scope,
+    **_stored,
+)
+saving: Namespace = Namespace(
+    "tracejit.keras.saving", load_model=models.load_model, save_model=models.save_model, **_stored
+)
 
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here
 sys.modules.update(

@@ -8,9 +8,10 @@ from typing import Any
 import tracejit as tf
 
 from .errors import at_user_line
+from .models.configuration import Configurable
 
 
-class L1L2:
+class L1L2(Configurable):
     """``l1 * sum(abs(w)) + l2 * sum(w**2)``.
 
     Examples

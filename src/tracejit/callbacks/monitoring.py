@@ -1,4 +1,4 @@
-"""Callbacks that watch one number: when it stops improving, training ends; when it improves, weights are saved."""
+"""Callbacks that watch one number: when it stops improving, training ends; when it improves, the network is saved."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class EarlyStopping(Monitoring):
 
 
 class ModelCheckpoint(Monitoring):
-    """Save the weights of the network after each epoch or each so many batches.
+    """Save the network, or its weights, after each epoch or each so many batches.
 
     Parameters
     ----------
@@ -159,7 +159,8 @@ class ModelCheckpoint(Monitoring):
     save_best_only : bool
         Only when the number is better than ever before; ``"{epoch}"`` and the like are then better left out.
     save_weights_only : bool
-        Has to be True: :meth:`Model.save_weights` writes them, :meth:`Model.load_weights` reads them.
+        By :meth:`Model.save_weights`, for :meth:`Model.load_weights`; by default the whole network, by
+        :meth:`Model.save`, for :func:`tracejit.keras.models.load_model`.
     mode : {"auto", "min", "max"}
     save_freq : "epoch" or int
         A number of batches.
@@ -170,8 +171,8 @@ class ModelCheckpoint(Monitoring):
     ------
     KeyError
         When the path asks for a number that is not in the logs.
-    NotImplementedError
-        Without `save_weights_only`.
+    NotDescribed
+        When the network cannot be written down as data; its weights alone can.
     """
 
     filepath: str
@@ -195,11 +196,6 @@ class ModelCheckpoint(Monitoring):
         if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
             raise ValueError(
                 f"save_freq is 'epoch' or a number of batches, got {save_freq!r}{at_user_line()}"
-            )
-        if not save_weights_only:
-            raise NotImplementedError(
-                f"networks are saved as their weights: give save_weights_only=True, and load_weights into a network "
-                f"made by the same program{at_user_line()}"
             )
         self.filepath, self.verbose, self.save_freq = os.fspath(filepath), verbose, save_freq
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
@@ -235,7 +231,8 @@ class ModelCheckpoint(Monitoring):
             shown += f"{self.monitor} improved from {before:.5f} to {now:.5f}, "
         self._say(f"{shown}saving model to {path}")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self.model.save_weights(path)
+        write = self.model.save_weights if self.save_weights_only else self.model.save
+        write(path)
 
     def _path(self, logs: Any) -> str:
         try:

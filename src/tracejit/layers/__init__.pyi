@@ -70,6 +70,10 @@ from tracejit.layers.sequences import Bidirectional as Bidirectional
 from tracejit.layers.sequences import Masking as Masking
 from tracejit.layers.sequences import TimeDistributed as TimeDistributed
 from tracejit.layers.sequential import Sequential as Sequential
+from tracejit.models.configuration import deserialize_keras_object as _deserialize
+deserialize = _deserialize
+from tracejit.models.configuration import serialize_keras_object as _serialize
+serialize = _serialize
 AvgPool1D = AveragePooling1D
 AvgPool2D = AveragePooling2D
 Convolution1D = Conv1D

@@ -236,6 +236,7 @@ class _ConvTranspose(_Conv):
     """
 
     output_padding: tuple[int, ...] | None
+    _fixed = frozenset({"groups"})
 
     def __init__(
         self,

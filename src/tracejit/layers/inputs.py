@@ -54,6 +54,10 @@ class InputLayer(Layer, Symbol):
         super().__init__(name=name, dtype=dtype, input_shape=shape)
         self.examples = example_inputs(shape, self.dtype)
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an input like this one, as plain data."""
+        return {"shape": self.input_shape, "dtype": self.dtype.name, "name": self.name}
+
     def call(self, inputs: Any) -> Any:
         """The inputs."""
         return inputs

@@ -20,7 +20,9 @@ import tracejit as tf
 
 from .. import initializers, regularizers
 from ..errors import at_user_line
+from ..models.configuration import Configurable, check_size
 from ..models.functional import among, record
+from ..nn import activations
 
 
 class _Call:
@@ -55,7 +57,7 @@ def give_mask(x: Any, mask: Any) -> None:
         _masks[serial] = weakref.ref(x, lambda _: _masks.pop(serial, None)), mask
 
 
-class Layer(tf.Module):
+class Layer(Configurable, tf.Module):
     """Base of layers and of networks.
 
     Parameters
@@ -83,8 +85,18 @@ class Layer(tf.Module):
     """
 
     _unsearched = frozenset(
-        {*tf.Module._unsearched, "_made", "_regularized", "_added", "_last_call", "_result_shape"}
+        {
+            *tf.Module._unsearched,
+            "_made",
+            "_regularized",
+            "_added",
+            "_last_call",
+            "_result_shape",
+            "_made_with",
+        }
+        | {"_first_call"}
     )
+    _changeable = True
 
     def __init__(
         self,
@@ -150,6 +162,7 @@ class Layer(tf.Module):
         """
         if name is not None and not isinstance(name, str):  # add_weight(shape, ...)
             name, shape = None, name
+        check_size(tf.as_shape(shape), f"{name or 'a weight'} of {self!r}")
         made = self.__dict__.setdefault("_made", [])
         first, dtype = initializers.get(initializer), tf.as_dtype(dtype or self.dtype)
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
@@ -189,13 +202,14 @@ class Layer(tf.Module):
             return record(self, (inputs, *args), kwargs)
         inputs = _as_inputs(inputs)
         if not self.built:
+            self._first_call = specs_of((inputs, *args), kwargs)
             self._build_for(inputs)
             self.built = True
         outer, training = _outer.get(), kwargs.pop("training", None)
         if training is None and outer is not None:
             training = outer.training
-        if _takes("training", type(self).call) and training is not None:
-            kwargs["training"] = training
+        if _takes("training", type(self).call) and (training is not None or _wants_training(type(self).call)):
+            kwargs["training"] = bool(training) if training is None else training
         mask = mask_of(inputs)
         if mask is not None and _takes("mask", type(self).call):
             kwargs.setdefault("mask", mask)
@@ -290,13 +304,61 @@ class Layer(tf.Module):
             )
         return int(size)
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one, as plain data; :meth:`from_config` takes them.
+
+        A subclass of a program's own need not define it where its arguments are data and layers; where it does, it adds
+        them to those of ``super().get_config()``: trainable, name and dtype.
+
+        Raises
+        ------
+        NotDescribed
+            Where an argument is none that data can stand for, such as a Python function.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> config = tf.layers.Dense(3, activation="relu").get_config()
+        >>> config["units"], config["activation"], tf.layers.Dense.from_config(config).units
+        (3, 'relu', 3)
+        """
+        config = super().get_config()
+        return {name: _plain_name(value) if "activation" in name else value for name, value in config.items()}
+
+    def state_besides(self, config: dict[str, Any]) -> dict[str, Any]:
+        """What the arguments in `config` do not say: ``name`` and ``trainable`` of a layer that takes neither."""
+        state = {"name": self.name, "trainable": self.trainable}
+        return {key: value for key, value in state.items() if key not in config}
+
+    def take_state(self, state: Any) -> None:
+        """Be called and frozen as the `state` from :meth:`state_besides` says."""
+        self._name = state.get("name", self.name)
+        self.trainable = state.get("trainable", self.trainable)
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
+        return f"<{type(self).__name__} {self.__dict__.get('_name', '?')!r}>"
 
 
 def _numbered(name: str) -> str:
     _count[name] += 1
     return name if _count[name] == 1 else f"{name}_{_count[name] - 1}"
+
+
+def _plain_name(value: Any) -> Any:
+    """The name alone of an activation that has one."""
+    name = value["config"] if isinstance(value, dict) and value.get("class_name") == "function" else None
+    return name if name in activations.names() and value["module"] is not None else value
+
+
+def specs_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The arguments of a call with specs in place of tensors."""
+    given = {name: value for name, value in kwargs.items() if name != "training"}
+
+    def spec(x: Any) -> Any:
+        return x.spec if isinstance(x, (tf.Tensor, tf.Variable)) else x
+
+    mapped = tf.nest.map_structure(spec, (args, given), none_is_leaf=True)
+    return mapped[0], mapped[1]
 
 
 def _as_inputs(inputs: Any) -> Any:
@@ -312,6 +374,13 @@ def _takes(name: str, call: Callable[..., Any]) -> bool:
     """Does the `call` of a class take an argument of this name?"""
     parameters = inspect.signature(call).parameters.values()
     return any(p.name == name or (p.kind is p.VAR_KEYWORD and name == "training") for p in parameters)
+
+
+@functools.cache
+def _wants_training(call: Callable[..., Any]) -> bool:
+    """Has the argument ``training`` of the `call` of a class no default?"""
+    parameter = inspect.signature(call).parameters.get("training")
+    return parameter is not None and parameter.default is parameter.empty
 
 
 def is_training(training: Any) -> bool:

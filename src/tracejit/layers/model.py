@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..models import saving
+from ..models.configuration import made_by_library
+from ..models.descriptions import describe_network, network_from
 from ..models.functional import Network
 from ..train.checkpoint import store
 from .layer import Layer
@@ -55,12 +58,42 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     )
     _network: Network | None = None
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Remember the arguments of a class of the program's own."""
+        made = super().__new__(cls, *args, **kwargs)
+        if made_by_library(cls):
+            del made._made_with  # its layers are asked for what they are
+        return made
+
     def __init__(self, inputs: Any = None, outputs: Any = None, **options: Any):
         super().__init__(**options)
         if inputs is not None or outputs is not None:
             self._network = Network(inputs, outputs)
             self.inputs, self.outputs = tf.nest.flatten(inputs), tf.nest.flatten(outputs)
             self._between, self.built = self._network.layers, True
+
+    def build(self, input_shape: Any) -> None:
+        """Make all weights, for inputs of `input_shape`, where None stands for a size that does not matter.
+
+        No numbers are computed: the network is traced. ValueError where that is not possible, and all weights have to be
+        made by a call.
+        """
+        if self._network is None:
+            self.make_weights(tf.zeros(tuple([1 if s is None else s for s in input_shape]), self.dtype))
+
+    def make_weights(self, *args: Any, **kwargs: Any) -> None:
+        """Make all weights, for arguments like these, whatever their values."""
+        try:
+            tf.function(self).get_concrete_function(*args, **kwargs, training=False)
+        except tf.TracejitError as error:
+            raise ValueError(
+                f"{self!r} cannot be traced, so call it to make its weights: {error}{at_user_line()}"
+            ) from error
+
+    def _build_for(self, inputs: Any) -> None:
+        """Nothing where the class defines no ``build`` of its own: each layer makes its weights when it is reached."""
+        if type(self).build is not Model.build:
+            super()._build_for(inputs)
 
     def call(self, inputs: Any) -> Any:
         """The outputs for `inputs`; NotImplementedError where there is no network and no other `call`."""
@@ -86,6 +119,47 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
                 return layer
         known = ", ".join(x.name for x in self.layers)
         raise ValueError(f"no layer is called {name!r}; there are {known}{at_user_line()}")
+
+    def get_config(self) -> dict[str, Any]:
+        """What makes a network like this one, with first values for weights, as plain data.
+
+        Of a network between inputs and outputs its layers and calls; of a class of the program's own its arguments.
+        NotDescribed where there is something that data cannot stand for.
+        """
+        if self._network is None or not made_by_library(type(self)):
+            return super().get_config()
+        return {"name": self.name, "trainable": self.trainable, **describe_network(self._network)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """A new network by what :meth:`get_config` gave in `config`."""
+        if "calls" not in config or not made_by_library(cls):
+            return super().from_config(config)
+        inputs, outputs = network_from(config)
+        return cls(inputs, outputs, name=config["name"], trainable=config["trainable"])
+
+    def save(
+        self, filepath: str | os.PathLike[str], overwrite: bool = True, include_optimizer: bool = True
+    ) -> None:
+        """Write the network to the file `filepath`, which may be there already with `overwrite`.
+
+        With `include_optimizer` also how it is trained; see :func:`tracejit.keras.models.save_model`, also for errors.
+
+        Examples
+        --------
+        >>> import tempfile, tracejit as tf
+        >>> model = tf.Sequential([tf.layers.Dense(1, input_shape=(2,))])
+        >>> path = tempfile.mkdtemp() + "/line.model"
+        >>> model.save(path)
+        >>> again = tf.keras.models.load_model(path)
+        >>> bool(tf.reduce_all(again(tf.ones((3, 2))) == model(tf.ones((3, 2)))))
+        True
+        """
+        saving.save_model(self, filepath, overwrite, include_optimizer)
+
+    def to_json(self) -> str:
+        """What makes a network like this one, without its weights, as text."""
+        return saving.to_json(self)
 
     def save_weights(self, filepath: str | os.PathLike[str], overwrite: bool = True) -> None:
         """Write all weights to the file `filepath`, in the order of :attr:`variables`.

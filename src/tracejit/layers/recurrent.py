@@ -100,6 +100,7 @@ class SimpleRNNCell(_Cell):
     """
 
     gates, states = 1, 1
+    _fixed = frozenset({"recurrent_activation"})
 
     def __init__(self, units: int, activation: Any = "tanh", use_bias: bool = True, **options: Any):
         super().__init__(units, activation, "linear", use_bias, **options)
@@ -390,6 +391,16 @@ class _OfUnits(RNN):
     def units(self) -> int:
         """Size of the output."""
         return self.cell.units
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one, those of its cell included, as plain data."""
+        cell, own = self.cell.get_config(), super().get_config()
+        of_cell = {"trainable", "dtype"}
+        return {**cell, **{name: x for name, x in own.items() if name != "cell" and name not in of_cell}}
+
+    def state_besides(self, config: dict[str, Any]) -> dict[str, Any]:
+        """What the arguments in `config` do not say: whether it is frozen, which they say of its cell."""
+        return {**super().state_besides(config), "trainable": self.trainable}
 
 
 class SimpleRNN(_OfUnits):

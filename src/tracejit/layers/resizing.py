@@ -35,6 +35,7 @@ class _Edges(Layer):
     data_format : {"channels_last", "channels_first"}, optional
     """
 
+    _fixed = frozenset({"amount", "what"})
     rank: int
     amount: tuple[tuple[int, int], ...]
     channels_first: bool

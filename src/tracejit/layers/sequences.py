@@ -100,6 +100,10 @@ class Bidirectional(Layer):
             self.backward_layer.go_backwards = True
         self._first_weights = weights
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one, as plain data."""
+        return {name: x for name, x in super().get_config().items() if name != "weights"}
+
     def build(self, input_shape: Any) -> None:
         """Make the weights of both."""
         for layer in (self.forward_layer, self.backward_layer):

@@ -8,7 +8,9 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..models.configuration import described, made_by_library, one_description
 from .inputs import InputLayer
+from .layer import specs_of
 from .model import Model
 
 
@@ -18,7 +20,7 @@ class Sequential(Model):
     Parameters
     ----------
     layers : iterable of callables, optional
-        Layers, or any functions of one tensor.
+        Layers, or any functions of one tensor; one layer alone will do.
     name : str, optional
 
     Notes
@@ -37,7 +39,7 @@ class Sequential(Model):
         super().__init__(name=name, **options)
         self.layers = []
         self._input_dtype = self.dtype
-        for layer in layers or ():
+        for layer in [layers] if isinstance(layers, tf.Module) else layers or ():
             self._append(layer)
         self._build_if_known()
 
@@ -72,10 +74,27 @@ class Sequential(Model):
     def build(self, input_shape: Any) -> None:
         """Make all weights, by one call with zeros; None stands for a size that does not matter."""
         self.built: bool = True
-        self(tf.zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype), training=False)
+        x = tf.zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype)
+        self._first_call = specs_of((x,), {})
+        self(x, training=False)
 
     def _build_for(self, inputs: Any) -> None:
         """Nothing: each layer makes its weights when it is reached."""
+
+    def get_config(self) -> dict[str, Any]:
+        """What makes a network like this one, with first values for weights, as plain data: its layers in order."""
+        if not made_by_library(type(self)):
+            return super().get_config()
+        with one_description():
+            layers = [described(layer, f"layer {i} of {self!r}") for i, layer in enumerate(self.layers)]
+        shape, dtype = self.input_shape, self._input_dtype.name
+        return {
+            "name": self.name,
+            "trainable": self.trainable,
+            "layers": layers,
+            "input_shape": shape,
+            "dtype": dtype,
+        }
 
     def call(self, inputs: Any) -> Any:
         """The result of the last layer."""

@@ -77,9 +77,16 @@ class Trainer:
         self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
         self._steps: dict[Any, Callable[[Any], Any]] = {}
 
+    def compile_config(self) -> dict[str, Any]:
+        """The arguments of :meth:`compile` that say how it is trained now."""
+        plain, weighted = self._named_metrics
+        chosen = {"metrics": plain, "weighted_metrics": weighted, "run_eagerly": self._run_eagerly}
+        return {"optimizer": self.optimizer, "loss": self.loss, **chosen}
+
     def __getstate__(self) -> dict[str, Any]:
         """All but the compiled steps, which are made again."""
-        return {**vars(self), "_steps": {}}
+        state: Any = super().__getstate__()
+        return {**state, "_steps": {}}
 
     @property
     def metrics(self) -> list[Metric]:

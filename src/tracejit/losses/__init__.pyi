@@ -35,6 +35,10 @@ from tracejit.losses.entropies import kl_divergence as kl_divergence
 from tracejit.losses.entropies import sparse_categorical_crossentropy as sparse_categorical_crossentropy
 from tracejit.losses.loss import Loss as Loss
 from tracejit.losses.loss import Reduction as Reduction
+from tracejit.models.configuration import deserialize_keras_object as _deserialize
+deserialize = _deserialize
+from tracejit.models.configuration import serialize_keras_object as _serialize
+serialize = _serialize
 KLD = kl_divergence
 MAE = mean_absolute_error
 MAPE = mean_absolute_percentage_error

@@ -8,6 +8,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..math.elementary import divide_no_nan
+from ..models.configuration import Configurable
 from .distances import mean, pair
 
 _MEANS = ("sum_over_batch_size", "mean", "auto")
@@ -21,7 +22,7 @@ class Reduction:
     AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE = "auto", "none", "sum", "sum_over_batch_size"
 
 
-class Loss:
+class Loss(Configurable):
     """Base of losses: a subclass defines ``call(y_true, y_pred)``, one number per example.
 
     Parameters

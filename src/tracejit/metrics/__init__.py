@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         kl_divergence,
         sparse_categorical_crossentropy,
     )
+    from ..models.configuration import deserialize_keras_object as deserialize
+    from ..models.configuration import serialize_keras_object as serialize
     from .accuracies import *
     from .confusion import *
     from .find_metric import get

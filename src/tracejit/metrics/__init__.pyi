@@ -43,3 +43,7 @@ from tracejit.metrics.means import RootMeanSquaredError as RootMeanSquaredError
 from tracejit.metrics.means import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
 from tracejit.metrics.means import Sum as Sum
 from tracejit.metrics.metric import Metric as Metric
+from tracejit.models.configuration import deserialize_keras_object as _deserialize
+deserialize = _deserialize
+from tracejit.models.configuration import serialize_keras_object as _serialize
+serialize = _serialize

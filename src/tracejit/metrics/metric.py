@@ -15,9 +15,10 @@ import tracejit as tf
 
 from .. import initializers
 from ..losses.distances import pair
+from ..models.configuration import Configurable
 
 
-class Metric(tf.Module):
+class Metric(Configurable, tf.Module):
     """Base of metrics: a subclass makes Variables by :meth:`add_weight` and defines `update_state` and `result`.
 
     Parameters
@@ -45,6 +46,7 @@ class Metric(tf.Module):
     """
 
     holds_weights = False
+    _unsearched = frozenset({*tf.Module._unsearched, "_first", "_made_with"})
 
     def __init__(self, dtype: Any = None, name: str | None = None):
         if isinstance(dtype, str) and name is None and dtype not in np.sctypeDict:
@@ -94,7 +96,7 @@ class Metric(tf.Module):
         return list(super().variables)
 
     def _attributes(self) -> list[tuple[str, Any]]:
-        return [(k, v) for k, v in vars(self).items() if k not in self._unsearched and k != "_first"]
+        return [(k, v) for k, v in vars(self).items() if k not in self._unsearched]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}>"

@@ -7,7 +7,7 @@ none. Those that are ops of their own (relu, sigmoid, tanh, softplus, exp) live 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.errors import at, user_location
@@ -189,6 +189,11 @@ _BY_NAME: dict[str, Callable[..., Tensor]] = {
     "exponential": ops.exp,
     "swish": silu,
 }
+
+
+def names() -> Iterable[str]:
+    """The names of activations that :func:`get` knows."""
+    return _BY_NAME
 
 
 def get(identifier: Any) -> Callable[..., Tensor]:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazily
 
 if TYPE_CHECKING:
+    from ..models.configuration import deserialize_keras_object as deserialize
+    from ..models.configuration import serialize_keras_object as serialize
     from . import schedules
     from .adadelta import Adadelta
     from .adagrad import Adagrad

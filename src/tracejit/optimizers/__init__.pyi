@@ -2,6 +2,10 @@
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
+from tracejit.models.configuration import deserialize_keras_object as _deserialize
+deserialize = _deserialize
+from tracejit.models.configuration import serialize_keras_object as _serialize
+serialize = _serialize
 from tracejit.optimizers.adadelta import Adadelta as Adadelta
 from tracejit.optimizers.adagrad import Adagrad as Adagrad
 from tracejit.optimizers.adam import Adam as Adam

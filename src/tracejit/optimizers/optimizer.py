@@ -18,11 +18,12 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..linalg.clipping import clip_by_global_norm, clip_by_norm
+from ..models.configuration import Configurable
 
 State = Mapping[str, Any]
 
 
-class Optimizer(tf.Module):
+class Optimizer(Configurable, tf.Module):
     """Base of optimizers: a subclass defines :meth:`state` and :meth:`update`.
 
     Parameters
@@ -151,11 +152,6 @@ class Optimizer(tf.Module):
         rate = self._learning_rate
         return {**config, "learning_rate": float(rate.array) if isinstance(rate, tf.Variable) else rate}
 
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
-        """A new optimizer by these arguments."""
-        return cls(**config)
-
     # ---- stepping ---------------------------------------------------------------------------------------
 
     def minimize(
@@ -277,8 +273,12 @@ class Optimizer(tf.Module):
                 self.slots = [*self.slots, self._new_slots(variable)]
                 self._owners.append(weakref.ref(variable))
 
+    def owners(self) -> list[tf.Variable | None]:
+        """The Variables that it keeps state for, in order; None for those that are gone."""
+        return [ref() for ref in self._owners]
+
     def _built_for(self) -> list[tf.Variable]:
-        owners = [ref() for ref in self._owners]
+        owners = self.owners()
         kept = [v for v in owners if v is not None]
         if not kept or len(kept) < len(owners):
             raise ValueError(
@@ -300,7 +300,7 @@ class Optimizer(tf.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Its state goes with the Variables it is for, which a copy of a model has copies of."""
-        return {**vars(self), "_owners": [ref() for ref in self._owners], "_slot_of": {}}
+        return {**super().__getstate__(), "_owners": [ref() for ref in self._owners], "_slot_of": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

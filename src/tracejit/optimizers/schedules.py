@@ -12,11 +12,12 @@ import numpy as np
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..models.configuration import Configurable
 
 _DOUBLE = np.dtype("float64")
 
 
-class LearningRateSchedule:
+class LearningRateSchedule(Configurable):
     """Base of schedules: a subclass defines ``__call__(step)``.
 
     Examples
