@@ -78,8 +78,6 @@ def test_python_functions_as_ops():
     assert [part.dtype for part in both(2.0)] == [np.int32, np.float32]
     with pytest.raises(ValueError, match="2 results were announced, there are 1"):
         tf.py_function(lambda: 1.0, [], [tf.int32, tf.int32])
-    with pytest.raises(NotImplementedError, match="compiled code calls no Python"):
-        tf.function(lambda x: tf.py_function(lambda x: x, [x], tf.float32))(1.0)
 
 
 def test_logs_are_not_kept_and_that_is_said(tmp_path):

@@ -80,9 +80,9 @@ from tracejit.frontend.machine import group as group
 from tracejit.frontend.machine import init_scope as init_scope
 from tracejit.frontend.machine import inside_function as inside_function
 from tracejit.frontend.machine import name_scope as name_scope
-from tracejit.frontend.python_calls import numpy_function as numpy_function
-from tracejit.frontend.python_calls import py_function as py_function
 from tracejit.frontend.state.module import Module as Module
+from tracejit.frontend.tape.python_calls import numpy_function as numpy_function
+from tracejit.frontend.tape.python_calls import py_function as py_function
 from tracejit.frontend.transforms.custom_gradient import custom_gradient as custom_gradient
 from tracejit.frontend.transforms.custom_gradient import grad_pass_through as grad_pass_through
 from tracejit.frontend.transforms.custom_jvp import custom_jvp as custom_jvp

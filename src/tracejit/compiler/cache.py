@@ -22,6 +22,7 @@ from ..core.ir import text
 from ..core.ir.graph import Graph
 from ..core.ir.graph import walk as walk_graph
 from ..core.lazy import Later
+from ..core.op import Op
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
@@ -100,9 +101,13 @@ def cache_key(graph: Graph) -> str:
 
 
 def _foreign_ops(graph: Graph) -> list[int]:
-    """The ops declared outside of the package, whose code no digest covers: known within this process only."""
+    """The ops whose code no digest covers, declared outside of the package or by functions of this process."""
     package = __name__.split(".")[0] + "."
-    return sorted({id(n.op) for _, n in walk_graph(graph) if not n.op.infer.__module__.startswith(package)})
+
+    def foreign(op: Op) -> bool:
+        return "this_process" in op.traits or not op.infer.__module__.startswith(package)
+
+    return sorted({id(n.op) for _, n in walk_graph(graph) if foreign(n.op)})
 
 
 def _lines(graph: Graph) -> list[str]:

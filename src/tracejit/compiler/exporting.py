@@ -146,7 +146,7 @@ def _for_firmware(work: Sequence[tuple[Unit, cpu.CpuTarget]], exported: Sequence
 
 def _refuse_host_calls(graph: Graph) -> None:
     for _, node in walk(graph):
-        if "prints" in node.op.traits:
+        if not node.op.traits.isdisjoint(("prints", "this_process")):
             raise NotExportable(
                 f"{node.op} needs Python, which an exported function does not have: take it out, or return what it "
                 f"shows{at(node.location)}"

@@ -45,13 +45,18 @@ def arguments(name: str) -> list[tuple[np.dtype, int]]:
 def function(name: str) -> Callable[..., Sequence[Any]]:
     """The kernel, with its attributes, from the arrays it takes to a sequence of what it writes."""
     op, _, attrs, *written = json.loads(name)
-    run = functools.partial(OPS[op].kernel, **attrs)
+    run = functools.partial(OPS[op].kernel, **{key: _as_attribute(x) for key, x in attrs.items()})
 
     def call(*arrays: np.ndarray) -> Sequence[Any]:
         found = run(*arrays)
         return (found if isinstance(found, tuple) else (found,)) if written else ()
 
     return call
+
+
+def _as_attribute(value: Any) -> Any:
+    """An attribute as it was: text tells no tuples from lists, and attributes hold no lists."""
+    return tuple([_as_attribute(x) for x in value]) if isinstance(value, list) else value
 
 
 def entry(name: str) -> Any:

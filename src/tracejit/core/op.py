@@ -166,7 +166,8 @@ class Op:
         What else happens: ``effect`` (never removed or merged), ``no_cse`` (never merged: each call is memory of its
         own), ``may_fail`` (for some values or sizes), ``polls`` (its code may have loops, its own or of graphs written
         in its place, that say where they are), ``prints`` (left out where a graph is run again), ``takes_out`` (gives
-        a Python number: what depends on it is out of sight).
+        a Python number: what depends on it is out of sight), ``this_process`` (its attributes name what only this
+        process has: its code is in no file).
     samples : tuple of Sample
         Arguments the generated tests use.
     """
@@ -204,6 +205,8 @@ class Op:
         self.multiple: bool = "multiple" in self.traits
         self.runs_graphs: bool = "runs_graphs" in self.traits
         self.literal: bool = "literal" in self.traits
+        # no gradient flows to any input
+        self.severs: bool = isinstance(self.vjp, tuple) and not any(self.vjp)
         # its code may name the user's line
         self.names_line: bool = not self.traits.isdisjoint(("may_fail", "polls"))
         kernel = self.kernel

@@ -4,7 +4,7 @@ Those that only eager programs call, `cross_entropy` and `dense_layer`, load wit
 them.
 """
 
-from . import checks, fourier, image, prints, random, text
+from . import checks, fourier, image, prints, python_calls, random, text
 from .arrays import gather, index, positions, reduce, shape, sort
 from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute

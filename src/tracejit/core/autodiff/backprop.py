@@ -103,9 +103,11 @@ def backprop(
 
 
 def _reached(records: Iterable[Record], sources: Iterable[int]) -> set[int]:
-    """Serials of the tensors that depend on the sources."""
+    """Serials of the tensors that depend on the sources by ops that have a derivative."""
     reached = set(sources)
     for record in records:
+        if record.op.severs:
+            continue
         for t in record.inputs:
             if t.serial in reached:
                 for o in record.outputs:

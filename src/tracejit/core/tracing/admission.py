@@ -243,4 +243,7 @@ def _check_known(item: Any, known: set[str]) -> None:
 def _check_op(op: Op) -> None:
     """Only what computes, and only ours: no op prints, writes, or calls functions of the program."""
     own = (op.infer.__module__ or "").startswith(_PACKAGE)
-    need(own and "prints" not in op.traits, f"{op} is not called in files: it reaches outside of the program")
+    need(
+        own and op.traits.isdisjoint(("prints", "this_process")),
+        f"{op} is not called in files: it reaches outside of the program",
+    )

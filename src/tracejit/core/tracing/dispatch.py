@@ -301,6 +301,12 @@ def interpreting(interpreter: Interpreter | None) -> Any:
     return _replacing(interpreter=interpreter, recorders=(), location=None)
 
 
+def at_once_in_a_kernel() -> Any:
+    """Run ops at once, with nothing recording, in a ``with`` block that a kernel of an op may stand around."""
+    fields = {"interpreter": None, "recorders": (), "guards": (), "location": None, "origin": None}
+    return _replacing(**fields, ignoring_fp_errors=_quiet_context())
+
+
 def resuming(interpreter: Interpreter | None, recorders: tuple[Recorder, ...]) -> Any:
     """Put back an interpreter and recorders that were in charge before, for a ``with`` block."""
     return _replacing(interpreter=interpreter, recorders=recorders)

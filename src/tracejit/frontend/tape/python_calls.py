@@ -1,0 +1,268 @@
+"""Python functions called as ops, for programs that leave compiled functions by them.
+
+Compiled code calls them where they stand, each time, in the order of the program. A gradient is found by calling the
+function again under a tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import GradientError, at, user_location
+from ...core.op import ops
+from ...core.spec import as_dtype
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import at_once_in_a_kernel, is_tracing
+from ...ops.arrays.shape import sizes_of, zeros
+from ...ops.python_calls import number_of
+from ..conversion import convert_to_tensor
+from .gradient_tape import GradientTape
+
+
+def py_function(
+    func: Any = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    name: str | None = None,
+    *,
+    output_shapes: Any = None,
+) -> Any:
+    """Call the Python function `func` with the tensors `inp`; gradients flow through what it computes with tensors.
+
+    In a compiled function it is called whenever the code comes by, with tensors that have values.
+
+    Parameters
+    ----------
+    func : callable
+        Of as many tensors as `inp` has.
+    inp : sequence of tensor-like, optional
+        Without it, the function that does so with its arguments: a decorator.
+    Tout : dtype-like, or sequence of these
+        The dtype of the result, or of each of several; empty where there is none.
+    name : str, optional
+    output_shapes : shape, or sequence of these, optional
+        In compiled functions, the shape of the result, or of each of several: those of the first argument, and of
+        scalars where there is none, unless they are said. Elsewhere nobody asks.
+
+    Raises
+    ------
+    ShapeError
+        In a compiled function, when a result has another shape.
+    GradientError
+        In a compiled function, where no gradient flows to an argument, such as through NumPy; and where `func`, which
+        is called again for its gradient, then gives other values.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.py_function(lambda x: x**2, [3.0], tf.float32))
+    tf.Tensor(9.0, shape=(), dtype=float32)
+    >>> @tf.function
+    ... def f(x):
+    ...     return tf.py_function(lambda x: float(x.numpy()) ** 3, [x], tf.float32) + 1.0
+    >>> print(f(2.0))
+    tf.Tensor(9.0, shape=(), dtype=float32)
+    """
+    if func is None:
+        return lambda f: py_function(f, inp, Tout, output_shapes=output_shapes)
+    if inp is None:
+        return lambda *args: py_function(func, args, Tout, output_shapes=output_shapes)
+    tensors = [convert_to_tensor(x) for x in inp]
+    if is_tracing():
+        return _traced(_OfTensors(func, Tout), tensors, Tout, output_shapes)
+    return _as_outputs(func(*tensors), Tout)
+
+
+def numpy_function(
+    func: Any = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
+    *,
+    output_shapes: Any = None,
+) -> Any:
+    """Call the Python function `func` with arrays; no gradient flows through it.
+
+    `inp`, `Tout`, `output_shapes`, the results, their dtypes and errors are those of :func:`py_function`, a
+    GradientError for every gradient that would have to flow through it in a compiled function; `stateful` changes
+    nothing.
+
+    Examples
+    --------
+    >>> import numpy as np, tracejit as tf
+    >>> print(tf.numpy_function(np.cumsum, [[1.0, 2.0]], tf.float32))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float32)
+    """
+    if func is None:
+        return lambda f: numpy_function(f, inp, Tout, output_shapes=output_shapes)
+    if inp is None:
+        return lambda *args: numpy_function(func, args, Tout, output_shapes=output_shapes)
+    tensors = [convert_to_tensor(x) for x in inp]
+    if is_tracing():
+        return _traced(_OfArrays(func, Tout), tensors, Tout, output_shapes)
+    return _as_outputs(func(*(t.array for t in tensors)), Tout)
+
+
+def _as_outputs(result: Any, wanted: Any) -> Any:
+    if isinstance(wanted, (list, tuple)):
+        parts = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(parts) != len(wanted):
+            raise ValueError(
+                f"{len(wanted)} results were announced, there are {len(parts)}{at(user_location())}"
+            )
+        return [_of_dtype(part, dtype) for part, dtype in zip(parts, wanted, strict=True)]
+    return _of_dtype(result, wanted)
+
+
+def _of_dtype(x: Any, dtype: Any) -> Tensor:
+    tensor = convert_to_tensor(x)
+    return (
+        tensor
+        if dtype is None or tensor.dtype == as_dtype(dtype)
+        else ops.cast(tensor, dtype=as_dtype(dtype))
+    )
+
+
+# ---- in compiled functions ------------------------------------------------------------------------------
+
+
+def _traced(function: _Called, tensors: list[Tensor], wanted: Any, shapes: Any) -> Any:
+    """The call as an op."""
+    several = isinstance(wanted, (list, tuple))
+    if wanted is None:
+        raise ValueError(f"say the dtype of the result in a compiled function: Tout=...{at(user_location())}")
+    dtypes = tuple([as_dtype(d).name for d in (wanted if several else [wanted])])
+    if not dtypes:
+        ops.python_effect(*tensors, function=number_of(function))
+        return []
+    given = [None] * len(dtypes) if shapes is None else list(shapes) if several else [shapes]
+    if len(given) != len(dtypes):
+        raise ValueError(f"{len(dtypes)} results have {len(given)} output_shapes{at(user_location())}")
+    chosen = tuple([_shape(s, tensors) for s in given])
+    found = ops.python_call(*tensors, function=number_of(function), dtypes=dtypes, shapes=chosen)
+    return list(found) if several else found[0]
+
+
+def _shape(shape: Any, tensors: Sequence[Tensor]) -> tuple[int, ...] | int:
+    """An announced shape: sizes, or the number of the argument that has the same."""
+    if shape is None:
+        return 0 if tensors else ()
+    sizes: Any = sizes_of(shape)
+    for number, t in enumerate(tensors):
+        if not all(isinstance(s, int) for s in sizes) and tuple(t.shape) == sizes:
+            return number
+    if not all(isinstance(s, int) for s in sizes):
+        raise ValueError(
+            f"output_shapes are numbers, or the shape of an argument, got {sizes}{at(user_location())}"
+        )
+    return sizes
+
+
+class _Called:
+    """A function of the program, from arrays to arrays of the announced dtypes; those of one function are equal."""
+
+    apart: frozenset[int] = frozenset()
+
+    def __init__(self, function: Callable[..., Any], wanted: Any):
+        self.function = function
+        self.wanted: tuple[str, ...] | str | None = (
+            tuple([as_dtype(d).name for d in wanted])
+            if isinstance(wanted, (list, tuple))
+            else wanted and as_dtype(wanted).name
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return id(self.function), self.wanted
+
+    def __str__(self) -> str:
+        return str(getattr(self.function, "__name__", self.function))
+
+    def results(self, *tensors: Tensor) -> list[Tensor]:
+        """The results as tensors."""
+        raise NotImplementedError
+
+    def gradient(self, needs: tuple[bool, ...], results: int, location: Any) -> _Called:
+        """The function that gives the cotangents of the inputs that need one."""
+        raise NotImplementedError
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        with at_once_in_a_kernel():
+            return [t.array for t in self.results(*(Tensor(np.array(a)) for a in arrays))]
+
+
+class _OfTensors(_Called):
+    def results(self, *tensors: Tensor) -> list[Tensor]:
+        found = _as_outputs(self.function(*tensors), self.wanted)
+        return found if isinstance(found, list) else [found]
+
+    def gradient(self, needs: tuple[bool, ...], results: int, location: Any) -> _Called:
+        return _Gradient(self, needs, results, at(location))
+
+
+class _OfArrays(_Called):
+    def results(self, *tensors: Tensor) -> list[Tensor]:
+        found = _as_outputs(self.function(*(t.array for t in tensors)), self.wanted)
+        return found if isinstance(found, list) else [found]
+
+    def gradient(self, needs: tuple[bool, ...], results: int, location: Any) -> _Called:
+        raise GradientError(
+            f"no gradient flows through numpy_function, which calls {self}: write it with tensors in py_function, "
+            "give its gradient by tracejit.custom_gradient, or take its arguments through tracejit.stop_gradient"
+            f"{at(location)}"
+        )
+
+
+class _Gradient(_OfTensors):
+    """From inputs, results and cotangents of a function to the cotangents of some inputs, by a tape."""
+
+    def __init__(self, of: _Called, needs: tuple[bool, ...], results: int, place: str):
+        super().__init__(of.function, None)
+        self.of, self.needs, self.place = of, needs, place
+        self.apart = frozenset(range(len(needs), len(needs) + results))  # the results, which are compared
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.of._key(), self.needs, self.place
+
+    def __str__(self) -> str:
+        return f"the gradient of {self.of}"
+
+    def results(self, *tensors: Tensor) -> list[Tensor]:
+        n = len(self.needs)
+        inputs, rest = tensors[:n], tensors[n:]
+        before, cotangents = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        chosen = [x for x, need in zip(inputs, self.needs, strict=True) if need]
+        tape = GradientTape(watch_accessed_variables=False)
+        with tape:
+            tape.watch(chosen)
+            found = self.of.results(*inputs)
+        pairs = [(y, g) for y, g in zip(found, cotangents, strict=True) if y.dtype.kind == "f"]
+        gradients = tape.gradient([y for y, _ in pairs], chosen, output_gradients=[g for _, g in pairs])
+        self._check(found, before, gradients)
+        return [zeros(x.shape, x.dtype) if g is None else g for x, g in zip(chosen, gradients, strict=True)]
+
+    def _check(self, found: Sequence[Tensor], before: Sequence[Tensor], gradients: Sequence[Any]) -> None:
+        for now, then in zip(found, before, strict=True):
+            if now.shape != then.shape or not np.allclose(now.array, then.array, rtol=1e-4, equal_nan=True):
+                raise GradientError(
+                    f"{self.of} gives other values each time, and is called again for its gradient: give it by "
+                    f"tracejit.custom_gradient{self.place}"
+                )
+        missing = [i for i, g in enumerate(gradients) if g is None]
+        if missing and not isinstance(
+            self.of, _Gradient
+        ):  # the tape has made a gradient of tensors: it is zero
+            raise GradientError(
+                f"no gradient flows through {self.of} to those of its arguments that need it, at {missing}: it "
+                "computes with NumPy or numbers rather than tensors, or does not use them; take them through "
+                f"tracejit.stop_gradient, or give the gradient by tracejit.custom_gradient{self.place}"
+            )

@@ -1,0 +1,147 @@
+"""Functions of the program as ops: compiled code calls them, in Python, each time it comes by.
+
+An op names its function by a number, which means something in this process alone: no such code is kept in files. What
+the functions do with arrays is not known here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.autodiff.scattered import dense
+from ..core.errors import GradientError, ShapeError, at
+from ..core.op import Joint, defop, ops
+from ..core.spec import TensorSpec, as_dtype
+from ..core.tensor import Tensor
+from .arrays.shape import zeros
+from .lowering import Callback, Nests
+
+#: What is said of a result's shape: its sizes, or the number of an argument that has the same.
+Shape = tuple[int, ...] | int
+
+_numbers = itertools.count()
+_functions: dict[int, Any] = {}
+_known: dict[Any, int] = {}
+
+
+def number_of(function: Any) -> int:
+    """The number by which ops name `function`: from arrays to a sequence of arrays.
+
+    Its ``gradient``, a method of which inputs are differentiated, how many results it has and where, gives the function
+    from the inputs, the results and their cotangents to the cotangents of those inputs; there is none of those in
+    ``apart``, numbers of inputs.
+    """
+    if function not in _known:
+        _known[function] = next(_numbers)
+        _functions[_known[function]] = function
+    return _known[function]
+
+
+def _specs(
+    values: Sequence[TensorSpec], dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+) -> tuple[TensorSpec, ...]:
+    sizes = [values[shape].shape if isinstance(shape, int) else shape for shape in shapes]
+    return tuple(TensorSpec(s, as_dtype(d)) for s, d in zip(sizes, dtypes, strict=True))
+
+
+def _kernel(
+    *arrays: np.ndarray, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+) -> tuple[np.ndarray, ...]:
+    wanted = _specs([TensorSpec(a.shape, a.dtype) for a in arrays], dtypes, shapes)
+    found = _functions[function](*arrays)
+    for number, (array, spec) in enumerate(zip(found, wanted, strict=True)):
+        if array.shape != spec.shape:
+            raise ShapeError(
+                f"result {number} of {_functions[function]} has the shape {array.shape}, and was announced with "
+                f"{tuple(spec.shape)}: in compiled functions say output_shapes=..., by default every result has the "
+                "shape of the first argument"
+            )
+    return tuple(found)
+
+
+def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
+    """The cotangents of the inputs: by the function's own gradient, called in Python too."""
+    function, inputs, outputs = _functions[record.attrs["function"]], record.inputs, record.outputs
+    if any(t.dtype.kind == "c" for t in (*inputs, *outputs)):
+        raise GradientError(
+            f"{function}: no gradient of complex numbers flows through Python{at(record.location)}"
+        )
+    needs = [need and i not in function.apart for i, need in enumerate(needs)]
+    gradient = function.gradient(tuple(needs), len(outputs), record.location)
+    cotangents = [
+        zeros(y.shape, y.dtype) if g is None else dense(g) for y, g in zip(outputs, gs, strict=True)
+    ]
+    places = [i for i, need in enumerate(needs) if need]
+    found = ops.python_gradient(
+        *inputs,
+        *outputs,
+        *cotangents,
+        function=number_of(gradient),
+        dtypes=tuple([inputs[i].dtype.name for i in places]),
+        shapes=tuple(places),
+    )
+    of_place = dict(zip(places, found, strict=True))
+    return [of_place.get(i) for i in range(len(inputs))]
+
+
+@defop(
+    vjp=Joint(_vjp),
+    kernel=_kernel,
+    lower=Callback(),
+    traits=("effect", "expensive", "multiple", "may_fail", "this_process", "internal"),
+)
+def python_call(
+    *values: TensorSpec, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+) -> tuple[TensorSpec, ...]:
+    """The results of a function of the program, which has a number, by their announced dtypes and shapes.
+
+    A shape is a tuple of sizes, or the number of the value that has the same. ShapeError, when the function has run,
+    where a result has another one.
+    """
+    return _specs(values, dtypes, shapes)
+
+
+@defop(
+    vjp=Joint(_vjp),
+    kernel=_kernel,
+    lower=Callback(),
+    traits=("expensive", "multiple", "may_fail", "this_process", "internal"),
+)
+def python_gradient(
+    *values: TensorSpec, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+) -> tuple[TensorSpec, ...]:
+    """As :func:`python_call`, for a function that is called for its results alone: not where nobody uses them."""
+    return _specs(values, dtypes, shapes)
+
+
+def _do(*arrays: np.ndarray, function: int) -> np.ndarray:
+    _functions[function](*arrays)
+    return np.asarray(True)
+
+
+def _nests(b: Any, out: TensorSpec, *views: Any, **attrs: Any) -> Any:
+    b.host_call("python_effect", views, attrs)
+    return b.scalar_constant(True, out.dtype)
+
+
+def _no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
+    return [None]
+
+
+@defop(
+    vjp=(None,),
+    jvp=_no_tangent,
+    kernel=_do,
+    lower=Nests(_nests),
+    traits=("effect", "prints", "may_fail", "this_process", "internal"),
+)
+def python_effect(*values: TensorSpec, function: int) -> TensorSpec:
+    """Run a function of the program, which has a number, for what it does; it gives nothing.
+
+    Results in True: what happens is all that matters.
+    """
+    return TensorSpec((), np.dtype(bool))

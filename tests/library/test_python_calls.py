@@ -1,0 +1,160 @@
+"""Python functions in compiled code: when they are called, what they give, their gradients, where they cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+X = tf.constant([1.0, 2.0])
+
+
+def test_they_are_called_each_time_in_order(capsys):
+    seen = []
+
+    @tf.function
+    def f(x):
+        tf.py_function(lambda a: seen.append(float(a)), [x], [])
+        for i in tf.range(2):
+            tf.py_function(lambda i: print("step", int(i)), [i], [])
+            tf.print("then", i, output_stream="stdout")
+        y = tf.py_function(lambda a: a * len(seen), [x], tf.float32)
+        return y + 1.0
+
+    assert [float(f(2.0)), float(f(3.0))] == [3.0, 7.0]
+    assert seen == [2.0, 3.0]
+    assert capsys.readouterr().out == "step 0\nthen 0\nstep 1\nthen 1\n" * 2
+
+
+def test_results_have_the_dtypes_and_shapes_that_are_announced():
+    @tf.function
+    def f(x):
+        both = tf.py_function(lambda a: (a, a + 0.5), [x], [tf.int32, tf.float64])
+        rows = tf.numpy_function(
+            lambda a: np.outer(a, a).astype("float32"), [x], tf.float32, output_shapes=(2, 2)
+        )
+        number = tf.py_function(lambda: 7, [], tf.int64)
+        like = tf.numpy_function(lambda n, a: a[::-1].copy(), [number, x], "float32", output_shapes=x.shape)
+        return both, rows, number, like
+
+    both, rows, number, like = f(X)
+    assert [t.dtype for t in both] == [np.int32, np.float64]
+    np.testing.assert_array_equal(both[1].numpy(), [1.5, 2.5])
+    np.testing.assert_array_equal(rows.numpy(), [[1.0, 2.0], [2.0, 4.0]])
+    assert int(number) == 7 and number.dtype == np.int64
+    np.testing.assert_array_equal(like.numpy(), [2.0, 1.0])
+    with pytest.raises(
+        tf.ShapeError, match=r"result 0 of <lambda> has the shape \(\), and was announced with \(2,\)"
+    ):
+        tf.function(lambda x: tf.py_function(lambda a: a[0], [x], tf.float32))(X)
+    with pytest.raises(ValueError, match="2 results were announced, there are 1"):
+        tf.function(lambda x: tf.py_function(lambda a: a, [x], [tf.float32, tf.float32]))(X)
+    with pytest.raises(ValueError, match="say the dtype of the result"):
+        tf.function(lambda x: tf.py_function(lambda a: a, [x]))(X)
+    with pytest.raises(ValueError, match="1 results have 2 output_shapes"):
+        tf.function(lambda x: tf.py_function(lambda a: a, [x], [tf.float32], output_shapes=[(), ()]))(X)
+
+
+def test_sizes_that_a_call_tells():
+    @tf.function(input_signature=[tf.TensorSpec([None, None])])
+    def f(x):
+        return tf.numpy_function(np.sinh, [x], tf.float32) + tf.py_function(tf.sin, [x], tf.float32)
+
+    for shape in ((2, 3), (0, 4), (5, 1)):
+        x = np.random.default_rng(0).normal(size=shape).astype("float32")
+        np.testing.assert_allclose(f(x).numpy(), np.sinh(x) + np.sin(x), rtol=1e-5)
+
+
+def test_errors_are_those_of_the_function():
+    def wrong(a):
+        raise KeyError("mine")
+
+    f = tf.function(lambda x: tf.py_function(wrong, [x], tf.float32))
+    with pytest.raises(KeyError, match="mine") as caught:
+        f(X)
+    assert any(frame.name == "wrong" for frame in caught.traceback)
+    with pytest.raises(KeyError, match="mine"):
+        f(X)
+
+
+def cubes(x):
+    return tf.reduce_sum(tf.py_function(lambda a, b: a**3 * b, [x, 2.0], tf.float32, output_shapes=x.shape))
+
+
+def test_gradients_flow_through_tensors():
+    f = tf.function(cubes)
+    expected = [6.0, 24.0]
+    np.testing.assert_allclose(tf.grad(f)(X).numpy(), expected)
+    np.testing.assert_allclose(tf.function(tf.grad(cubes))(X).numpy(), expected)
+    with tf.GradientTape() as tape:
+        tape.watch(X)
+        y = f(X)
+    np.testing.assert_allclose(tape.gradient(y, X).numpy(), expected)
+    np.testing.assert_allclose(tf.hessian(f)(X).numpy(), np.diag([12.0, 24.0]))
+    np.testing.assert_allclose(tf.jvp(f, [X], [tf.ones_like(X)])[1].numpy(), 30.0)
+    linear = tf.function(lambda x: tf.reduce_sum(tf.py_function(lambda a: 3.0 * a, [x], tf.float32) * x))
+    np.testing.assert_allclose(tf.hessian(linear)(X).numpy(), np.diag([6.0, 6.0]))
+
+
+def test_gradients_flow_through_loops_and_branches():
+    @tf.function
+    def f(x):
+        for i in tf.range(3):
+            if i > 0:
+                x = tf.py_function(lambda a, i: tf.sin(a) * tf.cast(i + 1, tf.float32), [x, i], tf.float32)
+        return tf.reduce_sum(x)
+
+    def plain(x):
+        return tf.reduce_sum(tf.sin(tf.sin(x) * 2.0) * 3.0)
+
+    np.testing.assert_allclose(f(X).numpy(), plain(X).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(tf.grad(f)(X).numpy(), tf.grad(plain)(X).numpy(), rtol=1e-6)
+
+
+def test_gradients_that_cannot_be_are_refused():
+    def loss(call):
+        return tf.grad(tf.function(lambda x: tf.reduce_sum(call(x))))
+
+    with pytest.raises(tf.GradientError, match="no gradient flows through numpy_function, which calls sinh"):
+        loss(lambda x: tf.numpy_function(np.sinh, [x], tf.float32))(X)
+    with pytest.raises(
+        tf.GradientError, match=r"no gradient flows through <lambda> to those of its arguments .*\[0\]"
+    ):
+        loss(lambda x: tf.py_function(lambda a: np.sinh(a.numpy()), [x], tf.float32))(X)
+    rng = np.random.default_rng(0)
+    with pytest.raises(tf.GradientError, match="<lambda> gives other values each time"):
+        loss(lambda x: tf.py_function(lambda a: a * float(rng.random()), [x], tf.float32))(X)
+    stopped = loss(lambda x: x**2 + tf.numpy_function(np.sinh, [tf.stop_gradient(x)], tf.float32))
+    np.testing.assert_allclose(stopped(X).numpy(), [2.0, 4.0])
+
+
+def test_each_example_is_its_own_call():
+    seen = []
+    f = tf.vmap(lambda x: tf.py_function(lambda a: (seen.append(a.shape), a * 2.0)[1], [x], tf.float32))
+    for call in (f, tf.function(f)):
+        seen.clear()
+        np.testing.assert_array_equal(call(tf.constant([[1.0, 2.0], [3.0, 4.0]])).numpy(), [[2, 4], [6, 8]])
+
+
+def test_nothing_of_it_is_kept_in_files(tmp_path):
+    f = tf.function(lambda x: tf.numpy_function(np.sinh, [x], tf.float32))
+    f(X)
+    with pytest.raises(
+        ValueError, match="python_call is not called in files: it reaches outside of the program"
+    ):
+        tf.saved_model.save(f, tmp_path / "m")
+    with pytest.raises(
+        tf.TracejitError, match="python_call needs Python, which an exported function does not have"
+    ):
+        tf.export(f, [X.spec], name="f", outputs=("value",))
+    quiet = tf.function(lambda x: (tf.py_function(print, [x], []), x)[1])
+    with pytest.raises(tf.TracejitError, match="python_effect needs Python"):
+        tf.export(quiet, [X.spec], name="quiet", outputs=("value",))
+
+
+def test_two_functions_are_never_taken_for_each_other():
+    def made(k):
+        return tf.function(lambda x: tf.numpy_function(lambda a: a * np.float32(k), [x], tf.float32))
+
+    assert [float(made(k)(1.0)) for k in range(3)] == [0.0, 1.0, 2.0]
