@@ -12,6 +12,7 @@ from ..core.op import Op, defop
 from ..core.settings import configure, settings
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
+from ..core.tensor_shape import TensorShape
 from ..frontend import config
 from ..frontend.config import set_default_dtype
 from ..frontend.control.reductions import (
@@ -130,6 +131,7 @@ bool: _np.dtype[_np.bool] = _np.dtype("bool")
 string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes; eager only
 
 _seams.html.provide(lambda x: _import_module("tracejit.inspect.notebook").html(x))
+_seams.function_of_arrays.provide(lambda name: getattr(_import_module("tracejit"), name))
 _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))
 _seams.unknown_name.provide(
     lambda module, name, names: _import_module("tracejit._names.unknown").missing(module, name, names)

@@ -17,6 +17,7 @@ from tracejit.core.settings import settings as settings
 from tracejit.core.spec import TensorSpec as TensorSpec
 from tracejit.core.spec import as_dtype as as_dtype
 from tracejit.core.tensor import Tensor as Tensor
+from tracejit.core.tensor_shape import TensorShape as TensorShape
 from tracejit.frontend import config as config
 from tracejit.frontend.config import set_default_dtype as set_default_dtype
 from tracejit.frontend.control.reductions import reduce_all as reduce_all

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..core import settings
 from ..core.errors import AT
-from ..core.forks import fork_safe
 from ..core.ir import text
 from ..core.ir.graph import Graph
 from ..core.ir.graph import walk as walk_graph
@@ -26,6 +25,7 @@ from ..core.op import Op
 from ..runtime import cpu, diskcache
 from ..runtime.compiled import CompiledObject
 from ..runtime.executable import Executable
+from ..runtime.threads.forks import fork_safe
 from . import hostcalls, report
 from .identity import code_digest, llvm_version
 from .kernels import FORMAT, begin_kernel, found_on_disk, function_address, opened

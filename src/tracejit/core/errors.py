@@ -40,8 +40,8 @@ class OutOfRange(TracejitError, IndexError):
     """An index outside of the axis it is for."""
 
 
-class LeakedTensor(TracejitError, TypeError):
-    """A tensor of a finished trace was used outside of it."""
+class LeakedTensor(TracejitError, TypeError, AttributeError):
+    """A tensor of a finished trace was used outside of it: it has no value any more."""
 
 
 class GradientError(TracejitError, ValueError):

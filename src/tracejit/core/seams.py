@@ -74,6 +74,9 @@ executable: Seam[[Any], Callable[..., Any]] = Seam("executable")
 #: ``graph -> forward and backward, or None``: a called graph split for reverse mode; provided by `frontend.execution`.
 split: Seam[[Any], Any] = Seam("split", lambda graph: None)
 
+#: ``name -> function``: the function of tensors of that public name; provided by ``tracejit._names``.
+function_of_arrays: Seam[[str], Any] = Seam("function_of_arrays")
+
 #: ``name -> function or None``: what NumPy calls so, for tensors; provided by ``tracejit.numpy``.
 numpy_function: Seam[[str], Any] = Seam("numpy_function", lambda name: None)
 

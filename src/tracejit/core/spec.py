@@ -52,7 +52,9 @@ class TensorSpec:
             return _any_rank(cls, as_dtype(dtype))
         try:
             key = (tuple(shape), dtype)
-        except TypeError:
+        except (TypeError, ShapeError):
+            if getattr(shape, "rank", 0) is None:
+                return _any_rank(cls, as_dtype(dtype))
             raise ShapeError(
                 f"a shape is a sequence of sizes, None for one that is not known, got {shape!r}: [] is a scalar, "
                 f"[None] any vector{at(user_location())}"

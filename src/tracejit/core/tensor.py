@@ -14,6 +14,7 @@ import numpy as np
 
 from .errors import LeakedTensor, SymbolicValue, at, own_location
 from .spec import TensorSpec
+from .tensor_shape import SHAPES, TensorShape, shape_of
 
 if TYPE_CHECKING:
     from .declared import TensorExchange
@@ -65,14 +66,15 @@ class Tensor(TensorExchange):
         return spec
 
     @property
-    def shape(self) -> tuple[Any, ...]:
-        """The sizes, outermost axis first."""
-        return self.spec.shape if self._spec is not None else self._payload.shape
+    def shape(self) -> TensorShape:
+        """The sizes, outermost axis first: a tuple, with what :class:`TensorShape` adds."""
+        spec = self._spec
+        return SHAPES[self._payload.shape] if spec is None else shape_of(spec.shape, spec.symbolic)
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.shape)
+        return len(self._payload.shape if self._spec is None else self._spec.shape)
 
     @property
     def is_symbolic(self) -> bool:

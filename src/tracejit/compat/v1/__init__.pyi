@@ -20,6 +20,7 @@ from tracejit import ShapeError as ShapeError
 from tracejit import SymbolicValue as SymbolicValue
 from tracejit import Tensor as Tensor
 from tracejit import TensorArray as TensorArray
+from tracejit import TensorShape as TensorShape
 from tracejit import TensorSpec as TensorSpec
 from tracejit import TracejitError as TracejitError
 from tracejit import UnconnectedGradients as UnconnectedGradients

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
+from ...core.tensor_shape import TensorShape
 from ...core.tracing.dispatch import as_tensor
 from ...ops.arrays.reduce import reduce_max
 from ...ops.elementwise.compare import equal, logical_or
@@ -22,7 +23,7 @@ def contains(x: Any, items: Any) -> Any:
     if traced(items) or items.__class__ is Stacked:
         matches = equal(as_tensor(items), x)
         return reduce_max(matches, axis=tuple(range(len(matches.shape))))
-    if items.__class__ in (list, tuple) and (traced(x) or any(map(traced, items))):
+    if items.__class__ in (list, tuple, TensorShape) and (traced(x) or any(map(traced, items))):
         return _among(x, items)
     return x in items
 

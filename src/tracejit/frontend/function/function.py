@@ -19,13 +19,13 @@ from ...core import settings
 from ...core.depth import too_deep
 from ...core.dim import Assumptions
 from ...core.errors import Untraceable
-from ...core.forks import fork_safe
 from ...core.lazy import Later
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import resize_graph, trace
 from ...core.tracing.transaction import Whole, handled
+from ...runtime.threads.forks import fork_safe
 from ..autograph import operators as autograph
 from ..autograph.calls import explained
 from ..autograph.places.reachable import attempt_with

@@ -13,6 +13,7 @@ from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, Unhashable
+from ...core.tensor_shape import TensorShape, shape_of
 from ...core.tracing.dispatch import as_tensor, pausing
 from ...ops.tensor import operators
 from .variable import Variable
@@ -67,9 +68,9 @@ class Either(Unhashable):
     value = read_value
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> TensorShape:
         """The sizes, outermost axis first."""
-        return self.spec.shape
+        return shape_of(self.spec.shape, self.spec.symbolic)
 
     @property
     def dtype(self) -> Any:

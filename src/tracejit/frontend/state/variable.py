@@ -19,19 +19,22 @@ import numpy as np
 
 from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
-from ...core.seams import html
+from ...core.seams import give_methods, html
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor, Unhashable
+from ...core.tensor_shape import TensorShape, shape_of
 from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, notify, pausing, state
 from ...core.tracing.trace import Trace
 from ...ops.arrays.gather import add_at
 from ...ops.state import read
 from ...ops.tensor import operators, printing
 from ...ops.tensor.at import At
+from ...ops.tensor.facts import FACTS
 from ..conversion import convert_to_tensor
 from .indexed_slices import IndexedSlices
 from .row_updates import in_range
 from .variable_init import initial_value_of, permit_creation
+from .variable_scatter import ByPosition
 
 if TYPE_CHECKING:
     from ...core.declared import TensorMethods
@@ -52,7 +55,7 @@ if not TYPE_CHECKING:
     TensorMethods = Unhashable  # operators and protocols are delegated to tensors, below
 
 
-class Variable(TensorMethods):
+class Variable(ByPosition, TensorMethods):
     """A tensor with state.
 
     What changes its value is atomic, eagerly and compiled: no update is lost when several threads make some, and of
@@ -168,9 +171,9 @@ class Variable(TensorMethods):
     value = read_value
 
     @property
-    def shape(self) -> tuple[Any, ...]:
-        """The sizes, outermost axis first."""
-        return self.spec.shape
+    def shape(self) -> TensorShape:
+        """The sizes, outermost axis first: a tuple, with what :class:`TensorShape` adds."""
+        return shape_of(self.spec.shape, self.spec.symbolic)
 
     @property
     def dtype(self) -> np.dtype:
@@ -405,3 +408,4 @@ def _delegate_to_tensor() -> None:
 
 
 _delegate_to_tensor()
+give_methods(Variable, FACTS)

@@ -36,7 +36,7 @@ def sizes_of(shape: Any) -> tuple[Size, ...]:
     >>> tf.as_shape(3), tf.as_shape([2, 3]), tf.as_shape(tf.constant([2, 3]))
     ((3,), (2, 3), (2, 3))
     """
-    if shape.__class__ is tuple:
+    if isinstance(shape, tuple):
         return tuple([s if s.__class__ is int else _size(s) for s in shape])
     if isinstance(shape, (int, np.integer, Dim)):
         return (_size(shape),)

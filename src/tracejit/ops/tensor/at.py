@@ -207,7 +207,7 @@ def _write_slices(x: Any, value: Any, slices: Any, add: bool) -> Any:
 
 def _traced_mask(index: Any) -> Any:
     """The index, when it is one mask whose values are known only at run time."""
-    given = index if index.__class__ is tuple else (index,)
+    given = index if isinstance(index, tuple) else (index,)
     if len(given) == 2 and given[1] is Ellipsis:
         given = given[:1]
     mask = given[0] if len(given) == 1 else None

@@ -33,7 +33,7 @@ def read(mode: Mode, x: Any, index: Any) -> Tensor | None:
         understood = index if _is_plain(index) else None
         copies = False
     else:
-        understood, copies = _understood(index if kind is tuple else (index,))
+        understood, copies = _understood(index if isinstance(index, tuple) else (index,))
     if understood is None:
         return None
     try:
@@ -55,7 +55,7 @@ def key_of(index: Any) -> Hashable | None:
     if index.__class__ is int:
         return index
     parts: list[Hashable] = []
-    for entry in index if index.__class__ is tuple else (index,):
+    for entry in index if isinstance(index, tuple) else (index,):
         if entry.__class__ is slice and _is_plain(entry):
             parts.append((entry.start, entry.stop, entry.step))
         elif entry.__class__ in _SIMPLE:

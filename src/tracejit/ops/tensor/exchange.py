@@ -99,5 +99,4 @@ EXCHANGE: dict[str, Any] = {
     "__array_struct__": property(_struct, doc="``__array_interface__`` for C code."),
     "__buffer__": _buffer,
     "to_device": _to_device,
-    "device": property(lambda self: "cpu", doc='Where the elements are: ``"cpu"``.'),
 }

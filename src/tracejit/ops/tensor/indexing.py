@@ -78,7 +78,7 @@ def plan_for(shape: tuple[Size, ...], index: Any) -> Plan:
 
 def _entries(index: Any, shape: tuple[Size, ...]) -> list[Any]:
     """The index as a list with an entry per axis and None per new axis; Ellipsis and masks are written out."""
-    given = list(index) if index.__class__ is tuple else [index]
+    given = list(index) if isinstance(index, tuple) else [index]
     entries, rank = [_read(entry) for entry in given], len(shape)
     used = sum(_axes_taken(e) for e in entries)
     if used > rank:

@@ -28,6 +28,7 @@ from ..linalg import products
 from . import printing
 from .at import At
 from .exchange import EXCHANGE, read_only, value_of
+from .facts import FACTS
 from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
 
@@ -393,4 +394,4 @@ IN_PLACE = {
     for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 }
 
-seams.give_methods(Tensor, {**OPERATORS, **IN_PLACE, **PROTOCOLS, **EXCHANGE})
+seams.give_methods(Tensor, {**OPERATORS, **IN_PLACE, **PROTOCOLS, **EXCHANGE, **FACTS})

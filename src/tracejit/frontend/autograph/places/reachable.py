@@ -16,6 +16,7 @@ import numpy as np
 
 from ....core.errors import Untraceable, at, is_internal, user_location
 from ....core.tensor import Tensor
+from ....core.tensor_shape import TensorShape
 from ....core.tracing.transaction import Attempt
 from ...state.variable import Variable
 from ...structure import flatten
@@ -34,7 +35,7 @@ LIMIT = 2000
 ARRAYS = 1 << 20
 
 _LEAVES = frozenset(
-    (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, Tensor, Weak)
+    (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, Tensor, TensorShape, Weak)
 )
 _OTHERS = (set, bytearray, deque)
 _ENGINE = ("core", "ops", "compiler", "runtime", "frontend")
