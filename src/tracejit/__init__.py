@@ -28,9 +28,11 @@ _HOMES = {
     "aot.loading": "load",
     "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll sequence_mask split tile "
     "unstack",
+    "arrays.sequences": "broadcast_dynamic_shape broadcast_static_shape dynamic_partition dynamic_stitch "
+    "get_static_value histogram_fixed_width identity_n no_op reverse_sequence shape_n tuple unravel_index",
     "arrays.slicing": "boolean_mask gather_nd scatter_nd slice strided_slice tensor_scatter_nd_add "
     "tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update where",
-    "debugging.assertions": "Assert",
+    "debugging.assertions": "Assert assert_equal assert_greater assert_less assert_rank",
     "frontend.autograph.flow.tensor_array": "TensorArray",
     "frontend.control.branching": "associative_scan case map_fn switch_case",
     "frontend.control.cond": "cond",
@@ -52,9 +54,11 @@ _HOMES = {
     "inspect.progress": "progress",
     "layers": "Sequential",
     "linalg.clipping": "clip_by_global_norm clip_by_norm",
+    "linalg.spectral": "eig eigvals",
     "linalg.tensor_products": "einsum norm tensordot",
     "math.elementary": "add_n argmax argmin cumsum round scalar_mul",
     "math.sorting": "argsort searchsorted sort unique unique_with_counts",
+    "nn.blocks": "batch_to_space space_to_batch",
     "ops.elementwise.angles": "acos acosh asin asinh atan atan2 atanh cosh sinh tan",
     "runtime.watch": "LongLoopWarning",
     "strings.operations": "as_string",

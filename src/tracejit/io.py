@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import glob
+import io
 import os
 import shutil
 from typing import Any
@@ -97,3 +99,111 @@ gfile = Namespace(
     remove=os.remove,
     rmtree=shutil.rmtree,
 )
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> tf.Tensor:
+    """`tensor`, of any shape, as a scalar string in NumPy's file format, of which :func:`parse_tensor` is the inverse.
+
+    TypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.io.parse_tensor(tf.io.serialize_tensor([1, 2]), tf.int32))
+    tf.Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    array = tf.convert_to_tensor(tensor).numpy()
+    if np.asarray(array).dtype.hasobject:
+        raise TypeError(f"tensors of numbers are serialised, not of strings{at_user_line()}")
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    whole = np.empty((), object)
+    whole[()] = file.getvalue()
+    return tf.constant(whole)
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> tf.Tensor:
+    """The tensor that `serialized`, a scalar string by :func:`serialize_tensor`, holds; its shape is there, too.
+
+    ValueError where it has another dtype than `out_type`, or is no such string.
+    """
+    data = serialized.numpy() if isinstance(serialized, tf.Tensor) else serialized
+    array = np.load(io.BytesIO(data), allow_pickle=False)
+    if array.dtype != tf.as_dtype(out_type):
+        raise ValueError(
+            f"there is a tensor of {array.dtype}, not of {tf.as_dtype(out_type)}{at_user_line()}"
+        )
+    return tf.constant(array)
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Any = None,
+    name: str | None = None,
+) -> list[tf.Tensor]:
+    """The columns of lines of text with separators, as tensors of the shape of `records`.
+
+    Parameters
+    ----------
+    records : tensor-like of strings
+        A line each.
+    record_defaults : list
+        One value per column, whose dtype the column has; for a field that is empty, or `na_value`. A dtype in its
+        place, or an empty list, says that there must be something.
+    field_delim : str
+    use_quote_delim : bool
+        Fields may be in quotes.
+    na_value : str
+    select_cols : list of int, optional
+        The columns wanted, to which the defaults belong.
+
+    Raises
+    ------
+    ValueError
+        Where a line has another number of fields, or none where there must be one, or one that is no number.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> [column.numpy().tolist() for column in tf.io.decode_csv(["1,2.5", "3,"], [0, 0.5])]
+    [[1, 3], [2.5, 0.5]]
+    """
+    lines = np.asarray(tf.convert_to_tensor(records).numpy(), object)
+    texts = [line.decode() for line in lines.ravel()]
+    rows = list(
+        csv.reader(
+            texts, delimiter=field_delim, quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+        )
+    )
+    chosen = range(len(record_defaults)) if select_cols is None else list(select_cols)
+    for row in rows:
+        if len(row) <= max(chosen) or (select_cols is None and len(row) != len(record_defaults)):
+            raise ValueError(
+                f"{len(record_defaults)} fields are expected, there are {len(row)} in {row}{at_user_line()}"
+            )
+    columns = zip(chosen, record_defaults, strict=True)
+    return [_column([row[k] for row in rows], d, na_value, lines.shape) for k, d in columns]
+
+
+def _column(fields: list[str], default: Any, absent: str, shape: tuple[int, ...]) -> tf.Tensor:
+    needed = isinstance(default, (np.dtype, type)) or np.size(default) == 0
+    given = default if isinstance(default, tf.Tensor) or needed else tf.convert_to_tensor(default)
+    dtype = (
+        tf.as_dtype(default)
+        if isinstance(default, (np.dtype, type))
+        else given.dtype
+        if not needed
+        else tf.float32
+    )
+    if needed and any(field in ("", absent) for field in fields):
+        raise ValueError(f"a field that must be there is empty{at_user_line()}")
+    values: list[Any] = [None if field in ("", absent) else field for field in fields]
+    fill = None if needed else np.asarray(given.numpy()).ravel()[0]
+    array = np.empty(len(values), dtype)
+    for i, value in enumerate(values):
+        array[i] = fill if value is None else value.encode() if dtype.hasobject else dtype.type(value)
+    return tf.constant(array.reshape(shape))

@@ -144,4 +144,5 @@ uint16: _np.dtype[_np.uint16] = _np.dtype("uint16")
 uint32: _np.dtype[_np.uint32] = _np.dtype("uint32")
 uint64: _np.dtype[_np.uint64] = _np.dtype("uint64")
 bool: _np.dtype[_np.bool] = _np.dtype("bool")
+DType = _np.dtype
 string: _np.dtype[_np.object_] = _np.dtype("object")

@@ -50,6 +50,18 @@ from tracejit.arrays.cutting import sequence_mask as sequence_mask
 from tracejit.arrays.cutting import split as split
 from tracejit.arrays.cutting import tile as tile
 from tracejit.arrays.cutting import unstack as unstack
+from tracejit.arrays.sequences import broadcast_dynamic_shape as broadcast_dynamic_shape
+from tracejit.arrays.sequences import broadcast_static_shape as broadcast_static_shape
+from tracejit.arrays.sequences import dynamic_partition as dynamic_partition
+from tracejit.arrays.sequences import dynamic_stitch as dynamic_stitch
+from tracejit.arrays.sequences import get_static_value as get_static_value
+from tracejit.arrays.sequences import histogram_fixed_width as histogram_fixed_width
+from tracejit.arrays.sequences import identity_n as identity_n
+from tracejit.arrays.sequences import no_op as no_op
+from tracejit.arrays.sequences import reverse_sequence as reverse_sequence
+from tracejit.arrays.sequences import shape_n as shape_n
+from tracejit.arrays.sequences import tuple as tuple
+from tracejit.arrays.sequences import unravel_index as unravel_index
 from tracejit.arrays.slicing import boolean_mask as boolean_mask
 from tracejit.arrays.slicing import gather_nd as gather_nd
 from tracejit.arrays.slicing import scatter_nd as scatter_nd
@@ -62,6 +74,10 @@ from tracejit.arrays.slicing import tensor_scatter_nd_sub as tensor_scatter_nd_s
 from tracejit.arrays.slicing import tensor_scatter_nd_update as tensor_scatter_nd_update
 from tracejit.arrays.slicing import where as where
 from tracejit.debugging.assertions import Assert as Assert
+from tracejit.debugging.assertions import assert_equal as assert_equal
+from tracejit.debugging.assertions import assert_greater as assert_greater
+from tracejit.debugging.assertions import assert_less as assert_less
+from tracejit.debugging.assertions import assert_rank as assert_rank
 from tracejit.frontend.autograph.flow.tensor_array import TensorArray as TensorArray
 from tracejit.frontend.control.branching import associative_scan as associative_scan
 from tracejit.frontend.control.branching import case as case
@@ -103,6 +119,8 @@ from tracejit.inspect.progress import progress as progress
 from tracejit.layers import Sequential as Sequential
 from tracejit.linalg.clipping import clip_by_global_norm as clip_by_global_norm
 from tracejit.linalg.clipping import clip_by_norm as clip_by_norm
+from tracejit.linalg.spectral import eig as eig
+from tracejit.linalg.spectral import eigvals as eigvals
 from tracejit.linalg.tensor_products import einsum as einsum
 from tracejit.linalg.tensor_products import norm as norm
 from tracejit.linalg.tensor_products import tensordot as tensordot
@@ -117,6 +135,8 @@ from tracejit.math.sorting import searchsorted as searchsorted
 from tracejit.math.sorting import sort as sort
 from tracejit.math.sorting import unique as unique
 from tracejit.math.sorting import unique_with_counts as unique_with_counts
+from tracejit.nn.blocks import batch_to_space as batch_to_space
+from tracejit.nn.blocks import space_to_batch as space_to_batch
 from tracejit.ops.elementwise.angles import acos as acos
 from tracejit.ops.elementwise.angles import acosh as acosh
 from tracejit.ops.elementwise.angles import asin as asin
@@ -149,14 +169,21 @@ __all__ = [
     "as_string",
     "asin",
     "asinh",
+    "assert_equal",
+    "assert_greater",
+    "assert_less",
+    "assert_rank",
     "associative_scan",
     "atan",
     "atan2",
     "atanh",
     "autodiff",
     "autograph",
+    "batch_to_space",
     "bitwise",
     "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
     "callbacks",
     "case",
     "checkpoint",
@@ -176,6 +203,10 @@ __all__ = [
     "device",
     "draw",
     "dtypes",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "eig",
+    "eigvals",
     "einsum",
     "ensure_shape",
     "errors",
@@ -187,8 +218,11 @@ __all__ = [
     "fori_loop",
     "gather",
     "gather_nd",
+    "get_static_value",
     "grad_pass_through",
     "group",
+    "histogram_fixed_width",
+    "identity_n",
     "image",
     "init_scope",
     "initializers",
@@ -208,6 +242,7 @@ __all__ = [
     "nest",
     "nn",
     "no_gradient",
+    "no_op",
     "norm",
     "numpy",
     "numpy_function",
@@ -226,6 +261,7 @@ __all__ = [
     "recompute_grad",
     "repeat",
     "reverse",
+    "reverse_sequence",
     "roll",
     "root",
     "round",
@@ -236,9 +272,11 @@ __all__ = [
     "scipy",
     "searchsorted",
     "sequence_mask",
+    "shape_n",
     "sinh",
     "slice",
     "sort",
+    "space_to_batch",
     "split",
     "strided_slice",
     "strings",
@@ -254,8 +292,10 @@ __all__ = [
     "test",
     "tile",
     "train",
+    "tuple",
     "unique",
     "unique_with_counts",
+    "unravel_index",
     "unstack",
     "where",
     "while_loop",

@@ -7,6 +7,7 @@ from ..core.lazy import lazily
 if TYPE_CHECKING:
     from .adjust import adjust_contrast
     from .colors import *
+    from .measures import *
     from .sizes import *
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -183,3 +183,52 @@ def per_image_standardization(image: Any) -> Tensor:
     centred = x - reduce_mean(x, axes, keepdims=True)
     deviation = ops.sqrt(reduce_mean(centred * centred, axes, keepdims=True))
     return centred / ops.maximum(deviation, 1.0 / float(count) ** 0.5)
+
+
+def adjust_gamma(image: Any, gamma: float = 1, gain: float = 1) -> Tensor:
+    """`image` to the power `gamma`, times `gain`; colours from 0 to 1; shape and dtype stay.
+
+    ValueError for a negative power.
+    """
+    if gamma < 0:
+        raise ValueError(f"gamma is not negative, got {gamma}{at(user_location())}")
+    return _as_floats(image, lambda x: ops.pow(x, gamma) * gain)
+
+
+_YIQ = np.array(
+    [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]
+)
+_YUV = np.array(
+    [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]]
+)
+
+
+def _by_matrix(images: Any, matrix: np.ndarray) -> Tensor:
+    x = _rgb(images)
+    return ops.matmul(ops.reshape(x, shape=(-1, 3)), matrix.astype(x.dtype)).reshape(tuple(x.shape))
+
+
+def rgb_to_yiq(images: Any) -> Tensor:
+    """Brightness and two differences, as American television has them, of red, green and blue; floats.
+
+    ShapeError where the last axis of `images` does not hold three channels.
+    """
+    return _by_matrix(images, _YIQ)
+
+
+def yiq_to_rgb(images: Any) -> Tensor:
+    """The inverse of :func:`rgb_to_yiq`, of `images` of its shape and dtype; ShapeError as there."""
+    return _by_matrix(images, np.linalg.inv(_YIQ))
+
+
+def rgb_to_yuv(images: Any) -> Tensor:
+    """Brightness and two differences, as European television has them, of red, green and blue; floats.
+
+    ShapeError where the last axis of `images` does not hold three channels.
+    """
+    return _by_matrix(images, _YUV)
+
+
+def yuv_to_rgb(images: Any) -> Tensor:
+    """The inverse of :func:`rgb_to_yuv`, of `images` of its shape and dtype; ShapeError as there."""
+    return _by_matrix(images, np.linalg.inv(_YUV))

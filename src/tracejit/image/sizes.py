@@ -13,6 +13,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.shape import sizes_of
+from ..random.generators import uniform
 
 
 def _images(images: Any) -> tuple[Any, int]:
@@ -251,3 +252,31 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         if k == 1
         else ops.transpose(reverse(x, [axis]), perm=perm)
     )
+
+
+def transpose(image: Any, name: str | None = None) -> Tensor:
+    """`image` with height and width exchanged; the dtype stays. ShapeError for what is no image."""
+    x, rows = _images(image)
+    return ops.transpose(x, perm=(*range(rows), rows + 1, rows, rows + 2))
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """`image`, or each of a batch, mirrored left to right or not, by chance; shape and dtype stay.
+
+    `seed` is as for :func:`tracejit.random.uniform`. ShapeError for what is no image.
+    """
+    return _by_chance(image, flip_left_right, seed)
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """`image`, or each of a batch, mirrored upside down or not, by chance; shape and dtype stay.
+
+    `seed` is as for :func:`tracejit.random.uniform`. ShapeError for what is no image.
+    """
+    return _by_chance(image, flip_up_down, seed)
+
+
+def _by_chance(image: Any, flip: Callable[[Any], Any], seed: int | None) -> Tensor:
+    x, rows = _images(image)
+    chance = uniform((*x.shape[:rows], 1, 1, 1), seed=seed)
+    return ops.where(ops.less(chance, 0.5), flip(x), x)

@@ -21,11 +21,14 @@ from tracejit.linalg.matrices import lstsq as lstsq
 from tracejit.linalg.matrices import slogdet as slogdet
 from tracejit.linalg.matrices import solve as solve
 from tracejit.linalg.matrices import triangular_solve as triangular_solve
+from tracejit.linalg.roots import logm as logm
+from tracejit.linalg.roots import sqrtm as sqrtm
 from tracejit.linalg.spectral import eig as eig
 from tracejit.linalg.spectral import eigh as eigh
 from tracejit.linalg.spectral import eigvals as eigvals
 from tracejit.linalg.spectral import eigvalsh as eigvalsh
 from tracejit.linalg.spectral import expm as expm
+from tracejit.linalg.spectral import matrix_rank as matrix_rank
 from tracejit.linalg.spectral import pinv as pinv
 from tracejit.linalg.spectral import qr as qr
 from tracejit.linalg.spectral import svd as svd

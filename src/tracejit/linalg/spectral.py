@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
@@ -142,3 +144,25 @@ def expm(input: Any, name: str | None = None) -> Tensor:
      [0. 1.]], shape=(2, 2), dtype=float32)
     """
     return ops.expm(as_tensor(input))
+
+
+def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """How many singular values of the matrices `a`, floats or complex, are more than `tol`; ``(...)`` of int32.
+
+    The default of `tol` is what rounding leaves of the largest one; `validate_args` is accepted and ignored.
+    ShapeError for vectors.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> int(tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    1
+    """
+    x: Any = as_tensor(a)
+    values: Any = ops.stop_gradient(svd(x, compute_uv=False))
+    if tol is None:
+        longest = ops.reduce_max(values, axis=(-1,))
+        tol = longest * (float(np.finfo(values.dtype).eps) * max(x.shape[-2:]))
+    limit = ops.cast(as_tensor(tol), dtype=values.dtype)
+    above = ops.greater(values, ops.reshape(limit, shape=(*limit.shape, 1)))
+    return ops.reduce_sum(ops.cast(above, dtype=np.dtype(np.int32)), axis=(-1,))

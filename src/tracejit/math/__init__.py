@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         logical_or,
         not_equal,
     )
+    from ..ops.elementwise.neighbours import nextafter
     from ..ops.elementwise.power import pow
     from ..ops.elementwise.special import bessel_i0e, bessel_i1e, erfinv, lgamma, ndtri
     from ..ops.elementwise.transcendental import (

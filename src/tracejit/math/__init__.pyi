@@ -56,6 +56,7 @@ from tracejit.math.segments import segment_sum as segment_sum
 from tracejit.math.segments import unsorted_segment_max as unsorted_segment_max
 from tracejit.math.segments import unsorted_segment_mean as unsorted_segment_mean
 from tracejit.math.segments import unsorted_segment_min as unsorted_segment_min
+from tracejit.math.segments import unsorted_segment_prod as unsorted_segment_prod
 from tracejit.math.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from tracejit.math.segments import unsorted_segment_sum as unsorted_segment_sum
 from tracejit.math.sorting import in_top_k as in_top_k
@@ -63,9 +64,19 @@ from tracejit.math.sorting import invert_permutation as invert_permutation
 from tracejit.math.sorting import top_k as top_k
 from tracejit.math.special import bessel_i0 as bessel_i0
 from tracejit.math.special import bessel_i1 as bessel_i1
+from tracejit.math.special import bessel_j0 as bessel_j0
+from tracejit.math.special import bessel_j1 as bessel_j1
+from tracejit.math.special import bessel_y0 as bessel_y0
+from tracejit.math.special import bessel_y1 as bessel_y1
+from tracejit.math.special import betainc as betainc
 from tracejit.math.special import digamma as digamma
+from tracejit.math.special import erfcinv as erfcinv
+from tracejit.math.special import igamma as igamma
+from tracejit.math.special import igammac as igammac
+from tracejit.math.special import lbeta as lbeta
 from tracejit.math.special import multigammaln as multigammaln
 from tracejit.math.special import polygamma as polygamma
+from tracejit.math.special import zeta as zeta
 from tracejit.nn.activations import log_softmax as log_softmax
 from tracejit.nn.activations import softmax as softmax
 from tracejit.nn.activations import softsign as softsign
@@ -111,6 +122,7 @@ from tracejit.ops.elementwise.compare import logical_and as logical_and
 from tracejit.ops.elementwise.compare import logical_not as logical_not
 from tracejit.ops.elementwise.compare import logical_or as logical_or
 from tracejit.ops.elementwise.compare import not_equal as not_equal
+from tracejit.ops.elementwise.neighbours import nextafter as nextafter
 from tracejit.ops.elementwise.power import pow as pow
 from tracejit.ops.elementwise.special import bessel_i0e as bessel_i0e
 from tracejit.ops.elementwise.special import bessel_i1e as bessel_i1e

@@ -16,6 +16,7 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..frontend.control.reductions import reduce_prod
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import known
 from ..ops.elementwise.division import truncatediv
@@ -271,3 +272,16 @@ def confusion_matrix(
     where = ops.concat(*(ops.reshape(v, shape=(*v.shape, 1)) for v in (real, predicted)), axis=1)
     where = ops.where(ops.less(where, 0), size, where)  # no class, and not one from the end
     return scatter_nd(where, ops.cast(counted, dtype=wanted), (size, size))
+
+
+def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """The product of each segment of `data`, of its dtype; 1 where nothing is of it.
+
+    `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+    """
+    x, ids, count = _numbers(data, segment_ids, num_segments)
+    among = ops.equal(
+        ops.reshape(ids, shape=(1, -1)), ops.reshape(ops.iota(size=count + 1, dtype=ids.dtype), shape=(-1, 1))
+    )
+    wide = ops.reshape(among, shape=(*among.shape, *(1 for _ in x.shape[1:])))
+    return get(reduce_prod(ops.where(wide, x, ops.cast(1, dtype=x.dtype)), axis=1), slice(1, None))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.errors import at, user_location
+from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..ops.elementwise.arithmetic import matched
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
@@ -63,3 +64,91 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 1, of each element of `x`; DtypeError unless floats."""
     v: Any = as_tensor(x)
     return ops.multiply(ops.bessel_i1e(v), ops.exp(ops.abs(v)))
+
+
+def bessel_j0(x: Any, name: str | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 0, of each element of `x`; DtypeError unless real floats."""
+    return ops.bessel_j(as_tensor(x), order=0)
+
+
+def bessel_j1(x: Any, name: str | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 1, of each element of `x`; DtypeError unless real floats."""
+    return ops.bessel_j(as_tensor(x), order=1)
+
+
+def bessel_y0(x: Any, name: str | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 0, of each element of `x`; DtypeError unless real floats."""
+    return ops.bessel_y(as_tensor(x), order=0)
+
+
+def bessel_y1(x: Any, name: str | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 1, of each element of `x`; DtypeError unless real floats."""
+    return ops.bessel_y(as_tensor(x), order=1)
+
+
+def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    """The incomplete beta function of `x` from 0 to 1 with positive `a` and `b`, over the whole; real floats.
+
+    Derivatives along all three. DtypeError for other dtypes, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> round(float(tf.math.betainc(2.0, 1.0, 0.5)), 6)
+    0.25
+    """
+    tensors, _ = matched((a, b, x), {})
+    return ops.betainc(*tensors, orders=(0, 0))
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The lower incomplete gamma function of `x` with the parameter `a`, over the whole; real floats.
+
+    DtypeError for other dtypes, ShapeError where they do not broadcast.
+    """
+    return ops.gammainc(a, x, order=0)
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The upper incomplete gamma function of `x` with the parameter `a`, over the whole; real floats.
+
+    DtypeError for other dtypes, ShapeError where they do not broadcast.
+    """
+    return ops.gammaincc(a, x)
+
+
+def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+    """The sum of ``(q + k)**-x`` over k from 0 on, for `x` above 1 and positive `q`; real floats.
+
+    Infinite at 1, NaN elsewhere. DtypeError for other dtypes, ShapeError where they do not broadcast.
+    """
+    return ops.zeta(x, q, order=0)
+
+
+def erfcinv(x: Any, name: str | None = None) -> Tensor:
+    """Where :func:`erfc` is `x`, of each element from 0 to 2, exact for small ones; DtypeError unless real floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> round(float(tf.math.erfc(tf.math.erfcinv(0.25))), 6)
+    0.25
+    """
+    return ops.multiply(ops.ndtri(ops.multiply(as_tensor(x), 0.5)), -math.sqrt(0.5))
+
+
+def lbeta(x: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the size of the beta function of the elements along the last axis of `x`, real floats.
+
+    Of two it is that of Euler. DtypeError for other dtypes, ShapeError for scalars.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> round(float(tf.exp(tf.math.lbeta([2.0, 2.0]))), 6)
+    0.166667
+    """
+    v: Any = as_tensor(x)
+    if not v.shape:
+        raise ShapeError(f"lbeta takes vectors, got {v.spec}{at(user_location())}")
+    return ops.reduce_sum(ops.lgamma(v), axis=(-1,)) - ops.lgamma(ops.reduce_sum(v, axis=(-1,)))

@@ -15,6 +15,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.creation import default_float
+from ..ops.arrays.reduce import one_axis
 
 _SELU_ALPHA = 1.6732632423543772848170429916717  # Klambauer et al., "Self-normalizing neural networks", 2017
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -175,6 +176,21 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
 def mish(x: Any) -> Tensor:
     """``x * tanh(softplus(x))`` of each element, floats; DtypeError for others."""
     return ops.multiply(x, ops.tanh(ops.softplus(x)))
+
+
+def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
+    """``relu`` of `features` and of what they lack, one behind the other along `axis`; the dtype stays.
+
+    AxisError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.crelu([-1.0, 2.0]))
+    tf.Tensor([0. 2. 1. 0.], shape=(4,), dtype=float32)
+    """
+    x: Any = as_tensor(features)
+    return ops.concat(ops.relu(x), ops.relu(ops.negative(x)), axis=one_axis(axis, len(x.shape)))
 
 
 def hard_sigmoid(x: Any) -> Tensor:

@@ -12,6 +12,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.reductions import reduce_mean, reduce_sum, reduce_variance
+from ..ops.elementwise.arithmetic import matched
 from ..random.generators import uniform
 
 
@@ -145,3 +146,40 @@ def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name:
     axes = list(range(len(as_tensor(ids).shape), len(rows.shape)))
     norms = ops.sqrt(reduce_sum(ops.square(rows), axes, keepdims=True))
     return rows * max_norm / ops.maximum(norms, max_norm)
+
+
+def weighted_moments(
+    x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance of `x` over `axes`, which `keepdims` keeps, each element as often as its weight says.
+
+    `frequency_weights` broadcast to `x`; both are floats of one dtype or promoted. ShapeError where they do not.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> [float(m) for m in tf.nn.weighted_moments([1.0, 4.0], [0], [2.0, 1.0])]
+    [2.0, 2.0]
+    """
+    x, weights = matched((x, frequency_weights), {})[0]
+    weights = ops.broadcast_to(weights, shape=tuple(x.shape))
+    total: Any = reduce_sum(weights, axes, keepdims=True)
+    mean: Any = reduce_sum(x * weights, axes, keepdims=True) / total
+    variance: Any = reduce_sum(ops.square(x - mean) * weights, axes, keepdims=True) / total
+    if keepdims:
+        return mean, variance
+    return reduce_sum(mean, axes), reduce_sum(variance, axes)
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance from the number `counts` of elements, their sum `mean_ss` and that of squares, `variance_ss`.
+
+    Where `shift`, None or floats, was subtracted from each element. Floats that broadcast; ShapeError where they do
+    not.
+    """
+    each: Any = ops.divide(1.0, as_tensor(counts))
+    shifted = ops.multiply(mean_ss, each)
+    mean = shifted if shift is None else ops.add(shifted, shift)
+    return mean, ops.subtract(ops.multiply(variance_ss, each), ops.square(shifted))

@@ -5,6 +5,7 @@ One number per example; averages and sums are the caller's. Labels may be distri
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -140,3 +141,46 @@ def sigmoid_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None
     """
     z, x = matched((labels, logits), {})[0]
     return z * ops.softplus(-x) + (1.0 - z) * ops.softplus(x)
+
+
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """``exp(log_input) - log_input * targets``, floats, element by element: how unlikely these counts are.
+
+    With `compute_full_loss` Stirling's approximation of ``log(targets!)`` is added, for targets above 1. ShapeError
+    where they do not broadcast.
+    """
+    z, x = matched((targets, log_input), {})[0]
+    loss = ops.exp(x) - x * z
+    if not compute_full_loss:
+        return loss
+    inside = ops.where(z > 1.0, z, 2.0)
+    stirling = inside * ops.log(inside) - inside + 0.5 * ops.log(2.0 * math.pi * inside)
+    return loss + ops.where(z > 1.0, stirling, 0.0)
+
+
+def compute_average_loss(
+    per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None
+) -> Tensor:
+    """The sum of losses, each times its `sample_weight`, over `global_batch_size`; a scalar float.
+
+    The default of the last is how many `per_example_loss` there are. ShapeError where weights do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> float(tf.nn.compute_average_loss([2.0, 4.0], global_batch_size=4))
+    1.5
+    """
+    losses: Any = as_tensor(per_example_loss)
+    total = ops.reduce_sum(losses if sample_weight is None else ops.multiply(losses, sample_weight))
+    return ops.divide(
+        total,
+        ops.cast(losses.shape[0] if global_batch_size is None else global_batch_size, dtype=total.dtype),
+    )
+
+
+def scale_regularization_loss(regularization_loss: Any) -> Tensor:
+    """The sum of a `regularization_loss`, a scalar float: nobody else adds to it. DtypeError for strings."""
+    return ops.reduce_sum(as_tensor(regularization_loss))

@@ -6,6 +6,7 @@ Written by ``python -m stubs`` in `tests`: do not edit.
 """
 from types import SimpleNamespace
 from tracejit import Assert as Assert
+from tracejit import DType as DType
 from tracejit import DtypeError as DtypeError
 from tracejit import GradientError as GradientError
 from tracejit import GradientTape as GradientTape
@@ -38,15 +39,22 @@ from tracejit import as_shape as as_shape
 from tracejit import asarray as asarray
 from tracejit import asin as asin
 from tracejit import asinh as asinh
+from tracejit import assert_equal as assert_equal
+from tracejit import assert_greater as assert_greater
+from tracejit import assert_less as assert_less
+from tracejit import assert_rank as assert_rank
 from tracejit import associative_scan as associative_scan
 from tracejit import atan as atan
 from tracejit import atan2 as atan2
 from tracejit import atanh as atanh
 from tracejit import autodiff as autodiff
 from tracejit import autograph as autograph
+from tracejit import batch_to_space as batch_to_space
 from tracejit import bitwise as bitwise
 from tracejit import bool as bool
 from tracejit import boolean_mask as boolean_mask
+from tracejit import broadcast_dynamic_shape as broadcast_dynamic_shape
+from tracejit import broadcast_static_shape as broadcast_static_shape
 from tracejit import broadcast_to as broadcast_to
 from tracejit import callbacks as callbacks
 from tracejit import case as case
@@ -81,8 +89,12 @@ from tracejit import dot as dot
 from tracejit import double as double
 from tracejit import draw as draw
 from tracejit import dtypes as dtypes
+from tracejit import dynamic_partition as dynamic_partition
 from tracejit import dynamic_slice as dynamic_slice
+from tracejit import dynamic_stitch as dynamic_stitch
 from tracejit import dynamic_update_slice as dynamic_update_slice
+from tracejit import eig as eig
+from tracejit import eigvals as eigvals
 from tracejit import einsum as einsum
 from tracejit import ensure_shape as ensure_shape
 from tracejit import equal as equal
@@ -106,6 +118,7 @@ from tracejit import fori_loop as fori_loop
 from tracejit import function as function
 from tracejit import gather as gather
 from tracejit import gather_nd as gather_nd
+from tracejit import get_static_value as get_static_value
 from tracejit import grad as grad
 from tracejit import grad_pass_through as grad_pass_through
 from tracejit import gradients_function as gradients_function
@@ -114,8 +127,10 @@ from tracejit import greater_equal as greater_equal
 from tracejit import group as group
 from tracejit import half as half
 from tracejit import hessian as hessian
+from tracejit import histogram_fixed_width as histogram_fixed_width
 from tracejit import hvp as hvp
 from tracejit import identity as identity
+from tracejit import identity_n as identity_n
 from tracejit import imag as imag
 from tracejit import image as image
 from tracejit import init_scope as init_scope
@@ -159,6 +174,7 @@ from tracejit import nest as nest
 from tracejit import newaxis as newaxis
 from tracejit import nn as nn
 from tracejit import no_gradient as no_gradient
+from tracejit import no_op as no_op
 from tracejit import norm as norm
 from tracejit import not_equal as not_equal
 from tracejit import numpy as numpy
@@ -185,6 +201,7 @@ from tracejit import relu as relu
 from tracejit import repeat as repeat
 from tracejit import reshape as reshape
 from tracejit import reverse as reverse
+from tracejit import reverse_sequence as reverse_sequence
 from tracejit import roll as roll
 from tracejit import root as root
 from tracejit import round as round
@@ -200,6 +217,7 @@ from tracejit import sequence_mask as sequence_mask
 from tracejit import set_default_dtype as set_default_dtype
 from tracejit import settings as settings
 from tracejit import shape as shape
+from tracejit import shape_n as shape_n
 from tracejit import sigmoid as sigmoid
 from tracejit import sign as sign
 from tracejit import sin as sin
@@ -208,6 +226,7 @@ from tracejit import size as size
 from tracejit import slice as slice
 from tracejit import softplus as softplus
 from tracejit import sort as sort
+from tracejit import space_to_batch as space_to_batch
 from tracejit import split as split
 from tracejit import sqrt as sqrt
 from tracejit import square as square
@@ -232,12 +251,14 @@ from tracejit import tile as tile
 from tracejit import transpose as transpose
 from tracejit import truncatediv as truncatediv
 from tracejit import truncatemod as truncatemod
+from tracejit import tuple as tuple
 from tracejit import uint16 as uint16
 from tracejit import uint32 as uint32
 from tracejit import uint64 as uint64
 from tracejit import uint8 as uint8
 from tracejit import unique as unique
 from tracejit import unique_with_counts as unique_with_counts
+from tracejit import unravel_index as unravel_index
 from tracejit import unstack as unstack
 from tracejit import value_and_grad as value_and_grad
 from tracejit import vectorized_map as vectorized_map
