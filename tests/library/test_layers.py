@@ -516,3 +516,19 @@ def test_statistics_taken_again_reach_compiled_functions():
     assert f(tf.constant([[3.0]])).numpy().tolist() == [[1.0]]
     layer.adapt(tf.data.Dataset.from_tensors([[10.0], [30.0]]))
     assert f(tf.constant([[30.0]])).numpy().tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("Conv2D", "conv2d"), ("Conv2DTranspose", "conv2d_transpose"), ("MaxPooling2D", "max_pooling2d")],
+)  # fmt: skip
+def test_names_of_layers_of_several_axes(kind, name):
+    layer = getattr(tf.keras.layers, kind)(*{"Conv2D": (2, 3), "Conv2DTranspose": (2, 3)}.get(kind, ()))
+    assert layer.name.rstrip("_0123456789") == name.rstrip("_0123456789") and name in layer.name
+
+
+def test_functions_of_a_shape_and_a_dtype_are_initializers():
+    tf.random.set_seed(2)
+    layer = tf.keras.layers.Dense(50, kernel_initializer=tf.random.normal, bias_initializer=tf.zeros)
+    layer(tf.ones((1, 40)))
+    assert abs(layer.kernel.numpy().std() - 1.0) < 0.1 and not layer.bias.numpy().any()

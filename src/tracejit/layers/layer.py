@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -105,7 +106,7 @@ class Layer(Configurable, tf.Module):
         dtype: Any = None,
         input_shape: Sequence[int | None] | None = None,
     ):
-        super().__init__(name or _numbered(tf.Module.snake_case(type(self).__name__)))
+        super().__init__(name or _numbered(_name_of(type(self))))
         self.trainable = trainable
         self.dtype: np.dtype[Any] = tf.as_dtype(dtype or float)
         self.built: bool = False
@@ -166,7 +167,9 @@ class Layer(Configurable, tf.Module):
         made = self.__dict__.setdefault("_made", [])
         first, dtype = initializers.get(initializer), tf.as_dtype(dtype or self.dtype)
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
-        variable = tf.Variable(lambda: first(tf.as_shape(shape), dtype), trainable, dtype=dtype, name=whole)
+        variable = tf.Variable(
+            lambda: first(tf.as_shape(shape), dtype=dtype), trainable, dtype=dtype, name=whole
+        )
         made.append(variable)
         if regularizer is not None:
             self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))
@@ -337,6 +340,18 @@ class Layer(Configurable, tf.Module):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__dict__.get('_name', '?')!r}>"
+
+
+def _name_of(kind: type) -> str:
+    """How the name of a class becomes that of its layers: digits and capitals at the end are no words of their own.
+
+    Examples
+    --------
+    >>> [_name_of(type(name, (), {})) for name in ("Conv2D", "Conv2DTranspose", "SimpleRNN", "Dense")]
+    ['conv2d', 'conv2d_transpose', 'simple_rnn', 'dense']
+    """
+    words = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", kind.__name__)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
 
 
 def _numbered(name: str) -> str:
