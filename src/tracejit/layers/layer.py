@@ -361,7 +361,7 @@ def _numbered(name: str) -> str:
 
 def _plain_name(value: Any) -> Any:
     """The name alone of an activation that has one."""
-    name = value["config"] if isinstance(value, dict) and value.get("class_name") == "function" else None
+    name = value["config"] if isinstance(value, dict) and value.get("class_name") == "function" else ""
     return name if name in activations.names() and value["module"] is not None else value
 
 

@@ -75,14 +75,14 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     def build(self, input_shape: Any) -> None:
         """Make all weights, for inputs of `input_shape`, where None stands for a size that does not matter.
 
-        No numbers are computed: the network is traced. ValueError where that is not possible, and all weights have to be
-        made by a call.
+        No numbers are computed: the network is traced. ValueError where that is not possible: a call makes all
+        weights then.
         """
         if self._network is None:
             self.make_weights(tf.zeros(tuple([1 if s is None else s for s in input_shape]), self.dtype))
 
     def make_weights(self, *args: Any, **kwargs: Any) -> None:
-        """Make all weights, for arguments like these, whatever their values."""
+        """Make all weights, for arguments like these, whatever their values; ValueError where it cannot be traced."""
         try:
             tf.function(self).get_concrete_function(*args, **kwargs, training=False)
         except tf.TracejitError as error:

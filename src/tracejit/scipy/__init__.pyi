@@ -1,4 +1,4 @@
-"""SciPy's names for what tracejit has, differentiable: ``special``, ``stats``, ``linalg``, ``integrate``, ``signal``.
+"""SciPy's names for what is differentiable here: ``special``, ``stats``, ``linalg``, ``integrate``, ``signal``.
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """

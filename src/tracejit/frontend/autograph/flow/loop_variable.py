@@ -24,7 +24,6 @@ from ...recording.merged import merge
 from ...state.either import Either, is_alias
 from ...state.variable import Variable
 from ...structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
-
 from ..values.aliases import Alias, leaf_kind, number_of, variables_of
 from ..values.contents import abandon, identities, written_into
 from ..values.growing import Growing
@@ -82,7 +81,9 @@ class LoopVariable:
         self.before: Any = before
         self.unset: bool = is_undefined(before)
         self.placeholder: bool = False
-        self.lost: bool = False  # it had a value before that is no number, and has none that is known after an iteration
+        self.lost: bool = (
+            False  # it had a value before that is no number, and has none that is known after an iteration
+        )
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]
         self.kinds: list[Kind | Alias | Rows | None] = [_first_kind(x) for x in self.leaves]
