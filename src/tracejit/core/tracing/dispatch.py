@@ -446,6 +446,7 @@ def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     if self.canonicalize is not None:
         try:
             inputs, attrs = self.canonicalize(inputs, attrs)
+            inputs = tuple(inputs)
         except TracejitError as error:
             raise _located(self, error) from None
     for x in inputs:

@@ -26,9 +26,9 @@ def _matrices(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs
     if len(inputs) == 2 and not attrs:
         return pair, {}
     asked = {**dict(zip(_TURNS, inputs[2:])), **attrs}
-    return [
-        _turned(x, asked.get(f"transpose_{s}"), asked.get(f"adjoint_{s}")) for x, s in zip(pair, "ab")
-    ], {}
+    return tuple(
+        [_turned(x, asked.get(f"transpose_{s}"), asked.get(f"adjoint_{s}")) for x, s in zip(pair, "ab")]
+    ), {}
 
 
 def _turned(x: Any, transposed: bool | None, adjoint: bool | None) -> Any:
