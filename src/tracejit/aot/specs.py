@@ -16,7 +16,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
 from ..frontend.state.variable import Variable
-from ..frontend.structure import Nest, Structure, flatten, in_order, unflatten
+from ..frontend.structure import Nest, Structure, flatten, labels, unflatten
 
 _TEXT = re.compile(r"\s*([A-Za-z]+\d*)\s*(?:\[([^\]]*)\])?\s*")
 _SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
@@ -165,11 +165,7 @@ def names_of(structure: Structure, name: str, between: str = "_") -> list[str]:
     """A name for each leaf of an argument or result: that of the nest, and the keys and positions that lead there."""
     if not isinstance(structure, Nest):
         return [name]
-    if structure.keys:
-        keys: Sequence[Any] = in_order(structure.keys)
-    else:
-        keys = getattr(structure.kind, "_fields", range(len(structure.children)))
-    pairs = zip(keys, structure.children, strict=True)
+    pairs = zip(labels(structure), structure.children, strict=True)
     return [path for key, child in pairs for path in names_of(child, f"{name}{between}{key}", between)]
 
 

@@ -27,12 +27,12 @@ from ..core.tracing.dispatch import NO_ATTRS, Mode, scalars, state
 from ..ops.elementwise import arithmetic
 from ..ops.tensor.operators import OPERATORS
 from ..runtime import objects
-from ..runtime.lane import builtin, probe
+from ..runtime.lane import backward_tables, builtin, probe
 from ..runtime.lane import operator_words as words
 from ..runtime.lane.backward_words import BACKWARD
 from ..runtime.lane.operator_words import Word
 from ..runtime.lane.words import Api
-from . import backward_lane, small_kernels
+from . import small_kernels
 
 _CALL = Op.__call__  # written in Python
 _FORWARD = {
@@ -87,7 +87,9 @@ def use(tape: type, make: bool = True) -> bool:
             give_methods(Op, {"__call__": _call_of_ops()})
             give_methods(tape, _methods_of_tapes(tape))
             _served.add(tape)
-            seams.machine_backward.provide(backward_lane.maker(_code().function(BACKWARD)))
+            seams.machine_backward.provide(
+                backward_tables.maker(_code().function(BACKWARD), small_kernels.WRITTEN)
+            )
             backplan.forget()  # its plans call kernels as ever
     return True
 

@@ -1,7 +1,7 @@
-"""Nests: lists, tuples, named tuples and dicts whose leaves are everything else, taken apart and rebuilt.
+"""Nests: lists, tuples, named tuples, dicts and nodes whose leaves are everything else, taken apart and rebuilt.
 
 A structure is hashable and compares by content, so it can be part of a cache key. Knows neither tensors nor
-NumPy. None is a structure without leaves.
+NumPy. None is a structure without leaves. Nodes are classes of the user's, see `nodes`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..core.depth import too_deep
+from ..core.errors import at, user_location
+from . import nodes
+from .nodes import NodeClass, Static, is_registered, node_class
 
 
 class Leaf:
@@ -26,21 +29,24 @@ LEAF = Leaf()
 
 
 class Nest(NamedTuple):
-    """The structure of a list, tuple, dict or None: how many children, of what structure.
+    """The structure of a list, tuple, dict, node or None: how many children, of what structure.
 
     Attributes
     ----------
     kind : type
-        list, tuple, a named tuple's class, dict, OrderedDict or NoneType.
+        list, tuple, a named tuple's class, dict, OrderedDict, NoneType or a node's class.
     keys : tuple
         A dict's keys in its own order.
     children : tuple of structures
         For a dict in sorted order of the keys where they sort, so that equal dicts have equal leaves.
+    static : Static, optional
+        What a node has besides its children.
     """
 
     kind: type
     keys: tuple[Any, ...]
     children: tuple[Any, ...]
+    static: Static | None = None
 
 
 Structure = Leaf | Nest
@@ -63,34 +69,113 @@ def flatten(nest: Any) -> tuple[list[Any], Structure]:
         raise too_deep(error) from None
 
 
-def _flatten(nest: Any, leaves: list[Any]) -> Structure:
-    kind = kind_of(nest)
-    if kind is None:
+def flatten_values(nest: Any) -> tuple[list[Any], Structure]:
+    """:func:`flatten` in which objects whose fields can be assigned are leaves: objects of the program, no values."""
+    leaves: list[Any] = []
+    try:
+        return leaves, _flatten(nest, leaves, False)
+    except RecursionError as error:
+        raise too_deep(error) from None
+
+
+def _flatten(nest: Any, leaves: list[Any], objects: bool = True) -> Structure:
+    cls = nest.__class__
+    kind = _kinds[cls] if cls in _kinds else _kinds.setdefault(cls, _kind_of_class(cls))
+    if kind is None or (kind.__class__ is NodeClass and kind.changes and not objects):
         leaves.append(nest)
         return LEAF
     if nest is None:
         return NONE
     if kind is dict or kind is OrderedDict:
-        return Nest(kind, tuple(nest), tuple([_flatten(nest[k], leaves) for k in in_order(nest)]))
-    return Nest(kind, (), tuple([_flatten(child, leaves) for child in nest]))
+        return Nest(kind, tuple(nest), tuple([_flatten(nest[k], leaves, objects) for k in in_order(nest)]))
+    if kind.__class__ is NodeClass:
+        children, static = kind.flatten(nest)
+        return Nest(cls, (), tuple([_flatten(c, leaves, objects) for c in children]), _static(cls, static))
+    return Nest(kind, (), tuple([_flatten(child, leaves, objects) for child in nest]))
 
 
-_kinds: dict[type, type | None] = {tuple: tuple, list: list, dict: dict, type(None): type(None)}
+def _static(cls: type, value: Any) -> Static:
+    static = Static(value)
+    try:
+        hash(static)
+    except TypeError as error:
+        raise TypeError(
+            f"what a {cls.__name__} has besides its children tells traces apart and must be hashable: {error}"
+            f"{at(user_location())}"
+        ) from None
+    return static
+
+
+_kinds: dict[type, Any] = {tuple: tuple, list: list, dict: dict, type(None): type(None)}
 
 
 def kind_of(nest: Any) -> type | None:
-    """The class to rebuild a nest with; None for a leaf."""
+    """The class of Python's own to rebuild a nest with; None for a leaf and for a node."""
     kind = nest.__class__
     try:
-        return _kinds[kind]
+        kind = _kinds[kind]
     except KeyError:
-        return _kinds.setdefault(kind, _kind_of_class(kind))
+        kind = _kinds.setdefault(kind, _kind_of_class(kind))
+    return None if kind.__class__ is NodeClass else kind
 
 
-def _kind_of_class(kind: type) -> type | None:
+def node_of(x: Any) -> NodeClass | None:
+    """How a node is taken apart; None for all else."""
+    kind_of(x)
+    kind = _kinds[x.__class__]
+    return kind if kind.__class__ is NodeClass else None
+
+
+def _kind_of_class(kind: type) -> type | NodeClass | None:
+    if is_registered(kind) or not issubclass(kind, (tuple, list, dict)):
+        return node_class(kind)
     if issubclass(kind, tuple):
         return kind if hasattr(kind, "_fields") else tuple
-    return next((k for k in (list, OrderedDict, dict) if issubclass(kind, k)), None)
+    return next(k for k in (list, OrderedDict, dict) if issubclass(kind, k))
+
+
+def register(kind: type, node: NodeClass) -> None:
+    """Let objects of exactly this class be nodes."""
+    nodes.register(kind, node)
+    _kinds[kind] = node
+
+
+def labels(structure: Nest) -> Sequence[Any]:
+    """What the children of a nest are called: keys, names of fields, or numbers."""
+    if structure.keys:
+        return in_order(structure.keys)
+    node = None if structure.static is None else node_class(structure.kind)
+    if node is not None and node.labels is not None and structure.static is not None:
+        return node.labels(structure.static.value)
+    return getattr(structure.kind, "_fields", range(len(structure.children)))
+
+
+def assignments(nest: Any) -> Callable[[], str | None]:
+    """What tells later which field of a node inside has been assigned since, as ``class.field``; or None."""
+    kept = [(x, node, node.flatten(x)) for x, node in _objects(nest)]
+
+    def assigned() -> str | None:
+        for x, node, (children, static) in kept:
+            now, static_now = node.flatten(x)
+            if Static(static) != Static(static_now):
+                return type(x).__name__
+            for k, (before, after) in enumerate(zip(children, now, strict=True)):
+                if before is not after:
+                    names = node.labels(static) if node.labels else range(len(now))
+                    return f"{type(x).__name__}.{names[k]}"
+        return None
+
+    return assigned
+
+
+def _objects(nest: Any) -> Iterator[tuple[Any, NodeClass]]:
+    """The nodes inside whose fields can be assigned."""
+    node, kind = node_of(nest), kind_of(nest)
+    if node is not None and node.changes:
+        yield nest, node
+    children = node.flatten(nest)[0] if node is not None else () if kind is None or nest is None else nest
+    for child in children.values() if isinstance(children, dict) else children:
+        yield from _objects(child)
 
 
 def in_order(keys: Any) -> Sequence[Any]:
@@ -111,10 +196,14 @@ def unflatten(structure: Structure, leaves: Sequence[Any] | Iterator[Any]) -> An
 def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     if not isinstance(structure, Nest):
         return next(leaves)
-    kind, keys, children = structure
+    kind, keys, children, static = structure
     if kind is type(None):
         return None
     built = [_unflatten(child, leaves) for child in children]
+    if static is not None:
+        node = node_class(kind)
+        assert node is not None
+        return node.unflatten(static.value, built)
     if kind is list:
         return built
     if kind is tuple:
@@ -161,6 +250,12 @@ def leaves_like(structure: Structure, nest: Any) -> list[Any]:
         return [None] * count_leaves(structure)
     if not isinstance(structure, Nest):
         return [nest]
+    if structure.static is not None:
+        children = children_like(structure, nest)
+        if children is None:
+            raise ValueError(f"expected a nest like {text(structure)}, got {text(flatten(nest)[1])}")
+        pairs = zip(structure.children, children, strict=True)
+        return [leaf for s, v in pairs for leaf in leaves_like(s, v)]
     kind = kind_of(nest)
     if (
         kind is None
@@ -172,13 +267,27 @@ def leaves_like(structure: Structure, nest: Any) -> list[Any]:
     return [leaf for s, v in zip(structure.children, values, strict=True) for leaf in leaves_like(s, v)]
 
 
+def children_like(structure: Nest, nest: Any) -> Sequence[Any] | None:
+    """The children of a node like that one; None for anything else."""
+    node = node_of(nest)
+    if node is None or nest.__class__ is not structure.kind:
+        return None
+    children = node.flatten(nest)[0]
+    return children if len(children) == len(structure.children) else None
+
+
 def alike(a: Structure, b: Structure) -> bool:
     """Equal structures, the order in which dicts were filled apart."""
     if a == b:
         return True
     if not isinstance(a, Nest) or not isinstance(b, Nest):
         return False
-    if a.kind is not b.kind or len(a.children) != len(b.children) or set(a.keys) != set(b.keys):
+    if (
+        a.kind is not b.kind
+        or a.static != b.static
+        or len(a.children) != len(b.children)
+        or set(a.keys) != set(b.keys)
+    ):
         return False
     return all(alike(x, y) for x, y in zip(a.children, b.children, strict=True))
 
@@ -197,4 +306,9 @@ def text(structure: Structure) -> str:
     if structure.keys:
         pairs = zip(in_order(structure.keys), inner, strict=True)
         return "{" + ", ".join(f"{k!r}: {v}" for k, v in pairs) + "}"
+    if structure.static is not None:
+        inner = [
+            part if isinstance(k, int) else f"{k}={part}"
+            for k, part in zip(labels(structure), inner, strict=True)
+        ]
     return f"{structure.kind.__name__}({', '.join(inner)})"

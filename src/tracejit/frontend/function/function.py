@@ -34,7 +34,7 @@ from ..autograph.values.kinds import TraceError
 from ..pickling import reduced
 from ..regions.memory_policies import Policy, policy, under
 from ..state.variable import Variable, tracer
-from ..structure import flatten, unflatten
+from ..structure import assignments, flatten, unflatten
 from ..tracebacks import shortened
 from .any_rank import AnyRank
 from .floats import ValuesNeeded, traced_with_floats
@@ -49,6 +49,7 @@ from .signature import (
     decided,
     entry_specs,
     of_rank,
+    refuse_assigned,
     relaxed,
     sizes_at_entry,
 )
@@ -389,6 +390,7 @@ class Function(Inspected):
             now: Any = tracer()
             now.created, now.generators = created, generators
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
+            assigned = assignments((args, kwargs))
             try:
                 with Whole():
                     leaves, nest = flatten(self.run_python(args, kwargs))
@@ -396,6 +398,7 @@ class Function(Inspected):
                 explained(self.python_function, escaping.error)
                 handled(escaping)
                 raise escaping.error from None
+            refuse_assigned(assigned())
             structure.append(nest)
             return [converted(y, self.python_function) for y in leaves]
 

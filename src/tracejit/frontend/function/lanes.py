@@ -20,7 +20,7 @@ from ...core.tensor import Tensor
 from ...runtime.lane import called, entries, room, words
 from ...runtime.lane.words import Kind, Nest, Source, Step, Update
 from ..state.variable import Variable, changing
-from ..structure import Leaf, Structure, flatten, in_order, unflatten
+from ..structure import Leaf, Structure, flatten, in_order, node_of, unflatten
 from .parameters import Parameters
 from .signature import Call, Weak, admits, open_spec
 from .specialization import Specialization
@@ -190,6 +190,8 @@ class _Arguments:
 
     def _look(self, x: Any, where: entries.Row, path: tuple[Any, ...]) -> None:
         kind = x.__class__
+        if node_of(x) is not None:
+            raise Unknown
         if _nest_of(kind) is not None:
             self._nest(x, kind, where, path)
         elif isinstance(x, _ARRAYS):
@@ -317,7 +319,7 @@ class _Results:
         if isinstance(structure, Leaf):
             self._leaves += 1
             return self._leaves - 1
-        kind, keys, children = structure
+        kind, keys, children, _ = structure
         if kind is type(None):
             return self._add(Kind.SAME, 0, [])
         nest = _nest_of(kind)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ...core.dim import Dim, Size, substitute
-from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
+from ...core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
 from ...core.spec import TensorSpec, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -99,13 +99,9 @@ def value_key(x: Any) -> Hashable:
 
 
 def _instead_of(kind: type) -> str:
-    if is_dataclass(kind):
-        return f"its fields, or declare {kind.__name__} with @dataclass(frozen=True) or @dataclass(eq=False)"
-    return (
-        "a tuple of its items in order"
-        if issubclass(kind, set)
-        else "arrays, numbers, tuples, lists or dicts"
-    )
+    if issubclass(kind, set):
+        return "a tuple of its items in order"
+    return "arrays, numbers, nests or dataclasses, or say by tracejit.nest.register_node what it consists of"
 
 
 def value_of(key: Any) -> Any:
@@ -214,6 +210,15 @@ class Call:
         for (position, _), tensor in zip(self.arrays, tensors, strict=True):
             leaves[position] = Number(tensor) if position in self.floats else tensor
         return leaves
+
+
+def refuse_assigned(field: str | None) -> None:
+    """Refuse to go on where a function has assigned a field of an argument: its caller would not see that."""
+    if field is not None:
+        raise Untraceable(
+            f"a compiled function assigns {field} of an argument, which is a value there, made anew for each call: "
+            f"return the changed object, as dataclasses.replace makes it{at(user_location())}"
+        )
 
 
 def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.errors import ShapeError, at, user_location
 from ...core.tracing.dispatch import interpreting
+from ..nodes import never
 from ..structure import flatten, kind_of
 from .variable import Variable
 
@@ -234,3 +235,6 @@ def put(variable: Variable, array: np.ndarray, path: str) -> None:
         )
     with interpreting(None):
         variable.assign(array)
+
+
+never(Module)

@@ -25,7 +25,17 @@ from ..autograph import operators as autograph
 from ..autograph.calls import explained
 from ..autograph.values.kinds import TraceError
 from ..function.specialization import converted
-from ..structure import Nest, Structure, count_leaves, flatten, in_order, kind_of, text, unflatten
+from ..structure import (
+    Nest,
+    Structure,
+    children_like,
+    count_leaves,
+    flatten,
+    in_order,
+    kind_of,
+    text,
+    unflatten,
+)
 
 
 def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None) -> Callable[P, R]:
@@ -227,6 +237,11 @@ def _leaf_axes(given: Any, structure: Structure, what: str) -> list[int | None]:
     """An axis, or a nest of axes, for each leaf of a nest."""
     if given is None or given.__class__ is int:
         return [given] * count_leaves(structure)
+    if isinstance(structure, Nest) and structure.static is not None:
+        values = children_like(structure, given)
+        if values is not None:
+            pairs = zip(values, structure.children, strict=True)
+            return [a for g, s in pairs for a in _leaf_axes(g, s, what)]
     kind = kind_of(given)
     fits = isinstance(structure, Nest) and kind is not None and len(given) == len(structure.children)
     if not fits or (structure.keys and set(given) != set(structure.keys)):  # type: ignore[union-attr]

@@ -24,7 +24,8 @@ from ...recording.merged import merge
 from ...regions.region import Region, assigned_in, share_captures
 from ...state.either import Either, is_alias
 from ...state.variable import Variable, tracer
-from ...structure import Nest, Structure, alike, flatten, text, unflatten
+from ...structure import Nest, Structure, alike, text, unflatten
+from ...structure import flatten_values as flatten
 from ..places.place import Places
 from ..values.aliases import INDEX, leaf_kind, number_of, position, variables_of
 from ..values.contents import copied, identities, written_into

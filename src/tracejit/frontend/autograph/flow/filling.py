@@ -20,7 +20,8 @@ from ....ops.symbolic_values import size_of
 from ....ops.tensor.indexing import get
 from ...regions.loop_builder import INDEX
 from ...state.variable import tracer
-from ...structure import LEAF, Structure, flatten, unflatten
+from ...structure import LEAF, Structure, unflatten
+from ...structure import flatten_values as flatten
 from ..places.mutations import changing
 from ..places.place import Places
 from ..values.built_list import BuiltList

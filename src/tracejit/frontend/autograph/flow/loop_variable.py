@@ -23,7 +23,8 @@ from ....ops.arrays.shape import stack
 from ...recording.merged import merge
 from ...state.either import Either, is_alias
 from ...state.variable import Variable
-from ...structure import LEAF, Nest, Structure, alike, flatten, text, unflatten
+from ...structure import LEAF, Nest, Structure, alike, text, unflatten
+from ...structure import flatten_values as flatten
 from ..values.aliases import Alias, leaf_kind, number_of, variables_of
 from ..values.contents import abandon, identities, written_into
 from ..values.growing import Growing
@@ -82,7 +83,7 @@ class LoopVariable:
         self.unset: bool = is_undefined(before)
         self.placeholder: bool = False
         self.lost: bool = (
-            False  # it had a value before that is no number, and has none that is known after an iteration
+            False  # what it held was no number, and what it holds after an iteration is not known
         )
         self.leaves, self.structure = ([], LEAF) if self.unset else flatten(before)
         self.leaves = [x.__tensor__() if x.__class__ is TensorRange else x for x in self.leaves]

@@ -22,7 +22,7 @@ from ...regions.loop_builder import LoopBuilder
 from ...regions.memory_policies import in_force
 from ...regions.region import Region
 from ...state.variable import tracer
-from ...structure import flatten
+from ...structure import flatten_values as flatten
 from ..places.place import Places
 from ..places.reachable import Change
 from ..values.contents import ContainerSnapshot, copied, identities

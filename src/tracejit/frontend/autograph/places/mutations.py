@@ -14,7 +14,7 @@ from ....core.tensor import Tensor
 from ....core.tracing.trace import Trace
 from ....core.tracing.transaction import is_attempting, remember
 from ...state.variable import tracer
-from ...structure import flatten
+from ...structure import flatten_values as flatten
 from ..values.contents import ContainerSnapshot
 from .place import AttributePlace, found_in_class
 from .reachable import Change

@@ -19,7 +19,7 @@ from ....core.tensor import Tensor
 from ....core.tensor_shape import TensorShape
 from ....core.tracing.transaction import Attempt
 from ...state.variable import Variable
-from ...structure import flatten
+from ...structure import flatten_values as flatten
 from ..source.origins import is_users_class
 from ..values.contents import KINDS, contents_of, put_contents, same_contents
 from ..values.growing import Growing

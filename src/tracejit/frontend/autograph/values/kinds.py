@@ -18,7 +18,8 @@ from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.transaction import Unwinding
 from ....ops.tensor import operators
-from ...structure import Structure, flatten
+from ...structure import Structure
+from ...structure import flatten_values as flatten
 from .stacked import Stacked
 from .weak import KINDS, WIDE, Weak, wide
 

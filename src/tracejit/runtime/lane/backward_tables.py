@@ -1,4 +1,4 @@
-"""The backward lane: straight-line backwards as tables that machine code reads, in place of functions of Python.
+"""Backward tables: straight-line backwards as tables that machine code reads, in place of functions of Python.
 
 What they verify and compute is what `core.autodiff.straightline` says; see `compiler.codegen.lane.backwards`.
 """
@@ -11,19 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from ..core.autodiff.straightline import Backward, attributes_key, needed, without_units
-from ..core.ir.graph import Graph, Node, Value
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import Record
-from ..core.tracing.trace import constant
-from ..runtime.lane import builtin
-from ..runtime.lane.backward_words import BACKWARD, KNOWN, NEW, NOTHING, OUTSIDE, Call, Plan
-from ..runtime.lane.entries import Words
-from . import small_kernels
+from tracejit.core.autodiff.straightline import Backward, attributes_key, needed, without_units
+from tracejit.core.ir.graph import Graph, Node, Value
+from tracejit.core.tensor import Tensor
+from tracejit.core.tracing.dispatch import Record
+from tracejit.core.tracing.trace import constant
+from tracejit.runtime.lane import builtin
+from tracejit.runtime.lane.backward_words import BACKWARD, KNOWN, NEW, NOTHING, OUTSIDE, Call, Plan
+from tracejit.runtime.lane.entries import Words
 
 
-def maker(code: int) -> Callable[..., Backward]:
-    """What takes what :func:`straight_line` takes, and gives a function of the machine code at that address."""
+def maker(code: int, small_kernels: Mapping[Any, Words]) -> Callable[..., Backward]:
+    """What takes what :func:`straight_line` takes, and gives a function of the machine code at that address.
+
+    `small_kernels` are the tables of ops that have one.
+    """
     method = builtin.described(BACKWARD, code, builtin.FASTCALL)
 
     def made(
@@ -35,7 +37,7 @@ def maker(code: int) -> Callable[..., Backward]:
         connected: Sequence[bool],
         units: Mapping[int, Tensor],
     ) -> Backward:
-        table = _Table()
+        table = _Table(small_kernels)
         starts = {v for v, s in zip(graph.inputs[len(slots) :], seeds, strict=True) if s in units}
         table.compute(graph, without_units(graph, starts), connected)
         held = {t.serial: v for t, v in zip(slots, graph.inputs, strict=False)}
@@ -49,7 +51,8 @@ def maker(code: int) -> Callable[..., Backward]:
 class _Table:
     """The rows of a plan, and what they point to."""
 
-    def __init__(self) -> None:
+    def __init__(self, small_kernels: Mapping[Any, Words]) -> None:
+        self.small_kernels = small_kernels
         self.kept: list[Any] = []
         self.head = dict.fromkeys(Plan, 0)
         self.value: dict[Value, int] = {}
@@ -153,7 +156,7 @@ class _Table:
             kernel = partial(kernel, out=...)
         elif node.attrs:
             kernel = partial(kernel, **node.attrs)
-        table = small_kernels.WRITTEN.get(op) if plain and op.small is not None else None
+        table = self.small_kernels.get(op) if plain and op.small is not None else None
         row = {
             Call.SMALL: 0 if table is None else table.ctypes.data,
             Call.KERNEL: self.at(kernel),
