@@ -11,7 +11,8 @@ import ctypes
 import mmap
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +22,7 @@ from tracejit.runtime.linking.layout import Layout, round_up
 
 _ARENA_BYTES = 16 << 20
 _DATA_FRACTION = 4  # a quarter of an arena is for data
+_PERF_FOLDER = "/tmp"  # which perf has written into it
 _MAX_OBJECT = 1 << 30  # every address must be within reach of a 32-bit displacement
 _RW, _RX = mmap.PROT_READ | mmap.PROT_WRITE, mmap.PROT_READ | mmap.PROT_EXEC
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0)
@@ -128,9 +130,35 @@ def load(image: bytes) -> LoadedObject:
         for address, content in placed.contents:
             ctypes.memmove(address, bytes(content), len(content))
         _seal(code, code_bytes)
+        if os.environ.get("TRACEJIT_PERF_MAP", "0") not in ("", "0"):
+            _name_for_perf(parsed, placed.addresses)
     inside = {s.index for s in parsed.loaded() if s.flags & elf.SHF_EXECINSTR}
     functions = frozenset(s.name for s in parsed.symbols if s.is_global and s.section in inside)
     return LoadedObject(placed.globals(parsed), code_bytes + data_bytes, functions)
+
+
+#: The lines of the map of code that is not in a file, in which perf looks for names; and whose process it has them.
+_named: list[str] = []
+_named_in: int | None = None
+
+
+def _name_for_perf(parsed: ElfObject, addresses: Sequence[int | None]) -> None:
+    """Tell perf the names of functions, those inside of one with its name: ``wave.loops0``.
+
+    A child of this process has a map of its own, with all there is.
+    """
+    global _named_in
+    known = zip(parsed.symbols, addresses, strict=True)
+    functions = [(s, a) for s, a in known if s.kind == elf.STT_FUNC and s.size and a is not None]
+    entries = [s.name for s, _ in functions if s.is_global]
+    inside = f"{entries[0]}." if len(entries) == 1 else ""
+    new = [f"{a:x} {s.size:x} {'' if s.is_global else inside}{s.name}\n" for s, a in functions]
+    _named.extend(new)
+    process = os.getpid()
+    lines = new if _named_in == process else _named
+    with suppress(OSError), open(f"{_PERF_FOLDER}/perf-{process}.map", "a", encoding="utf-8") as file:
+        file.writelines(lines)
+        _named_in = process
 
 
 def code_and_data(parsed: ElfObject) -> Layout:
