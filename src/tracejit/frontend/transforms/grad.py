@@ -54,27 +54,29 @@ def grad(f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = 
     >>> print(tf.grad(lambda x: x * x)(3.0))
     tf.Tensor(6.0, shape=(), dtype=float32)
     """
-    both = value_and_grad(f, argnums, has_aux)
+    both = _value_and_grad(f, argnums, has_aux)
 
     @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
-    return gradient
+    return _Derivative(grad, gradient, f, argnums, has_aux) if _is_one_program(f) else gradient
 
 
 def value_and_grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[P, tuple[Any, Any]]:
     """The function that computes the value of `f` and its gradient; `argnums` and `has_aux` as in :func:`grad`."""
+    both = _value_and_grad(f, argnums, has_aux)
+    return _Derivative(value_and_grad, both, f, argnums, has_aux) if _is_one_program(f) else both
 
-    compiled = _in_one(f, argnums, has_aux)
+
+def _value_and_grad(f: Callable[P, Any], argnums: int | Sequence[int], has_aux: bool) -> Callable[P, Any]:
+    """By a tape over `f`."""
 
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
-        if compiled is not None and not (state.busy or state.guards or current().eager):
-            return compiled(*args, **kwargs)
         arguments, sources, structures = _prepared(args, positions(argnums, len(args)))
         recorder = Guard([s.serial for s in sources])
         result, *aux = _parts(_recorded(recorder, f, arguments, kwargs), has_aux)
@@ -90,16 +92,48 @@ def value_and_grad(
     return both
 
 
-def _in_one(f: Any, argnums: int | Sequence[int], has_aux: bool) -> Function | None:
-    """The value and the gradient of a compiled function as another one, in place of a tape over it, where that can be.
+def _is_one_program(f: Any) -> bool:
+    """Is it a compiled function whose derivative can be another one?"""
+    if not isinstance(f, Function) or f.__class__.specialization is not Function.specialization:
+        return False  # a loaded one, which has traces alone
+    return f.input_signature is None and not isinstance(f.python_function, Method)
+
+
+class _Derivative(Function):
+    """The derivative of a compiled function as another one, in place of a tape over it, where that can be.
 
     A call then goes once into machine code, and the forward keeps only what this backward needs.
+
+    Parameters
+    ----------
+    transform : callable
+        `grad` or `value_and_grad`.
+    apart : callable
+        The derivative by a tape over the function, for calls that are recorded or traced.
+    f : Function
+    argnums, has_aux
+        Those of the transform.
     """
-    if not isinstance(f, Function) or f.__class__.specialization is not Function.specialization:
-        return None  # a loaded one, which has traces alone
-    if f.input_signature is not None or isinstance(f.python_function, Method):
-        return None
-    return Function(value_and_grad(f.python_function, argnums, has_aux), *f.options())
+
+    def __init__(
+        self,
+        transform: Callable[..., Any],
+        apart: Callable[..., Any],
+        f: Any,
+        argnums: int | Sequence[int],
+        has_aux: bool,
+    ):
+        super().__init__(transform(f.python_function, argnums, has_aux), *f.options())
+        self._apart = apart
+        self._made_by = transform, (f, argnums, has_aux)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[Any, ...] | None) -> Any:
+        if state.busy or state.guards or current().eager:
+            return self._apart(*args, **kwargs)
+        return super()._called(args, kwargs, key)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return self._made_by
 
 
 def _recorded(
