@@ -22,6 +22,8 @@ LANES = "_lanes"
 """What the name of a kernel ends with that takes many small matrices, one in each lane of a register."""
 MOST_ROWS = 16
 """Rows of matrices that such kernels take."""
+LARGE = "_large"
+"""What the name of a kernel ends with that looks whether a matrix of many rows is symmetric and positive definite."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ KERNELS: dict[str, Kernel] = {
     "lu_inverse": Kernel(("n",), (_DENSE, _PIVOTS, _STATE, _DENSE), kernels.lu_inverse),
 }
 
+KERNELS |= {name + LARGE: KERNELS[name] for name in ("lu", "lu_inverse")}
 KERNELS |= {
     name + LANES: _many(KERNELS[name]) for name in ("cholesky", "triangular", "lu", "lu_solve", "lu_inverse")
 }

@@ -17,9 +17,10 @@ from ...core.errors import Location, TracejitError, at
 from ...core.ir.graph import Graph, Node, Value
 from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
+from ...ops.linalg.kernels import LEAST_SYMMETRIC
 from ...ops.lowering import Compose, Library, Nests, Reduce, Reindex, Scalar, Structure, is_by_kernel
 from ..loopir.ir import Allocate, Call, Nest, Store, While
-from ..loopir.library import KERNELS, LANES, MOST_ROWS
+from ..loopir.library import KERNELS, LANES, LARGE, MOST_ROWS
 from ..loopir.operands import Buffer, BufferAlias, Index
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
@@ -322,6 +323,8 @@ def _calls(b: Builder, name: str, views: list[View], sizes: tuple[Size, ...]) ->
     leading = len(views[0].shape) - len(KERNELS[name].arguments[0].extents)
     if leading == 1 and name + LANES in KERNELS and isinstance(sizes[0], int) and sizes[0] <= MOST_ROWS:
         name, sizes, leading = name + LANES, (views[0].shape[0], *sizes), 0
+    elif name + LARGE in KERNELS and not (isinstance(sizes[0], int) and sizes[0] < LEAST_SYMMETRIC):
+        name = name + LARGE
     if leading == 0:
         operands = tuple([Operand(v.memory, v.index((0,) * len(v.shape)), v.strides) for v in views])
         b.block.append(Call(name, operands, sizes))

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 INT64 = np.dtype(np.int64)
+LEAST_SYMMETRIC = 256
+"""Rows from which it is worth looking whether a matrix is symmetric and positive definite."""
 
 
 def _state(number: int) -> np.ndarray:
@@ -37,10 +39,30 @@ def triangular(t: np.ndarray, b: np.ndarray, upper: int = 0) -> tuple[np.ndarray
     return np.linalg.solve(part, b), _state(0)
 
 
+def _by_cholesky(a: np.ndarray) -> np.ndarray | None:
+    """L and U in one matrix from the Cholesky factor of a matrix that has one; None for others."""
+    if len(a) < LEAST_SYMMETRIC or not (a == a.T).all() or not (np.diagonal(a) > 0).all():
+        return None
+    try:
+        factor = np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return None
+    roots = np.diagonal(factor)
+    if not np.isfinite(roots).all():
+        return None
+    unit, diagonal = factor / roots, roots * roots
+    return np.tril(unit, -1) + np.triu(diagonal[:, None] * unit.T)
+
+
 def lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both factors in one matrix, the row that each row changes places with, and the state."""
+    """Both factors in one matrix, the row that each row changes places with, and the state.
+
+    Large matrices that have a Cholesky factor exchange no rows.
+    """
     n, whole, bad = len(a), np.array(a), 0
     pivots = np.arange(n, dtype=INT64)
+    if (symmetric := _by_cholesky(a)) is not None:
+        return symmetric, pivots, _state(0)
     with np.errstate(all="ignore"):
         for k in range(n):
             size = np.abs(whole[k:, k])

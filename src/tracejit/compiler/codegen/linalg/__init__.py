@@ -8,9 +8,9 @@ This package knows nothing of graphs, LLVM bindings or the machine it runs on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
-from .cholesky import add_cholesky
+from .cholesky import add_cholesky, add_factoring
 from .fill import add_filling, add_finite, add_has_nan, add_identity, add_zeros
 from .lanes import add_lanes, add_solve_many
 from .lanes_factors import add_cholesky_lanes, add_lu_lanes
@@ -22,19 +22,27 @@ from .qr import add_qr
 from .sizes import sizes
 from .solving import add_lu_inverse, add_lu_solve, add_solve_triangle, add_triangular
 from .substitution import add_solving, add_substitution
+from .symmetric import add_by_cholesky, add_symmetric_inverse
 
 __all__ = ["KERNELS", "kernel_text", "symbol", "workspace_bytes"]
 
 _SOLVING = (add_substitution, add_solving)
+_OF_LU = (*_SOLVING, add_has_nan, add_exchange)
+_OF_INVERSE = (*_SOLVING, add_filling, add_identity, add_solve_triangle)
 
 #: What each kernel is made of: the functions it calls, and the one that writes it.
 KERNELS: dict[str, tuple[Sequence[Callable[[Module], None]], Callable[[Module, str], None]]] = {
-    "cholesky": ((*_SOLVING, add_filling, add_finite), add_cholesky),
+    "cholesky": ((*_SOLVING, add_filling, add_finite, add_factoring), add_cholesky),
     "cholesky_pullback": (_SOLVING, add_cholesky_pullback),
     "triangular": ((*_SOLVING, add_filling, add_has_nan, add_solve_triangle), add_triangular),
-    "lu": ((*_SOLVING, add_has_nan, add_exchange), add_lu),
+    "lu": (_OF_LU, add_lu),
+    "lu_large": ((*_OF_LU, add_factoring, add_by_cholesky), partial(add_lu, symmetric=True)),
     "lu_solve": ((*_SOLVING, add_filling, add_exchange, add_solve_triangle), add_lu_solve),
-    "lu_inverse": ((*_SOLVING, add_filling, add_identity, add_solve_triangle), add_lu_inverse),
+    "lu_inverse": (_OF_INVERSE, add_lu_inverse),
+    "lu_inverse_large": (
+        (*_OF_INVERSE, add_zeros, add_symmetric_inverse),
+        partial(add_lu_inverse, symmetric=True),
+    ),
     "qr": ((*_SOLVING, add_zeros), add_qr),
     "cholesky_lanes": ((add_lanes,), add_cholesky_lanes),
     "triangular_lanes": ((add_lanes, add_solve_many), add_triangular_lanes),

@@ -15,11 +15,11 @@ from .module import Module, at, entry, subtract_product
 from .substitution import SOLVE_BLOCK, SUBTRACT, solve_rows
 
 FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
-FACTOR = Signature("factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %work", result="i64")
+FACTOR = Signature("factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %work", result="i64", directs=True)
 # Sizes up to which a matrix is factored in registers alone.
 _SMALL = (4, 8)
 LOSE = Signature("lose", "i64 %n, ptr %l, i64 %row")
-TURN_LOWER = Signature("turn_lower", "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %u, i64 %row")
+TURN_LOWER = Signature("turn_lower", "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %u, i64 %row", directs=True)
 MIRROR = Signature("mirror", "i64 %n, ptr %u, i64 %row, ptr %square")
 
 
@@ -36,16 +36,20 @@ def factor_small(lanes: int) -> Signature:
 
 def add_cholesky(m: Module, symbol: str) -> None:
     """The external function and its parts."""
-    for rows in m.s.rows:
-        _add_factor_rows(m, rows)
     for lanes in _SMALL:
         _add_factor_small(m, lanes)
-    _add_factor_diagonal(m)
     _add_lose(m)
-    _add_factor(m)
-    _add_turn_lower(m)
     _add_mirror(m)
     _add_entry(m, symbol)
+
+
+def add_factoring(m: Module) -> None:
+    """Functions that factor a matrix of any size, as an upper triangle."""
+    for rows in m.s.rows:
+        _add_factor_rows(m, rows)
+    _add_factor_diagonal(m)
+    _add_factor(m)
+    _add_turn_lower(m)
 
 
 def _add_factor_rows(m: Module, rows: int) -> None:

@@ -13,6 +13,7 @@ from ..matmul.vectors import load, prefix_mask
 from .fill import HAS_NAN
 from .module import Module, entry, subtract_product
 from .substitution import SOLVE, SUBTRACT
+from .symmetric import BY_CHOLESKY
 
 LEAF = Signature("leaf", "i64 %m, i64 %n, ptr %a, i64 %row, ptr %pivots", result="i64")
 FACTOR_LU = Signature(
@@ -22,8 +23,8 @@ EXCHANGE = Signature("exchange", "i64 %count, i64 %columns, ptr %a, i64 %row, pt
 EXCHANGE_TWO = Signature("exchange_two", "i64 %columns, ptr %one, ptr %other")
 
 
-def add_lu(m: Module, symbol: str) -> None:
-    """The external function and its parts."""
+def add_lu(m: Module, symbol: str, symmetric: bool = False) -> None:
+    """The external function and its parts, one for matrices among which `symmetric` ones are looked for."""
     _add_leaf(m)
     _add_factor_lu(m)
     w = Writer(
@@ -36,6 +37,10 @@ def add_lu(m: Module, symbol: str) -> None:
     a, size = w.arg, m.s.g.size
     row = w.multiply(a.row_elements, size)
     a_row, a_col = w.multiply(a.a_row_elements, size), w.multiply(a.a_col_elements, size)
+    if symmetric:
+        factors = a.lu, row, *w.args("pivots gemm work")
+        with w.returning(w.invoke(BY_CHOLESKY, a.n, a.a, a_row, a_col, *factors)):
+            w.store(Value("0", "i64"), a.state, 8)
     w.invoke(PACK, a.n, a.n, a.a, a_row, a_col, a.lu, row)
     lost = w.invoke(HAS_NAN, a.n, a.n, a.lu, row)
     bad = w.invoke(FACTOR_LU, a.n, a.n, a.lu, row, a.pivots, a.gemm, a.work)

@@ -12,6 +12,7 @@ from .lu import EXCHANGE
 from .module import Module, entry
 from .one_column import SOLVE_BY_COLUMNS, SOLVE_BY_ROWS, add_one_column
 from .substitution import SOLVE
+from .symmetric import IS_BY_CHOLESKY, SQUARE, UNSCALE
 
 SOLVE_TRIANGLE = Signature(
     "solve_triangle",
@@ -156,8 +157,11 @@ def add_lu_solve(m: Module, symbol: str) -> None:
     m.add(w)
 
 
-def add_lu_inverse(m: Module, symbol: str) -> None:
-    """The external function: the inverse of L, which is a triangle too, then of U, then columns as pivots say."""
+def add_lu_inverse(m: Module, symbol: str, symmetric: bool = False) -> None:
+    """The external function: the inverse of L, which is a triangle too, then of U, then columns as pivots say.
+
+    Among large matrices `symmetric` ones are looked for.
+    """
     _add_exchange_columns(m)
     size = m.s.g.size
     w, a = _writer(
@@ -172,6 +176,11 @@ def add_lu_inverse(m: Module, symbol: str) -> None:
         w.invoke(FILL_NAN, a.n, a.n, a.x, x_row)
     w.invoke(IDENTITY, a.n, a.x, x_row)
     w.invoke(SOLVE_TRIANGLE, a.n, a.n, a.lu, row, size, 0, 1, a.x, x_row, 1, a.gemm, a.work)
+    if symmetric:
+        square = w.offset(a.work, m.s.square_at)
+        with w.returning(w.invoke(IS_BY_CHOLESKY, a.n, a.lu, row, a.pivots, square)):
+            w.invoke(UNSCALE, a.n, a.x, x_row, a.lu, row)
+            w.invoke(SQUARE, a.n, a.x, x_row, a.gemm, a.work)
     w.invoke(SOLVE_TRIANGLE, a.n, a.n, a.lu, row, size, 1, 0, a.x, x_row, 0, a.gemm, a.work)
     w.invoke(EXCHANGE_COLUMNS, a.n, a.x, x_row, a.pivots)
     m.add(w)
