@@ -66,29 +66,18 @@ def _sum_products(
     """Write the loop along the depth; return one vector of partial sums for each element of the tile."""
     starts = rows + columns
     zeros = [g.zeros(g.lanes)] * (len(rows) * len(columns))
-    whole = w.op("and", w.arg.k, -g.lanes)
     across = w.select(w.compare("ne", ahead, 0), g.lanes * g.size * len(rows), g.lanes * g.size)
-    with w.loop(whole, g.lanes, w.offset(rows[0], ahead), *starts, *zeros) as along:
+    with w.loop(w.arg.k, g.lanes, w.offset(rows[0], ahead), *starts, *zeros) as along:
         pointers, sums = along.carried[1 : len(starts) + 1], along.carried[len(starts) + 1 :]
         w.advance(along, across, *[g.lanes * g.size] * len(pointers))
         prefetch(w, along.carried[0], g.lanes * g.size * len(rows))  # in the order of memory
-        values = [load(w, g, pointer, g.lanes) for pointer in pointers]
-        along.following += _with_products(w, g, sums, values, len(rows))
-    if not g.masks:
-        return sums
-    rest = w.subtract(w.arg.k, whole)
-    with w.replacing(w.compare("ne", rest, 0), sums) as results:
-        mask = prefix_mask(w, rest, g.lanes)
-        prefetch(w, along.carried[0], g.lanes * g.size * len(rows))
+        mask = prefix_mask(w, w.subtract(w.arg.k, along.index), g.lanes) if g.masks else None
         values = [load(w, g, pointer, g.lanes, mask) for pointer in pointers]
-        results += _with_products(w, g, sums, values, len(rows))
-    return results
-
-
-def _with_products(w: Writer, g: Geometry, sums: list[Value], values: list[Value], rows: int) -> list[Value]:
-    """The sums with the products of every row and every column, which come behind the rows in `values`."""
-    pairs = [(x, y) for x in values[:rows] for y in values[rows:]]
-    return [multiply_add(w, g, x, y, total) for (x, y), total in zip(pairs, sums, strict=True)]
+        pairs = [(x, y) for x in values[: len(rows)] for y in values[len(rows) :]]
+        along.following += [
+            multiply_add(w, g, x, y, total) for (x, y), total in zip(pairs, sums, strict=True)
+        ]
+    return along.carried[len(starts) + 1 :]
 
 
 def _add_lanes(w: Writer, sums: list[Value]) -> Value:

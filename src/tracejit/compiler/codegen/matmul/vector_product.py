@@ -54,44 +54,40 @@ def _combine_rows(g: Geometry) -> str:
 
 def _combine_block(g: Geometry) -> str:
     w = Writer(_COMBINE_BLOCK)
-    ragged = w.op("and", w.arg.columns, g.lanes * _STRIP_VECTORS - 1)
-    single = w.select(w.compare("sle", ragged, g.lanes), ragged, 0)
-    wide = w.subtract(w.arg.columns, single)
-    fetching = w.select(w.compare("ne", w.arg.ahead, 0), wide, 0)
-    _strips(w, g, 0, fetching, _STRIP_VECTORS, fetches=True)
-    _strips(w, g, fetching, w.subtract(wide, fetching), _STRIP_VECTORS)
-    _strips(w, g, wide, single, 1)
+    whole = w.op("and", w.arg.columns, -g.lanes * _STRIP_VECTORS)
+    fetched = w.select(w.compare("ne", w.arg.ahead, 0), whole, 0)
+    _strips(w, g, 0, fetched, fetches=True)
+    _strips(w, g, fetched, w.subtract(w.arg.columns, fetched), fetches=False)
     return w.text()
 
 
-def _strips(
-    w: Writer, g: Geometry, first: Operand, count: Value, vectors: int, fetches: bool = False
-) -> None:
-    """So many columns from `first` on, in strips of `vectors` vectors."""
+def _strips(w: Writer, g: Geometry, first: Operand, count: Value, fetches: bool) -> None:
+    """So many columns from `first` on, strip by strip; those that fetch what comes later are whole."""
     lanes, step = g.lanes, g.lanes * g.size
+    vectors = range(_STRIP_VECTORS)
     starts = [w.offset(pointer, w.multiply(first, g.size)) for pointer in (w.arg.matrix, w.arg.out)]
-    with w.loop(count, lanes * vectors, *starts) as strip:
+    with w.loop(count, lanes * _STRIP_VECTORS, *starts) as strip:
         left = w.subtract(count, strip.index)
-        masks = [prefix_mask(w, w.subtract(left, lanes * piece), lanes) for piece in range(vectors)]
-        zeros = [g.zeros(lanes)] * vectors
+        masks = [None if fetches else prefix_mask(w, w.subtract(left, lanes * p), lanes) for p in vectors]
+        zeros = [g.zeros(lanes)] * _STRIP_VECTORS
         ahead = w.add(w.arg.ahead, w.multiply(strip.index, g.size * _BLOCK_ROWS))
         carried = strip.carried[0], w.arg.vector, w.offset(w.arg.matrix, ahead), *zeros
         with w.loop(w.arg.depth, 1, *carried) as down:
-            matrix, vector, fetched, *sums = down.carried
+            matrix, vector, later, *sums = down.carried
             factor = w.splat(w.load(g.scalar, vector, g.size), lanes)
-            w.advance(down, *w.args("row vector_step"), step * vectors)
+            w.advance(down, *w.args("row vector_step"), step * _STRIP_VECTORS)
             if fetches:  # in the order of memory, which machines see through
-                prefetch(w, fetched, step * vectors)
+                prefetch(w, later, step * _STRIP_VECTORS)
             for piece, mask in enumerate(masks):
                 row = load(w, g, w.offset(matrix, piece * step), lanes, mask)
                 down.following.append(multiply_add(w, g, factor, row, sums[piece]))
-        targets = [w.offset(strip.carried[1], piece * step) for piece in range(vectors)]
+        targets = [w.offset(strip.carried[1], piece * step) for piece in vectors]
         with w.replacing(w.compare("ne", w.arg.accumulate, 0), sums) as results:
             old = [load(w, g, target, lanes, mask) for target, mask in zip(targets, masks, strict=True)]
             results += [w.op("fadd", x, y) for x, y in zip(old, sums, strict=True)]
         for value, target, mask in zip(results, targets, masks, strict=True):
             w.store(value, target, g.size, mask)
-        w.advance(strip, *[step * vectors] * 2)
+        w.advance(strip, *[step * _STRIP_VECTORS] * 2)
 
 
 def _vector_case(g: Geometry) -> str:
