@@ -122,6 +122,13 @@ def elided(tensor: Tensor) -> Tensor:
     return shell
 
 
+def twin(tensor: Tensor) -> Tensor:
+    """Another object that is the same tensor, to tapes as well: of the same value, spec and serial number."""
+    other = Tensor(tensor._payload, tensor._spec)
+    other.serial = tensor.serial
+    return other
+
+
 def no_value(tensor: Tensor) -> Exception:
     """The error for asking a symbolic tensor for its value, naming the user's line."""
     where = at(own_location())

@@ -95,6 +95,14 @@ class Recording:
     def passed_over(self, record: Record) -> None:
         """A call that is not kept."""
 
+    def hand_over(self, tensor: Tensor, other: Tensor) -> None:
+        """Keep `other`, which is the same tensor, in place of `tensor`, which is about to become another one."""
+        for record in reversed(self.records):
+            if record.outputs[-1].serial < tensor.serial:
+                return  # from before there was the tensor
+            record.inputs = tuple([other if t is tensor else t for t in record.inputs])
+            record.outputs = tuple([other if t is tensor else t for t in record.outputs])
+
     def snapshot(self) -> Callable[[], None]:
         """How to forget what comes after this point, while it goes on recording."""
         records, length = self.records, len(self.records)

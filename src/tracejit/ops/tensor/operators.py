@@ -31,6 +31,7 @@ from .exchange import EXCHANGE, read_only, value_of
 from .facts import FACTS
 from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
+from .writing import set_item
 
 _NUMBERS = (int, float)
 
@@ -255,13 +256,6 @@ def _format(self: Any, spec: str) -> str:
     raise error
 
 
-def _set_item(self: Any, index: Any, value: Any) -> None:
-    raise TypeError(
-        "a tensor does not change: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; in a "
-        f"function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
-    )
-
-
 # ---- arrays ---------------------------------------------------------------------------------------------
 
 
@@ -349,7 +343,7 @@ BINARY = frozenset([name for name, method in OPERATORS.items() if method.__code_
 
 PROTOCOLS: dict[str, Any] = {
     "__getitem__": get,
-    "__setitem__": _set_item,
+    "__setitem__": set_item,
     "__iter__": _iter,
     "__len__": _len,
     "__bool__": _bool,

@@ -1,0 +1,89 @@
+"""``x[index] = value`` of tensors with values: the tensor that the one name stands for from then on is another one.
+
+What was computed from it, and parts taken out of it, keep what they had, as in traced functions, where names get other
+tensors too. Only who counts can tell that no second name, no container and no tape would see another value: CPython
+counts references, and an assignment through a name makes a number that is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ...core.errors import at, user_location
+from ...core.tensor import Tensor, twin
+from ...core.tracing.dispatch import state
+from .at import At
+
+_LOST = (
+    "nothing keeps this tensor, and what is written to it would be lost: a part of a tensor is a tensor of its own, so "
+    "write x[i, j] = value for x[i][j] = value"
+)
+_HELD = (
+    "this tensor is held by something else too, by another name, an argument, a container, a tape or a compiled "
+    "function, which is not to see it change: write x = x.at[index].set(value), or x = x.copy() first"
+)
+
+
+class Rewritten(Tensor):
+    """A tensor that has been written to: whoever reads it gets a tensor that stays as it is."""
+
+    __slots__ = ()
+
+    def __tensor__(self) -> Tensor:
+        if state.interpreter is not None:
+            self.__class__ = Tensor  # a trace keeps it, and from then on it counts as held
+            return self
+        return twin(self)
+
+    def __copy__(self) -> Tensor:
+        return twin(self)
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return twin(self)
+
+
+def set_item(self: Any, index: Any, value: Any) -> None:
+    """``self[index] = value``, where nothing but one name, attribute or item of a container holds `self`.
+
+    TypeError in traced functions that are not converted, and where something else holds it.
+    """
+    if state.interpreter is not None or self.is_symbolic or ONE_NAME <= NO_NAME:
+        raise TypeError(
+            "a tensor does not change here: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; "
+            f"in a function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
+        )
+    now = twin(self)
+    for recorder in state.recorders:
+        hand_over = getattr(recorder, "hand_over", None)
+        if hand_over is not None:
+            hand_over(self, now)
+    recorder = hand_over = None  # a bound method may hold what it was called with
+    holders = sys.getrefcount(self)
+    if holders != ONE_NAME:
+        del self  # what a traceback keeps would count as held
+        raise TypeError(f"{_LOST if holders <= NO_NAME else _HELD}{at(user_location())}")
+    try:
+        new = At(now)[index].set(value)
+    except BaseException:
+        del self
+        raise
+    self.__class__ = Rewritten
+    self._payload, self._spec, self.serial = new._payload, new._spec, new.serial
+
+
+def _counts() -> tuple[int, int]:
+    """How often something is referred to in its ``__setitem__``: with one name, and with none."""
+    counts = []
+
+    class Counted:
+        def __setitem__(self, index: Any, value: Any) -> None:
+            counts.append(sys.getrefcount(self))
+
+    named = Counted()
+    named[0] = 0
+    Counted()[0] = 0
+    return counts[0], counts[1]
+
+
+ONE_NAME, NO_NAME = _counts()

@@ -1,0 +1,224 @@
+"""``x[i] = v`` outside of traced functions: NumPy's values and their derivatives, and refusals."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+import tracejit.numpy as tnp
+
+
+def filled(w):
+    x = tnp.zeros(4)
+    for i in range(4):
+        x[i] = w * i + (x[i - 1] ** 2 if i else 0.0)
+    return (x**2).sum()
+
+
+def result_of_an_op(w):
+    y = tnp.sin(w * tnp.arange(5.0))
+    before = y.sum()
+    y[1:3] *= w
+    y[0] = 5.0
+    y[y < 0.3] = w**2
+    y[[4, 3]] += tnp.stack([w, 2.0 * w])
+    return (y * tnp.arange(5.0)).sum() * before
+
+
+def both_used(w):
+    """What was computed before an assignment, and a part taken out before, keep what they had."""
+    x = tnp.ones((2, 2)) * w
+    row, product = x[0], x * x
+    x[0, 1] = w**3
+    x[0] += product[1]
+    x[:, 0] = 2.0
+    return (x * product).sum() + row.sum() * x[0, 1]
+
+
+def attribute(w):
+    class Holder:
+        pass
+
+    holder = Holder()
+    holder.x = tnp.zeros(3) + w
+    holder.x[1] = w * w
+    items = [tnp.zeros(2), w * tnp.ones(2)]
+    items[1][0] = holder.x[1]
+    return holder.x.sum() * items[1][0]
+
+
+PROGRAMS = [filled, result_of_an_op, both_used, attribute]
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_derivatives(f):
+    w, step = np.float64(0.7), 1e-6
+    slope = (float(f(w + step)) - float(f(w - step))) / (2 * step)
+    first, second = tf.grad(f), tf.grad(tf.grad(f))
+    assert float(first(w)) == pytest.approx(slope, rel=1e-7)
+    bend = (float(first(w + step)) - float(first(w - step))) / (2 * step)
+    assert float(second(w)) == pytest.approx(bend, rel=1e-6)
+    value, tangent = tf.jvp(f, (w,), (np.float64(1.0),))
+    assert (float(value), float(tangent)) == pytest.approx((float(f(w)), slope), rel=1e-7)
+    with tf.GradientTape() as tape:
+        v = tf.Variable(w)
+        y = f(v * 1.0)
+    assert float(tape.gradient(y, v)) == pytest.approx(slope, rel=1e-7)
+
+
+@pytest.mark.parametrize("f", [filled, result_of_an_op, both_used])
+def test_compiled_code_does_the_same(f):
+    w = np.float64(0.7)
+    assert float(tf.function(f)(w)) == pytest.approx(float(f(w)), rel=1e-14)
+    assert float(tf.function(tf.grad(f))(w)) == pytest.approx(float(tf.grad(f)(w)), rel=1e-13)
+
+
+def test_numpy_is_the_oracle():
+    def program(np):
+        x = np.zeros((3, 4))
+        x[0] = 1.5
+        x[1:, ::2] = np.arange(4.0).reshape(2, 2)
+        x[..., -1] -= 2.0
+        x[[0, 2], [1, 3]] *= 3.0
+        x[x > 2.0] = 7.0
+        n = np.arange(6)
+        n[2:] //= 2
+        flags = np.ones(3, dtype=bool)
+        flags[1] = False
+        return x, n, flags
+
+    for found, wanted in zip(program(tnp), program(np), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def written():
+    x = tnp.ones(3)
+    x[1] = 2.0
+    return x
+
+
+def test_a_tensor_written_to_is_a_tensor_like_others():
+    x = written()
+    assert isinstance(x, tf.Tensor)
+    assert tf.is_tensor(x)
+    assert repr(x) == repr(tnp.asarray([1.0, 2.0, 1.0]))
+    assert x.numpy().tolist() == np.asarray(x).tolist() == x.tolist() == [1.0, 2.0, 1.0]
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+    assert tf.Variable(x).numpy().tolist() == x.tolist()
+    assert float(np.sum(x)) == float(tf.function(tnp.sum)(x)) == float(x[0] + x[1] + x[2]) == 4.0
+    assert tf.vmap(lambda e: e * 2)(x).numpy().tolist() == [2.0, 4.0, 2.0]
+    assert tf.grad(lambda y: (y * y).sum())(x).numpy().tolist() == [2.0, 4.0, 2.0]
+    assert tf.cond(x[0] > 0, lambda: x, lambda: -x).numpy().tolist() == x.tolist()
+    assert float(tf.while_loop(lambda s: s.sum() < 20.0, lambda s: s * 2.0, [x])[0].sum()) == 32.0
+    assert float(tf.scan(lambda c, e: (c + e, None), tnp.asarray(0.0), x)[0]) == 4.0
+    assert np.from_dlpack(x).tolist() == x.tolist()
+    assert sum(float(e) for e in x) == 4.0
+    assert [*map(float, tf.nest.flatten({"a": x})[0])] == x.tolist()
+
+
+def test_compiled_calls_and_operators_see_each_value():
+    x, double = tnp.zeros(2), tf.function(lambda x: x + x)
+    for i in range(50):
+        x[1] = float(i)
+        assert float(double(x)[1]) == float((x + x)[1]) == 2.0 * i
+
+
+def test_copies_do_not_change():
+    x = written()
+    copies = (copy.copy(x), copy.deepcopy(x), x.copy(), tnp.array(x), x[:], x + 0.0)
+    x[0] = 5.0
+    assert [float(y[0]) for y in copies] == [1.0] * 6
+    y = tnp.ones(3).copy()
+    y[0] = 2.0
+    assert y.tolist() == [2.0, 1.0, 1.0]
+
+
+def held_by_a_name(x):
+    y = x
+    x[0] = 1.0
+    return y
+
+
+def held_by_the_caller(x):
+    def fill(x):
+        x[0] = 1.0
+
+    fill(x)
+
+
+def held_by_a_list(x):
+    both = [x]
+    both[0][0] = 1.0
+
+
+def held_by_a_function(x):
+    f = tf.function(lambda y: x + y)
+    f(1.0)
+    x[0] = 1.0
+
+
+def held_by_a_variable(x):
+    v = tf.Variable(x)
+    v.assign(x + 0.0)
+    both = (x,)
+    x[0] = 1.0
+    return v, both
+
+
+@pytest.mark.parametrize(
+    "f", [held_by_a_name, held_by_the_caller, held_by_a_list, held_by_a_function, held_by_a_variable]
+)
+@pytest.mark.parametrize("make", [lambda: tnp.zeros(2), lambda: written()[:2]])
+def test_what_something_else_holds_is_refused(f, make):
+    with pytest.raises(TypeError, match=r"held by something else(.|\n)*x\.copy\(\) first(.|\n)*test_item"):
+        f(make())
+
+
+def test_a_derivative_taken_later_is_not_touched():
+    """Either the assignment is refused, or what was recorded keeps what it had."""
+    x = tnp.ones(2) * 3.0
+    _, pull = tf.vjp(lambda a: a * a, x)
+    with contextlib.suppress(TypeError):
+        x[0] = 100.0
+    (g,) = pull(tnp.ones(2))
+    assert g.tolist() == [6.0, 6.0]
+    with tf.GradientTape() as tape:
+        w = tnp.asarray(3.0)
+        tape.watch(w)
+        factor = tnp.ones(2) * 2.0
+        y = factor * w
+    with contextlib.suppress(TypeError):
+        factor[0] = 100.0
+    assert float(tape.gradient(y, w)) == 4.0
+
+
+def test_a_function_traced_with_a_tensor_holds_it():
+    x = written()
+    f = tf.function(lambda y: y + x)
+    assert f(0.0).numpy().tolist() == [1.0, 2.0, 1.0]
+    with pytest.raises(TypeError, match="held by something else"):
+        x[0] = 7.0
+    assert f(0.0).numpy().tolist() == [1.0, 2.0, 1.0]
+
+
+def test_what_nothing_holds_is_refused():
+    x = tnp.zeros((2, 2))
+    with pytest.raises(TypeError, match=r"would be lost(.|\n)*x\[i, j\] = value"):
+        x[0][1] = 1.0
+
+
+def test_what_does_not_fit_changes_nothing():
+    x = tnp.zeros(3)
+    with pytest.raises(ValueError, match=r"shape|broadcast|size"):
+        x[:2] = [1.0, 2.0, 3.0]
+    with pytest.raises(IndexError):
+        x[5] = 1.0
+    assert x.tolist() == [0.0, 0.0, 0.0]
+    x[0] = 1.0
+    assert x.tolist() == [1.0, 0.0, 0.0]
