@@ -1,7 +1,8 @@
 """NumPy's names for what tracejit has, differentiable and compiled: ``import tracejit.numpy as tnp``. Names only.
 
 Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
-positions, which have no derivative, are NumPy's own. The names of the Array API 2024.12 are here too. Not here:
+positions, which have no derivative, are NumPy's own, and so are the settings of NumPy's floating-point warnings, which
+no function here gives. The names of the Array API 2024.12 are here too. Not here:
 ``random`` (``tracejit.random``), ``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see
 ``Tensor.at``), an order of complex numbers (``max``, ``sort``, ``<`` …).
 """
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
         blackman,
         broadcast_shapes,
         diag_indices,
+        errstate,
         euler_gamma,
         get_printoptions,
+        geterr,
         hamming,
         hanning,
         index_exp,
@@ -32,12 +35,14 @@ if TYPE_CHECKING:
         kaiser,
         mask_indices,
         mgrid,
+        ndindex,
         ogrid,
         printoptions,
         promote_types,
         ravel_multi_index,
         s_,
         set_printoptions,
+        seterr,
         tril_indices,
         triu_indices,
         unravel_index,

@@ -1,7 +1,8 @@
 """NumPy's names for what tracejit has, differentiable and compiled: ``import tracejit.numpy as tnp``. Names only.
 
 Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
-positions, which have no derivative, are NumPy's own. The names of the Array API 2024.12 are here too. Not here:
+positions, which have no derivative, are NumPy's own, and so are the settings of NumPy's floating-point warnings, which
+no function here gives. The names of the Array API 2024.12 are here too. Not here:
 ``random`` (``tracejit.random``), ``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see
 ``Tensor.at``), an order of complex numbers (``max``, ``sort``, ``<`` …).
 
@@ -15,8 +16,10 @@ from numpy import bartlett as bartlett
 from numpy import blackman as blackman
 from numpy import broadcast_shapes as broadcast_shapes
 from numpy import diag_indices as diag_indices
+from numpy import errstate as errstate
 from numpy import euler_gamma as euler_gamma
 from numpy import get_printoptions as get_printoptions
+from numpy import geterr as geterr
 from numpy import hamming as hamming
 from numpy import hanning as hanning
 from numpy import index_exp as index_exp
@@ -27,12 +30,14 @@ from numpy import ix_ as ix_
 from numpy import kaiser as kaiser
 from numpy import mask_indices as mask_indices
 from numpy import mgrid as mgrid
+from numpy import ndindex as ndindex
 from numpy import ogrid as ogrid
 from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
 from numpy import ravel_multi_index as ravel_multi_index
 from numpy import s_ as s_
 from numpy import set_printoptions as set_printoptions
+from numpy import seterr as seterr
 from numpy import tril_indices as tril_indices
 from numpy import triu_indices as triu_indices
 from numpy import unravel_index as unravel_index
