@@ -33,6 +33,44 @@ np.round(F, 30)
 np.round(F, -60)
 np.roll(M, np.array(2))
 np.roll(M, np.array([2, 1]), axis=(0, 1))
+@F,I,G np.quantile(X, [0.0, 0.3, 1.0], axis=1, method="hazen")
+@F,I np.quantile(X, 0.4, method="weibull")
+@F,M np.percentile(X, [1.0, 37.0], axis=0, method="median_unbiased")
+@F,M np.percentile(X, 99.0, axis=-1, method="normal_unbiased")
+np.percentile(M, 21.0, axis=(0, 1), method="interpolated_inverted_cdf")
+np.nanquantile(np.where(F > 2.5, np.nan, F), [0.3, 0.9], axis=1, method="hazen")
+np.cov(M[0], fweights=[1, 3, 2, 1])
+np.cov(M[0], aweights=[0.5, 1.0, 0.2, 0.7])
+np.cov(M[0], fweights=[1, 3, 2, 1], aweights=[0.5, 1.0, 0.2, 0.7], ddof=0)
+np.cov(M[0], M[1], aweights=[0.5, 1.0, 0.2, 0.7], bias=True, rowvar=True)
+np.cov(T, dtype="float32")
+np.corrcoef(M[0], dtype="float32")
+@N,F np.nanvar(X, axis=1, keepdims=True, mean=np.nanmean(X, axis=1, keepdims=True), correction=1)
+@N,F np.nanstd(X, mean=np.nanmean(X, keepdims=True))
+np.histogram_bin_edges(F, 4, weights=F)
+np.histogram2d(T, T[::-1], bins=3)
+np.histogram2d(T, T[::-1], bins=[2, 3], range=[[1, 2], [0, 3]], density=True)
+np.histogram2d(T, T[::-1], bins=[1.0, 1.5, 2.0, 3.0], weights=T)
+np.histogram2d(T, T[::-1], bins=[[1.0, 1.5, 3.0], 2])
+np.histogramdd(M[0], bins=[2, 3, 1, 2])
+np.histogramdd([T, T**2, -T], bins=2, density=True)
+np.histogramdd(M[0].T, bins=2, range=[[0, 3], None, [8, 11]], weights=[1.0, 2.0, 3.0, 4.0])
+np.pad(F, 1, mode="reflect", reflect_type="odd")
+np.pad(V, (5, 7), mode="reflect", reflect_type="odd")
+np.pad(V, (5, 7), mode="symmetric", reflect_type="odd")
+@I,U np.pad(X, ((1, 2), (3, 0)), mode="symmetric", reflect_type="odd")
+np.pad(O, 2, mode="reflect", reflect_type="odd")
+@F,I np.pad(X, 2, mode="mean", stat_length=2)
+@F,I np.pad(X, ((0, 1), (2, 1)), mode="maximum", stat_length=((1, 1), (2, 1)))
+F.astype("int32", copy=True)
+np.pad(F, 1, mode="minimum", stat_length=1)
+np.pad(F, 1, mode="median", stat_length=(2, 1))
+@I,U,J np.pad(X, 1, constant_values=1.7)
+@I np.pad(X, 1, constant_values=(1.7, 2.2))
+np.spacing([0.0, -0.0, -2.0, 3.5])
+@B,I np.cumsum(X, axis=0, dtype=bool)
+@B,I np.cumprod(X, axis=1, dtype=bool)
+np.cumulative_sum(B, axis=1, dtype=bool)
 np.geomspace(1 + 1j, C, 4)
 np.geomspace(C, 2 - 1j, 3, endpoint=False)
 """
@@ -168,6 +206,13 @@ def test_what_does_not_fit_is_refused_at_the_users_line(call, message):
 SLOPES = [
     lambda np, x: np.interp(x, np.sort(x[0]), x[1], period=1.7),
     lambda np, x: np.polyfit(x[0], x[1], 1, rcond=1e-9),
+    lambda np, x: np.cov(x, fweights=[1, 3, 2, 1], aweights=[0.5, 1.0, 0.2, 0.7]),
+    lambda np, x: np.cov(x[:2], aweights=x[2] ** 2, bias=True),
+    lambda np, x: np.nanvar(np.where(x > 0.2, x, np.nan), axis=0, correction=0),
+    lambda np, x: np.quantile(x, [0.3, 0.8], axis=1, method="hazen"),
+    lambda np, x: np.histogram2d(x[0], x[1], bins=2, range=[[-1, 2], [-1, 2]], weights=x[2])[0],
+    lambda np, x: np.pad(x, 2, mode="reflect", reflect_type="odd") ** 2,
+    lambda np, x: np.pad(x, 1, mode="mean", stat_length=2),
     lambda np, x: np.hstack([x, x**2], dtype="float64").sum(axis=0, dtype=float),
 ]
 

@@ -64,7 +64,10 @@ if TYPE_CHECKING:
     from .reductions import *
     from .sets import *
     from .shapes import *
-    from .statistics import *
+    from .statistics.averages import *
+    from .statistics.counting import *
+    from .statistics.passing_nan import *
+    from .statistics.quantiles import *
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)
 

@@ -21,7 +21,7 @@ from .making import vander
 from .matrix_functions import eigvals, lstsq
 from .reductions import argsort
 from .shapes import atleast_1d
-from .statistics import searchsorted
+from .statistics.counting import searchsorted
 
 
 def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:

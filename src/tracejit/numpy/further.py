@@ -239,7 +239,7 @@ def spacing(x: Any) -> Tensor:
     v = stop_gradient(_real(x))
     size = ops.abs(v)
     gap = ops.subtract(ops.nextafter(size, ops.cast(as_tensor(np.inf), dtype=v.dtype)), size)
-    return ops.where(ops.equal(size, np.inf), np.nan, copysign(gap, v))
+    return ops.where(ops.equal(size, np.inf), np.nan, ops.where(ops.less(v, 0), ops.negative(gap), gap))
 
 
 def gcd(x1: Any, x2: Any) -> Tensor:

@@ -18,9 +18,10 @@ from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from . import reductions, statistics
+from . import reductions
 from .conversion import array, arrays, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
+from .statistics.quantiles import median
 
 
 def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
@@ -227,20 +228,35 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 
 
 def pad(
-    array_: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0
+    array_: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    *,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    stat_length: Any = None,
+    reflect_type: str = "even",
 ) -> Tensor:
     """Elements of the same dtype around `array_`; `pad_width` is a number, (before, after), or one such pair per axis.
 
     `mode` is "constant", with `constant_values` given likewise, "reflect", "symmetric", "edge", "wrap", "linear_ramp"
-    to the `end_values`, or "maximum", "minimum", "mean" or "median" along the axis; "empty" is 0. ValueError for
-    others.
+    to the `end_values`, or "maximum", "minimum", "mean" or "median" along the axis, of `stat_length` elements next to
+    the end; "empty" is 0. With the `reflect_type` "odd" what is reflected is mirrored at the value there, too.
+    ValueError for others.
     """
     mode = "constant" if mode == "empty" else mode
     x: Any = array(array_)
     pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
+    if mode in ("reflect", "symmetric") and reflect_type == "odd":
+        for axis, sizes in enumerate(pairs):
+            x = _turned_over(x, axis, sizes, mode)
+        return x
+    if mode in ("reflect", "symmetric") and reflect_type != "even":
+        raise ValueError(f"reflect_type is even or odd, got {reflect_type!r}{at(user_location())}")
     if mode in _ENDS:
-        for axis, (before, after) in enumerate(pairs):
-            x = _with_ends(x, axis, before, after, _ENDS[mode])
+        lengths = np.broadcast_to(0 if stat_length is None else stat_length, (len(pairs), 2)).tolist()
+        for axis, (sizes, taken) in enumerate(zip(pairs, lengths, strict=True)):
+            x = _with_ends(x, axis, sizes, taken, _ENDS[mode])
         return x
     if mode == "linear_ramp":
         values = np.broadcast_to(end_values, (len(pairs), 2)).tolist()
@@ -251,14 +267,40 @@ def pad(
         for axis, (before, after) in enumerate(pairs):
             x = ops.gather(x, _positions_around(x.shape[axis], before, after, mode), axis=axis)
         return x
-    if mode != "constant" or not isinstance(constant_values, (list, tuple, np.ndarray)):
-        return cutting.pad(x, pairs, mode, constant_values)
+    if mode != "constant":
+        return cutting.pad(x, pairs, mode, 0)
+    return _with_constants(x, pairs, constant_values)
+
+
+def _with_constants(x: Any, pairs: Sequence[Any], constant_values: Any) -> Tensor:
+    """One value all around, or one for each side; in integers without their fractions."""
+    if not isinstance(constant_values, (list, tuple, np.ndarray)):
+        whole = isinstance(constant_values, float) and x.dtype.kind in "iu"
+        return cutting.pad(x, pairs, "constant", int(constant_values) if whole else constant_values)
     for axis, values in enumerate(np.broadcast_to(constant_values, (len(pairs), 2)).tolist()):
         for side, value in enumerate(values):
             width = [[0, 0] for _ in pairs]
             width[axis][side] = pairs[axis][side]
-            x = cutting.pad(x, width, mode, value)
+            x = _with_constants(x, width, value)
     return x
+
+
+def _turned_over(x: Any, axis: int, sizes: Sequence[int], mode: str) -> Tensor:
+    """Elements mirrored at the ends, and their values at the value there: twice that less the element."""
+    size = known(x.shape[axis])
+    if size == 1:
+        return ops.gather(x, np.zeros(1 + sizes[0] + sizes[1], np.int64), axis=axis)
+    step = 1 if mode == "symmetric" else 0
+    period = 2 * (size - 1 + step)
+    turns, place = np.divmod(np.arange(-sizes[0], size + sizes[1]), period)
+    over = place >= size
+    whole = ops.gather(x, np.where(over, period - step - place, place), axis=axis)
+    along = tuple([-1 if k == axis else 1 for k in range(len(x.shape))])
+    sign, lasts, firsts = (
+        array(v.reshape(along), x.dtype) for v in (np.where(over, -1, 1), 2 * (over + turns), -2 * turns)
+    )
+    first, last = (get(x, (*(slice(None),) * axis, end)) for end in (slice(0, 1), slice(-1, None)))
+    return ops.add(ops.multiply(sign, whole), ops.add(ops.multiply(lasts, last), ops.multiply(firsts, first)))
 
 
 def _positions_around(size: Any, before: int, after: int, mode: str) -> Any:
@@ -274,15 +316,22 @@ _ENDS: dict[str, Callable[..., Any]] = {
     "maximum": reductions.max,
     "minimum": reductions.min,
     "mean": reductions.mean,
-    "median": statistics.median,
+    "median": median,
 }
 
 
-def _with_ends(x: Any, axis: int, before: int, after: int, value: Callable[..., Any]) -> Tensor:
-    """What a reduction over the axis gives, so often in front and behind; rounded in integers."""
-    end = value(x, axis, keepdims=True)
-    end = ops.cast(ops.round(end) if x.dtype.kind in "iu" and end.dtype.kind == "f" else end, dtype=x.dtype)
-    return ops.concat(*_repeated(end, axis, before), x, *_repeated(end, axis, after), axis=axis)
+def _with_ends(
+    x: Any, axis: int, sizes: Sequence[int], taken: Sequence[int], value: Callable[..., Any]
+) -> Tensor:
+    """What a reduction over so many elements at each end gives, so often there; 0 are all; rounded in integers."""
+    parts = [x]
+    for side, (count, length) in enumerate(zip(sizes, taken, strict=True)):
+        chosen = slice(-length if side and length else None, None if side or not length else length)
+        end = value(get(x, (*(slice(None),) * axis, chosen)), axis, keepdims=True)
+        end = ops.round(end) if x.dtype.kind in "iu" and end.dtype.kind == "f" else end
+        repeated = _repeated(ops.cast(end, dtype=x.dtype), axis, count)
+        parts = [*parts, *repeated] if side else [*repeated, *parts]
+    return ops.concat(*parts, axis=axis)
 
 
 def _repeated(end: Any, axis: int, count: int) -> list[Tensor]:

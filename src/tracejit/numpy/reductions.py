@@ -286,6 +286,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
 
     ShapeError for an axis that is not there, DtypeError for strings.
     """
+    if dtype is not None and np.dtype(dtype).kind == "b":  # "or" of what has come
+        return truth(cumsum(truth(a), axis))
     return elementary.cumsum(*lined_up(summable(a, dtype), axis))
 
 
@@ -294,6 +296,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
 
     In `dtype`, small integers and bools as int64. ShapeError for an axis that is not there, DtypeError for strings.
     """
+    if dtype is not None and np.dtype(dtype).kind == "b":  # "and" of what has come
+        return truth(cumprod(truth(a), axis))
     return elementary.cumprod(*lined_up(summable(a, dtype), axis))
 
 

@@ -1,0 +1,1 @@
+"""NumPy's statistics: averages and covariances, order statistics, counts, and what passes over NaN."""

@@ -1,0 +1,76 @@
+"""NumPy's order statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import ShapeError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...math import sorting
+from ...ops.arrays.reduce import axes_of, kept, size_tensor
+from ...ops.tensor.indexing import get
+from .. import reductions
+from ..conversion import any_is_zero, array, is_number, two_floats, wide_floats
+from .places import between, places_of, require_parts, rows_of
+
+
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
+    """The values below which so much of the elements of `a` over `axis` lies, `q` from 0 to 1.
+
+    The result has the shape of `q`, and behind it what `keepdims` or dropping leaves of that of `a`, in floats.
+    `method` is "linear", "lower", "higher", "midpoint" or "nearest", or one of the continuous estimators "hazen",
+    "weibull", "median_unbiased", "normal_unbiased" and "interpolated_inverted_cdf"; "lower", "higher" and "nearest"
+    keep the dtype. NaN where an element is. ValueError for another method, for no elements, which is a ShapeError, and
+    for a `q` that is not from 0 to 1; IndexError where that shows only when a compiled function runs.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> float(tnp.quantile([1.0, 2.0, 4.0], 0.75))
+    3.0
+    """
+    x, part = two_floats(wide_floats(a), q)
+    require_parts(part)
+    rows = rows_of(x, axis)
+    count = rows.shape[-1]
+    if any_is_zero([count]):
+        raise ShapeError(f"{x.spec} has no elements to order{at(user_location())}")
+    place = places_of(ops.cast(part, dtype=np.dtype(np.float64)), size_tensor(count), method)
+    inside = ops.logical_and(ops.less_equal(0, part), ops.less_equal(part, 1))
+    place = ops.where(inside, place, ops.cast(size_tensor(count), dtype=place.dtype))  # which is refused
+    ordered = sorting.sort(rows)
+    flat = ops.reshape(place, shape=(place.spec.size,))
+    quantiles = between(ordered, flat, method)
+    quantiles = ops.where(ops.is_nan(get(ordered, (Ellipsis, slice(-1, None)))), np.nan, quantiles)
+    lead = len(quantiles.shape) - 1
+    quantiles = ops.transpose(quantiles, perm=(lead, *range(lead)))
+    shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
+    quantiles = ops.reshape(quantiles, shape=(*part.shape, *shape))
+    whole = array(a).dtype
+    return ops.cast(quantiles, dtype=whole) if whole.kind in "iuf" and method in _OF_ELEMENTS else quantiles
+
+
+_OF_ELEMENTS = ("lower", "higher", "nearest")
+
+
+def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
+    """As :func:`quantile` of `a` over `axis`, with `method`, `keepdims`, dtype and errors, with `q` from 0 to 100.
+
+    ValueError for others.
+    """
+    part = q / 100 if is_number(q) else ops.divide(wide_floats(q), 100)
+    return quantile(a, part, axis, method=method, keepdims=keepdims)
+
+
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The middle element of `a` over `axis` (`keepdims`: kept as size 1), or the mean of two in the middle; floats.
+
+    NaN where an element is, or none is. DtypeError for complex numbers.
+    """
+    x = wide_floats(a)
+    if any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
+        return reductions.mean(x, axis, keepdims=keepdims)
+    return quantile(a, 0.5, axis, keepdims=keepdims)
