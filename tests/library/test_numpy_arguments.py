@@ -9,7 +9,8 @@ import tracejit as tf
 import tracejit.numpy as tnp
 from checks.numpy_expressions import MODES, VALUES, expressions, require_numpys_value, require_slopes
 
-F, V, X, C, B = (VALUES[name] for name in "FVMCB")
+F, V, X, B = (VALUES[name] for name in "FVMB")
+X4 = np.array([[0.31, -0.42, 0.93, 0.55], [0.87, 0.16, -0.74, 1.21]])
 
 TEXTS = """
 @F,I,B,C np.stack([X, X], dtype=complex)
@@ -71,6 +72,28 @@ np.spacing([0.0, -0.0, -2.0, 3.5])
 @B,I np.cumsum(X, axis=0, dtype=bool)
 @B,I np.cumprod(X, axis=1, dtype=bool)
 np.cumulative_sum(B, axis=1, dtype=bool)
+np.trapezoid(M, M[0] ** 2, axis=-2)
+np.trapezoid(M, M[0] ** 2)
+np.vecdot(F, V)
+np.vecdot(np.moveaxis(M, 1, 0), T[:3], axis=0)
+np.insert(V, I[0, 1], 9.0)
+np.insert(M, I[0, 1], F[0, 0], axis=1)
+np.insert(M[0], -I[0, 1], [1.0, 2.0, 3.0, 4.0], axis=0)
+np.delete(V, I[0, 1])
+np.delete(M, -I[0, 1], axis=-1)
+M[np.ix_(I[0, 1:] - 1, [0, 2])]
+np.ravel_multi_index((I[0] % 2, I[1] % 3), (2, 3))
+np.ravel_multi_index((I[0], I[1]), (2, 3), mode=("wrap", "clip"))
+np.ravel_multi_index((I[0] % 2, I[1] % 3), (2, 3), order="F")
+np.unravel_index(I, (2, 3))
+np.unravel_index(I, (3, 2), order="F")
+@I,B,J np.packbits(X, axis=1)
+@I,B,U np.packbits(X, bitorder="little")
+@U np.unpackbits(X)
+@U np.unpackbits(X, axis=1, count=5, bitorder="little")
+@U np.unpackbits(X, axis=0, count=-3)
+@U np.unpackbits(X, axis=-1, count=27)
+np.ones(np.array(4))
 np.geomspace(1 + 1j, C, 4)
 np.geomspace(C, 2 - 1j, 3, endpoint=False)
 """
@@ -132,6 +155,63 @@ def test_numpys_logic_takes_tensors_of_numbers():
 def test_sizes_are_of_one_axis_or_several():
     m = VALUES["M"]
     assert [tnp.size(m, k) for k in (None, 1, (0, 2), ())] == [24, 3, 8, 1]
+
+
+def test_elements_and_bytes_of_a_tensor():
+    x = tf.constant(F)
+    assert (x.item(4), x.item(1, 0), x.itemsize, x.tobytes()) == (F.item(4), F.item(1, 0), 8, F.tobytes())
+
+
+def test_files_and_memory(tmp_path):
+    file = tmp_path / "x.npy"
+    tnp.save(file, tf.constant(F))
+    alike(tnp.load(file), F)
+    np.savez(tmp_path / "both.npz", a=F, b=V)
+    found = tnp.load(tmp_path / "both.npz")
+    alike((found["a"], found["b"]), (F, V))
+    np.save(file, np.array([object()]))
+    with pytest.raises(ValueError, match="allow_pickle"):
+        tnp.load(file)
+    alike(tnp.frombuffer(F.tobytes(), count=2, offset=8), F.ravel()[1:3])
+    alike(tnp.fromiter(range(4), float), np.arange(4.0))
+    alike(tnp.fromstring("1, 2.5, 3", sep=","), np.array([1.0, 2.5, 3.0]))
+
+
+def test_positions_of_run_time_are_checked():
+    i = np.array([1, 5])
+    for f in (
+        lambda i: tnp.ravel_multi_index((i, i), (3, 3)),
+        lambda i: tnp.unravel_index(i, (2, 2)),
+        lambda i: tnp.insert(V, i[1], 1.0),
+        lambda i: tnp.delete(V, i[1]),
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            tf.function(f)(i)
+    with pytest.raises(tf.SymbolicValue, match="several positions"):
+        tf.function(lambda i: tnp.insert(V, i, 1.0))(i)
+
+
+FOLDED = [
+    lambda x: np.maximum.accumulate(x, axis=1),
+    lambda x: np.minimum.accumulate(x),
+    lambda x: np.logaddexp.accumulate(x, axis=1),
+    lambda x: np.logaddexp.reduce(x, axis=1),
+    lambda x: np.where(np.logical_and.reduce(x > -1, axis=1), x[:, 0], 0.0),
+    lambda x: np.where(np.logical_or.reduce(x > 1, axis=0), x, 2.0 * x),
+]
+
+
+@pytest.mark.parametrize("f", FOLDED, ids=range(len(FOLDED)))
+def test_folds_of_numpys_functions_are_followed(f):
+    loss = lambda x: np.sum(f(x) ** 2)
+    alike(tf.function(f)(X4), f(X4))
+    wanted = np.zeros_like(X4)
+    for k in np.ndindex(X4.shape):
+        h = np.zeros_like(X4)
+        h[k] = 1e-6
+        wanted[k] = (loss(X4 + h) - loss(X4 - h)) / 2e-6
+    for g in (tf.grad(loss), tf.function(tf.grad(loss))):
+        np.testing.assert_allclose(g(X4), wanted, rtol=1e-6, atol=1e-8)
 
 
 # vectorize
@@ -213,6 +293,8 @@ SLOPES = [
     lambda np, x: np.histogram2d(x[0], x[1], bins=2, range=[[-1, 2], [-1, 2]], weights=x[2])[0],
     lambda np, x: np.pad(x, 2, mode="reflect", reflect_type="odd") ** 2,
     lambda np, x: np.pad(x, 1, mode="mean", stat_length=2),
+    lambda np, x: np.trapezoid(np.stack([x, x**2]), x, axis=-2),
+    lambda np, x: np.vecdot(x, x[:, 1], axis=0) + np.insert(x, 1, x[:, 0], axis=1)[0, :4],
     lambda np, x: np.hstack([x, x**2], dtype="float64").sum(axis=0, dtype=float),
 ]
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         isscalar,
         issubdtype,
         iterable,
-        ix_,
         kaiser,
         mask_indices,
         mgrid,
@@ -39,13 +38,11 @@ if TYPE_CHECKING:
         ogrid,
         printoptions,
         promote_types,
-        ravel_multi_index,
         s_,
         set_printoptions,
         seterr,
         tril_indices,
         triu_indices,
-        unravel_index,
     )
 
     from ..core.tensor import Tensor as ndarray
@@ -54,14 +51,16 @@ if TYPE_CHECKING:
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of
     from .calculus import *
-    from .conversion import array, asarray
+    from .conversion import array, asarray, frombuffer, fromiter, fromstring, load, save
     from .elementwise import *
     from .further import *
     from .joining import *
     from .making import *
     from .matrix_functions import matrix_transpose
+    from .padding import *
     from .products import *
     from .reductions import *
+    from .reductions import _running_logsumexp, _running_max, _running_min
     from .sets import *
     from .shapes import *
     from .statistics.averages import *

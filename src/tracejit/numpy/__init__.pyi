@@ -26,7 +26,6 @@ from numpy import index_exp as index_exp
 from numpy import isscalar as isscalar
 from numpy import issubdtype as issubdtype
 from numpy import iterable as iterable
-from numpy import ix_ as ix_
 from numpy import kaiser as kaiser
 from numpy import mask_indices as mask_indices
 from numpy import mgrid as mgrid
@@ -34,13 +33,11 @@ from numpy import ndindex as ndindex
 from numpy import ogrid as ogrid
 from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
-from numpy import ravel_multi_index as ravel_multi_index
 from numpy import s_ as s_
 from numpy import set_printoptions as set_printoptions
 from numpy import seterr as seterr
 from numpy import tril_indices as tril_indices
 from numpy import triu_indices as triu_indices
-from numpy import unravel_index as unravel_index
 from tracejit.core.tensor import Tensor as _ndarray
 ndarray = _ndarray
 from tracejit.numpy.array_api import __array_namespace_info__ as __array_namespace_info__
@@ -74,6 +71,11 @@ from tracejit.numpy.calculus import trapezoid as trapezoid
 from tracejit.numpy.calculus import unwrap as unwrap
 from tracejit.numpy.conversion import array as array
 from tracejit.numpy.conversion import asarray as asarray
+from tracejit.numpy.conversion import frombuffer as frombuffer
+from tracejit.numpy.conversion import fromiter as fromiter
+from tracejit.numpy.conversion import fromstring as fromstring
+from tracejit.numpy.conversion import load as load
+from tracejit.numpy.conversion import save as save
 from tracejit.numpy.elementwise import abs as abs
 from tracejit.numpy.elementwise import absolute as absolute
 from tracejit.numpy.elementwise import acos as acos
@@ -192,6 +194,7 @@ from tracejit.numpy.further import ldexp as ldexp
 from tracejit.numpy.further import logaddexp2 as logaddexp2
 from tracejit.numpy.further import modf as modf
 from tracejit.numpy.further import nan_to_num as nan_to_num
+from tracejit.numpy.further import packbits as packbits
 from tracejit.numpy.further import rad2deg as rad2deg
 from tracejit.numpy.further import radians as radians
 from tracejit.numpy.further import real_if_close as real_if_close
@@ -199,6 +202,7 @@ from tracejit.numpy.further import reciprocal as reciprocal
 from tracejit.numpy.further import signbit as signbit
 from tracejit.numpy.further import sinc as sinc
 from tracejit.numpy.further import spacing as spacing
+from tracejit.numpy.further import unpackbits as unpackbits
 from tracejit.numpy.joining import append as append
 from tracejit.numpy.joining import array_split as array_split
 from tracejit.numpy.joining import block as block
@@ -214,7 +218,6 @@ from tracejit.numpy.joining import extract as extract
 from tracejit.numpy.joining import hsplit as hsplit
 from tracejit.numpy.joining import hstack as hstack
 from tracejit.numpy.joining import insert as insert
-from tracejit.numpy.joining import pad as pad
 from tracejit.numpy.joining import piecewise as piecewise
 from tracejit.numpy.joining import repeat as repeat
 from tracejit.numpy.joining import select as select
@@ -239,21 +242,25 @@ from tracejit.numpy.making import full_like as full_like
 from tracejit.numpy.making import geomspace as geomspace
 from tracejit.numpy.making import identity as identity
 from tracejit.numpy.making import indices as indices
+from tracejit.numpy.making import ix_ as ix_
 from tracejit.numpy.making import linspace as linspace
 from tracejit.numpy.making import logspace as logspace
 from tracejit.numpy.making import meshgrid as meshgrid
 from tracejit.numpy.making import ones as ones
 from tracejit.numpy.making import ones_like as ones_like
 from tracejit.numpy.making import r_ as r_
+from tracejit.numpy.making import ravel_multi_index as ravel_multi_index
 from tracejit.numpy.making import tri as tri
 from tracejit.numpy.making import tril_indices_from as tril_indices_from
 from tracejit.numpy.making import triu_indices_from as triu_indices_from
+from tracejit.numpy.making import unravel_index as unravel_index
 from tracejit.numpy.making import vander as vander
 from tracejit.numpy.making import zeros as zeros
 from tracejit.numpy.making import zeros_like as zeros_like
 from tracejit.numpy import matrix_functions as _linalg
 linalg = _linalg
 from tracejit.numpy.matrix_functions import matrix_transpose as matrix_transpose
+from tracejit.numpy.padding import pad as pad
 from tracejit.numpy.products import cross as cross
 from tracejit.numpy.products import diag as diag
 from tracejit.numpy.products import diagflat as diagflat
@@ -270,6 +277,9 @@ from tracejit.numpy.products import trace as trace
 from tracejit.numpy.products import vdot as vdot
 from tracejit.numpy.products import vecdot as vecdot
 from tracejit.numpy.products import vecmat as vecmat
+from tracejit.numpy.reductions import _running_logsumexp as _running_logsumexp
+from tracejit.numpy.reductions import _running_max as _running_max
+from tracejit.numpy.reductions import _running_min as _running_min
 from tracejit.numpy.reductions import all as all
 from tracejit.numpy.reductions import amax as amax
 from tracejit.numpy.reductions import amin as amin

@@ -152,11 +152,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     The axis falls away. ShapeError for an axis that is not there, and for distances that do not broadcast.
     """
     values: Any = wide_floats(y)
-    axis = one_axis(axis, len(values.shape))
+    given, axis = axis, one_axis(axis, len(values.shape))
     width: Any = dx
     if x is not None:
         places = array(x)
-        width = diff(places, axis=axis if len(places.shape) > 1 else 0)
+        width = diff(places, axis=given if len(places.shape) > 1 else 0)
         if len(places.shape) == 1:
             width = ops.reshape(
                 width, shape=tuple([-1 if k == axis else 1 for k in range(len(values.shape))])

@@ -64,6 +64,44 @@ def asarray(
     return ops.identity(x) if copy else x
 
 
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Tensor:
+    """A copy of the memory of `buffer`, from the byte `offset` on, as `count` elements of `dtype` in a row, -1 for all.
+
+    ValueError where it is too short, or no multiple of the size of an element.
+    """
+    return array(np.frombuffer(buffer, dtype, count, offset))
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> Tensor:
+    """The first `count` numbers that `iter` gives, -1 for all, as a vector of `dtype`; ValueError for fewer."""
+    return array(np.fromiter(iter, dtype, count))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Tensor:
+    """The first `count` numbers in `string`, `sep` between them, -1 for all, as a vector of `dtype`.
+
+    ValueError for an empty `sep`.
+    """
+    return array(np.fromstring(string, dtype, count, sep=sep))
+
+
+def save(file: Any, arr: Any) -> None:
+    """Write `arr` to a `file`, given by its name or open, in NumPy's format; SymbolicValue while tracing."""
+    np.save(file, values_of(arr), allow_pickle=False)
+
+
+def load(file: Any) -> Any:
+    """What was written to a `file`, given by its name or open, in NumPy's format: a tensor, or several by name.
+
+    Objects are not read: they may run code. ValueError for files of another format.
+    """
+    found = np.load(file, allow_pickle=False)
+    if isinstance(found, np.ndarray):
+        return array(found)
+    with found:
+        return {name: array(found[name]) for name in found.files}
+
+
 def on_cpu(device: Any) -> None:
     """ValueError for a device that is not there: tensors are in the memory of the processor."""
     if device not in (None, "cpu"):

@@ -16,7 +16,7 @@ from ..ops.arrays.reduce import axes_of, one_axis
 from ..ops.fourier import transformed
 from ..ops.tensor.indexing import get
 from .conversion import array, floats, on_cpu
-from .joining import pad
+from .padding import pad
 from .shapes import flip, roll
 
 __all__ = [

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dim import known
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..math import elementary, special
-from ..ops.arrays.shape import stop_gradient
+from ..ops.arrays.shape import expand_dims, stop_gradient
 from ..ops.elementwise import division
-from .conversion import array, arrays, floats, two_floats, values_of, wide_floats
+from ..ops.tensor.indexing import get
+from .conversion import array, arrays, floats, lined_up, two_floats, values_of, wide_floats
+from .shapes import moveaxis
 
 _LOG_2 = math.log(2.0)
 
@@ -261,6 +264,53 @@ def lcm(x1: Any, x2: Any) -> Tensor:
 def bitwise_count(x: Any) -> Tensor:
     """How many bits of the size of each integer in `x` are 1, as uint8; DtypeError for other numbers."""
     return ops.bitwise_count(array(x))
+
+
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Tensor:
+    """Eight elements of `a` along `axis`, or of all in a row, as the bits of one uint8: those that are not 0 are 1.
+
+    Missing ones at the end are 0. The first is the highest bit, or with the `bitorder` "little" the lowest; ValueError
+    for others, DtypeError for numbers with fractions.
+    """
+    x, along = lined_up(a, axis)
+    if x.dtype.kind not in "biu":
+        raise DtypeError(f"takes integers and bools, got {x.spec}{at(user_location())}")
+    last = moveaxis(ops.not_equal(ops.cast(x, dtype=np.dtype(np.int64)), 0), along, -1)
+    size = known(last.shape[-1])
+    groups = -(-size // 8)
+    missing = ops.fill(shape=(*last.shape[:-1], 8 * groups - size), value=False, dtype=last.dtype)
+    bits = ops.reshape(
+        ops.concat(last, missing, axis=len(last.shape) - 1), shape=(*last.shape[:-1], groups, 8)
+    )
+    bytes_ = ops.reduce_sum(ops.where(bits, _bits(bitorder), 0), axis=-1)
+    return moveaxis(ops.cast(bytes_, dtype=np.dtype(np.uint8)), -1, along)
+
+
+def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Tensor:
+    """The bits of uint8 `a`, eight for each element along `axis`, or of all in a row, as uint8.
+
+    `count` says how many to keep, to leave out if negative, and with zeros where there are fewer. `bitorder` is that of
+    :func:`packbits`; ValueError for others, DtypeError for other dtypes.
+    """
+    x, along = lined_up(a, axis)
+    if x.dtype != np.uint8:
+        raise DtypeError(f"takes uint8, got {x.spec}{at(user_location())}")
+    last = ops.cast(moveaxis(x, along, -1), dtype=np.dtype(np.int64))
+    ones = ops.not_equal(ops.bitwise_and(expand_dims(last, -1), _bits(bitorder)), 0)
+    bits = ops.cast(ones, dtype=np.dtype(np.uint8))
+    size = 8 * known(last.shape[-1])
+    bits = ops.reshape(bits, shape=(*last.shape[:-1], size))
+    if count is not None and count > size:
+        more = ops.fill(shape=(*last.shape[:-1], count - size), value=0, dtype=bits.dtype)
+        bits = ops.concat(bits, more, axis=len(last.shape) - 1)
+    return moveaxis(get(bits, (Ellipsis, slice(None, count))), -1, along)
+
+
+def _bits(bitorder: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"bitorder is big or little, got {bitorder!r}{at(user_location())}")
+    values = 2 ** np.arange(8)
+    return values if bitorder == "little" else values[::-1]
 
 
 def real_if_close(a: Any, tol: float = 100) -> Tensor:

@@ -16,7 +16,6 @@ from ..core.tensor import Tensor
 from ..core.tracing.recipes import by_recipe
 from ..linalg import diagonals
 from ..linalg import tensor_products as linear
-from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, squeeze
 from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.products import dot as matrix_product
@@ -146,8 +145,9 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     The dtype is the promoted one; ShapeError where sizes differ, DtypeError for strings.
     """
     a, b = matched(arrays(x1, x2), {})[0]
+    a, b = (moveaxis(v, axis, -1) for v in (a, b))  # it is counted in each
     product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
-    return ops.reduce_sum(product, axis=(one_axis(axis, len(product.shape)),))
+    return ops.reduce_sum(product, axis=(len(product.shape) - 1,))
 
 
 @_also_of_bools

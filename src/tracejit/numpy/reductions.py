@@ -13,6 +13,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
+from ..frontend.control.branching import associative_scan
 from ..math import elementary, sorting
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
@@ -299,6 +300,21 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     if dtype is not None and np.dtype(dtype).kind == "b":  # "and" of what has come
         return truth(cumprod(truth(a), axis))
     return elementary.cumprod(*lined_up(summable(a, dtype), axis))
+
+
+def _running_max(a: Any, axis: int = 0) -> Tensor:
+    """The largest element so far of `a` along `axis`; gradients reach it."""
+    return associative_scan(ops.maximum, array(a), axis=axis)
+
+
+def _running_min(a: Any, axis: int = 0) -> Tensor:
+    """The smallest element so far of `a` along `axis`; gradients reach it."""
+    return associative_scan(ops.minimum, array(a), axis=axis)
+
+
+def _running_logsumexp(a: Any, axis: int = 0) -> Tensor:
+    """The logarithm of the sum of exponentials so far of `a` along `axis`, floats."""
+    return elementary.cumulative_logsumexp(floats(a), axis)
 
 
 def cumulative_sum(

@@ -44,8 +44,9 @@ def sizes_of(shape: Any) -> tuple[Size, ...]:
         held = sizes_in(as_tensor(shape))
         if held is not None:
             return held
-    if hasattr(shape, "numpy"):
-        shape = np.atleast_1d(shape.numpy()).tolist()
+    shape = shape.numpy() if hasattr(shape, "numpy") else shape
+    if isinstance(shape, (np.ndarray, np.generic)):
+        shape = np.atleast_1d(shape).tolist()
     return tuple([_size(s) for s in shape])
 
 

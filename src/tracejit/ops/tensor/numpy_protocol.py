@@ -50,8 +50,14 @@ _FOLDS = {
     ("multiply", "reduce"): "prod",
     ("maximum", "reduce"): "max",
     ("minimum", "reduce"): "min",
+    ("logical_and", "reduce"): "all",
+    ("logical_or", "reduce"): "any",
+    ("logaddexp", "reduce"): "logsumexp",
     ("add", "accumulate"): "cumsum",
     ("multiply", "accumulate"): "cumprod",
+    ("maximum", "accumulate"): "_running_max",
+    ("minimum", "accumulate"): "_running_min",
+    ("logaddexp", "accumulate"): "_running_logsumexp",
 }
 
 #: Methods of arrays that are functions of the face, by name.

@@ -176,9 +176,9 @@ def _operators() -> dict[str, Callable[..., Any]]:
 # ---- one value out of a tensor --------------------------------------------------------------------------
 
 
-def _item(self: Any) -> Any:
-    """The one element as a Python number."""
-    return _number(self, "value")
+def _item(self: Any, *index: Any) -> Any:
+    """The one element as a Python number, or the one at `index`, a number among all or one for each axis."""
+    return value_of(self).item(*index) if index else _number(self, "value")
 
 
 def _number(self: Any, kind: str) -> Any:
@@ -326,6 +326,11 @@ def _to_list(self: Any) -> Any:
     return value_of(self).tolist()
 
 
+def _to_bytes(self: Any, order: Any = "C") -> bytes:
+    """The memory of the elements, in rows or as `order` says."""
+    return value_of(self).tobytes(order)
+
+
 def _copied(self: Any) -> Any:
     """This tensor as a new one, of the same shape and dtype."""
     return ops.identity(self)
@@ -373,6 +378,8 @@ PROTOCOLS: dict[str, Any] = {
     "astype": _astype,
     **METHODS,
     "tolist": _to_list,
+    "tobytes": _to_bytes,
+    "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes that one element takes."),
     "copy": _copied,
     "size": property(lambda self: self.spec.size, doc="Number of elements."),
     "mT": property(_matrices_transposed, doc="The last two axes exchanged."),
