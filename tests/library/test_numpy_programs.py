@@ -88,6 +88,46 @@ def a_part_that_is_filled(x):
     return np.sum(y)
 
 
+def another_name_later(x):
+    y = np.zeros(3)
+    y[0] = x
+    z = y
+    z[1] = x
+    return np.sum(y)
+
+
+def a_row_that_is_filled_later(x):
+    y = np.zeros((3, 3))
+    y[0, 0] = x
+    row = y[1]
+    row[0] = x
+    return np.sum(y)
+
+
+def a_view_that_is_scaled(x):
+    y = np.zeros((2, 3))
+    y[0, 0] = x
+    flat = y.ravel()
+    flat *= 2.0
+    return np.sum(y)
+
+
+def rows_in_a_loop(x):
+    y = np.zeros((2, 3))
+    y[0, 0] = x
+    for i, row in enumerate(y):
+        row[i] += x
+    return np.sum(y)
+
+
+def kept_in_a_list(x):
+    y, history = np.zeros(3), []
+    for i in range(3):
+        y[i] = x
+        history.append(y)
+    return np.sum(history[0])
+
+
 def in_a_list(x):
     y = np.zeros(3)
     history = []
@@ -135,6 +175,11 @@ def memory_that_is_shared(x):
         two_names,
         a_row_before,
         a_part_that_is_filled,
+        another_name_later,
+        a_row_that_is_filled_later,
+        a_view_that_is_scaled,
+        rows_in_a_loop,
+        kept_in_a_list,
         in_a_list,
         by_another_function,
         of_the_module,

@@ -31,7 +31,16 @@ from .flow.surroundings import Surroundings
 from .items import item_of
 from .membership import contains
 from .outside import refuse_taking
-from .parts import set_item, set_item_in, set_item_of, update_item, update_item_in, update_item_of
+from .parts import (
+    set_item,
+    set_item_in,
+    set_item_of,
+    set_item_shared,
+    update_item,
+    update_item_in,
+    update_item_of,
+    update_item_shared,
+)
 from .places.mutations import changing
 from .places.place import AttributePlace, Places
 from .properties import attribute_of, set_attribute, update_attribute
@@ -63,12 +72,14 @@ __all__ = [
     "set_item",
     "set_item_in",
     "set_item_of",
+    "set_item_shared",
     "slice",
     "subject_of",
     "update_attribute",
     "update_item",
     "update_item_in",
     "update_item_of",
+    "update_item_shared",
     "while_stmt",
 ]
 

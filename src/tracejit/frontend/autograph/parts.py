@@ -46,6 +46,11 @@ def set_item(value: Any, x: Any, indices: Sequence[Any]) -> Any:
     if x.__class__ is np.ndarray and _would_leave(indices, value):
         holders = sys.getrefcount(x)
         x = fillable(x, holders, value)
+    return set_item_shared(value, x, indices)
+
+
+def set_item_shared(value: Any, x: Any, indices: Sequence[Any]) -> Any:
+    """The same of what other names may know: an array stays one."""
     return _changed(x, indices, lambda part, index: _set(part, index, value))
 
 
@@ -54,6 +59,11 @@ def update_item(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
     if x.__class__ is np.ndarray and _would_leave(indices, value):
         holders = sys.getrefcount(x)
         x = fillable(x, holders, value)
+    return update_item_shared(how, x, indices, value)
+
+
+def update_item_shared(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
+    """The same of what other names may know: an array stays one."""
     return _changed(x, indices, lambda part, index: _update(part, index, how, value))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .effects import Effects, own_nodes
+from .sharing import shared_names
 from .syntax import Definition, assign, at_line_of, load, parameters, store
 
 #: Builtins that are the same for tensors, or that look at the frame they are called from.
@@ -54,6 +55,7 @@ class Rewriter(ast.NodeTransformer, ABC):
         self.first_parameters: list[str] = []
         self.class_name: str | None = None
         self.free: set[str] = set()
+        self.shared: frozenset[str] = frozenset()
 
     @abstractmethod
     def is_assignable(self, name: str) -> bool:
@@ -138,6 +140,7 @@ class Rewriter(ast.NodeTransformer, ABC):
             base = base.value
         where = ast.Tuple(indices, ast.Load())
         if isinstance(base, ast.Name) and self.is_assignable(base.id):
+            what = f"{what}_shared" if base.id in self.shared else what
             call = operator(what, *first, load(base.id), where, *last)
             return at_line_of(assign(base.id, call), s)
         if isinstance(base, ast.Attribute):
@@ -152,7 +155,7 @@ def eagerly_rewritten(
     node: Definition, free: Collection[str], class_name: str | None, converter: str = "eager_callee"
 ) -> Definition:
     """The definition as it is to run eagerly: control flow stays as it is."""
-    made: Definition = _EagerRewriter(set(free), class_name, converter).visit(node)
+    made: Definition = _EagerRewriter(set(free), class_name, converter, shared_names(node)).visit(node)
     if isinstance(made, ast.FunctionDef):
         made.decorator_list, made.returns = [], None
     without_values(made.args)
@@ -162,11 +165,12 @@ def eagerly_rewritten(
 class _EagerRewriter(Rewriter):
     """Calls and assignments to parts, in a function and those defined inside."""
 
-    def __init__(self, free: set[str], class_name: str | None, converter: str):
+    def __init__(self, free: set[str], class_name: str | None, converter: str, shared: frozenset[str]):
         super().__init__()
         self.converter = converter
         self.free = free
         self.class_name = class_name
+        self.shared = shared
         self.scopes: list[set[str]] = []
 
     def is_assignable(self, name: str) -> bool:

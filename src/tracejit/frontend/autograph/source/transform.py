@@ -17,6 +17,7 @@ from .jumps import lower_jumps
 from .liveness import Liveness
 from .matching import lower_matches
 from .rewriting import guarded, operator, without_values
+from .sharing import shared_names
 from .syntax import (
     Definition,
     Unsupported,
@@ -58,7 +59,9 @@ def rewritten(
 
     `modules` are names of modules: what is read from them is no property.
     """
-    return _Transformer(set(free), class_name, modules).definition(node)
+    transformer = _Transformer(set(free), class_name, modules)
+    transformer.shared = shared_names(node)
+    return transformer.definition(node)
 
 
 class _Transformer(Expressions):
