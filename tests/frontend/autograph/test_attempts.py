@@ -544,7 +544,7 @@ def test_an_attribute_changed_by_an_operator_then_by_a_method(run, n):
 @pytest.mark.parametrize(
     "asks",
     [
-        lambda x: float(np.asarray(x[0])),
+        lambda x: float(np.array2string(x[0])),
         lambda x: range(x.shape[0])[x[0].__int__()],
         lambda x: [1.0, 2.0][x[0]],
         lambda x: math.floor(x[0]),
