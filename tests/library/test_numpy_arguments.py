@@ -214,6 +214,13 @@ def test_folds_of_numpys_functions_are_followed(f):
         np.testing.assert_allclose(g(X4), wanted, rtol=1e-6, atol=1e-8)
 
 
+def test_paths_of_einsum_are_numpys():
+    args = ("ij,jk,kl->il", F, np.ones((3, 4)), np.ones((4, 2)))
+    assert tnp.einsum_path(*args, optimize="optimal") == np.einsum_path(*args, optimize="optimal")
+    assert tnp.einsum_path(F, [0, 1], F.T, [1, 2])[0] == np.einsum_path(F, [0, 1], F.T, [1, 2])[0]
+    tf.function(lambda x: tnp.sum(x) * len(tnp.einsum_path("ij,jk->ik", x, x.T)[0]))(F)
+
+
 # vectorize
 
 

@@ -267,6 +267,7 @@ from tracejit.numpy.products import diagflat as diagflat
 from tracejit.numpy.products import diagonal as diagonal
 from tracejit.numpy.products import dot as dot
 from tracejit.numpy.products import einsum as einsum
+from tracejit.numpy.products import einsum_path as einsum_path
 from tracejit.numpy.products import inner as inner
 from tracejit.numpy.products import kron as kron
 from tracejit.numpy.products import matmul as matmul

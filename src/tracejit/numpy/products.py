@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.cutting import pad
+from ..core.dim import known
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -98,6 +99,22 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
         return ops.not_equal(einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
     alike = matched(tuple(tensors), {})[0] if len(tensors) > 1 else tensors
     return by_recipe(linear.sums_of_products, alike, subscripts, True)
+
+
+def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
+    """The order in which :func:`einsum` of these arguments multiplies with the fewest steps, and a report: NumPy's own.
+
+    The values of `operands` do not matter, sizes are known when this is called. `optimize` names NumPy's ways to look for
+    the order; ValueError for subscripts that do not fit.
+    """
+    shapes = [x if isinstance(x, (list, tuple, str)) else _of_size(x) for x in operands]
+    first = subscripts if isinstance(subscripts, str) else _of_size(subscripts)
+    return np.einsum_path(first, *shapes, optimize=optimize)
+
+
+def _of_size(x: Any) -> np.ndarray:
+    """An array of the same shape that takes no memory."""
+    return np.broadcast_to(np.float64(0), tuple([known(d) for d in array(x).shape]))
 
 
 def _with_letters(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
