@@ -473,3 +473,23 @@ def test_no_checkpoint_before_its_time(tmp_path):
     assert manager.save(check_interval=False) is not None
     with pytest.raises(ValueError, match="needs a step_counter"):
         tf.train.CheckpointManager(tf.train.Checkpoint(), tmp_path, 1, checkpoint_interval=3)
+
+
+def test_objects_called_as_what_modules_have(tmp_path):
+    variables, model = (
+        [tf.Variable(1.0), tf.Variable([2.0, 3.0])],
+        tf.Sequential([tf.layers.Dense(1, input_shape=(2,))]),
+    )
+    checkpoint = tf.train.Checkpoint(model=model, variables=variables)
+    path = checkpoint.save(tmp_path / "c")
+    assert [name for name, _ in tf.train.list_variables(path) if name.startswith("v")] == [
+        "variables/0",
+        "variables/1",
+    ]
+    for v in variables:
+        v.assign(v * 0.0)
+    checkpoint.restore(path).assert_consumed()
+    assert float(variables[0]) == 1.0 and variables[1].numpy().tolist() == [2.0, 3.0]
+    assert len(checkpoint.variables) == 5
+    with pytest.raises(ValueError, match=r"save is a method of a Checkpoint: give .* another name"):
+        tf.train.Checkpoint(save=tf.Variable(1.0))

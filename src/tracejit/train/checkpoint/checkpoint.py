@@ -34,7 +34,8 @@ class Checkpoint(tf.Module):
     ----------
     root : Module or nest, optional
     **objects : Module, Variable, optimizer, random generator or nest of them
-        Their names are the beginnings of paths, and attributes of the checkpoint.
+        Their names are the beginnings of paths, and attributes of the checkpoint. Those that every Module has already,
+        such as ``variables``, name paths alone.
 
     Attributes
     ----------
@@ -69,6 +70,18 @@ class Checkpoint(tf.Module):
                     f"{name}={value!r} cannot be saved: pass Variables, Modules, optimizers, or lists and dicts "
                     f"of them{at_user_line()}"
                 )
+            self._keep(name, value)
+
+    def _keep(self, name: str, value: Any) -> None:
+        """Keep an object under a name, which may be that of a property: asked for, it is still what Modules say."""
+        known = getattr(type(self), name, None)
+        if isinstance(known, property):
+            self.__dict__[name] = value
+        elif known is not None:
+            raise ValueError(
+                f"{name} is a method of a Checkpoint: give {value!r} another name{at_user_line()}"
+            )
+        else:
             setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
