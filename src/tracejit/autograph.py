@@ -2,7 +2,7 @@
 
 from .core.lazy import Namespace as _Namespace
 from .frontend.autograph.calls import convert
-from .frontend.function.conversion_control import do_not_convert, set_loop_options, to_code
+from .frontend.function.conversion_control import do_not_convert, set_loop_options, to_code, to_graph
 from .frontend.state.variable import tracer as current_trace
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "do_not_convert",
     "set_loop_options",
     "to_code",
+    "to_graph",
     "current_trace",
     "experimental",
 ]

@@ -4,6 +4,7 @@ import sys
 
 from . import activations, callbacks, initializers, layers, losses, metrics, models, optimizers, regularizers
 from .arrays.labels import to_categorical
+from .arrays.padding import pad_sequences
 from .core.lazy import Namespace
 from .layers.inputs import InputLayer as Input
 from .layers.model import Model
@@ -31,6 +32,7 @@ __all__ = [
     "Input",
     "Model",
     "Sequential",
+    "preprocessing",
     "saving",
     "set_seed",
     "utils",
@@ -52,8 +54,13 @@ utils: Namespace = Namespace(
     "tracejit.keras.utils",
     set_random_seed=set_seed,
     to_categorical=to_categorical,
+    pad_sequences=pad_sequences,
     CustomObjectScope=custom_object_scope,
     **_stored,
+)
+preprocessing: Namespace = Namespace(
+    "tracejit.keras.preprocessing",
+    sequence=Namespace("tracejit.keras.preprocessing.sequence", pad_sequences=pad_sequences),
 )
 saving: Namespace = Namespace(
     "tracejit.keras.saving", load_model=models.load_model, save_model=models.save_model, **_stored

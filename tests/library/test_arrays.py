@@ -207,3 +207,16 @@ def test_errors():
         tf.ensure_shape([1, 2, 3], (None, 2))
     with pytest.raises(ValueError, match="indexing is 'xy' or 'ij'"):
         tf.meshgrid([1], indexing="yx")
+
+
+def test_sequences_of_one_length():
+    pad, rows = tf.keras.preprocessing.sequence.pad_sequences, [[1, 2, 3], [4], []]
+    assert pad(rows).tolist() == [[1, 2, 3], [0, 0, 4], [0, 0, 0]]
+    assert pad(rows, padding="post", value=-1).tolist() == [[1, 2, 3], [4, -1, -1], [-1, -1, -1]]
+    assert pad(rows, maxlen=2).tolist() == [[2, 3], [0, 4], [0, 0]]
+    assert pad(rows, maxlen=2, truncating="post", dtype="float32").tolist() == [[1, 2], [0, 4], [0, 0]]
+    assert tf.keras.utils.pad_sequences([np.ones((2, 3)), np.ones((1, 3))]).shape == (2, 2, 3)
+    with pytest.raises(ValueError, match="padding is 'pre' or 'post', got 'left'"):
+        pad(rows, padding="left")
+    with pytest.raises(ValueError, match="elements of sequences have different shapes"):
+        pad([np.ones((2, 3)), np.ones((2, 4))])

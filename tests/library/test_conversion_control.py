@@ -60,3 +60,17 @@ def test_loop_options_are_hints():
     assert int(f(tf.constant(5))) == 10
     with pytest.raises(NotImplementedError, match="condition of the loop"):
         tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+
+
+def test_functions_as_graphs_are_traced():
+    def halved(x):
+        while x > 1.0:
+            x = x / 2.0
+        return x
+
+    converted = tf.autograph.to_graph(halved)
+    assert float(converted(tf.constant(5.0))) == 0.625
+    assert float(tf.function(converted)(tf.constant(5.0))) == 0.625
+    assert float(tf.autograph.to_graph(tf.function(halved))(tf.constant(5.0))) == 0.625
+    with pytest.raises(TypeError, match="to_graph takes functions, not int"):
+        tf.autograph.to_graph(3)

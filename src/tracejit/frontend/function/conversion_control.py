@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.errors import at, user_location
-from ..autograph.calls import converted_source
+from ..autograph.calls import convert, converted_source
 from .function import Function
 
 
@@ -42,6 +42,37 @@ def to_code(
     if not source:
         raise TypeError(f"to_code shows Python functions, not {type(entity).__name__}{at(user_location())}")
     return source
+
+
+def to_graph(
+    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+) -> Callable[..., Any]:
+    """A function whose ``if``, ``while`` and ``for`` also take tensors, whose values only a run tells.
+
+    Parameters
+    ----------
+    entity : function
+        As it was written; of a compiled function, its ``python_function``. Called while another function is traced it
+        adds to its program, with one size of every tensor or any; otherwise it runs as it is written.
+    recursive, experimental_optional_features
+        Accepted for programs written for other libraries, and ignored: functions that it calls are converted too.
+
+    Raises
+    ------
+    TypeError
+        For what is not callable.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> def size(x):
+    ...     return x if x > 0.0 else -x
+    >>> print(tf.autograph.to_graph(size)(tf.constant(-3.0)))
+    tf.Tensor(3.0, shape=(), dtype=float32)
+    """
+    if not callable(entity):
+        raise TypeError(f"to_graph takes functions, not {type(entity).__name__}{at(user_location())}")
+    return convert(entity.python_function if isinstance(entity, Function) else entity)
 
 
 class Unconverted:
