@@ -170,7 +170,8 @@ def test_embedding(run):
     assert y.numpy().tolist() == weight(4, 2)[[[1, 3], [1, 1]]].tolist()
     assert g.numpy().tolist() == [[0, 0], [3, 3], [0, 0], [1, 1]]
     with pytest.raises(TypeError, match="row numbers are integers"):
-        layer(tf.constant([1.0]))
+        layer(tf.constant([True]))
+    assert (layer(tf.constant([1.0])).numpy() == weight(4, 2)[[1]]).all()
     with pytest.raises(IndexError):
         layer(tf.constant([4]))
 

@@ -67,6 +67,8 @@ LAYERS = [
     (lambda: L.UpSampling2D((1, 2), data_format="channels_first"), IMAGES),
     (lambda: L.ZeroPadding1D(2), STEPS),
     (lambda: L.ZeroPadding2D((1, 2)), IMAGES),
+    (lambda: L.Attention(use_scale=True, dropout=0.5), [STEPS, STEPS]),
+    (lambda: L.AdditiveAttention(), [STEPS, STEPS]),
     (lambda: L.Add(), [X, X]),
     (lambda: L.Average(), [X, X]),
     (lambda: L.Concatenate(0), [X, X]),
@@ -114,9 +116,8 @@ def test_every_layer_is_in_the_list():
     tried = {type(make()).__name__ for make, _ in LAYERS}
     tried |= {type(part).__name__ for make, _ in LAYERS for part in make().submodules}
     public = {x.__name__ for x in (getattr(L, n) for n in L.__all__) if isinstance(x, type)}
-    assert public - tried <= {"Layer", "Lambda", "InputLayer", "Sequential", "SimpleRNNCell"} | {
-        "StackedRNNCells"
-    }
+    others = {"Layer", "Lambda", "InputLayer", "Sequential", "SimpleRNNCell", "StackedRNNCells"}
+    assert public - tried <= others | {"MultiHeadAttention"}  # it takes two inputs: below
 
 
 def test_training_goes_on_where_it_was(tmp_path):
@@ -145,9 +146,10 @@ def test_training_goes_on_where_it_was(tmp_path):
 
 def test_networks_between_inputs_and_outputs(tmp_path):
     a, b = tf.keras.Input((6,), name="a"), tf.keras.Input((4, 6))
+    seen = L.MultiHeadAttention(2, 3)(query=b, value=b, use_causal_mask=True)
     shared = L.Dense(6, "tanh", name="shared")
     whole, last, _ = L.LSTM(6, return_sequences=True, return_state=True)(shared(b))
-    mixed = L.Concatenate()([shared(a) * 2.0, 1.0 - last, whole[:, 0, ::2]])
+    mixed = L.Concatenate()([shared(a) * 2.0, 1.0 - last, seen[:, 1], whole[:, 0, ::2]])
     model = tf.keras.Model([a, b], {"out": L.Dense(1)(mixed) + np.float32(3.0), "all": whole}, name="two")
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")

@@ -362,6 +362,28 @@ def test_weights_in_a_file(tmp_path):
         model.load_weights(tmp_path / "net.weights.h5")
 
 
+def test_weights_wait_for_the_first_call(tmp_path):
+    class Net(K.Model):
+        def __init__(self):
+            super().__init__()
+            self.first, self.rest = K.layers.Dense(4), [K.layers.Dense(2), K.Sequential([K.layers.Dense(1)])]
+
+        def call(self, inputs):
+            x = self.first(inputs)
+            for layer in self.rest:
+                x = layer(x)
+            return x
+
+    x = tf.constant([[1.0, 2.0, 3.0]])
+    first, second, third = Net(), Net(), Net()
+    first(x)
+    first.save_weights(tmp_path / "w")
+    second.load_weights(tmp_path / "w")
+    third.load_weights(tmp_path / "w")
+    assert float(second(x)) == float(first(x))
+    assert float(tf.function(third)(x)) == float(tf.function(first)(x))
+
+
 def test_a_summary():
     model = K.Sequential(
         [

@@ -7,6 +7,7 @@ from ..core.lazy import lazily
 if TYPE_CHECKING:
     from ..models.configuration import deserialize_keras_object as deserialize
     from ..models.configuration import serialize_keras_object as serialize
+    from .attention import AdditiveAttention, Attention, MultiHeadAttention
     from .convolutional import (
         Conv1D,
         Conv1DTranspose,

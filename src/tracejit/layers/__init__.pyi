@@ -2,6 +2,9 @@
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
+from tracejit.layers.attention import AdditiveAttention as AdditiveAttention
+from tracejit.layers.attention import Attention as Attention
+from tracejit.layers.attention import MultiHeadAttention as MultiHeadAttention
 from tracejit.layers.convolutional import Conv1D as Conv1D
 from tracejit.layers.convolutional import Conv1DTranspose as Conv1DTranspose
 from tracejit.layers.convolutional import Conv2D as Conv2D

@@ -222,7 +222,7 @@ class Dropout(Layer):
 
 
 class Embedding(Layer):
-    """Rows of a table by number: integers in, vectors out.
+    """Rows of a table by number: integers in, or floats that are such, vectors out.
 
     Parameters
     ----------
@@ -267,6 +267,7 @@ class Embedding(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The rows of these numbers."""
-        if inputs.dtype.kind not in "iu":
+        if inputs.dtype.kind not in "iuf":
             raise tf.DtypeError(f"row numbers are integers, got {inputs.spec}{at_user_line()}")
-        return tf.gather(self.embeddings, inputs, axis=0)
+        rows = tf.cast(inputs, dtype="int32") if inputs.dtype.kind == "f" else inputs
+        return tf.gather(self.embeddings, rows, axis=0)

@@ -129,8 +129,8 @@ class Layer(Configurable, tf.Module):
         if build is not None:
 
             @functools.wraps(build)
-            def noted(self: Layer, input_shape: Any = ()) -> None:
-                build(self, input_shape)
+            def noted(self: Layer, input_shape: Any = (), *more: Any, **named: Any) -> None:
+                build(self, input_shape, *more, **named)
                 self.built = True
 
             cls.build = noted  # type: ignore[method-assign]
@@ -361,8 +361,9 @@ def _numbered(name: str) -> str:
 
 def _plain_name(value: Any) -> Any:
     """The name alone of an activation that has one."""
-    name = value["config"] if isinstance(value, dict) and value.get("class_name") == "function" else ""
-    return name if name in activations.names() and value["module"] is not None else value
+    if not isinstance(value, dict) or value.get("class_name") != "function" or value["module"] is None:
+        return value
+    return value["config"] if value["config"] in activations.names() else value
 
 
 def specs_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

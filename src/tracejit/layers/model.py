@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from ..models.configuration import made_by_library
 from ..models.descriptions import describe_network, network_from
 from ..models.functional import Network
 from ..train.checkpoint import store
+from ..train.checkpoint.checkpoint import paths_of
 from .layer import Layer
 from .training import Trainer
 
@@ -172,19 +174,27 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         if not overwrite and Path(filepath).exists():
             raise FileExistsError(f"{os.fspath(filepath)!r} is there already{at_user_line()}")
         arrays = {f"{i:05d} {v.name}": v.array for i, v in enumerate(self.variables)}
-        store.write(Path(filepath), arrays, {"format": "tracejit-weights-1"})
+        path_of = {id(v): path for path, v in reversed(list(paths_of(self)))}
+        paths = json.dumps([path_of[id(v)] for v in self.variables])
+        store.write(Path(filepath), arrays, {"format": "tracejit-weights-1", "paths": paths})
 
     def load_weights(self, filepath: str | os.PathLike[str]) -> None:
         """Give all weights the values in the file `filepath` that :meth:`save_weights` wrote for a network like this.
 
+        One that was not called yet has no weights: they get their values when they are made.
+
         Raises
         ------
         ValueError
-            When the file holds another number of weights, or they have other shapes: a network that was not called
-            yet has none.
+            When the file holds another number of weights, or they have other shapes.
         """
-        arrays = store.read(Path(filepath))[0]
-        self.set_weights([arrays[name] for name in sorted(arrays)])
+        arrays, metadata = store.read(Path(filepath))
+        values = [arrays[name] for name in sorted(arrays)]
+        if not self.variables and "paths" in metadata:
+            paths = json.loads(metadata["paths"])
+            self.defer(dict(zip(paths, values, strict=True)))
+            return
+        self.set_weights(values)
 
     def summary(self, print_fn: Callable[[str], Any] | None = None) -> None:
         """Print a table of the layers, by `print_fn`: their kind, shape of the result, and number of weights.

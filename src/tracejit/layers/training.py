@@ -24,9 +24,9 @@ from ..losses.loss import Loss
 from ..metrics import find_metric as metrics
 from ..metrics.means import Mean
 from ..metrics.metric import Metric
+from ..models import feeding
+from ..models.feeding import unpack
 from ..optimizers.find_optimizer import get as optimizer_of
-from . import feeding
-from .feeding import unpack
 from .layer import mask_of
 
 
