@@ -41,6 +41,7 @@ _HOMES = {
     "frontend.control.while_loop": "while_loop",
     "frontend.machine": "control_dependencies device executing_eagerly group init_scope inside_function name_scope",
     "frontend.state.module": "Module",
+    "frontend.tape.graph_gradients": "gradients",
     "frontend.tape.python_calls": "numpy_function py_function",
     "frontend.transforms.custom_gradient": "custom_gradient grad_pass_through",
     "frontend.transforms.custom_jvp": "custom_jvp",

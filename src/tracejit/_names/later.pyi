@@ -97,6 +97,7 @@ from tracejit.frontend.machine import init_scope as init_scope
 from tracejit.frontend.machine import inside_function as inside_function
 from tracejit.frontend.machine import name_scope as name_scope
 from tracejit.frontend.state.module import Module as Module
+from tracejit.frontend.tape.graph_gradients import gradients as gradients
 from tracejit.frontend.tape.python_calls import numpy_function as numpy_function
 from tracejit.frontend.tape.python_calls import py_function as py_function
 from tracejit.frontend.transforms.custom_gradient import custom_gradient as custom_gradient
@@ -220,6 +221,7 @@ __all__ = [
     "gather_nd",
     "get_static_value",
     "grad_pass_through",
+    "gradients",
     "group",
     "histogram_fixed_width",
     "identity_n",

@@ -121,6 +121,7 @@ from tracejit import gather_nd as gather_nd
 from tracejit import get_static_value as get_static_value
 from tracejit import grad as grad
 from tracejit import grad_pass_through as grad_pass_through
+from tracejit import gradients as gradients
 from tracejit import gradients_function as gradients_function
 from tracejit import greater as greater
 from tracejit import greater_equal as greater_equal
