@@ -113,3 +113,24 @@ def test_strings_cut_up_joined_and_matched():
         s.substr("ab", 3, 1)
     with pytest.raises(ValueError, match="2 places for 1 tensors"):
         s.format("{} {}", tf.constant(1))
+
+
+def test_compiled_functions_know_them_when_they_are_traced(capsys):
+    traces = []
+
+    @tf.function
+    def f(x, name):
+        traces.append(name)
+        label = tf.strings.join([tf.constant("<"), tf.strings.upper(name), ">"])
+        tf.print(label, x, ["a", tf.constant("b")], tf.constant(["c{}", "d"]), output_stream="stdout")
+        return x * tf.cast(tf.strings.length(name), tf.float32)
+
+    found = [float(f(x, tf.constant(name))) for name in ("ab", "abc", "ab") for x in (1.0, 2.0)]
+    assert found == [2.0, 4.0, 3.0, 6.0, 2.0, 4.0]
+    assert len(traces) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == '<AB> 1 [\'a\', "b"] ["c{}" "d"]' and lines[2].startswith("<ABC> 1")
+    tf.print(tf.constant([["a"], ["é"]]), tf.constant("alone"), output_stream="stdout")
+    assert capsys.readouterr().out == '[["a"]\n ["é"]] alone\n'
+    with pytest.raises(tf.DtypeError, match="numbers and bools, not strings"):
+        tf.function(lambda s: tf.equal(s, "abc"))(tf.constant("abc"))

@@ -72,25 +72,41 @@ def print_(
             f"summarize is a number of elements, or -1 for all; got {summarize!r}{at(user_location())}"
         )
     tensors: list[Tensor] = []
-    text = sep.replace("{", "{{").replace("}", "}}").join(_template(x, tensors, True) for x in inputs)
-    template = text + end.replace("{", "{{").replace("}", "}}")
+    text = _escaped(sep).join(_template(x, tensors, True) for x in inputs)
+    template = text + _escaped(end)
     ops.print(*tensors, template=template, summarize=summarize, stream=_stream(output_stream))
 
 
 def _template(x: Any, tensors: list[Tensor], top: bool = False) -> str:
     """The text of an input, with ``{}`` for each tensor, which goes to `tensors`."""
     if isinstance(x, (Tensor, np.ndarray)) or hasattr(x, "__tensor__"):
-        tensors.append(as_tensor(x))
+        tensor = as_tensor(x)
+        if tensor.dtype.kind == "O":
+            return _escaped(_strings(tensor.array, top))
+        tensors.append(tensor)
         return "{}"
     kind = None if x is None else kind_of(x)
     if kind is None:
-        return (str(x) if top else repr(x)).replace("{", "{{").replace("}", "}}")
+        return _escaped(str(x) if top else repr(x))
     if issubclass(kind, dict):
         return "{{" + ", ".join(f"{_template(k, [])}: {_template(v, tensors)}" for k, v in x.items()) + "}}"
     inner = ", ".join(_template(v, tensors) for v in x)
     if kind is list:
         return f"[{inner}]"
     return f"({inner},)" if len(x) == 1 else f"({inner})"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _strings(array: np.ndarray, bare: bool) -> str:
+    """Strings as they are shown: one alone without quotes, several in rows."""
+    if not array.ndim:
+        text = bytes(array[()]).decode("utf-8", "replace")
+        return text if bare else f'"{text}"'
+    rows = [_strings(np.asarray(row, object), False) for row in array]
+    return f"[{(' ' if array.ndim == 1 else chr(10) + ' ').join(rows)}]"
 
 
 def _stream(given: Any) -> str:

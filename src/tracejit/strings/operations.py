@@ -1,6 +1,6 @@
 """Strings: what can be done with tensors of text, eagerly. They are kept as Python bytes in UTF-8.
 
-No gradient passes, and no compiled function takes them: there a Python string is a part of the trace.
+No gradient passes. Of a compiled function they are a part of the trace: known while it is traced, and never a result.
 """
 
 from __future__ import annotations

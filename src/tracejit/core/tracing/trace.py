@@ -88,7 +88,8 @@ class Trace:
         return Tensor(self.graph.add_input(spec), spec)
 
     def constant(self, array: np.ndarray) -> Tensor:
-        _refuse_text(array.dtype)
+        if array.dtype.kind == "O":
+            return Tensor(array)  # no part of the graph: known while it is traced
         held = Constant.of(array)
         if held.key not in self.constants:
             self.constants[held.key] = self.run(constant, (), {"value": held}, None)[0]
@@ -147,7 +148,8 @@ class EagerOnly(Untraceable, DtypeError):
 def _refuse_text(dtype: np.dtype) -> None:
     if dtype.kind == "O":
         raise EagerOnly(
-            "strings are eager only: a compiled function takes Python strings, which are part of the trace"
+            "strings are eager only: of a compiled function strings are part of the trace, for tracejit.strings and "
+            "print, and it neither computes nor returns any"
             f"{at(user_location())}"
         )
 

@@ -22,7 +22,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, state
 from ...core.tracing.forms import CallForm
-from ...core.tracing.trace import Traced, replay
+from ...core.tracing.trace import EagerOnly, Traced, replay
 from ..execution import executable
 from ..recording.losses import takes_out
 from ..regions.memory_policies import LoopMemory, report
@@ -40,7 +40,10 @@ def converted(y: Any, f: Any = None) -> Tensor:
     if y.__class__ is Dim:  # a size is an int, of which a tensor is int32
         return ops.cast(ops.size_value(size=y), dtype=np.dtype(np.int32))
     try:
-        return as_tensor(y)
+        result = as_tensor(y)
+        if result.dtype.kind == "O":
+            raise EagerOnly(f"strings are eager only: a compiled function returns none{at(user_location())}")
+        return result
     except DtypeError as error:
         if isinstance(y, (np.ndarray, np.generic, Tensor, int)):
             raise
