@@ -17,7 +17,7 @@ import numpy as np
 import tracejit as tf
 
 from .errors import at_user_line
-from .models.configuration import Configurable
+from .models.configuration import Configurable, deserialize_keras_object, serialize_keras_object
 from .random.generators import Generator, get_global_generator
 
 #: Standard deviation of a standard normal cut off at two of them: what has to be made up for.
@@ -287,7 +287,9 @@ _BY_NAME |= {"uniform": RandomUniform, "normal": RandomNormal, "eye": Identity}
 
 
 def get(identifier: Any) -> Callable[..., tf.Tensor]:
-    """The initializer meant by `identifier`: a name (``"he_normal"``, ``"HeNormal"``), a class or a callable.
+    """The initializer meant by `identifier`: a name (``"he_normal"``, ``"HeNormal"``), a class, a callable or a dict.
+
+    A dict describes one as :func:`serialize` does.
 
     It takes a shape and a dtype. ValueError for an unknown name, TypeError for what is none of these.
 
@@ -296,6 +298,8 @@ def get(identifier: Any) -> Callable[..., tf.Tensor]:
     >>> get("zeros")((2,)).numpy()
     array([0., 0.], dtype=float32)
     """
+    if isinstance(identifier, dict):
+        return deserialize_keras_object({"module": "tracejit.initializers", **identifier})
     if isinstance(identifier, str):
         if identifier not in _BY_NAME:
             known = ", ".join(sorted(k for k in _BY_NAME if k.islower()))
@@ -330,3 +334,5 @@ ones_initializer = Ones
 constant_initializer = Constant
 random_normal_initializer = RandomNormal
 random_uniform_initializer = RandomUniform
+serialize = serialize_keras_object
+deserialize = deserialize_keras_object

@@ -8,7 +8,7 @@ from typing import Any
 import tracejit as tf
 
 from .errors import at_user_line
-from .models.configuration import Configurable
+from .models.configuration import Configurable, deserialize_keras_object, serialize_keras_object
 
 
 class L1L2(Configurable):
@@ -48,12 +48,15 @@ class L2(L1L2):
 
 
 def get(identifier: Any) -> Callable[[Any], Any] | None:
-    """The regularizer meant by `identifier`: a name (``"l1"``, ``"l2"``, ``"l1_l2"``), a class, a callable, or None.
+    """The regularizer meant by `identifier`: a name (``"l1"``, ``"l2"``, ``"l1_l2"``), a class, a callable, a dict
+    as :func:`serialize` gives, or None.
 
     ValueError for an unknown name.
     """
     if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
         return identifier
+    if isinstance(identifier, dict):
+        return deserialize_keras_object({"module": "tracejit.regularizers", **identifier})
     if isinstance(identifier, type):
         return identifier()
     names = {"l1": L1, "l2": L2, "l1_l2": lambda: L1L2(0.01, 0.01)}
@@ -67,3 +70,5 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
 l1 = L1
 l2 = L2
 l1_l2 = L1L2
+serialize = serialize_keras_object
+deserialize = deserialize_keras_object

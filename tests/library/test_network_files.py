@@ -331,6 +331,23 @@ def test_text_and_clones():
         model_from_json("no json")
 
 
+def test_parts_as_data():
+    K = tf.keras
+    for module, thing in (
+        (K.initializers, K.initializers.HeNormal(seed=1)),
+        (K.regularizers, K.regularizers.L1L2(0.5, 0.25)),
+        (K.losses, K.losses.MeanSquaredError("sum")),
+        (K.metrics, K.metrics.MeanSquaredError("mine")),
+        (K.optimizers, K.optimizers.SGD(K.optimizers.schedules.CosineDecay(0.1, 5), momentum=0.5)),
+    ):
+        data = json.loads(json.dumps(module.serialize(thing)))
+        short = {"class_name": data["class_name"], "config": data["config"]}
+        for again in (module.deserialize(data), module.get(data), module.get(short)):
+            assert type(again) is type(thing) and module.serialize(again) == module.serialize(thing)
+    assert K.layers.deserialize(K.layers.serialize(L.Dense(3))).units == 3
+    assert K.activations.deserialize(K.activations.serialize(tf.nn.gelu)) is tf.nn.gelu
+
+
 def test_other_files_are_refused(tmp_path):
     model = tf.Sequential([L.Dense(1, input_shape=(6,))])
     model.save(tmp_path / "m")

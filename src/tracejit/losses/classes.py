@@ -8,6 +8,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..models.configuration import deserialize_keras_object
 from . import distances, entropies
 from .by_name import FUNCTIONS
 from .loss import Loss
@@ -178,8 +179,8 @@ _CLASSES = (
 def get(identifier: Any) -> Callable[..., tf.Tensor] | None:
     """The loss meant by `identifier`, a name (``"mse"``, ``"mean_squared_error"``, ``"MeanSquaredError"``) or callable.
 
-    A function's name gives the function, a class's name an instance of it; both give a number for each row. None stays
-    None. ValueError for an unknown name.
+    A dict is what :func:`serialize` gives. A function's name gives the function, a class's name an instance of it; both
+    give a number for each row. None stays None. ValueError for an unknown name.
 
     Examples
     --------
@@ -188,6 +189,8 @@ def get(identifier: Any) -> Callable[..., tf.Tensor] | None:
     """
     if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
         return identifier
+    if isinstance(identifier, dict):
+        return deserialize_keras_object({"module": "tracejit.losses", **identifier})
     if isinstance(identifier, type):
         return identifier()
     classes = {c.__name__: c for c in _CLASSES}

@@ -8,6 +8,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..losses.by_name import FUNCTIONS
+from ..models.configuration import deserialize_keras_object
 from . import accuracies, confusion, means
 from .metric import Metric
 
@@ -28,8 +29,9 @@ def get(identifier: Any) -> Metric:
 
     Parameters
     ----------
-    identifier : Metric, class, callable or str
-        A name is that of a class (``"AUC"``, ``"auc"``) or of a loss (``"mse"``); the metric bears it.
+    identifier : Metric, class, callable, dict or str
+        A name is that of a class (``"AUC"``, ``"auc"``) or of a loss (``"mse"``); the metric bears it. A dict is
+        what :func:`serialize` gives.
 
     Raises
     ------
@@ -44,6 +46,8 @@ def get(identifier: Any) -> Metric:
     """
     if isinstance(identifier, Metric):
         return identifier
+    if isinstance(identifier, dict):
+        return deserialize_keras_object({"module": "tracejit.metrics", **identifier})
     if isinstance(identifier, type):
         return identifier()
     if callable(identifier):

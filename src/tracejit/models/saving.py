@@ -45,7 +45,7 @@ def save_model(
         Whose layers are the library's, or have arguments that are data; classes that are not the library's are stored
         by name.
     filepath : path
-        With any ending. The format is our own, whatever the ending says.
+        With any ending: the format is our own, whatever the ending says. Its folder is made if it is not there.
     overwrite : bool
     include_optimizer : bool
         With the optimizer, its state, and the loss and the metrics of ``compile``.
@@ -85,6 +85,7 @@ def save_model(
         whole["slots"] = [_path_of(v, found) for v in model.optimizer.owners()]
     arrays = {name: v.array for name, v in found.items()}
     metadata = {"format": _FORMAT, "network": json.dumps(_encoded(whole))}
+    path.parent.mkdir(parents=True, exist_ok=True)
     store.write(path, arrays, metadata)
 
 

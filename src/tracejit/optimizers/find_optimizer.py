@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import at_user_line
+from ..models.configuration import deserialize_keras_object
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
@@ -19,6 +20,8 @@ _CLASSES = (SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad, Adamax, Nadam, Lion)
 def get(identifier: Any) -> Optimizer:
     """The optimizer meant by `identifier`, a name (``"adam"``, ``"SGD"``), or the one given; ValueError for others.
 
+    A dict describes one as :func:`serialize` does.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -27,6 +30,8 @@ def get(identifier: Any) -> Optimizer:
     """
     if isinstance(identifier, Optimizer):
         return identifier
+    if isinstance(identifier, dict):
+        return deserialize_keras_object({"module": "tracejit.optimizers", **identifier})
     names = {c.__name__.lower(): c for c in _CLASSES}
     if not isinstance(identifier, str) or identifier.lower() not in names:
         raise ValueError(
