@@ -1,7 +1,7 @@
 """Python functions called as ops, for programs that leave compiled functions by them.
 
 Compiled code calls them where they stand, each time, in the order of the program. A gradient is found by calling the
-function again under a tape.
+function again, and is the whole one: a part that went through a number or an array is missed, and said to be.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ...core.op import ops
 from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import at_once_in_a_kernel, is_tracing
-from ...ops.arrays.shape import sizes_of, zeros
+from ...ops.arrays.shape import sizes_of
 from ...ops.python_calls import number_of
 from ..conversion import convert_to_tensor
-from .gradient_tape import GradientTape
+from ..transforms.grad import vjp
 
 
 def py_function(
@@ -52,8 +52,8 @@ def py_function(
     ShapeError
         In a compiled function, when a result has another shape.
     GradientError
-        In a compiled function, where no gradient flows to an argument, such as through NumPy; and where `func`, which
-        is called again for its gradient, then gives other values.
+        In a compiled function, where the gradient goes through what is no tensor, NumPy for example; and where `func`,
+        which is called again for its gradient, then gives other values.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class _OfArrays(_Called):
 
 
 class _Gradient(_OfTensors):
-    """From inputs, results and cotangents of a function to the cotangents of some inputs, by a tape."""
+    """From inputs, results and cotangents of a function to the cotangents of some inputs: it is called again."""
 
     def __init__(self, of: _Called, needs: tuple[bool, ...], results: int, place: str):
         super().__init__(of.function, None)
@@ -240,29 +240,20 @@ class _Gradient(_OfTensors):
         n = len(self.needs)
         inputs, rest = tensors[:n], tensors[n:]
         before, cotangents = rest[: len(rest) // 2], rest[len(rest) // 2 :]
-        chosen = [x for x, need in zip(inputs, self.needs, strict=True) if need]
-        tape = GradientTape(watch_accessed_variables=False)
-        with tape:
-            tape.watch(chosen)
-            found = self.of.results(*inputs)
-        pairs = [(y, g) for y, g in zip(found, cotangents, strict=True) if y.dtype.kind == "f"]
-        gradients = tape.gradient([y for y, _ in pairs], chosen, output_gradients=[g for _, g in pairs])
-        self._check(found, before, gradients)
-        return [zeros(x.shape, x.dtype) if g is None else g for x, g in zip(chosen, gradients, strict=True)]
 
-    def _check(self, found: Sequence[Tensor], before: Sequence[Tensor], gradients: Sequence[Any]) -> None:
+        def again(*chosen: Tensor) -> tuple[Any, Any]:
+            take = iter(chosen)
+            found = self.of.results(
+                *(next(take) if need else x for x, need in zip(inputs, self.needs, strict=True))
+            )
+            return [y for y in found if y.dtype.kind == "f"], found
+
+        chosen = [x for x, need in zip(inputs, self.needs, strict=True) if need]
+        _, pull, found = vjp(again, *chosen, has_aux=True)
         for now, then in zip(found, before, strict=True):
             if now.shape != then.shape or not np.allclose(now.array, then.array, rtol=1e-4, equal_nan=True):
                 raise GradientError(
                     f"{self.of} gives other values each time, and is called again for its gradient: give it by "
                     f"tracejit.custom_gradient{self.place}"
                 )
-        missing = [i for i, g in enumerate(gradients) if g is None]
-        if missing and not isinstance(
-            self.of, _Gradient
-        ):  # the tape has made a gradient of tensors: it is zero
-            raise GradientError(
-                f"no gradient flows through {self.of} to those of its arguments that need it, at {missing}: it "
-                "computes with NumPy or numbers rather than tensors, or does not use them; take them through "
-                f"tracejit.stop_gradient, or give the gradient by tracejit.custom_gradient{self.place}"
-            )
+        return list(pull([g for y, g in zip(found, cotangents, strict=True) if y.dtype.kind == "f"]))
