@@ -21,13 +21,13 @@ from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.trace import trace
 
-#: Ops that hold graphs or state, that print, or that need a matrix far from singular or a probability: their
-#: arguments cannot be drawn from a sample; they have tests of their own.
+#: Ops that hold graphs or state, that print or call the program, or that need a matrix far from singular or a
+#: probability: their arguments cannot be drawn from a sample; they have tests of their own.
 BY_NAME = frozenset(
     "loop loop_gradient blank cond call custom custom_tangents own_value recomputed implicit read constant print"
     " solve triangular_solve det slogdet inverse cholesky cholesky_pullback"
     " substitute lu_factor lu_solve lu_inverse cholesky_factor cholesky_backward qr_factor"
-    " svd eigh eig qr pinv expm fft ndtri".split()
+    " svd eigh eig qr pinv expm fft ndtri python_call python_gradient python_effect".split()
 )
 
 FLOATS = ("float32", "float64", "complex64", "complex128")

@@ -81,10 +81,12 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "int | str": lambda x: _is_int(x) or _is_text(x),
     "np.dtype": lambda x: isinstance(x, np.dtype) and x.kind in "biufc",
     "str": _is_text,
+    "tuple[Shape, ...]": _all(lambda x: _is_int(x) or _all(_is_int)(x)),
     "tuple[Size, ...]": _all(_is_size),
     "tuple[Slices, ...]": _all(_is_slices),
     "tuple[bool, ...]": _all(_is_a(bool)),
     "tuple[int, ...]": _all(_is_int),
+    "tuple[str, ...]": _all(_is_text),
 }
 
 
