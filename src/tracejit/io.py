@@ -7,6 +7,7 @@ import glob
 import io
 import os
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 import tracejit as tf
 
 from .core.lazy import Namespace
+from .data import text_files
 from .errors import at_user_line
 
 
@@ -174,36 +176,17 @@ def decode_csv(
     """
     lines = np.asarray(tf.convert_to_tensor(records).numpy(), object)
     texts = [line.decode() for line in lines.ravel()]
-    rows = list(
-        csv.reader(
-            texts, delimiter=field_delim, quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
-        )
-    )
-    chosen = range(len(record_defaults)) if select_cols is None else list(select_cols)
-    for row in rows:
-        if len(row) <= max(chosen) or (select_cols is None and len(row) != len(record_defaults)):
-            raise ValueError(
-                f"{len(record_defaults)} fields are expected, there are {len(row)} in {row}{at_user_line()}"
-            )
-    columns = zip(chosen, record_defaults, strict=True)
-    return [_column([row[k] for row in rows], d, na_value, lines.shape) for k, d in columns]
+    style: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+    columns = [text_files.column_of(default) for default in record_defaults]
+    rows = [
+        text_files.row_of(fields, columns, select_cols, na_value, f"record {number}")
+        for number, fields in enumerate(csv.reader(texts, delimiter=field_delim, quoting=style))
+    ]
+    return [tf.constant(_stacked(column, lines.shape)) for column in zip(*rows, strict=True)]
 
 
-def _column(fields: list[str], default: Any, absent: str, shape: tuple[int, ...]) -> tf.Tensor:
-    needed = isinstance(default, (np.dtype, type)) or np.size(default) == 0
-    given = default if isinstance(default, tf.Tensor) or needed else tf.convert_to_tensor(default)
-    dtype = (
-        tf.as_dtype(default)
-        if isinstance(default, (np.dtype, type))
-        else given.dtype
-        if not needed
-        else tf.float32
-    )
-    if needed and any(field in ("", absent) for field in fields):
-        raise ValueError(f"a field that must be there is empty{at_user_line()}")
-    values: list[Any] = [None if field in ("", absent) else field for field in fields]
-    fill = None if needed else np.asarray(given.numpy()).ravel()[0]
-    array = np.empty(len(values), dtype)
+def _stacked(values: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    array = np.empty(len(values), values[0].dtype)
     for i, value in enumerate(values):
-        array[i] = fill if value is None else value.encode() if dtype.hasobject else dtype.type(value)
-    return tf.constant(array.reshape(shape))
+        array[i] = value[()]
+    return array.reshape(shape)

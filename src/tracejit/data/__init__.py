@@ -3,6 +3,7 @@
 from ..core.lazy import Namespace
 from .dataset import Dataset, Options
 from .reading import DatasetIterator, NumpyIterator
+from .tables import make_csv_dataset
 from .text_files import CsvDataset, TextLineDataset
 
 __all__ = [
@@ -21,5 +22,9 @@ __all__ = [
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 experimental: Namespace = Namespace(
-    "tracejit.data.experimental", AUTOTUNE=AUTOTUNE, CsvDataset=CsvDataset, cardinality=Dataset.cardinality
+    "tracejit.data.experimental",
+    AUTOTUNE=AUTOTUNE,
+    CsvDataset=CsvDataset,
+    cardinality=Dataset.cardinality,
+    make_csv_dataset=make_csv_dataset,
 )

@@ -16,13 +16,13 @@ from .dataset import Dataset
 from .regrouping import UNKNOWN
 
 
-def _paths(filenames: Any) -> list[str]:
+def paths_of(filenames: Any) -> list[str]:
     given = filenames.numpy() if isinstance(filenames, tf.Tensor) else filenames
     several = [given] if isinstance(given, (str, bytes)) or hasattr(given, "__fspath__") else list(given)
     return [path.decode() if isinstance(path, bytes) else str(path) for path in several]
 
 
-def _open(path: str, compression_type: str | None) -> Any:
+def opened(path: str, compression_type: str | None) -> Any:
     if compression_type not in (None, "", "GZIP"):
         raise ValueError(f"compression_type is '' or 'GZIP', got {compression_type!r}{at_user_line()}")
     return (
@@ -72,11 +72,11 @@ class TextLineDataset(Dataset):
         buffer_size: int | None = None,
         num_parallel_reads: int | None = None,
     ):
-        paths = _paths(filenames)
+        paths = paths_of(filenames)
 
         def lines() -> Iterator[Any]:
             for path in paths:
-                with _open(path, compression_type) as file:
+                with opened(path, compression_type) as file:
                     for line in file:
                         yield _text(line.removesuffix("\n").removesuffix("\r"))
 
@@ -134,22 +134,22 @@ class CsvDataset(Dataset):
         na_value: str = "",
         select_cols: Sequence[int] | None = None,
     ):
-        paths, columns = _paths(filenames), [_column(default) for default in record_defaults]
+        paths, columns = paths_of(filenames), [column_of(default) for default in record_defaults]
         quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
 
         def rows() -> Iterator[Any]:
             for path in paths:
-                with _open(path, compression_type) as file:
+                with opened(path, compression_type) as file:
                     reader = csv.reader(file, delimiter=field_delim, quoting=quoting)
                     for fields in reader:
                         if (header and reader.line_num == 1) or not fields:
                             continue
-                        yield _row(fields, columns, select_cols, na_value, f"{path}:{reader.line_num}")
+                        yield row_of(fields, columns, select_cols, na_value, f"{path}:{reader.line_num}")
 
         super().__init__(rows, UNKNOWN, spec=lambda: tuple(tf.TensorSpec((), dtype) for dtype, _ in columns))
 
 
-def _column(default: Any) -> tuple[np.dtype, Any]:
+def column_of(default: Any) -> tuple[np.dtype, Any]:
     """The dtype of a column, and what stands for an empty field, None where none may be empty."""
     if isinstance(default, (str, bytes)):
         return tf.string, default.encode() if isinstance(default, str) else default
@@ -159,7 +159,7 @@ def _column(default: Any) -> tuple[np.dtype, Any]:
     return value.dtype, value.ravel()[0] if value.size else None
 
 
-def _row(
+def row_of(
     fields: list[str],
     columns: Sequence[tuple[np.dtype, Any]],
     chosen: Sequence[int] | None,
