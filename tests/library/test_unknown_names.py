@@ -53,6 +53,17 @@ def test_the_namespace_that_has_it():
         (tf, "estimator", "estimators are out of scope: tracejit.keras.Model"),
         (tf, "Graph", "compile it by tracejit.function"),
         (tf.keras, "datasets", "not downloaded"),
+        (tf, "bfloat16", "float32 computes"),
+        (tf, "types", "tracing types are out of scope"),
+        (tf, "sets", "sparse tensors are out of scope"),
+        (tf, "signal", "tracejit.numpy.fft"),
+        (tf, "experimental", "tracejit.numpy"),
+        (tf, "version", "tracejit.__version__"),
+        (
+            tf.function(lambda x: x).get_concrete_function(tf.TensorSpec([])).graph,
+            "as_graph_def",
+            "print one",
+        ),
     ],
 )
 def test_what_to_use_instead(namespace, name, remark):

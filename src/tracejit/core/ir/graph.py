@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -117,6 +117,12 @@ class Graph:
     guards: tuple[tuple[str, Size, Size], ...] = ()
     finished: bool = False
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            about = ": graphs are not built or changed by hand; print one to see it, and walk its `nodes`"
+            raise AttributeError(f"a Graph has no {name!r}{'' if name.startswith('_') else about}", name=name)
 
     def new_value(self, spec: TensorSpec) -> Value:
         return Value(spec, self)
