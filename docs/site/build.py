@@ -1,6 +1,6 @@
 """Write the documentation site to out/docs: pages from docstrings, tutorials and errors; Sphinx makes HTML of them.
 
-    python docs/site/build.py [--strict]
+    python docs/site/build.py [--strict] [--only PATTERN]
 
 Every page is made anew from what stands elsewhere: nothing here is written twice. With --strict a warning is an error.
 """
@@ -12,7 +12,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from reference import write_errors, write_ops, write_reference
+from pages import Site
+from reference import write_reference
+from tables import write_errors, write_ops
 from tutorials import write_tutorials
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,29 +28,31 @@ GUIDES = {
 }
 
 
-def write_pages() -> None:
-    """Write the sources of all pages."""
-    shutil.rmtree(SOURCE, ignore_errors=True)
-    SOURCE.mkdir(parents=True)
+def write_pages(only: str = "") -> None:
+    """Write the sources of all pages, or of those whose path the pattern `only` is found in."""
+    site = Site(SOURCE, only)
     for name in ("conf.py", "index.md"):
         shutil.copy(Path(__file__).parent / name, SOURCE / name)
-    (SOURCE / "guides").mkdir()
+    shutil.copytree(Path(__file__).parent / "static", SOURCE / "static")
     for name in GUIDES:
-        shutil.copy(ROOT / "docs" / name, SOURCE / "guides" / name)
-    shutil.copytree(ROOT / "docs" / "decisions", SOURCE / "decisions")
+        site.write(f"guides/{name}", (ROOT / "docs" / name).read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        site.write(f"decisions/{path.name}", path.read_text(encoding="utf-8"))
     for folder in ("tutorials", "how-to", "tour"):
-        write_tutorials(ROOT / "docs" / folder, SOURCE / folder)
-    write_reference(SOURCE / "reference")
-    write_errors(SOURCE / "errors")
-    write_ops(SOURCE)
+        write_tutorials(ROOT / "docs" / folder, site)
+    write_reference(site)
+    write_errors(ROOT / "docs" / "errors", site)
+    write_ops(site)
 
 
 def main() -> int:
     """Write the pages and the site; returns Sphinx's exit code."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--strict", action="store_true", help="a warning is an error")
+    arguments.add_argument("--only", default="", metavar="PATTERN", help="pages whose path it is found in")
     options = arguments.parse_args()
-    write_pages()
+    shutil.rmtree(HTML, ignore_errors=True)
+    write_pages(options.only)
     from sphinx.cmd.build import build_main
 
     strict = ["-W", "--keep-going"] if options.strict else []

@@ -32,3 +32,5 @@ copybutton_prompt_is_regexp = True
 html_theme = "furo"
 html_title = "tracejit"
 html_show_sphinx = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]

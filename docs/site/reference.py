@@ -1,105 +1,122 @@
-"""API pages: one for each public module, with a page for each of its names; the errors; the ops.
+"""API pages: one for each public module, with a page for each of its names.
 
 What is public is what modules list. A name that stands in several has its page in the first, and the others link to it.
+Pages of names are in no table of contents: there are more than a thousand, and every page would repeat them all in its
+navigation. They say where they belong, their module lists them, and the search finds them.
 """
 
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
+import re
+from collections.abc import Iterator
+from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from pages import Site
+
 import tracejit as tj
 
-#: Modules whose names are other modules' names, or that need what is not installed with the core.
-_NO_PAGES = frozenset({"compat", "raw_ops"})
+#: Modules that are no faces of their own: every op once more, and what other modules list.
+_NO_PAGES = frozenset({"raw_ops", "compat"})
+#: Public modules that no module's list of names leads to.
+_INNER = ("compat.v1", "config", "numpy.fft", "numpy.linalg", "summary")
 
 
-def write_reference(target: Path) -> None:
+def public_modules() -> dict[str, ModuleType]:
+    """Each public module by the first of its names: the package, its faces, and the modules that these list."""
+    found = {"tracejit": tj}
+    waiting = [*sorted(tj._FACES - _NO_PAGES), *_INNER]
+    for name in waiting:
+        module: Any = tj
+        for part in name.split("."):
+            module = getattr(module, part)
+        if not any(module is other for other in found.values()):
+            found[f"tracejit.{name}"] = module
+            listed = getattr(module, "__all__", ())
+            waiting += [f"{name}.{n}" for n in listed if isinstance(getattr(module, n), ModuleType)]
+    return found
+
+
+def public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a module offers: the names it lists; else what it defines; else, of a list of names, what is in it."""
+    listed = getattr(module, "__all__", None)
+    names = [n for n in listed or dir(module) if not n.startswith("_")]
+    homes = {n: getattr(getattr(module, n), "__module__", None) or "" for n in names}
+    defines = not hasattr(module, "__path__") and module.__name__ in homes.values()
+    for name in names:
+        x = getattr(module, name)
+        is_own = homes[name] == module.__name__ if defines else _is_ours(x)
+        if not isinstance(x, ModuleType) and (listed or is_own):
+            yield name, x
+
+
+def _is_ours(x: Any) -> bool:
+    """Is it the package's, or NumPy's under the name that NumPy has for it?"""
+    return (getattr(x, "__module__", None) or type(x).__module__).startswith(("tracejit", "numpy"))
+
+
+def write_reference(site: Site) -> None:
     """Write a page for every public module and name."""
-    target.mkdir(parents=True)
+    modules = public_modules()
     pages: dict[int, str] = {}
-    names = [f"tracejit.{n}" for n in _public(tj) if inspect.ismodule(getattr(tj, n)) and n not in _NO_PAGES]
-    modules = ["tracejit", *names]
-    for name in modules:
-        module = tj if name == "tracejit" else getattr(tj, name.removeprefix("tracejit."))
-        (target / f"{name}.md").write_text(_module_page(target, name, module, pages), encoding="utf-8")
-    listed = "\n".join(modules)
-    text = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
-    (target / "index.md").write_text(text, encoding="utf-8")
+    for name, module in modules.items():
+        _write_module(site, name, module, pages)
+    site.index("reference", "Reference", list(modules))
 
 
-def _public(module: ModuleType) -> list[str]:
-    return [name for name in getattr(module, "__all__", None) or dir(module) if not name.startswith("_")]
-
-
-def _module_page(target: Path, name: str, module: ModuleType, pages: dict[int, str]) -> str:
+def _write_module(site: Site, name: str, module: ModuleType, pages: dict[int, str]) -> None:
     """The page of a module: what it is for, and its names with a line each; pages of these are written."""
-    rows: list[str] = []
-    own: list[str] = []
-    for short in _public(module):
-        x = getattr(module, short)
-        if inspect.ismodule(x):
-            continue
+    rows: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
+    for short, x in public_names(module):
         title = f"{name}.{short}"
-        if not (inspect.isclass(x) or callable(x)) or str(getattr(x, "__module__", "")).startswith("numpy"):
-            rows.append(f"| `{short}` | {_value(x)} |")
+        if not callable(x) or not str(getattr(x, "__module__", "")).startswith("tracejit"):
+            rows["Values"].append(f"| `{short}` | {_value(x)} |")
             continue
         page = pages.setdefault(id(x), title)
         if page == title:
-            own.append(title)
-            (target / f"{title}.rst").write_text(_name_page(title, x), encoding="utf-8")
-        rows.append(f"| [`{short}`]({page}.rst) | {_first_line(x)} |")
+            site.write(f"reference/{title}.rst", _name_page(name, title, x))
+        rows["Classes" if inspect.isclass(x) else "Functions"].append(
+            f"| [`{short}`]({page}.rst) | {_first_line(x)} |"
+        )
+    tables = [f"## {kind}\n\n| | |\n|---|---|\n" + "\n".join(found) for kind, found in rows.items() if found]
     about = (inspect.getdoc(module) or "").replace("Names only.", "").strip()
-    table = "\n".join(["| | |", "|---|---|", *rows]) if rows else ""
-    listed = "\n".join(own)
-    tree = f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n" if own else ""
-    return f"# {name}\n\n{about}\n\n{table}\n\n{tree}"
+    text = "\n\n".join([f"# {name}", _as_markdown(about), *tables]) + "\n"
+    site.write(f"reference/{name}.md", text, always=True)
 
 
-def _name_page(title: str, x: Any) -> str:
-    directive = "autoclass" if inspect.isclass(x) else "autofunction"
-    members = "   :members:\n" if inspect.isclass(x) else ""
-    return f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: tracejit\n\n.. {directive}:: {title}\n{members}"
+def _name_page(module: str, title: str, x: Any) -> str:
+    """A page in reStructuredText: where it belongs, and what its docstring says."""
+    is_class = inspect.isclass(x)
+    directive = "autoclass" if is_class else "autofunction"
+    options = ["   :members:"] if is_class and not issubclass(x, (BaseException, Enum)) else []
+    lines = [
+        ":orphan:",
+        "",
+        f":doc:`Reference <index>` › :doc:`{module}`",
+        "",
+        title,
+        "=" * len(title),
+        "",
+        f".. {directive}:: {title}",
+        *options,
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _first_line(x: Any) -> str:
-    line = (inspect.getdoc(x) or "").partition("\n")[0]
-    return line.replace("|", "\\|").replace("``", "`")
+    """The first sentence of a docstring, or its first line, for a table in Markdown."""
+    sentence = re.split(r"\n|(?<=\w\.) (?=[A-Z])", inspect.getdoc(x) or "")[0]
+    return _as_markdown(sentence.replace("|", "\\|"))
+
+
+def _as_markdown(text: str) -> str:
+    """A docstring's text in Markdown: both mark code with backticks."""
+    return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text.replace("``", "`"))
 
 
 def _value(x: Any) -> str:
     if str(getattr(x, "__module__", "")).startswith("numpy"):
         return f"NumPy's `{getattr(x, '__name__', type(x).__name__)}`"
     return f"`{x!r}`".replace("|", "\\|") if len(repr(x)) < 60 else type(x).__name__
-
-
-# ---- errors and ops -------------------------------------------------------------------------------------
-
-
-def write_errors(target: Path) -> None:
-    """Write a page for each error and warning: when it is raised, of what kind it is."""
-    target.mkdir(parents=True)
-    named = [(n, getattr(home, n)) for home in (tj, tj.errors) for n in _public(home)]
-    errors = [(n, x) for n, x in named if inspect.isclass(x) and issubclass(x, BaseException)]
-    kinds = {n: x for n, x in errors if x.__module__.startswith("tracejit")}
-    for name, x in kinds.items():
-        family = " → ".join(f"`{k.__name__}`" for k in x.__mro__[1:-1] if k is not BaseException)
-        page = f"# {name}\n\n{_rest(x)}\n\nIt is a {family}.\n"
-        (target / f"{name}.md").write_text(page, encoding="utf-8")
-    listed = "\n".join(sorted(kinds))
-    text = f"# Errors\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
-    (target / "index.md").write_text(text, encoding="utf-8")
-
-
-def _rest(x: type) -> str:
-    return (inspect.getdoc(x) or "").replace("``", "`")
-
-
-def write_ops(target: Path) -> None:
-    """Write the table of ops: their gradients, and what they are accurate to."""
-    from tracejit.raw_ops import gradient_table
-
-    text = "# Ops\n\nEvery op that tapes record, and how it is differentiated.\n\n" + gradient_table()
-    (target / "ops.md").write_text(text, encoding="utf-8")

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pages import Site
+
 
 class Cell(NamedTuple):
     """A piece of a tutorial: text, or code and what it prints."""
@@ -72,15 +74,14 @@ def as_notebook(program: str) -> dict[str, Any]:
     return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def write_tutorials(folder: Path, target: Path) -> None:
+def write_tutorials(folder: Path, site: Site) -> None:
     """Write a page and a notebook for each tutorial of a folder, and the folder's list of pages."""
-    target.mkdir(parents=True)
     names = []
     for path in sorted(folder.glob("*.py")):
         program = path.read_text(encoding="utf-8")
-        (target / f"{path.stem}.ipynb").write_text(json.dumps(as_notebook(program), indent=1), encoding="utf-8")
-        (target / f"{path.stem}.md").write_text(as_page(program, f"{path.stem}.ipynb"), encoding="utf-8")
+        notebook, page = (f"{folder.name}/{path.stem}.{ending}" for ending in ("ipynb", "md"))
+        site.write(notebook, json.dumps(as_notebook(program), indent=1))
+        site.write(page, as_page(program, f"{path.stem}.ipynb"))
         names.append(path.stem)
     title = {"how-to": "How to"}.get(folder.name, folder.name.capitalize())
-    listed = "\n".join(names)
-    (target / "index.md").write_text(f"# {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n", encoding="utf-8")
+    site.index(folder.name, title, names)

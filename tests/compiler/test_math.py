@@ -13,7 +13,7 @@ import pytest
 
 from tracejit.compiler.codegen import math as vector_math
 from tracejit.compiler.codegen.llvm import compile_text
-from tracejit.compiler.codegen.math import NAMES, MathFunction, function
+from tracejit.compiler.codegen.math import NAMES, MathFunction, function, largest_error
 from tracejit.runtime.cpu import baseline
 
 pytestmark = pytest.mark.skipif(
@@ -242,16 +242,12 @@ def arguments(name: str, dtype: str, n: int = 2000) -> list[tuple[np.ndarray, ..
     return [tuple(x.astype(dtype) for x in operands) for operands in values]
 
 
-def limit(name: str, dtype: str) -> float:
-    return 5.0 if dtype == "float32" and name in ("tanh", "erf") else 3.0
-
-
 @pytest.mark.parametrize(("dtype", "width", "level"), VARIANTS)
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_accuracy(name, dtype, width, level):
     f = compiled(name, dtype, width, level)
     for operands in arguments(name, dtype):
-        assert_close(name, f(*operands), operands, limit(name, dtype))
+        assert_close(name, f(*operands), operands, largest_error(name, dtype))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +302,7 @@ def test_special_values(name, dtype, width, level):
     x = special_values(dtype)
     operands = tuple(v.ravel() for v in np.meshgrid(x, x)) if name in PAIRS else (x,)
     got = compiled(name, dtype, width, level)(*operands)
-    assert_close(name, got, operands, limit(name, dtype))
+    assert_close(name, got, operands, largest_error(name, dtype))
     with np.errstate(over="ignore"):
         want = reference(name, *operands).astype(dtype)
     zero = want == 0

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..compiler.codegen.math import NAMES, largest_error
+from ..compiler.loopir.scalar_ops import SCALAR_OPS
 from ..core.op import OPS, Joint, Op
+from ..core.tracing.documentation import accepted
 from ..image.adjust import adjust_contrast
+from ..ops.lowering import Scalar
 
 
 def type_names() -> list[str]:
@@ -41,10 +45,33 @@ def gradient_of(op: Op) -> str:
     return "yes" if any(rule is not None for rule in rules) else "None"
 
 
+def accuracy_of(op: Op) -> str:
+    """What an op's compiled code is off by at the most, in units in the last place; empty where no bound is known.
+
+    That of real numbers, for any argument: ``3``, or ``5 (float32), 3 (float64)``.
+    """
+    scalar = SCALAR_OPS.get(op.lower.name) if isinstance(op.lower, Scalar) else None
+    if scalar is None:
+        return ""
+    if scalar.name in NAMES:
+        single, double = (f"{largest_error(scalar.name, dtype):g}" for dtype in ("float32", "float64"))
+        return single if single == double else f"{single} (float32), {double} (float64)"
+    if "elementary" in scalar.traits:
+        return ""
+    return "0.5" if "rounded" in scalar.traits else "0"
+
+
+def dtypes_of(op: Op) -> str:
+    """The kinds of elements that an op takes; empty where that depends on its attributes."""
+    return ", ".join(accepted(op)) if op.elementwise and not op.keywords else ""
+
+
 def gradient_table() -> str:
-    """A Markdown table of all ops: type name, whether it has a gradient, what it does."""
-    lines = ["| op | gradient | |", "|---|---|---|"]
+    """A Markdown table of all ops: type name, gradient, dtypes, accuracy in ULP, what it does."""
+    lines = ["| op | gradient | dtypes | ULP | |", "|---|---|---|---|---|"]
     for op in sorted(OPS.values(), key=lambda op: op.type_name):
-        about = op.doc.strip().splitlines()[0] if op.doc.strip() else ""
-        lines.append(f"| `{op.type_name}` | {gradient_of(op)} | {about.replace('|', chr(92) + '|')} |")
+        about = op.doc.strip().partition("\n")[0].replace("|", "\\|").replace("``", "`")
+        lines.append(
+            f"| `{op.type_name}` | {gradient_of(op)} | {dtypes_of(op)} | {accuracy_of(op)} | {about} |"
+        )
     return "\n".join(lines) + "\n"

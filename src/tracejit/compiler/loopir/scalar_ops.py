@@ -37,7 +37,8 @@ class ScalarOp(NamedTuple):
         Of bools it is this operation.
     traits : tuple of str
         ``elementary`` (many instructions: its code is a function), ``cheap`` (about a load that hits the nearest
-        cache), ``combines`` (associative: a rule of `Combine` too).
+        cache), ``combines`` (associative: a rule of `Combine` too), ``rounded`` (the float nearest to the true result;
+        what is neither this nor elementary is exact).
     """
 
     name: str
@@ -84,16 +85,27 @@ def _softplus(x: np.ndarray) -> np.ndarray:
 
 
 _CHEAP, _CHEAP_RULE, _ELEMENTARY = ("cheap",), ("cheap", "combines"), ("elementary",)
+_ROUNDED = ("cheap", "rounded")
 _RECORDS = (
     # arithmetic
-    ScalarOp("add", 2, "iuf", np.add, complex_rule=complexes.add, on_bools="or", traits=_CHEAP_RULE),
-    ScalarOp("sub", 2, "iuf", np.subtract, complex_rule=complexes.sub, traits=_CHEAP),
-    ScalarOp("mul", 2, "iuf", np.multiply, complex_rule=complexes.mul, on_bools="and", traits=_CHEAP_RULE),
-    ScalarOp("div", 2, "f", np.divide, 2.0, complexes.div),
+    ScalarOp(
+        "add", 2, "iuf", np.add, complex_rule=complexes.add, on_bools="or", traits=("combines", *_ROUNDED)
+    ),
+    ScalarOp("sub", 2, "iuf", np.subtract, complex_rule=complexes.sub, traits=_ROUNDED),
+    ScalarOp(
+        "mul",
+        2,
+        "iuf",
+        np.multiply,
+        complex_rule=complexes.mul,
+        on_bools="and",
+        traits=("combines", *_ROUNDED),
+    ),
+    ScalarOp("div", 2, "f", np.divide, 2.0, complexes.div, traits=("rounded",)),
     ScalarOp("neg", 1, "iuf", np.negative, complex_rule=complexes.neg, traits=_CHEAP),
     ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot, traits=_CHEAP),
     ScalarOp("sign", 1, "iuf", np.sign),
-    ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt),
+    ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt, traits=("rounded",)),
     ScalarOp("min", 2, "biuf", np.minimum, traits=_CHEAP_RULE),
     ScalarOp("max", 2, "biuf", np.maximum, traits=_CHEAP_RULE),
     ScalarOp("floordiv", 2, "iuf", np.floor_divide, traits=_ELEMENTARY),
@@ -120,7 +132,7 @@ _RECORDS = (
     ScalarOp("shr", 2, "iu", np.right_shift),
     ScalarOp("mulhi", 2, "iu", _mulhi),
     # conversion: to another dtype, of an axis or loop index, and of the bits, which are kept
-    ScalarOp("cast", 1, "biuf", _same, result="asked", traits=_CHEAP),
+    ScalarOp("cast", 1, "biuf", _same, result="asked", traits=_ROUNDED),
     ScalarOp("index", 1, "biuf", _same, result="asked"),
     ScalarOp("bitcast", 1, "biuf", _same, result="asked"),
     # elementary functions

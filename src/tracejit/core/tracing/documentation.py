@@ -35,6 +35,13 @@ def documented(op: Any) -> str:
     return "\n".join([text, *(f"\n{title}\n{'-' * len(title)}\n{body}" for title, body in missing.items())])
 
 
+def accepted(op: Any) -> list[str]:
+    """The kinds of elements that an elementwise op takes."""
+    with interpreting(None):
+        results, _ = _answers(op)
+    return [kind for kind in _KINDS if any(kind in kinds for kinds in results.values())]
+
+
 def _parameters(op: Any) -> str:
     lines = []
     for p in inspect.signature(op.infer).parameters.values():

@@ -14,10 +14,15 @@ from . import error_function, exponential, hyperbolic, inverse, logarithm, power
 from .definition import CALLED, INLINED, WRITERS, MathFunction, define
 from .writer import Builder
 
-__all__ = ["NAMES", "MathFunction", "function"]
+__all__ = ["NAMES", "MathFunction", "function", "largest_error"]
 
 NAMES: frozenset[str] = frozenset(WRITERS)
 """Names `function` accepts."""
+
+
+def largest_error(name: str, dtype: str) -> float:
+    """What the function is off by at the most, for any argument, in units in the last place; of ``float32`` or so."""
+    return 5.0 if dtype == "float32" and name in ("tanh", "erf") else 3.0
 
 
 def function(
