@@ -240,7 +240,14 @@ class Op:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.infer)
+        """How users call it: with tensors, where the shape rule has their specs."""
+        rule = inspect.signature(self.infer)
+        shown = {"TensorSpec": "Tensor", "tuple[TensorSpec, ...]": "tuple[Tensor, ...]"}
+        given = [
+            p if p.kind is p.KEYWORD_ONLY else p.replace(annotation=p.empty) for p in rule.parameters.values()
+        ]
+        returned = shown.get(rule.return_annotation, rule.return_annotation)
+        return rule.replace(parameters=given, return_annotation=returned)
 
     def __repr__(self) -> str:
         return self.name

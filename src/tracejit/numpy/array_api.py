@@ -30,6 +30,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
 
     `copy` is accepted, for tensors do not change; `device` is "cpu". ValueError for other devices, DtypeError for
     strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.astype([1.7, -1.7], "int32"))
+    tf.Tensor([ 1 -1], shape=(2,), dtype=int32)
     """
     on_cpu(device)
     return ops.cast(array(x), dtype=np.dtype(dtype))
@@ -44,6 +50,12 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe", /) -> bool:
     """Can values of the dtype `from_`, or of that of a tensor, become those of the dtype `to`?
 
     `casting` says what may get lost, see `numpy.can_cast`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.can_cast("int32", "float64"))
+    True
     """
     return np.can_cast(_of(from_), to, casting)
 
@@ -52,6 +64,12 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """The dtype that tensors, dtypes and Python numbers, `arrays_and_dtypes`, have together.
 
     ValueError for none.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.result_type("int32", "float32"))
+    float64
     """
     if not arrays_and_dtypes:
         raise ValueError(f"result_type takes at least one argument{at(user_location())}")
@@ -62,6 +80,12 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """Is `dtype` of that `kind`: a dtype, a name of the Array API such as "real floating", or a tuple of these?
 
     ValueError for other names.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isdtype(tnp.asarray([1.0]).dtype, "real floating"))
+    True
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return any(_is_of(np.dtype(dtype), k) for k in kinds)
@@ -82,12 +106,26 @@ def _names(kind: str) -> tuple[str, ...]:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Are the elements of `x` complex numbers, whatever their values?"""
+    """Are the elements of `x` complex numbers, whatever their values?
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.iscomplexobj([1.0j]))
+    True
+    """
     return array(x).dtype.kind == "c"
 
 
 def isrealobj(x: Any) -> bool:
-    """Are the elements of `x` no complex numbers?"""
+    """Are the elements of `x` no complex numbers?
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isrealobj([1.0]))
+    True
+    """
     return not iscomplexobj(x)
 
 
@@ -174,6 +212,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 
     With ``copy=False`` it is in the same memory, which nobody may write to as long as the tensor is used. ValueError
     for other devices, BufferError for memory that is not the processor's.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.from_dlpack(tnp.asarray([1.0, 2.0])))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     on_cpu(device)
     if x.__class__ is Tensor and not copy:

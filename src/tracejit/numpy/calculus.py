@@ -72,6 +72,12 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """Differences of all elements of `ary` in a row, with `to_begin` in front and `to_end` behind, in its dtype.
 
     DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.ediff1d([1.0, 4.0, 9.0]))
+    tf.Tensor([3. 5.], shape=(2,), dtype=float64)
     """
     x = array(ary)
     middle = diff(ops.reshape(x, shape=(x.spec.size,)))
@@ -150,6 +156,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     """The integral of the samples `y` along `axis` by the trapezoidal rule, at places `x` or `dx` apart; floats.
 
     The axis falls away. ShapeError for an axis that is not there, and for distances that do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.trapezoid([1.0, 2.0, 3.0]))
+    tf.Tensor(4.0, shape=(), dtype=float64)
     """
     values: Any = wide_floats(y)
     given, axis = axis, one_axis(axis, len(values.shape))
@@ -229,6 +241,12 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     """Sums of products of vectors `a` and `v` at every displacement, the second conjugated; see :func:`convolve`.
 
     The dtype is the promoted one; ValueError for another `mode`, and for vectors without elements.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.correlate([1.0, 2.0, 3.0], [0.0, 1.0]))
+    tf.Tensor([2. 3.], shape=(2,), dtype=float64)
     """
     x, kernel = matched([array(u) for u in (a, v)], {})[0]
     kernel = ops.conj(kernel) if kernel.dtype.kind == "c" else kernel
@@ -259,6 +277,12 @@ def polyval(p: Any, x: Any) -> Tensor:
     """The value at `x` of a polynomial, its coefficients `p` from the highest power down; of the promoted dtype.
 
     The shape is that of `x`; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.polyval([1.0, 0.0, 1.0], 3.0))
+    tf.Tensor(10.0, shape=(), dtype=float64)
     """
     coefficients, at_x = matched((array(p), array(x)), {})[0]
     zero = ops.fill(shape=at_x.shape, value=0, dtype=at_x.dtype)
@@ -266,7 +290,14 @@ def polyval(p: Any, x: Any) -> Tensor:
 
 
 def polyder(p: Any, m: int = 1) -> Tensor:
-    """The coefficients of the `m`-th derivative of a polynomial, a vector as `p`; same dtype, DtypeError for text."""
+    """The coefficients of the `m`-th derivative of a polynomial, a vector as `p`; same dtype, DtypeError for text.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.polyder([1.0, 2.0, 3.0]))
+    tf.Tensor([2. 2.], shape=(2,), dtype=float64)
+    """
     x: Any = array(p)
     for _ in range(m):
         powers = np.arange(x.shape[0] - 1, 0, -1)
@@ -275,7 +306,14 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 
 
 def polymul(a1: Any, a2: Any) -> Tensor:
-    """The coefficients, a vector, of the product of polynomials `a1`, `a2`; dtype, ValueError as :func:`convolve`."""
+    """The coefficients, a vector, of the product of polynomials `a1`, `a2`; dtype, ValueError as :func:`convolve`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.polymul([1.0, 1.0], [1.0, -1.0]))
+    tf.Tensor([ 1.  0. -1.], shape=(3,), dtype=float64)
+    """
     return convolve(a1, a2)
 
 
@@ -283,6 +321,12 @@ def polyadd(a1: Any, a2: Any) -> Tensor:
     """The coefficients of the sum of two polynomials, vectors from the highest power down; the promoted dtype.
 
     `a1`, `a2`: DtypeError for text.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.polyadd([1.0, 2.0], [3.0]))
+    tf.Tensor([1. 5.], shape=(2,), dtype=float64)
     """
     a, b = matched(tuple(map(atleast_1d, arrays(array(a1), array(a2)))), {})[0]
     size = max(a.shape[0], b.shape[0])
@@ -293,6 +337,12 @@ def polysub(a1: Any, a2: Any) -> Tensor:
     """The coefficients of `a1` less those of `a2`, as :func:`polyadd`: vectors of the promoted dtype.
 
     DtypeError for text.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.polysub([1.0, 2.0], [3.0]))
+    tf.Tensor([ 1. -1.], shape=(2,), dtype=float64)
     """
     return polyadd(a1, ops.negative(array(a2)))
 
@@ -301,6 +351,12 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     """The coefficients of the polynomial whose `m`-th derivative is `p`, with the constants `k`, else 0; floats.
 
     A vector; ShapeError where there are not as many constants.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.polyint([2.0, 2.0]))
+    tf.Tensor([1. 2. 0.], shape=(3,), dtype=float64)
     """
     x: Any = wide_floats(p)
     constants = np.broadcast_to(0.0 if k is None else np.asarray(values_of(k), np.float64), (m,))
@@ -368,6 +424,12 @@ def roots(p: Any) -> Tensor:
     """The zeros, a vector of complex numbers, of a polynomial with the coefficients `p` from the highest power down.
 
     Zeros among its outermost coefficients are known when this is called. ShapeError for what is no vector.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.roots([1.0, -3.0, 2.0]))
+    tf.Tensor([2.+0.j 1.+0.j], shape=(2,), dtype=complex128)
     """
     whole = atleast_1d(wide_floats(p))
     if len(whole.shape) != 1:
@@ -390,6 +452,12 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
     Floats of the same shape; `period` is a whole turn, and jumps below `discont` are none. ShapeError for an axis that
     is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unwrap([0.0, 2 * tnp.pi]))
+    tf.Tensor([0. 0.], shape=(2,), dtype=float64)
     """
     x: Any = wide_floats(p)
     axis = one_axis(axis, len(x.shape))

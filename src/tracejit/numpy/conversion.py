@@ -50,6 +50,12 @@ def asarray(
     With ``copy=True`` the memory is new; with ``copy=False`` it is that of `object`, which nobody may write to as long
     as the tensor is used. `order` is accepted. ValueError where that needs a copy after all, for lists that are not
     rectangular, and for a `device` that is not "cpu".
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.asarray([1.0, 2.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     on_cpu(device)
     lends = isinstance(object, (np.ndarray, Tensor)) and dtype in (None, object.dtype)

@@ -246,6 +246,12 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
     """The positions of what is not 0 in `a`, one int64 vector per axis; the values are known when this is called.
 
     SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([x.numpy() for x in tnp.nonzero([0.0, 1.0, 2.0])])
+    [array([1, 2])]
     """
     if a.__class__ is Tensor and a.is_symbolic:
         raise SymbolicValue(
@@ -256,13 +262,29 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
 
 
 def flatnonzero(a: Any) -> Tensor:
-    """The positions, int64, of what is not 0 among all elements of `a` in a row; SymbolicValue as :func:`nonzero`."""
+    """The positions, int64, of what is not 0 among all elements of `a` in a row; SymbolicValue as :func:`nonzero`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.flatnonzero([0.0, 1.0, 2.0]))
+    tf.Tensor([1 2], shape=(2,), dtype=int64)
+    """
     x = array(a)
     return nonzero(ops.reshape(x, shape=(x.spec.size,)))[0]
 
 
 def argwhere(a: Any) -> Tensor:
-    """The positions of what is not 0 in `a`, one in each row, int64; errors as :func:`nonzero`'s, SymbolicValue."""
+    """The positions of what is not 0 in `a`, one in each row, int64; errors as :func:`nonzero`'s, SymbolicValue.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.argwhere([0.0, 1.0, 2.0]))
+    tf.Tensor(
+    [[1]
+     [2]], shape=(2, 1), dtype=int64)
+    """
     return ops.transpose(stack(nonzero(a)))
 
 
@@ -277,6 +299,12 @@ def clip(
     """`a` limited to `min` and `max`, or `a_min` and `a_max`, which broadcast and are promoted; None is no limit.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.clip([1.0, 5.0, 9.0], 2.0, 6.0))
+    tf.Tensor([2. 5. 6.], shape=(3,), dtype=float64)
     """
     x: Any = array(a)
     low, high = a_min if min is None else min, a_max if max is None else max
@@ -285,7 +313,14 @@ def clip(
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:
-    """`a` to `decimals`, halves to even, of the same shape and dtype, bools as float16; DtypeError for strings."""
+    """`a` to `decimals`, halves to even, of the same shape and dtype, bools as float16; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.round([1.234, 5.678], 1))
+    tf.Tensor([1.2 5.7], shape=(2,), dtype=float64)
+    """
     x: Any = array(a)
     if x.dtype.kind == "b":
         return ops.cast(x, dtype=np.dtype(np.float16))
@@ -315,5 +350,12 @@ around = round
 
 
 def divmod(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """``x1 // x2`` and ``x1 % x2``, of NumPy's dtype; DtypeError for complex numbers, ShapeError if not broadcast."""
+    """``x1 // x2`` and ``x1 % x2``, of NumPy's dtype; DtypeError for complex numbers, ShapeError if not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([x.numpy() for x in tnp.divmod([7.0], [2.0])])
+    [array([3.]), array([1.])]
+    """
     return floor_divide(x1, x2), remainder(x1, x2)

@@ -39,7 +39,14 @@ def _real(x: Any) -> Tensor:
 
 
 def fabs(x: Any) -> Tensor:
-    """The absolute value of each element of `x` as a float; DtypeError for complex numbers and strings."""
+    """The absolute value of each element of `x` as a float; DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fabs([-1, 2]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
+    """
     return ops.abs(_real(x))
 
 
@@ -61,6 +68,12 @@ def angle(z: Any, deg: bool = False) -> Tensor:
     """The angle of each element of `z` with the positive real axis, in radians or with `deg` degrees, as floats.
 
     DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.angle([1.0j, -1.0], deg=True))
+    tf.Tensor([ 90. 180.], shape=(2,), dtype=float64)
     """
     z = array(z)
     angles = elementary.angle(wide_floats(z) if z.dtype.kind == "b" else floats(z))
@@ -80,6 +93,12 @@ def copysign(x1: Any, x2: Any) -> Tensor:
     """The size of `x1` with the sign of `x2`, as floats.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.copysign([1.0, 2.0], [-1.0, 1.0]))
+    tf.Tensor([-1.  2.], shape=(2,), dtype=float64)
     """
     size, sign = two_floats(x1, x2)
     size = ops.abs(size)
@@ -87,7 +106,14 @@ def copysign(x1: Any, x2: Any) -> Tensor:
 
 
 def float_power(x1: Any, x2: Any) -> Tensor:
-    """``x1 ** x2`` in float64 or complex128; DtypeError for strings, ShapeError where they do not broadcast."""
+    """``x1 ** x2`` in float64 or complex128; DtypeError for strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.float_power([2, 3], -1))
+    tf.Tensor([0.5        0.33333333], shape=(2,), dtype=float64)
+    """
     base, exponent = two_floats(x1, x2)
     wide = np.result_type(base.dtype, np.float64)
     return ops.pow(ops.cast(base, dtype=wide), ops.cast(exponent, dtype=wide))
@@ -97,6 +123,12 @@ def fmax(x1: Any, x2: Any) -> Tensor:
     """The larger of `x1` and `x2`, of their promoted dtype; of a number and NaN the number.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fmax([1.0, tnp.nan], [2.0, 3.0]))
+    tf.Tensor([2. 3.], shape=(2,), dtype=float64)
     """
     a, b = arrays(x1, x2)
     return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.maximum(a, b)))
@@ -106,6 +138,12 @@ def fmin(x1: Any, x2: Any) -> Tensor:
     """The smaller of `x1` and `x2`, of their promoted dtype; of a number and NaN the number.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fmin([1.0, tnp.nan], [2.0, 3.0]))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     a, b = arrays(x1, x2)
     return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.minimum(a, b)))
@@ -119,6 +157,12 @@ def fmod(x1: Any, x2: Any) -> Tensor:
     """The remainder of ``x1 / x2`` with the sign of `x1`, as C has it, of their promoted dtype.
 
     DtypeError for bools, complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fmod([-3.0, 3.0], 2.0))
+    tf.Tensor([-1.  1.], shape=(2,), dtype=float64)
     """
     return division.truncatemod(*arrays(x1, x2))
 
@@ -127,6 +171,12 @@ def heaviside(x1: Any, x2: Any) -> Tensor:
     """0 where `x1` is below 0, 1 above, and `x2` at 0, as floats; no gradient flows to `x1`.
 
     DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.heaviside([-1.0, 0.0, 1.0], 0.5))
+    tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
     """
     x, middle = two_floats(x1, x2)
     above = ops.cast(ops.less(0, x), dtype=x.dtype)
@@ -188,13 +238,27 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
 
 
 def fix(x: Any) -> Tensor:
-    """The whole number next to each element of `x` on the side of 0, of its dtype; DtypeError for complex numbers."""
+    """The whole number next to each element of `x` on the side of 0, of its dtype; DtypeError for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fix([-1.5, 1.5]))
+    tf.Tensor([-1.  1.], shape=(2,), dtype=float64)
+    """
     x = array(x)
     return x if x.dtype.kind in "biu" else ops.trunc(_real(x))
 
 
 def cbrt(x: Any) -> Tensor:
-    """The cube root of each element of `x`, of negative numbers too, as floats; DtypeError for complex and strings."""
+    """The cube root of each element of `x`, of negative numbers too, as floats; DtypeError for complex and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cbrt([8.0, -27.0]))
+    tf.Tensor([ 2. -3.], shape=(2,), dtype=float64)
+    """
     return ops.cbrt(_real(x))
 
 
@@ -202,6 +266,12 @@ def i0(x: Any) -> Tensor:
     """The modified Bessel function of the first kind of order 0, of each element of `x`, floats; DtypeError for others.
 
     Integers are floats here.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.i0([0.0, 1.0]))
+    tf.Tensor([1.         1.26606588], shape=(2,), dtype=float64)
     """
     return special.bessel_i0(_real(x))
 
@@ -249,6 +319,12 @@ def gcd(x1: Any, x2: Any) -> Tensor:
     """The greatest number that divides the integers `x1` and `x2`, of their promoted dtype; of 0 and n it is n.
 
     DtypeError for other numbers, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.gcd([12, 18], 8))
+    tf.Tensor([4 2], shape=(2,), dtype=int64)
     """
     return ops.gcd(*arrays(x1, x2))
 
@@ -262,7 +338,14 @@ def lcm(x1: Any, x2: Any) -> Tensor:
 
 
 def bitwise_count(x: Any) -> Tensor:
-    """How many bits of the size of each integer in `x` are 1, as uint8; DtypeError for other numbers."""
+    """How many bits of the size of each integer in `x` are 1, as uint8; DtypeError for other numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.bitwise_count([1, 7]))
+    tf.Tensor([1 3], shape=(2,), dtype=uint8)
+    """
     return ops.bitwise_count(array(x))
 
 
@@ -329,22 +412,50 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
 
 
 def isposinf(x: Any) -> Tensor:
-    """True where `x` is positively infinite, a bool for each element; DtypeError for complex numbers and strings."""
+    """True where `x` is positively infinite, a bool for each element; DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isposinf([tnp.inf, 1.0]))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
+    """
     return ops.equal(_real(x), np.inf)
 
 
 def isneginf(x: Any) -> Tensor:
-    """True where `x` is negatively infinite, a bool for each element; DtypeError for complex numbers and strings."""
+    """True where `x` is negatively infinite, a bool for each element; DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isneginf([-tnp.inf, 1.0]))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
+    """
     return ops.equal(_real(x), -np.inf)
 
 
 def isreal(x: Any) -> Tensor:
-    """True where the imaginary part of `x` is 0, a bool for each element; DtypeError for strings."""
+    """True where the imaginary part of `x` is 0, a bool for each element; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isreal([1.0, 1.0j]))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
+    """
     return ops.equal(ops.imag(array(x)), 0)
 
 
 def iscomplex(x: Any) -> Tensor:
-    """True where the imaginary part of `x` is not 0, a bool for each element; DtypeError for strings."""
+    """True where the imaginary part of `x` is not 0, a bool for each element; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.iscomplex([1.0, 1.0j]))
+    tf.Tensor([False  True], shape=(2,), dtype=bool)
+    """
     return ops.not_equal(ops.imag(array(x)), 0)
 
 
@@ -352,6 +463,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     """True where `a` and `b` differ by at most ``atol + rtol * abs(b)``, and with `equal_nan` where both are NaN.
 
     Bools, of the shape to which they broadcast: ShapeError where they do not, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isclose([1.0, 2.0], [1.0, 2.1]))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
     """
     a, b = two_floats(a, b)
     near = ops.less_equal(ops.abs(ops.subtract(a, b)), ops.add(atol, ops.multiply(rtol, ops.abs(b))))
@@ -363,12 +480,25 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
     """Does :func:`isclose`, with `rtol`, `atol` and `equal_nan`, hold of all elements of `a` and `b`? A bool scalar.
 
     ShapeError where they do not broadcast, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]))
+    tf.Tensor(True, shape=(), dtype=bool)
     """
     return ops.reduce_min(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
-    """Are shapes and elements of `a1` and `a2` equal, NaN too with `equal_nan`? A bool; DtypeError for strings."""
+    """Are shapes and elements of `a1` and `a2` equal, NaN too with `equal_nan`? A bool; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.array_equal([1.0, 2.0], [1.0, 2.0]))
+    tf.Tensor(True, shape=(), dtype=bool)
+    """
     a, b = array(a1), array(a2)
     if a.shape != b.shape:
         return array(False)
@@ -379,7 +509,14 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
 
 
 def array_equiv(a1: Any, a2: Any) -> Tensor:
-    """Do `a1` and `a2` broadcast, and are they equal then? A bool scalar; DtypeError for strings."""
+    """Do `a1` and `a2` broadcast, and are they equal then? A bool scalar; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.array_equiv([1.0, 1.0], 1.0))
+    tf.Tensor(True, shape=(), dtype=bool)
+    """
     a, b = array(a1), array(a2)
     try:
         return ops.reduce_min(ops.equal(a, b))

@@ -83,7 +83,16 @@ def dstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
 
 
 def column_stack(tup: Sequence[Any]) -> Tensor:
-    """`tup` joined along the second axis, vectors as columns, and promoted; ShapeError where other sizes differ."""
+    """`tup` joined along the second axis, vectors as columns, and promoted; ShapeError where other sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.column_stack([[1.0, 2.0], [3.0, 4.0]]))
+    tf.Tensor(
+    [[1. 3.]
+     [2. 4.]], shape=(2, 2), dtype=float64)
+    """
     parts = map(array, tup)
     return concatenate([x if len(x.shape) > 1 else ops.reshape(x, shape=(x.spec.size, 1)) for x in parts], 1)
 
@@ -92,6 +101,14 @@ def block(arrays_: Any) -> Tensor:
     """Joined from `arrays_`, nested lists: the innermost along the last axis, those around them along the one before.
 
     Their dtypes are promoted; ShapeError where sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.block([[[1.0], [2.0]]]))
+    tf.Tensor(
+    [[[1.]
+      [2.]]], shape=(1, 2, 1), dtype=float64)
     """
     depth = _depth(arrays_)
     parts = _each(arrays_, array)
@@ -119,7 +136,14 @@ def _leaves(nest: Any) -> list[Any]:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """`values` behind `arr` along `axis`, or all elements in a row; promoted. ShapeError where other sizes differ."""
+    """`values` behind `arr` along `axis`, or all elements in a row; promoted. ShapeError where other sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.append([1.0, 2.0], [3.0]))
+    tf.Tensor([1. 2. 3.], shape=(3,), dtype=float64)
+    """
     return concatenate([arr, values], axis)
 
 
@@ -182,6 +206,12 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
 
     Several positions are known when this is called, one may be computed by a traced function. IndexError for positions
     outside of the axis.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.delete([1.0, 2.0, 3.0], 1))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     x, along = lined_up(arr, axis)
     if isinstance(obj, Tensor) and obj.is_symbolic:
@@ -217,6 +247,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tenso
     """`ary` cut along `axis` into parts, the first larger by one where they cannot be equal, or before some positions.
 
     `indices_or_sections` says how many parts, or where. Views of the same dtype; ShapeError for no part.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([part.shape for part in tnp.array_split(tnp.arange(5.0), 2)])
+    [(3,), (2,)]
     """
     x = array(ary)
     if not isinstance(indices_or_sections, (int, np.integer)):
@@ -253,7 +289,14 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """`ary` cut along the third axis, see :func:`split`: `indices_or_sections`, dtype, ShapeError."""
+    """`ary` cut along the third axis, see :func:`split`: `indices_or_sections`, dtype, ShapeError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([part.shape for part in tnp.dsplit(tnp.ones((1, 2, 4)), 2)])
+    [(1, 2, 2), (1, 2, 2)]
+    """
     return split(_of_rank(ary, 3), indices_or_sections, 2)
 
 
@@ -325,6 +368,12 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
     """The positions of `a` along `axis` for which `condition` holds, known when this is called; same dtype.
 
     SymbolicValue for a condition that a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.compress([True, False, True], [1.0, 2.0, 3.0]))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     x, along = lined_up(a, axis)
     return ops.gather(x, np.flatnonzero(values_of(condition)), axis=along)
@@ -355,6 +404,12 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
 
     What numbers beyond the last mean is the `mode` of :func:`take`. The dtype is that to which `choices` are promoted.
     IndexError for such numbers, ValueError for another mode, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.choose([1, 0], [[1.0, 2.0], [10.0, 20.0]]))
+    tf.Tensor([10.  2.], shape=(2,), dtype=float64)
     """
     number = array(a)
     whole = matched(arrays(*choices) if isinstance(choices, (list, tuple)) else (array(choices),), {})[0]

@@ -28,6 +28,12 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Zeros of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.zeros((2,)))
+    tf.Tensor([0. 0.], shape=(2,), dtype=float64)
     """
     on_cpu(device)
     return creation.zeros(shape, np.dtype(dtype or float))
@@ -37,6 +43,12 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Ones of that `shape`, float64 unless `dtype` says otherwise; ShapeError for negative sizes.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.ones((2,)))
+    tf.Tensor([1. 1.], shape=(2,), dtype=float64)
     """
     on_cpu(device)
     return creation.ones(shape, np.dtype(dtype or float))
@@ -49,6 +61,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     """`fill_value` broadcast to the `shape`, of its own dtype unless `dtype` is given; ShapeError if it is larger.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.full((2,), 3.0))
+    tf.Tensor([3. 3.], shape=(2,), dtype=float64)
     """
     on_cpu(device)
     return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
@@ -58,6 +76,12 @@ def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = No
     """Zeros of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.zeros_like([3, 4]))
+    tf.Tensor([0 0], shape=(2,), dtype=int64)
     """
     return full_like(a, 0, dtype, shape=shape, device=device)
 
@@ -66,6 +90,12 @@ def ones_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = Non
     """Ones of the shape and dtype of `a`, unless `shape` and `dtype` are given; ShapeError for negative sizes.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.ones_like([3, 4]))
+    tf.Tensor([1 1], shape=(2,), dtype=int64)
     """
     return full_like(a, 1, dtype, shape=shape, device=device)
 
@@ -74,6 +104,12 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, 
     """`fill_value` everywhere, in the shape and dtype of `a`, unless `shape` and `dtype` are given.
 
     ShapeError where it does not broadcast. `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.full_like([1.0, 2.0], 3.0))
+    tf.Tensor([3. 3.], shape=(2,), dtype=float64)
     """
     x = array(a)
     sizes = x.shape if shape is None else shape
@@ -87,6 +123,14 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     """Ones on a diagonal, the `k`-th above the main one, of `N` rows and `M` columns, else as many, of `dtype`.
 
     `device` is "cpu". ValueError for negative sizes and other devices.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.eye(2))
+    tf.Tensor(
+    [[1. 0.]
+     [0. 1.]], shape=(2, 2), dtype=float64)
     """
     on_cpu(device)
     columns = N if M is None else M
@@ -96,7 +140,16 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
 
 
 def identity(n: int, dtype: Any = float) -> Tensor:
-    """The identity matrix of `n` rows, of `dtype`; ValueError for a negative size."""
+    """The identity matrix of `n` rows, of `dtype`; ValueError for a negative size.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.identity(2))
+    tf.Tensor(
+    [[1. 0.]
+     [0. 1.]], shape=(2, 2), dtype=float64)
+    """
     return eye(n, dtype=dtype)
 
 
@@ -105,6 +158,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 
     Its `dtype` is that of the bounds together unless told; `device` is "cpu". ValueError for a step of 0, and for
     other devices.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.arange(1.0, 2.0, 0.25))
+    tf.Tensor([1.   1.25 1.5  1.75], shape=(4,), dtype=float64)
     """
     on_cpu(device)
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
@@ -174,6 +233,12 @@ def logspace(
     """`num` numbers from ``base**start`` to ``base**stop``, each the same multiple of the one before.
 
     `endpoint`, `dtype`, `axis` and errors (ValueError, ShapeError) are those of :func:`linspace`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.logspace(0.0, 2.0, 3))
+    tf.Tensor([  1.  10. 100.], shape=(3,), dtype=float64)
     """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     return _as_dtype(ops.pow(*two_floats(base, exponents)), dtype)
@@ -186,6 +251,12 @@ def geomspace(
 
     What lies between numbers of different signs is NaN. ValueError where one is 0, now or when the program runs.
     `endpoint`, `dtype` and `axis` are those of :func:`linspace`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.geomspace(1.0, 8.0, 4))
+    tf.Tensor([1. 2. 4. 8.], shape=(4,), dtype=float64)
     """
     first, last = matched(two_floats(start, stop), {})[0]
     shape = np.broadcast_shapes(first.shape, last.shape)
@@ -213,6 +284,12 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
 
     `sparse` ones keep size 1 along the others' axes. `indexing` is "xy", columns first, or "ij"; ValueError for
     others. `copy` is accepted.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([x.shape for x in tnp.meshgrid([1.0, 2.0], [3.0, 4.0, 5.0])])
+    [(3, 2), (3, 2)]
     """
     if not xi:
         return []
@@ -238,7 +315,16 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """Ones on and below the `k`-th diagonal of a matrix of `N` rows and `M` columns, else as many, of `dtype`."""
+    """Ones on and below the `k`-th diagonal of a matrix of `N` rows and `M` columns, else as many, of `dtype`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.tri(2))
+    tf.Tensor(
+    [[1. 0.]
+     [1. 1.]], shape=(2, 2), dtype=float64)
+    """
     return as_tensor(np.tri(N, M, k, dtype=dtype))
 
 
@@ -332,14 +418,30 @@ def _rows_and_columns(arr: Any, k: int) -> tuple[int, int, int]:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector `x` as `N` columns, the highest first unless `increasing`; DtypeError for strings."""
+    """The powers of a vector `x` as `N` columns, the highest first unless `increasing`; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.vander([2.0, 3.0], 3))
+    tf.Tensor(
+    [[4. 2. 1.]
+     [9. 3. 1.]], shape=(2, 3), dtype=float64)
+    """
     base = array(x)
     exponents = np.arange(base.shape[0] if N is None else N)
     return ops.pow(shapes.expand_dims(base, 1), array(exponents if increasing else exponents[::-1]))
 
 
 def copy(a: Any) -> Tensor:
-    """`a` as a tensor of its own, of the same shape and dtype; DtypeError for what is no array of numbers."""
+    """`a` as a tensor of its own, of the same shape and dtype; DtypeError for what is no array of numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.copy([1.0, 2.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
+    """
     return ops.identity(array(a))
 
 
@@ -347,6 +449,14 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
     """What `function` makes of the positions of an array of that `shape`, one array of `dtype` per axis, and `kwargs`.
 
     ValueError for negative sizes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fromfunction(lambda i, j: i + j, (2, 2)))
+    tf.Tensor(
+    [[0. 1.]
+     [1. 2.]], shape=(2, 2), dtype=float64)
     """
     return array(function(*(array(k, dtype) for k in np.indices(shape)), **kwargs))
 

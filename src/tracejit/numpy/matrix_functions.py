@@ -426,5 +426,12 @@ def multi_dot(arrays_: Sequence[Any]) -> Tensor:
 
 
 def matrix_transpose(x: Any) -> Tensor:
-    """The last two axes of `x` exchanged, of the same dtype; ShapeError for fewer axes."""
+    """The last two axes of `x` exchanged, of the same dtype; ShapeError for fewer axes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.matrix_transpose(tnp.ones((2, 3))).shape)
+    (3, 2)
+    """
     return linear.matrix_transpose(array(x))

@@ -59,6 +59,12 @@ def dot(a: Any, b: Any) -> Tensor:
     """Products summed over the last axis of `a` and the last but one of `b`; numbers just multiply.
 
     The dtype is the promoted one; ShapeError where sizes differ, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.dot([[1.0, 2.0]], [3.0, 4.0]))
+    tf.Tensor([11.], shape=(1,), dtype=float64)
     """
     x, y = array(a), array(b)
     if not x.shape or not y.shape:
@@ -74,6 +80,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
     `axes` fall away, those of `a` that are left stand before those of `b`; the dtype is the promoted one. ShapeError
     where sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.tensordot([[1.0, 2.0]], [3.0, 4.0], 1))
+    tf.Tensor([11.], shape=(1,), dtype=float64)
     """
     a, b = arrays(a, b)
     return linear.tensordot(a, b, axes)
@@ -129,7 +141,16 @@ def _with_letters(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def outer(a: Any, b: Any) -> Tensor:
-    """Every product of an element of `a` and one of `b`, a matrix of the promoted dtype; DtypeError for strings."""
+    """Every product of an element of `a` and one of `b`, a matrix of the promoted dtype; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.outer([1.0, 2.0], [3.0, 4.0]))
+    tf.Tensor(
+    [[3. 4.]
+     [6. 8.]], shape=(2, 2), dtype=float64)
+    """
     x, y = array(a), array(b)
     column, row = ops.reshape(x, shape=(x.spec.size, 1)), ops.reshape(y, shape=(1, y.spec.size))
     return ops.multiply(column, row)
@@ -140,6 +161,12 @@ def inner(a: Any, b: Any) -> Tensor:
     """Products summed over the last axes of `a` and `b`; numbers just multiply. The dtype is the promoted one.
 
     ShapeError where sizes differ, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.inner([1.0, 2.0], [3.0, 4.0]))
+    tf.Tensor(11.0, shape=(), dtype=float64)
     """
     x, y = array(a), array(b)
     return linear.tensordot(x, y, (-1, -1)) if x.shape and y.shape else ops.multiply(x, y)
@@ -150,6 +177,12 @@ def vdot(a: Any, b: Any) -> Tensor:
     """The inner product of all elements of `a` and `b` in a row, those of `a` conjugated, of the promoted dtype.
 
     ShapeError where sizes differ, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.vdot([1.0, 2.0], [3.0, 4.0]))
+    tf.Tensor(11.0, shape=(), dtype=float64)
     """
     x, y = (ops.reshape(v, shape=(v.spec.size,)) for v in (array(a), array(b)))
     return matrix_product(ops.conj(x) if x.dtype.kind == "c" else x, y)
@@ -160,6 +193,12 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     """Inner products along `axis`, the elements of `x1` conjugated; the others of `x1` and `x2` broadcast.
 
     The dtype is the promoted one; ShapeError where sizes differ, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.vecdot([1.0, 2.0], [3.0, 4.0]))
+    tf.Tensor(11.0, shape=(), dtype=float64)
     """
     a, b = matched(arrays(x1, x2), {})[0]
     a, b = (moveaxis(v, axis, -1) for v in (a, b))  # it is counted in each
@@ -172,6 +211,12 @@ def matvec(x1: Any, x2: Any) -> Tensor:
     """Matrices `x1`, ``(..., m, n)``, times vectors `x2`, ``(..., n)``; leading axes broadcast, dtypes are promoted.
 
     ShapeError where sizes do not fit, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.matvec([[1.0, 2.0]], [3.0, 4.0]))
+    tf.Tensor([11.], shape=(1,), dtype=float64)
     """
     a, b = arrays(x1, x2)
     return squeeze(ops.matmul(a, expand_dims(b, -1)), -1)
@@ -182,6 +227,12 @@ def vecmat(x1: Any, x2: Any) -> Tensor:
     """Vectors `x1`, ``(..., m)``, conjugated, times matrices `x2`, ``(..., m, n)``; broadcast, and promoted.
 
     ShapeError where sizes do not fit, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.vecmat([1.0, 2.0], [[3.0], [4.0]]))
+    tf.Tensor([11.], shape=(1,), dtype=float64)
     """
     a, b = arrays(x1, x2)
     return squeeze(ops.matmul(expand_dims(ops.conj(a) if a.dtype.kind == "c" else a, -2), b), -2)
@@ -211,6 +262,12 @@ def cross(
 
     It lies along `axisc`; a size of 2 is that of vectors in the plane, whose product is their third component, and of
     two such that component alone. Other axes broadcast, dtypes are promoted. ShapeError for other sizes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))
+    tf.Tensor([0. 0. 1.], shape=(3,), dtype=float64)
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -233,6 +290,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonal `offset` of the axes `axis1` and `axis2` of `a`, as the last axis of the result; the dtype stays.
 
     ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.diagonal([[1.0, 2.0], [3.0, 4.0]]))
+    tf.Tensor([1. 4.], shape=(2,), dtype=float64)
     """
     x = moveaxis(a, (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
@@ -245,12 +308,27 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     """The sum of the diagonal `offset` of the axes `axis1` and `axis2` of `a`, in `dtype`, small integers as int64.
 
     ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.trace([[1.0, 2.0], [3.0, 4.0]]))
+    tf.Tensor(5.0, shape=(), dtype=float64)
     """
     return ops.reduce_sum(summable(diagonal(a, offset, axis1, axis2), dtype), axis=-1)
 
 
 def diag(v: Any, k: int = 0) -> Tensor:
-    """The matrix with a vector `v` as its `k`-th diagonal, or that of a matrix; same dtype. ShapeError for others."""
+    """The matrix with a vector `v` as its `k`-th diagonal, or that of a matrix; same dtype. ShapeError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.diag([1.0, 2.0]))
+    tf.Tensor(
+    [[1. 0.]
+     [0. 2.]], shape=(2, 2), dtype=float64)
+    """
     x = array(v)
     if len(x.shape) not in (1, 2):
         raise ShapeError(f"diag takes a vector or a matrix, got {x.spec}{at(user_location())}")
@@ -258,6 +336,15 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 
 def diagflat(v: Any, k: int = 0) -> Tensor:
-    """The matrix, of the same dtype, with all elements of `v` in a row as its `k`-th diagonal."""
+    """The matrix, of the same dtype, with all elements of `v` in a row as its `k`-th diagonal.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.diagflat([1.0, 2.0]))
+    tf.Tensor(
+    [[1. 0.]
+     [0. 2.]], shape=(2, 2), dtype=float64)
+    """
     x = array(v)
     return diagonals.diag(ops.reshape(x, shape=(x.spec.size,)), k=k)

@@ -57,6 +57,12 @@ def prod(
     """Product of `a` over `axis` (None: all; `keepdims`: kept as size 1), of what `where` holds for, and of `initial`.
 
     In `dtype`, small integers and bools as int64. ShapeError for axes that are not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.prod([2.0, 3.0]))
+    tf.Tensor(6.0, shape=(), dtype=float64)
     """
     if dtype is not None and np.dtype(dtype).kind == "b":
         all_true = all(a, axis, keepdims=keepdims, where=where)
@@ -69,6 +75,12 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     """Mean of `a` over `axis` (None: all; `keepdims`: kept as size 1), of what `where` holds for; integers as float64.
 
     In an integer `dtype` it is rounded towards 0. ShapeError for axes that are not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.mean([[1.0, 2.0], [3.0, 6.0]], axis=0))
+    tf.Tensor([2. 4.], shape=(2,), dtype=float64)
     """
     x = wide_floats(a, dtype)
     if where is None:
@@ -95,6 +107,12 @@ def var(
     The axes (None: all) are kept as size 1 with `keepdims`; only what `where` holds for counts; real floats. `mean` is
     the mean with its axes kept, if it is known already. DtypeError for a `dtype` without fractions, ShapeError for axes
     that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.var([1.0, 3.0]))
+    tf.Tensor(1.0, shape=(), dtype=float64)
     """
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         raise DtypeError(
@@ -134,6 +152,12 @@ def std(
 
     Parameters are `a`, `axis`, `dtype`, `ddof`, `keepdims`, `where`, `mean` and `correction`; errors DtypeError and
     ShapeError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.std([1.0, 3.0]))
+    tf.Tensor(1.0, shape=(), dtype=float64)
     """
     variances = var(
         a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
@@ -198,6 +222,12 @@ def max(
 
     Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements, and
     for complex numbers; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.max([[1.0, 5.0], [7.0, 3.0]], axis=0))
+    tf.Tensor([7. 5.], shape=(2,), dtype=float64)
     """
     return _largest(a, axis, keepdims=keepdims, initial=initial, where=where)
 
@@ -209,6 +239,12 @@ def min(
 
     Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements, and
     for complex numbers; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.min([[1.0, 5.0], [7.0, 3.0]], axis=0))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     return _smallest(a, axis, keepdims=keepdims, initial=initial, where=where)
 
@@ -221,6 +257,12 @@ def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     """The largest element of `a` over `axis` (`keepdims`: kept as size 1) less the smallest, of the same dtype.
 
     Errors as :func:`max`, ValueError, and DtypeError for bools.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.ptp([1.0, 5.0, 3.0]))
+    tf.Tensor(4.0, shape=(), dtype=float64)
     """
     x = array(a)
     return ops.subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
@@ -230,6 +272,12 @@ def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
     """Is every element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds not 0?
 
     Bools. ShapeError for axes that are not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.all([[True, False], [True, True]], axis=1))
+    tf.Tensor([False  True], shape=(2,), dtype=bool)
     """
     return reductions.reduce_all(_chosen(truth(a), where, True), axis, keepdims)
 
@@ -238,6 +286,12 @@ def any(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
     """Is an element of `a` over `axis` (None: all; `keepdims`: kept as size 1) for which `where` holds not 0?
 
     Bools. ShapeError for axes that are not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.any([[False, False], [True, False]], axis=1))
+    tf.Tensor([False  True], shape=(2,), dtype=bool)
     """
     return reductions.reduce_any(_chosen(truth(a), where, False), axis, keepdims)
 
@@ -246,6 +300,12 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
     """How many elements of `a` over `axis` (None: all; `keepdims`: kept as size 1) are not 0, as int64.
 
     ShapeError for axes that are not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.count_nonzero([0.0, 1.0, 2.0]))
+    tf.Tensor(2, shape=(), dtype=int64)
     """
     return sum(truth(a), axis, keepdims=keepdims)
 
@@ -257,6 +317,12 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     """Position (int64) of the largest element of `a` along `axis`, or among all; `keepdims` keeps the axis as size 1.
 
     ValueError where there are no elements, and for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.argmax([1.0, 5.0, 3.0]))
+    tf.Tensor(1, shape=(), dtype=int64)
     """
     return _position(elementary.argmax, a, axis, keepdims)
 
@@ -265,6 +331,12 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     """Position (int64) of the smallest element of `a` along `axis`, or among all; `keepdims` keeps the axis as size 1.
 
     ValueError where there are no elements, and for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.argmin([4.0, 1.0, 3.0]))
+    tf.Tensor(1, shape=(), dtype=int64)
     """
     return _position(elementary.argmin, a, axis, keepdims)
 
@@ -286,6 +358,12 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """Running sums of `a` along `axis`, or of all elements in a row; in `dtype`, small integers and bools as int64.
 
     ShapeError for an axis that is not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cumsum([1.0, 2.0, 3.0]))
+    tf.Tensor([1. 3. 6.], shape=(3,), dtype=float64)
     """
     if dtype is not None and np.dtype(dtype).kind == "b":  # "or" of what has come
         return truth(cumsum(truth(a), axis))
@@ -296,6 +374,12 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """Running products of `a` along `axis`, or of all elements in a row; exact derivatives where elements are 0.
 
     In `dtype`, small integers and bools as int64. ShapeError for an axis that is not there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cumprod([1.0, 2.0, 3.0]))
+    tf.Tensor([1. 2. 6.], shape=(3,), dtype=float64)
     """
     if dtype is not None and np.dtype(dtype).kind == "b":  # "and" of what has come
         return truth(cumprod(truth(a), axis))
@@ -324,6 +408,12 @@ def cumulative_sum(
 
     With `include_initial` the first is the empty sum, 0. ShapeError where an axis must be named or is not there,
     DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cumulative_sum([1.0, 2.0, 3.0], include_initial=True))
+    tf.Tensor([0. 1. 3. 6.], shape=(4,), dtype=float64)
     """
     return _running(cumsum, 0, x, axis, dtype, include_initial)
 
@@ -335,6 +425,12 @@ def cumulative_prod(
 
     With `include_initial` the first is the empty product, 1. ShapeError where an axis must be named or is not there,
     DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cumulative_prod([1.0, 2.0, 3.0]))
+    tf.Tensor([1. 2. 6.], shape=(3,), dtype=float64)
     """
     return _running(cumprod, 1, x, axis, dtype, include_initial)
 
@@ -364,6 +460,12 @@ def sort(
 
     `kind` and `stable` are accepted, the sort is stable. DtypeError for complex numbers and strings, ShapeError for an
     axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.sort([3.0, 1.0, 2.0]))
+    tf.Tensor([1. 2. 3.], shape=(3,), dtype=float64)
     """
     x, place = lined_up(a, axis)
     return sorting.take_along(x, sorting.order(x, place, descending), place)
@@ -381,6 +483,12 @@ def argsort(
 
     `kind` and `stable` are accepted. DtypeError for complex numbers and strings, ShapeError for an axis that is not
     there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.argsort([3.0, 1.0, 2.0]))
+    tf.Tensor([1 2 0], shape=(3,), dtype=int64)
     """
     x, place = lined_up(a, axis)
     return sorting.order(x, place, descending)

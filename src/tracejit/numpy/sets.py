@@ -47,6 +47,12 @@ def unique_all(x: Any) -> _UniqueAll:
     """The different elements of `x`, of its dtype, each NaN by itself, in order, with vectors of int64 positions.
 
     SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unique_all([3, 1, 3]).values)
+    tf.Tensor([1 3], shape=(2,), dtype=int64)
     """
     found = np.unique_all(values_of(x))
     values = ops.gather(_row(x), found.indices, axis=0)
@@ -57,6 +63,12 @@ def unique_counts(x: Any) -> _UniqueCounts:
     """The different elements of `x`, of its dtype, each NaN by itself, and counts (int64), as vectors.
 
     SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unique_counts([3, 1, 3]).counts)
+    tf.Tensor([1 2], shape=(2,), dtype=int64)
     """
     found = unique_all(x)
     return _UniqueCounts(found.values, found.counts)
@@ -66,13 +78,26 @@ def unique_inverse(x: Any) -> _UniqueInverse:
     """The different elements of `x`, of its dtype, and in its shape where (int64) each element is among them.
 
     SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unique_inverse([3, 1, 3]).inverse_indices)
+    tf.Tensor([1 0 1], shape=(3,), dtype=int64)
     """
     found = unique_all(x)
     return _UniqueInverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any) -> Tensor:
-    """The different elements of `x` as a vector of its dtype; SymbolicValue for what a traced function computes."""
+    """The different elements of `x` as a vector of its dtype; SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unique_values([3, 1, 3]))
+    tf.Tensor([1 3], shape=(2,), dtype=int64)
+    """
     return unique_all(x).values
 
 
@@ -161,6 +186,12 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
     """The different elements of `ar1` and `ar2` in order, promoted, as a vector.
 
     SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.union1d([1, 2], [2, 3]))
+    tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
     both = ops.concat(*_promoted(ar1, ar2), axis=0)
     return ops.gather(both, np.unique(both.array, return_index=True)[1], axis=0)
@@ -188,6 +219,12 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
 
     They are sorted altogether, which is one such order; the dtype stays. ShapeError for an axis, ValueError for a `kth`
     that is not there, DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.partition([3.0, 1.0, 2.0], 0)[0])
+    tf.Tensor(1.0, shape=(), dtype=float64)
     """
     _require_places(a, kth, axis)
     return reductions.sort(a, axis)
@@ -197,6 +234,12 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
     """Positions (int64) that bring `a` along `axis` (None: all elements) into the order of :func:`partition`.
 
     ShapeError for an axis, ValueError for a `kth` that is not there, DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.argpartition([3.0, 1.0, 2.0], 0)[0])
+    tf.Tensor(1, shape=(), dtype=int64)
     """
     _require_places(a, kth, axis)
     return reductions.argsort(a, axis)
@@ -233,7 +276,14 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
 
 
 def sort_complex(a: Any) -> Tensor:
-    """`a` along its last axis by real and then by imaginary parts, as complex numbers; ShapeError for scalars."""
+    """`a` along its last axis by real and then by imaginary parts, as complex numbers; ShapeError for scalars.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.sort_complex([2.0, 1.0]))
+    tf.Tensor([1.+0.j 2.+0.j], shape=(2,), dtype=complex128)
+    """
     x = array(a)
     x = x if x.dtype.kind == "c" else ops.cast(x, dtype=np.result_type(x.dtype, np.complex64))
     return sorting.take_along(x, lexsort([ops.imag(x), ops.real(x)]), -1)

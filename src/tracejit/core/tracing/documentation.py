@@ -30,9 +30,11 @@ def documented(op: Any) -> str:
     sections = {"Parameters": _parameters(op)}
     if op.elementwise and not op.keywords and "Returns" not in text:
         with interpreting(None):  # whoever asks, and if it is a wrapper that is made while tracing
-            sections |= _elementwise(op)
+            sections |= _elementwise(op) | {"Examples": _example(op)}
     missing = {title: body for title, body in sections.items() if body and f"{title}\n---" not in text}
-    return "\n".join([text, *(f"\n{title}\n{'-' * len(title)}\n{body}" for title, body in missing.items())])
+    said, *examples = text.partition("\nExamples\n---")
+    made = [f"\n{title}\n{'-' * len(title)}\n{body}" for title, body in missing.items()]
+    return "\n".join([said.rstrip(), *made]) + ("\n" + "".join(examples) if examples[0] else "")
 
 
 def accepted(op: Any) -> list[str]:
@@ -61,6 +63,32 @@ def _elementwise(op: Any) -> dict[str, str]:
         errors.setdefault("ShapeError", []).append("shapes that do not broadcast")
     raised = "\n".join(f"{name}\n    For {', '.join(refused)}." for name, refused in errors.items())
     return {"Returns": f"Tensor\n    The shape {shape}, {dtypes}.", "Raises": raised}
+
+
+#: Two elements for a first tensor and for a second: the first pair that an op takes, and makes numbers of, is shown.
+_SHOWN: tuple[Any, ...] = (
+    ([-1.5, 2.25], [2.0, 2.25]),
+    ([0.25, 0.5], [2.0, 3.0]),
+    ([1.5, 2.0], [2.0, 3.0]),
+    ([6, 3], [2, 1]),
+    ([True, False], [True, True]),
+)
+
+
+def _example(op: Any) -> str:
+    """A call and what it prints: found out by making it."""
+    home = "tf.bitwise" if op.infer.__module__.endswith(".bits") else "tf.math"
+    for shown in _SHOWN:
+        given = shown[: len(op.tensors)]
+        try:
+            made = op(*given)
+        except (DtypeError, ShapeError):
+            continue
+        if len(given) == len(op.tensors) and np.all(np.isfinite(made.numpy())):
+            home = "tf" if made.dtype.kind == "c" else home  # what makes complex numbers of real ones
+            call = f"{home}.{op.name}({', '.join(map(str, given))})"
+            return f">>> import tracejit as tf\n>>> print({call})\n{made!s}"
+    return ""
 
 
 def _answers(op: Any) -> tuple[dict[str, list[str]], dict[str, list[str]]]:

@@ -248,6 +248,12 @@ def scatter_add(
         For bools, and for indices that are no integers.
     IndexError
         For an index outside of the axis.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.scatter_add([0.0, 0.0, 0.0], [0, 2], [1.0, 5.0], axis=0))
+    tf.Tensor([1. 0. 5.], shape=(3,), dtype=float32)
     """
     fits(numeric(x), indices, values, axis, batch_dims)
     return x

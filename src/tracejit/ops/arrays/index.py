@@ -301,6 +301,12 @@ def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...])
     ------
     ShapeError
         Where `starts` or `sizes` are not one per axis, or a size is larger than that of `x`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.dynamic_slice([1.0, 2.0, 3.0], [1], sizes=(2,)))
+    tf.Tensor([2. 3.], shape=(2,), dtype=float32)
     """
     require(starts.shape == (len(x.shape),), f"one start per axis: got {starts} for rank {len(x.shape)}")
     return _inside(x, x.with_shape(sizes))
@@ -372,6 +378,12 @@ def dynamic_update_slice(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> Te
     ------
     ShapeError
         Where they do not fit.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.dynamic_update_slice([1.0, 2.0, 3.0], [9.0], [1]))
+    tf.Tensor([1. 9. 3.], shape=(3,), dtype=float32)
     """
     return _window_spec(x, v, starts)
 

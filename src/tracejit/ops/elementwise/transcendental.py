@@ -187,6 +187,12 @@ def relu(features: TensorSpec) -> TensorSpec:
     The derivative is chosen by a comparison, through which nothing flows, as in `maximum`, `minimum` and `where`: a
     tape gives None for the second derivative where nothing else depends on `features`. Zeros would have to be carried
     back through all that lies before.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.relu([-1.0, 2.0]))
+    tf.Tensor([0. 2.], shape=(2,), dtype=float32)
     """
     return ordered(numeric(features))
 

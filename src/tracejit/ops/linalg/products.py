@@ -102,6 +102,12 @@ def matmul(a: TensorSpec, b: TensorSpec) -> TensorSpec:
         Where an operand is no matrix, or sizes do not fit.
     DtypeError
         For two bools, and for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]))
+    tf.Tensor([[11.]], shape=(1, 1), dtype=float32)
     """
     numeric(a)
     require(
