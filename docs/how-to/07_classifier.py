@@ -42,7 +42,7 @@ def step(x, y):
     return loss
 
 
-for epoch in range(40):
+for _ in range(40):
     for x, y in train:
         loss = step(x, y)
 

@@ -36,14 +36,28 @@ class Initializer(Configurable):
 
 
 class Zeros(Initializer):
-    """All 0."""
+    """All 0.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.zeros_initializer()([2]))
+    tf.Tensor([0. 0.], shape=(2,), dtype=float32)
+    """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         return tf.zeros(shape, dtype)
 
 
 class Ones(Initializer):
-    """All 1."""
+    """All 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.ones_initializer()([2]))
+    tf.Tensor([1. 1.], shape=(2,), dtype=float32)
+    """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         return tf.ones(shape, dtype)
@@ -67,7 +81,16 @@ class Constant(Initializer):
 
 
 class Identity(Initializer):
-    """`gain` times the identity matrix."""
+    """`gain` times the identity matrix.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.initializers.identity(gain=2.0)([2, 2]))
+    tf.Tensor(
+    [[2. 0.]
+     [0. 2.]], shape=(2, 2), dtype=float32)
+    """
 
     def __init__(self, gain: float = 1.0):
         self.gain = gain
@@ -120,7 +143,14 @@ class RandomNormal(_Random):
 
 
 class RandomUniform(_Random):
-    """Uniform in [`minval`, `maxval`); `seed` as for :class:`RandomNormal`."""
+    """Uniform in [`minval`, `maxval`); `seed` as for :class:`RandomNormal`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.random_uniform_initializer(seed=1)([2, 3]).shape)
+    (2, 3)
+    """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
         self.minval = minval
@@ -132,7 +162,14 @@ class RandomUniform(_Random):
 
 
 class TruncatedNormal(_Random):
-    """Normal around `mean`, drawn again where more than two `stddev` off; `seed` as for :class:`RandomNormal`."""
+    """Normal around `mean`, drawn again where more than two `stddev` off; `seed` as for :class:`RandomNormal`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.initializers.truncated_normal(seed=1)([2, 3]).shape)
+    (2, 3)
+    """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
         self.mean = mean

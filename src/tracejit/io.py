@@ -46,6 +46,15 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     """Make the file `filename` hold `contents`, a string; folders that are not there are made.
 
     TypeError for contents that are no string.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> tf.io.write_file(folder + "/a.txt", "text")
+    >>> print(tf.io.read_file(folder + "/a.txt").numpy())
+    b'text'
     """
     data = contents.numpy() if isinstance(contents, tf.Tensor) else contents
     data = data.encode() if isinstance(data, str) else data
@@ -58,7 +67,17 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
 
 
 def matching_files(pattern: Any, name: str | None = None) -> tf.Tensor:
-    """The paths that `pattern`, or one of several, fits, as a vector of strings, sorted; TypeError for other values."""
+    """The paths that `pattern`, or one of several, fits, as a vector of strings, sorted; TypeError for other values.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> tf.io.write_file(folder + "/a.txt", "text")
+    >>> print(tf.io.matching_files(folder + "/*.txt").shape)
+    (1,)
+    """
     patterns = [pattern] if isinstance(pattern, (str, bytes, tf.Tensor)) else list(pattern)
     found = sorted({path for p in patterns for path in glob.glob(_path(p))})
     array = np.empty(len(found), object)

@@ -34,14 +34,28 @@ class L1L2(Configurable):
 
 
 class L1(L1L2):
-    """``l1 * sum(abs(w))``."""
+    """``l1 * sum(abs(w))``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.keras.regularizers.l1(0.1)(tf.constant([1.0, -2.0])))
+    tf.Tensor(0.3, shape=(), dtype=float32)
+    """
 
     def __init__(self, l1: float = 0.01):
         super().__init__(l1=l1)
 
 
 class L2(L1L2):
-    """``l2 * sum(w**2)``."""
+    """``l2 * sum(w**2)``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.keras.regularizers.l2(0.1)(tf.constant([1.0, -2.0])))
+    tf.Tensor(0.5, shape=(), dtype=float32)
+    """
 
     def __init__(self, l2: float = 0.01):
         super().__init__(l2=l2)
@@ -52,6 +66,12 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
     as :func:`serialize` gives, or None.
 
     ValueError for an unknown name.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.keras.regularizers.get("l2")(tf.constant([1.0, -2.0])))
+    tf.Tensor(0.049999997, shape=(), dtype=float32)
     """
     if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
         return identifier

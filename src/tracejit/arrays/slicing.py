@@ -273,6 +273,12 @@ def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | N
     """`tensor` with `updates` subtracted at the positions `indices`; where those repeat they are added up.
 
     Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.tensor_scatter_nd_sub([1.0, 5.0], [[1]], [3.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float32)
     """
     place, values = _places(tensor, indices, updates)
     return place.subtract(values)
@@ -296,6 +302,12 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
     """`tensor` made no larger than `updates` at the positions `indices`.
 
     Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.tensor_scatter_nd_min([1.0, 5.0], [[1]], [3.0]))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float32)
     """
     return _ordered(tensor, indices, updates, ops.minimum)
 

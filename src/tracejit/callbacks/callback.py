@@ -144,7 +144,16 @@ class CallbackList:
 
 
 class History(Callback):
-    """What `fit` returns: in `history`, each name with its numbers, one per epoch; in `epoch` their numbers."""
+    """What `fit` returns: in `history`, each name with its numbers, one per epoch; in `epoch` their numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> model = tf.Sequential([tf.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> print(sorted(model.fit([[1.0]], [[1.0]], epochs=2, verbose=0).history))
+    ['loss']
+    """
 
     def __init__(self) -> None:
         self.history: dict[str, list[float]] = {}
@@ -175,6 +184,16 @@ class LambdaCallback(Callback):
     ------
     TypeError
         For a name that is none of its methods.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> model = tf.Sequential([tf.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> told = tf.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print("epoch", epoch))
+    >>> _ = model.fit([[1.0]], [[1.0]], epochs=2, verbose=0, callbacks=[told])
+    epoch 0
+    epoch 1
     """
 
     def __init__(

@@ -26,6 +26,16 @@ class LearningRateScheduler(Callback):
     ------
     TypeError
         When `schedule` gives no number.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> model = tf.Sequential([tf.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> slower = tf.callbacks.LearningRateScheduler(lambda epoch, rate: 0.1 / (epoch + 1))
+    >>> _ = model.fit([[1.0]], [[1.0]], epochs=2, verbose=0, callbacks=[slower])
+    >>> print(float(model.optimizer.learning_rate))
+    0.05000000074505806
     """
 
     schedule: Callable[..., float]

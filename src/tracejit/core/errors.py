@@ -21,11 +21,33 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TracejitError(Exception):
-    """Base of the errors this package raises about programs."""
+    """Base of the errors this package raises about programs.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.ones([2]) + tf.ones([3])
+    ... except tf.TracejitError as error:
+    ...     print(type(error).__name__)
+    ...
+    ShapeError
+    """
 
 
 class ShapeError(TracejitError, ValueError):
-    """Shapes that do not fit the op."""
+    """Shapes that do not fit the op.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.ones([2]) + tf.ones([3])
+    ... except tf.ShapeError as error:
+    ...     print(str(error).splitlines()[0])
+    ...
+    add(float32[2], float32[3]): shapes (2,) and (3,) do not broadcast: 2 against 3
+    """
 
 
 class AxisError(ShapeError, IndexError):
@@ -33,7 +55,18 @@ class AxisError(ShapeError, IndexError):
 
 
 class DtypeError(TracejitError, TypeError):
-    """dtypes that do not fit the op."""
+    """dtypes that do not fit the op.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.sqrt([1, 4])
+    ... except tf.DtypeError as error:
+    ...     print(str(error).splitlines()[0])
+    ...
+    sqrt(int32[2]): takes float or complex, got int32; cast it first
+    """
 
 
 class OutOfRange(TracejitError, IndexError):

@@ -45,6 +45,13 @@ class Tensor(TensorExchange):
     ----------
     dtype : numpy.dtype
         The element type.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.constant([1.0, 2.0])
+    >>> print(x.shape, x.dtype, (x * 2).numpy())
+    (2,) float32 [2. 4.]
     """
 
     # dtype is a slot and no property: every op call reads it several times

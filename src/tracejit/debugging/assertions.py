@@ -187,6 +187,11 @@ def assert_near(
         With the first elements of both, at the user's line.
     TypeError
         For integers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.assert_near([1.0], [1.0 + 1e-7])
     """
     a, b = matched((x, y), {})[0]
     if a.dtype.kind not in "fc":
@@ -223,7 +228,14 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
 
 
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
-    """Another name of :func:`check_numerics`, which tells of `x`, `message`, shape, dtype and AssertionError."""
+    """Another name of :func:`check_numerics`, which tells of `x`, `message`, shape, dtype and AssertionError.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.debugging.assert_all_finite([1.0, 2.0], "all of them are numbers"))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float32)
+    """
     return check_numerics(x, message)
 
 
@@ -235,48 +247,92 @@ def _refuse(kind: type[Exception], message: str | None, text: str) -> None:
 
 
 def assert_rank(x: Any, rank: int, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a ValueError, which begins with `message`, unless `x` has `rank` axes."""
+    """Fail with a ValueError, which begins with `message`, unless `x` has `rank` axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.assert_rank([1.0, 2.0], 1)
+    """
     spec = as_tensor(x).spec
     if spec.rank != int(rank):
         _refuse(ShapeError, message, f"a tensor of rank {int(rank)} is wanted, got {spec}")
 
 
 def assert_rank_at_least(x: Any, rank: int, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a ValueError, which begins with `message`, unless `x` has `rank` axes or more."""
+    """Fail with a ValueError, which begins with `message`, unless `x` has `rank` axes or more.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.assert_rank_at_least([[1.0, 2.0]], 1)
+    """
     spec = as_tensor(x).spec
     if spec.rank < int(rank):
         _refuse(ShapeError, message, f"a tensor of rank {int(rank)} or more is wanted, got {spec}")
 
 
 def assert_rank_in(x: Any, ranks: Sequence[int], message: str | None = None, name: str | None = None) -> None:
-    """Fail with a ValueError, which begins with `message`, unless the number of axes of `x` is one of `ranks`."""
+    """Fail with a ValueError, which begins with `message`, unless the number of axes of `x` is one of `ranks`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.assert_rank_in([1.0, 2.0], [0, 1])
+    """
     spec = as_tensor(x).spec
     if spec.rank not in [int(r) for r in ranks]:
         _refuse(ShapeError, message, f"a tensor of a rank among {tuple(ranks)} is wanted, got {spec}")
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
-    """`tensor` itself, of any dtype; a ValueError, which begins with `message`, unless it has no axes."""
+    """`tensor` itself, of any dtype; a ValueError, which begins with `message`, unless it has no axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.debugging.assert_scalar(1.0))
+    tf.Tensor(1.0, shape=(), dtype=float32)
+    """
     assert_rank(tensor, 0, message)
     return as_tensor(tensor)
 
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a TypeError, which begins with `message`, unless `tensor` is of the dtype `tf_type`."""
+    """Fail with a TypeError, which begins with `message`, unless `tensor` is of the dtype `tf_type`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.assert_type(tf.constant(1.0), tf.float32)
+    """
     x, wanted = as_tensor(tensor), as_dtype(tf_type)
     if x.dtype != wanted:
         _refuse(DtypeError, message, f"a tensor of {dtype_name(wanted)} is wanted, got {x.spec}")
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
-    """Fail with a TypeError, which begins with `message`, unless the elements of `x` are integers."""
+    """Fail with a TypeError, which begins with `message`, unless the elements of `x` are integers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.assert_integer([1, 2])
+    """
     spec = as_tensor(x).spec
     if spec.dtype.kind not in "iu":
         _refuse(DtypeError, message, f"a tensor of integers is wanted, got {spec}")
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Is `tensor` a tensor of numbers?"""
+    """Is `tensor` a tensor of numbers?
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.debugging.is_numeric_tensor(tf.constant(1.0)))
+    True
+    """
     return isinstance(tensor, Tensor) and tensor.dtype.kind in "iufc"
 
 

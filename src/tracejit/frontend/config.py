@@ -30,7 +30,16 @@ def functions_run_eagerly() -> bool:
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Let Python floats become `dtype`: float32 or float64; ValueError for others."""
+    """Let Python floats become `dtype`: float32 or float64; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.set_default_dtype("float64")
+    >>> tf.constant(1.0).dtype
+    dtype('float64')
+    >>> tf.set_default_dtype("float32")
+    """
     configure(default_dtype=np.dtype(dtype).name)
 
 

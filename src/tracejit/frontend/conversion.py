@@ -54,6 +54,12 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
 
     With `dtype`, numbers and arrays are made of that dtype and tensors are cast to it. ShapeError for lists that are
     not rectangular, DtypeError for strings beside other values.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.convert_to_tensor([1.0, 2.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float32)
     """
     wanted = None if dtype is None else as_dtype(dtype)
     x = as_tensor(value, wanted)
@@ -65,6 +71,12 @@ def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
 
     The array, of whatever shape, must then not be changed as long as the tensor is used. DtypeError for elements that
     no tensor holds.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.asarray([1.0, 2.0], dtype=tf.float64))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     fits = isinstance(value, np.ndarray) and (dtype is None or value.dtype == dtype) and value.dtype.isnative
     if copy is not False or not fits or state.interpreter is not None:

@@ -31,30 +31,65 @@ def default_float() -> np.dtype:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros of that `shape`, float32 unless `dtype` is given; of strings, empty ones. ShapeError for negative sizes."""
+    """Zeros of that `shape`, float32 unless `dtype` is given; of strings, empty ones. ShapeError for negative sizes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.zeros([2]))
+    tf.Tensor([0. 0.], shape=(2,), dtype=float32)
+    """
     wanted = as_dtype(dtype or default_float())
     return ops.fill(shape=sizes_of(shape), value=b"" if wanted.kind == "O" else 0, dtype=wanted)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones of that `shape`, float32 unless `dtype` says otherwise; ShapeError for negative sizes."""
+    """Ones of that `shape`, float32 unless `dtype` says otherwise; ShapeError for negative sizes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.ones([2]))
+    tf.Tensor([1. 1.], shape=(2,), dtype=float32)
+    """
     return ops.fill(shape=sizes_of(shape), value=1, dtype=as_dtype(dtype or default_float()))
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros of the shape of `input`, and of its dtype unless `dtype` is given; TypeError for what names no dtype."""
+    """Zeros of the shape of `input`, and of its dtype unless `dtype` is given; TypeError for what names no dtype.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.zeros_like([3, 4]))
+    tf.Tensor([0 0], shape=(2,), dtype=int32)
+    """
     x = as_tensor(input)
     return zeros(x.shape, dtype or x.dtype)
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones of the shape of `input`, and of its dtype unless `dtype` is given; TypeError for what names no dtype."""
+    """Ones of the shape of `input`, and of its dtype unless `dtype` is given; TypeError for what names no dtype.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.ones_like([3, 4]))
+    tf.Tensor([1 1], shape=(2,), dtype=int32)
+    """
     x = as_tensor(input)
     return ones(x.shape, dtype or x.dtype)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of shape `dims` with every element the scalar `value`, of its dtype; ShapeError for negative sizes."""
+    """A tensor of shape `dims` with every element the scalar `value`, of its dtype; ShapeError for negative sizes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.fill([2], 3.0))
+    tf.Tensor([3. 3.], shape=(2,), dtype=float32)
+    """
     return ops.broadcast_to(as_tensor(value), sizes_of(dims))
 
 
@@ -212,18 +247,39 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 
 
 def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    """The number of elements of `input`, an int32 scalar unless `out_type` is given; TypeError if that is no dtype."""
+    """The number of elements of `input`, an int32 scalar unless `out_type` is given; TypeError if that is no dtype.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.size([[1.0, 2.0]]))
+    tf.Tensor(2, shape=(), dtype=int32)
+    """
     total = as_tensor(input).spec.size
     return ops.cast(ops.size_value(size=total), dtype=as_dtype(out_type))
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of axes of `input`, an int32 scalar."""
+    """The number of axes of `input`, an int32 scalar.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.rank([[1.0, 2.0]]))
+    tf.Tensor(2, shape=(), dtype=int32)
+    """
     return constant(len(as_tensor(input).shape))
 
 
 def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    """The sizes of `input`, an int32 vector unless `out_type` says otherwise; TypeError if that is no dtype."""
+    """The sizes of `input`, an int32 vector unless `out_type` says otherwise; TypeError if that is no dtype.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.shape([[1.0, 2.0]]))
+    tf.Tensor([1 2], shape=(2,), dtype=int32)
+    """
     sizes = as_tensor(input).shape
     if not sizes:
         return constant([], dtype=out_type)

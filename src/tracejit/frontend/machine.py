@@ -27,25 +27,59 @@ def is_gpu_available(
 
 
 def is_built_with_cuda() -> bool:
-    """False: everything runs on the CPU."""
+    """False: everything runs on the CPU.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.test.is_built_with_cuda())
+    False
+    """
     return False
 
 
 @contextmanager
 def device(device_name: str | None = None) -> Iterator[None]:
-    """A ``with`` block for programs that choose a device, `device_name`; they all run on the CPU."""
+    """A ``with`` block for programs that choose a device, `device_name`; they all run on the CPU.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> with tf.device("/cpu:0"):
+    ...     print(tf.constant(1.0))
+    ...
+    tf.Tensor(1.0, shape=(), dtype=float32)
+    """
     yield
 
 
 @contextmanager
 def name_scope(name: str) -> Iterator[str]:
-    """A ``with`` block for programs that name what they do; names are not kept."""
+    """A ``with`` block for programs that name what they do; names are not kept.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> with tf.name_scope("layer"):
+    ...     print(tf.constant(1.0))
+    ...
+    tf.Tensor(1.0, shape=(), dtype=float32)
+    """
     yield name
 
 
 @contextmanager
 def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """A ``with`` block after `control_inputs`, for programs that say so: what is written first always happens first."""
+    """A ``with`` block after `control_inputs`, for programs that say so: what is written first always happens first.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> with tf.control_dependencies([]):
+    ...     print(tf.constant(1.0))
+    ...
+    tf.Tensor(1.0, shape=(), dtype=float32)
+    """
     yield
 
 
@@ -67,14 +101,34 @@ def init_scope() -> AbstractContextManager[None]:
 
 
 def group(*inputs: Any, name: str | None = None) -> None:
-    """Nothing: what `inputs` stand for has its place in the program already."""
+    """Nothing: what `inputs` stand for has its place in the program already.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.group()
+    """
 
 
 def inside_function() -> bool:
-    """Is a function being traced?"""
+    """Is a function being traced?
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.inside_function(), tf.function(tf.inside_function)())
+    False tf.Tensor(True, shape=(), dtype=bool)
+    """
     return is_tracing()
 
 
 def executing_eagerly() -> bool:
-    """Do ops run at once? False while a function is traced."""
+    """Do ops run at once? False while a function is traced.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.executing_eagerly(), tf.function(tf.executing_eagerly)())
+    True tf.Tensor(False, shape=(), dtype=bool)
+    """
     return not is_tracing()

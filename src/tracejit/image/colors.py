@@ -67,6 +67,12 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     """How bright `images` are, as one channel: 0.2989 red, 0.587 green, 0.114 blue; the dtype stays.
 
     ShapeError where the last axis does not hold three channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.rgb_to_grayscale([[[1.0, 0.0, 0.0]]]).numpy().item())
+    0.2989000082015991
     """
     x = _rgb(images)
 
@@ -80,7 +86,14 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """The one channel of `images` as red, green and blue alike; the dtype stays. ShapeError for several channels."""
+    """The one channel of `images` as red, green and blue alike; the dtype stays. ShapeError for several channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.grayscale_to_rgb(tf.ones([4, 4, 1])).shape)
+    (4, 4, 3)
+    """
     x: Any = convert_to_tensor(images)
     if not x.shape or x.shape[-1] != 1:
         raise ShapeError(f"the last axis holds one channel, got {x.spec}{at(user_location())}")
@@ -115,6 +128,12 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Red, green and blue of hue, saturation and value, all from 0 to 1: floats, whose dtype stays.
 
     ShapeError where the last axis of `images` does not hold three channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.hsv_to_rgb([[[0.0, 1.0, 1.0]]]).numpy().ravel())
+    [1. 0. 0.]
     """
     hue, saturation, value = _channels(_rgb(images))
     six = hue * 6.0
@@ -151,6 +170,12 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     """`image` with all saturations times `saturation_factor`, 1 at the most; the dtype stays.
 
     ShapeError where the last axis does not hold three channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.adjust_saturation([[[1.0, 0.5, 0.5]]], 0.0))
+    tf.Tensor([[[1. 1. 1.]]], shape=(1, 1, 3), dtype=float32)
     """
 
     def adjusted(x: Any) -> Any:
@@ -165,6 +190,12 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """`image` with `delta` added, for which integers count as from 0 to 1; shape and dtype stay.
 
     TypeError for what is no array.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.adjust_brightness([[[0.5]]], 0.25).numpy().item())
+    0.75
     """
     return _as_floats(image, lambda x: x + delta)
 
@@ -173,6 +204,12 @@ def per_image_standardization(image: Any) -> Tensor:
     """Each `image`, ``(..., height, width, channels)``, with mean 0 and variance 1; float32, or the dtype of floats.
 
     Divided by no less than one over the root of the number of its elements. ShapeError below three axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.per_image_standardization([[[1.0], [3.0]]]).numpy().ravel())
+    [-1.  1.]
     """
     x: Any = convert_to_tensor(image)
     if x.dtype.kind != "f":

@@ -63,7 +63,14 @@ _METHODS: dict[str, Callable[[Any, int, int], Any]] = {"bilinear": _bilinear, "n
 
 
 class ResizeMethod:
-    """The names of the ways to resize: ``BILINEAR`` and ``NEAREST_NEIGHBOR``."""
+    """The names of the ways to resize: ``BILINEAR`` and ``NEAREST_NEIGHBOR``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.resize(tf.ones([2, 2, 1]), [4, 4], method=tf.image.ResizeMethod.NEAREST_NEIGHBOR).shape)
+    (4, 4, 1)
+    """
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -166,6 +173,12 @@ def pad_to_bounding_box(
 
     `target_height` and `target_width` are that size; the dtype stays. ValueError where it does not fit, ShapeError for
     what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.pad_to_bounding_box(tf.ones([2, 2, 3]), 1, 1, 4, 4).shape)
+    (4, 4, 3)
     """
     x, axis = _images(image)
     below = target_height - offset_height - _known(x.shape[axis])
@@ -185,6 +198,12 @@ def crop_to_bounding_box(
 
     `target_height` and `target_width` are that size; the dtype stays. ValueError where it reaches out of the image,
     ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.crop_to_bounding_box(tf.ones([4, 4, 3]), 1, 1, 2, 3).shape)
+    (2, 3, 3)
     """
     x, axis = _images(image)
     height, width = _known(x.shape[axis]), _known(x.shape[axis + 1])
@@ -203,6 +222,12 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
     """The middle of `image`, `central_fraction` of its height and width; the dtype stays.
 
     ValueError for a fraction outside of (0, 1], ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.central_crop(tf.ones([4, 4, 3]), 0.5).shape)
+    (2, 2, 3)
     """
     if not 0.0 < central_fraction <= 1.0:
         raise ValueError(f"central_fraction is in (0, 1], got {central_fraction}{at(user_location())}")
@@ -217,6 +242,12 @@ def resize_with_crop_or_pad(image: Any, target_height: int, target_width: int) -
     """The middle of `image` where it is too large, zeros around it where it is too small.
 
     `target_height` and `target_width` are the size asked for; the dtype stays. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.resize_with_crop_or_pad(tf.ones([2, 4, 3]), 3, 3).shape)
+    (3, 3, 3)
     """
     x, axis = _images(image)
     height, width = _known(x.shape[axis]), _known(x.shape[axis + 1])
@@ -227,19 +258,40 @@ def resize_with_crop_or_pad(image: Any, target_height: int, target_width: int) -
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """`image` mirrored: its columns in the other order; the dtype stays. ShapeError for what is no image."""
+    """`image` mirrored: its columns in the other order; the dtype stays. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.flip_left_right([[[1.0], [2.0]]]).numpy().ravel())
+    [2. 1.]
+    """
     x, axis = _images(image)
     return reverse(x, [axis + 1])
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """`image` upside down: its rows in the other order; the dtype stays. ShapeError for what is no image."""
+    """`image` upside down: its rows in the other order; the dtype stays. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.flip_up_down([[[1.0]], [[2.0]]]).numpy().ravel())
+    [2. 1.]
+    """
     x, axis = _images(image)
     return reverse(x, [axis])
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """`image` turned to the left by `k` quarters; the dtype stays. ShapeError for what is no image."""
+    """`image` turned to the left by `k` quarters; the dtype stays. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.rot90([[[1.0], [2.0]]]).shape)
+    (2, 1, 1)
+    """
     x, axis = _images(image)
     k %= 4
     if k == 2:

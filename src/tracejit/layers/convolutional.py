@@ -219,7 +219,14 @@ class Conv2D(_Conv):
 
 
 class Conv3D(_Conv):
-    """A convolution over volumes ``(batch, depth, height, width, channels)``; its arguments are :class:`Conv2D`'s."""
+    """A convolution over volumes ``(batch, depth, height, width, channels)``; its arguments are :class:`Conv2D`'s.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Conv3D(2, 3)(tf.ones([1, 4, 4, 4, 1])).shape)
+    (1, 2, 2, 2, 2)
+    """
 
     rank = 3
 
@@ -285,7 +292,14 @@ class _ConvTranspose(_Conv):
 
 
 class Conv1DTranspose(_ConvTranspose):
-    """:class:`Conv2DTranspose` over sequences ``(batch, steps, channels)``, with its arguments."""
+    """:class:`Conv2DTranspose` over sequences ``(batch, steps, channels)``, with its arguments.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Conv1DTranspose(2, 3)(tf.ones([1, 4, 3])).shape)
+    (1, 6, 2)
+    """
 
     rank = 1
 
@@ -384,6 +398,12 @@ class SeparableConv2D(DepthwiseConv2D):
         As for :class:`DepthwiseConv2D`.
     pointwise_initializer : str or callable
         Of the kernel that mixes channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.SeparableConv2D(2, 3)(tf.ones([1, 4, 4, 3])).shape)
+    (1, 2, 2, 2)
     """
 
     filters: int

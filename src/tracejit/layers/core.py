@@ -99,7 +99,14 @@ class Activation(Layer):
 
 
 class ReLU(Layer):
-    """``max(x, 0)``."""
+    """``max(x, 0)``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.ReLU()([[-1.0, 2.0]]))
+    tf.Tensor([[0. 2.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
@@ -107,7 +114,14 @@ class ReLU(Layer):
 
 
 class LeakyReLU(Layer):
-    """``x`` where positive, `negative_slope` times it elsewhere."""
+    """``x`` where positive, `negative_slope` times it elsewhere.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.LeakyReLU()([[-1.0, 2.0]]))
+    tf.Tensor([[-0.3  2. ]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, negative_slope: float = 0.3, **options: Any):
         super().__init__(**options)
@@ -119,7 +133,14 @@ class LeakyReLU(Layer):
 
 
 class ELU(Layer):
-    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.ELU()([[-1.0, 2.0]]))
+    tf.Tensor([[-0.63212055  2.        ]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, alpha: float = 1.0, **options: Any):
         super().__init__(**options)
@@ -131,7 +152,14 @@ class ELU(Layer):
 
 
 class Softmax(Layer):
-    """Softmax over `axis`."""
+    """Softmax over `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Softmax()([[0.0, 0.0]]))
+    tf.Tensor([[0.5 0.5]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, axis: int = -1, **options: Any):
         super().__init__(**options)
@@ -143,7 +171,14 @@ class Softmax(Layer):
 
 
 class Lambda(Layer):
-    """Any `function` of tensors as a layer; Variables it uses are not its own."""
+    """Any `function` of tensors as a layer; Variables it uses are not its own.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Lambda(lambda x: x * 2.0)([[1.0, 2.0]]))
+    tf.Tensor([[2. 4.]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, function: Callable[[Any], Any], **options: Any):
         super().__init__(**options)
@@ -171,7 +206,14 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Each example in the shape `target_shape`; one size may be -1."""
+    """Each example in the shape `target_shape`; one size may be -1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Reshape([2, -1])(tf.ones([1, 6])).shape)
+    (1, 2, 3)
+    """
 
     def __init__(self, target_shape: Sequence[int], **options: Any):
         super().__init__(**options)

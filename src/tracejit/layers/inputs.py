@@ -64,7 +64,14 @@ class InputLayer(Layer, Symbol):
 
 
 class Rescaling(Layer):
-    """``inputs * scale + offset``."""
+    """``inputs * scale + offset``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Rescaling(2.0, offset=1.0)([[1.0, 2.0]]))
+    tf.Tensor([[3. 5.]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, scale: Any, offset: Any = 0.0, **options: Any):
         super().__init__(**options)

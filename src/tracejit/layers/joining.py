@@ -33,7 +33,14 @@ class Concatenate(Layer):
 
 
 class Add(Layer):
-    """The sum of a list of inputs."""
+    """The sum of a list of inputs.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Add()([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[4. 6.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The sum."""
@@ -41,7 +48,14 @@ class Add(Layer):
 
 
 class Subtract(Layer):
-    """The first of two inputs without the second."""
+    """The first of two inputs without the second.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Subtract()([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[-2. -2.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The difference."""
@@ -50,7 +64,14 @@ class Subtract(Layer):
 
 
 class Average(Layer):
-    """The mean of a list of inputs, element by element."""
+    """The mean of a list of inputs, element by element.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Average()([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[2. 3.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The mean."""
@@ -58,7 +79,14 @@ class Average(Layer):
 
 
 class Maximum(Layer):
-    """The largest of a list of inputs, element by element."""
+    """The largest of a list of inputs, element by element.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Maximum()([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 1.0]])]))
+    tf.Tensor([[3. 2.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The largest."""
@@ -66,7 +94,14 @@ class Maximum(Layer):
 
 
 class Minimum(Layer):
-    """The smallest of a list of inputs, element by element."""
+    """The smallest of a list of inputs, element by element.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Minimum()([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 1.0]])]))
+    tf.Tensor([[1. 1.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The smallest."""
@@ -114,7 +149,14 @@ class Dot(Layer):
 
 
 class Multiply(Layer):
-    """The product of a list of inputs, element by element."""
+    """The product of a list of inputs, element by element.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Multiply()([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[3. 8.]], shape=(1, 2), dtype=float32)
+    """
 
     def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """The product."""
@@ -122,40 +164,96 @@ class Multiply(Layer):
 
 
 def add(inputs: Sequence[Any], **options: Any) -> Any:
-    """:class:`Add` of `inputs`, with its `options`."""
+    """:class:`Add` of `inputs`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.add([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[4. 6.]], shape=(1, 2), dtype=float32)
+    """
     return Add(**options)(inputs)
 
 
 def subtract(inputs: Sequence[Any], **options: Any) -> Any:
-    """:class:`Subtract` of two `inputs`, with its `options`."""
+    """:class:`Subtract` of two `inputs`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.subtract([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[-2. -2.]], shape=(1, 2), dtype=float32)
+    """
     return Subtract(**options)(inputs)
 
 
 def multiply(inputs: Sequence[Any], **options: Any) -> Any:
-    """:class:`Multiply` of `inputs`, with its `options`."""
+    """:class:`Multiply` of `inputs`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.multiply([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[3. 8.]], shape=(1, 2), dtype=float32)
+    """
     return Multiply(**options)(inputs)
 
 
 def average(inputs: Sequence[Any], **options: Any) -> Any:
-    """:class:`Average` of `inputs`, with its `options`."""
+    """:class:`Average` of `inputs`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.average([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])]))
+    tf.Tensor([[2. 3.]], shape=(1, 2), dtype=float32)
+    """
     return Average(**options)(inputs)
 
 
 def maximum(inputs: Sequence[Any], **options: Any) -> Any:
-    """:class:`Maximum` of `inputs`, with its `options`."""
+    """:class:`Maximum` of `inputs`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.maximum([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 1.0]])]))
+    tf.Tensor([[3. 2.]], shape=(1, 2), dtype=float32)
+    """
     return Maximum(**options)(inputs)
 
 
 def minimum(inputs: Sequence[Any], **options: Any) -> Any:
-    """:class:`Minimum` of `inputs`, with its `options`."""
+    """:class:`Minimum` of `inputs`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.minimum([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 1.0]])]))
+    tf.Tensor([[1. 1.]], shape=(1, 2), dtype=float32)
+    """
     return Minimum(**options)(inputs)
 
 
 def concatenate(inputs: Sequence[Any], axis: int = -1, **options: Any) -> Any:
-    """:class:`Concatenate` of `inputs` along `axis`, with its `options`."""
+    """:class:`Concatenate` of `inputs` along `axis`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.concatenate([tf.constant([[1.0, 2.0]]), tf.constant([[3.0]])]))
+    tf.Tensor([[1. 2. 3.]], shape=(1, 3), dtype=float32)
+    """
     return Concatenate(axis, **options)(inputs)
 
 
 def dot(inputs: Sequence[Any], axes: Any = -1, **options: Any) -> Any:
-    """:class:`Dot` of two `inputs` along `axes`, with its `options`."""
+    """:class:`Dot` of two `inputs` along `axes`, with its `options`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.dot([tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])], axes=1))
+    tf.Tensor([[11.]], shape=(1, 1), dtype=float32)
+    """
     return Dot(axes, **options)(inputs)

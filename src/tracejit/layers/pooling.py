@@ -50,13 +50,27 @@ class _Pooling(Layer):
 
 
 class MaxPooling1D(_Pooling):
-    """The largest element of each window of steps; its arguments are those of :class:`MaxPooling2D`."""
+    """The largest element of each window of steps; its arguments are those of :class:`MaxPooling2D`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.MaxPooling1D(2)(tf.ones([1, 4, 3])).shape)
+    (1, 2, 3)
+    """
 
     rank, pool = 1, staticmethod(nn.max_pool1d)
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of each window of steps; its arguments are those of :class:`MaxPooling2D`."""
+    """The mean of each window of steps; its arguments are those of :class:`MaxPooling2D`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.AvgPool1D(2)(tf.ones([1, 4, 3])).shape)
+    (1, 2, 3)
+    """
 
     rank, pool = 1, staticmethod(nn.avg_pool1d)
 
@@ -85,7 +99,14 @@ class MaxPooling2D(_Pooling):
 
 
 class AveragePooling2D(_Pooling):
-    """The mean of each window of an image, of places that were not added; arguments as for :class:`MaxPooling2D`."""
+    """The mean of each window of an image, of places that were not added; arguments as for :class:`MaxPooling2D`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.AvgPool2D(2)(tf.ones([1, 4, 4, 3])).shape)
+    (1, 2, 2, 3)
+    """
 
     rank, pool = 2, staticmethod(nn.avg_pool2d)
 
@@ -129,7 +150,14 @@ class GlobalAveragePooling1D(_GlobalPooling):
 
 
 class GlobalMaxPooling1D(_GlobalPooling):
-    """The largest over the steps, axis 1, of each example; with `keepdims` that axis stays, of size 1."""
+    """The largest over the steps, axis 1, of each example; with `keepdims` that axis stays, of size 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.GlobalMaxPooling1D()(tf.ones([2, 4, 3])).shape)
+    (2, 3)
+    """
 
     reduce = staticmethod(tf.reduce_max)
 
@@ -148,6 +176,13 @@ class GlobalAveragePooling2D(_GlobalPooling):
 
 
 class GlobalMaxPooling2D(_GlobalPooling):
-    """The largest over each image, channel by channel; with `keepdims` its axes stay, of size 1."""
+    """The largest over each image, channel by channel; with `keepdims` its axes stay, of size 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.GlobalMaxPooling2D()(tf.ones([2, 4, 4, 3])).shape)
+    (2, 3)
+    """
 
     reduce = staticmethod(tf.reduce_max)

@@ -404,18 +404,39 @@ class _OfUnits(RNN):
 
 
 class SimpleRNN(_OfUnits):
-    """A plain recurrent network over sequences: :class:`RNN` of :class:`SimpleRNNCell`, with its `units` and others."""
+    """A plain recurrent network over sequences: :class:`RNN` of :class:`SimpleRNNCell`, with its `units` and others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.SimpleRNN(4)(tf.ones([2, 5, 3])).shape)
+    (2, 4)
+    """
 
     cell_class = SimpleRNNCell
 
 
 class LSTM(_OfUnits):
-    """Long short-term memory over sequences: :class:`RNN` of :class:`LSTMCell`, with its `units` and the others."""
+    """Long short-term memory over sequences: :class:`RNN` of :class:`LSTMCell`, with its `units` and the others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.LSTM(4, return_sequences=True)(tf.ones([2, 5, 3])).shape)
+    (2, 5, 4)
+    """
 
     cell_class: type[_Cell] = LSTMCell
 
 
 class GRU(_OfUnits):
-    """Gated recurrent units over sequences: :class:`RNN` of :class:`GRUCell`, with its `units` and other arguments."""
+    """Gated recurrent units over sequences: :class:`RNN` of :class:`GRUCell`, with its `units` and other arguments.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.GRU(4)(tf.ones([2, 5, 3])).shape)
+    (2, 4)
+    """
 
     cell_class: type[_Cell] = GRUCell

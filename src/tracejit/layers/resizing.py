@@ -59,7 +59,14 @@ class _ZeroPadding(_Edges):
 
 
 class ZeroPadding1D(_ZeroPadding):
-    """Zeros before and after the steps: `padding` of them, or a pair of numbers."""
+    """Zeros before and after the steps: `padding` of them, or a pair of numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.ZeroPadding1D(1)(tf.ones([1, 4, 3])).shape)
+    (1, 6, 3)
+    """
 
     rank = 1
 
@@ -87,13 +94,27 @@ class _Cropping(_Edges):
 
 
 class Cropping1D(_Cropping):
-    """The steps without the first and last: `cropping` of them, or a pair of numbers."""
+    """The steps without the first and last: `cropping` of them, or a pair of numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Cropping1D(1)(tf.ones([1, 4, 3])).shape)
+    (1, 2, 3)
+    """
 
     rank = 1
 
 
 class Cropping2D(_Cropping):
-    """Images without their edges: `cropping` is a number, or a number or a pair for height and for width."""
+    """Images without their edges: `cropping` is a number, or a number or a pair for height and for width.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Cropping2D(1)(tf.ones([1, 4, 4, 3])).shape)
+    (1, 2, 2, 3)
+    """
 
     rank = 2
 
@@ -126,7 +147,14 @@ class _UpSampling(Layer):
 
 
 class UpSampling1D(_UpSampling):
-    """Each step `size` times."""
+    """Each step `size` times.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.UpSampling1D(2)(tf.ones([1, 4, 3])).shape)
+    (1, 8, 3)
+    """
 
     rank = 1
 
@@ -145,7 +173,14 @@ class UpSampling2D(_UpSampling):
 
 
 class Permute(Layer):
-    """The axes of each example in another order, `dims`, which counts them from 1."""
+    """The axes of each example in another order, `dims`, which counts them from 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Permute((2, 1))(tf.ones([1, 4, 3])).shape)
+    (1, 3, 4)
+    """
 
     def __init__(self, dims: Sequence[int], **options: Any):
         super().__init__(**options)
@@ -161,7 +196,14 @@ class Permute(Layer):
 
 
 class RepeatVector(Layer):
-    """Each example, a vector, `n` times: ``(batch, features)`` in, ``(batch, n, features)`` out."""
+    """Each example, a vector, `n` times: ``(batch, features)`` in, ``(batch, n, features)`` out.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.RepeatVector(2)(tf.ones([1, 3])).shape)
+    (1, 2, 3)
+    """
 
     def __init__(self, n: int, **options: Any):
         super().__init__(**options)

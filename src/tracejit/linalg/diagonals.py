@@ -145,7 +145,14 @@ def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = Non
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sum of the main diagonal of the last two axes of `x`; ShapeError for fewer axes, DtypeError for bools."""
+    """The sum of the main diagonal of the last two axes of `x`; ShapeError for fewer axes, DtypeError for bools.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.trace([[1.0, 2.0], [3.0, 4.0]]))
+    tf.Tensor(5.0, shape=(), dtype=float32)
+    """
     return reduce_sum(diag_part(x), -1)
 
 
@@ -169,6 +176,12 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
     """What :func:`tensor_diag` was made of: the elements of `input`, of its dtype, at positions whose halves agree.
 
     ShapeError where the halves of its shape differ.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.tensor_diag_part([[1.0, 2.0], [3.0, 4.0]]))
+    tf.Tensor([1. 4.], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(input)
     half = len(x.shape) // 2

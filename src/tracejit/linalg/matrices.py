@@ -81,6 +81,14 @@ def triangular_solve(
 
     With `adjoint` that of the conjugate transposes; `matrix` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats.
     ShapeError where sizes do not fit, RuntimeError for a singular matrix.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.triangular_solve([[2.0, 0.0], [1.0, 1.0]], [[4.0], [3.0]]))
+    tf.Tensor(
+    [[2.]
+     [1.]], shape=(2, 1), dtype=float32)
     """
     return of_matrices(lambda a, b: ops.triangular_solve(a, b, lower=lower, adjoint=adjoint), matrix, rhs)
 
@@ -110,6 +118,12 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
     """The sign of the determinant of the real square matrices `input`, and the logarithm of its size: no overflow.
 
     ShapeError for matrices that are not square.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print([x.numpy() for x in tf.linalg.slogdet([[2.0, 0.0], [0.0, 3.0]])])
+    [np.float32(1.0), np.float32(1.7917595)]
     """
     return LogMatrixDeterminant(*of_matrices(ops.slogdet, input))
 
@@ -118,6 +132,12 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of the positive definite matrices `matrix`, ``(..., n, n)``, of floats.
 
     ShapeError for matrices that are not square, DtypeError for integers and complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.logdet([[2.0, 0.0], [0.0, 3.0]]))
+    tf.Tensor(1.7917595, shape=(), dtype=float32)
     """
     return slogdet(matrix)[1]
 
@@ -126,6 +146,14 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """The `x` with ``A @ x = rhs``, for ``A = chol @ chol.T`` given by its factor, see :func:`cholesky`.
 
     `chol` is ``(..., n, n)``, `rhs` ``(..., n, k)``, of floats. ShapeError where sizes do not fit.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.cholesky_solve([[2.0, 0.0], [0.0, 1.0]], [[4.0], [3.0]]))
+    tf.Tensor(
+    [[1.]
+     [3.]], shape=(2, 1), dtype=float32)
     """
     return of_matrices(_by_factor, chol, rhs)
 

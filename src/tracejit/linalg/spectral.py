@@ -65,7 +65,14 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 
 
 def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
-    """The values of :func:`eigh` of `tensor`, ``(..., n)``, real floats; ShapeError if matrices are not square."""
+    """The values of :func:`eigh` of `tensor`, ``(..., n)``, real floats; ShapeError if matrices are not square.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 3.0]]))
+    tf.Tensor([2. 3.], shape=(2,), dtype=float32)
+    """
     return eigh(tensor)[0]
 
 
@@ -85,7 +92,14 @@ def eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 
 
 def eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """The values of :func:`eig` of `tensor`, ``(..., n)``, complex; ShapeError for matrices that are not square."""
+    """The values of :func:`eig` of `tensor`, ``(..., n)``, complex; ShapeError for matrices that are not square.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.eigvals([[2.0, 0.0], [0.0, 3.0]]))
+    tf.Tensor([2.+0.j 3.+0.j], shape=(2,), dtype=complex64)
+    """
     return eig(tensor)[0]
 
 

@@ -171,6 +171,12 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
     """The last two axes of `a` exchanged, and with `conjugate` the signs of imaginary parts; the dtype stays.
 
     ShapeError for fewer axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.matrix_transpose(tf.ones([4, 2, 3])).shape)
+    (4, 3, 2)
     """
     x = as_tensor(a)
     rank = len(x.shape)
@@ -179,7 +185,14 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """The conjugate transpose of matrices, the last two axes of `matrix`; same dtype, ShapeError for fewer axes."""
+    """The conjugate transpose of matrices, the last two axes of `matrix`; same dtype, ShapeError for fewer axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.linalg.adjoint([[1.0 + 1.0j, 2.0]]).shape)
+    (2, 1)
+    """
     return matrix_transpose(matrix, conjugate=True)
 
 

@@ -47,61 +47,131 @@ class MeanSquaredError(_OfFunction):
 
 
 class MeanAbsoluteError(_OfFunction):
-    """See :func:`mean_absolute_error`."""
+    """See :func:`mean_absolute_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.MeanAbsoluteError()([[1.0, 2.0]], [[2.0, 4.0]]))
+    tf.Tensor(1.5, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.mean_absolute_error
 
 
 class MeanAbsolutePercentageError(_OfFunction):
-    """See :func:`mean_absolute_percentage_error`."""
+    """See :func:`mean_absolute_percentage_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.MeanAbsolutePercentageError()([[1.0, 2.0]], [[2.0, 4.0]]))
+    tf.Tensor(100.0, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.mean_absolute_percentage_error
 
 
 class MeanSquaredLogarithmicError(_OfFunction):
-    """See :func:`mean_squared_logarithmic_error`."""
+    """See :func:`mean_squared_logarithmic_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.MeanSquaredLogarithmicError()([[0.0]], [[1.0]]))
+    tf.Tensor(0.48045287, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.mean_squared_logarithmic_error
 
 
 class LogCosh(_OfFunction):
-    """See :func:`log_cosh`."""
+    """See :func:`log_cosh`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.LogCosh()([[1.0]], [[2.0]]))
+    tf.Tensor(0.4337808, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.log_cosh
 
 
 class Poisson(_OfFunction):
-    """See :func:`poisson`."""
+    """See :func:`poisson`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.Poisson()([[1.0]], [[2.0]]))
+    tf.Tensor(1.3068528, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.poisson
 
 
 class Hinge(_OfFunction):
-    """See :func:`hinge`."""
+    """See :func:`hinge`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.Hinge()([[1.0]], [[0.5]]))
+    tf.Tensor(0.5, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.hinge
 
 
 class SquaredHinge(_OfFunction):
-    """See :func:`squared_hinge`."""
+    """See :func:`squared_hinge`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.SquaredHinge()([[1.0]], [[0.5]]))
+    tf.Tensor(0.25, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.squared_hinge
 
 
 class CategoricalHinge(_OfFunction):
-    """See :func:`categorical_hinge`."""
+    """See :func:`categorical_hinge`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.CategoricalHinge()([[0.0, 1.0]], [[0.2, 0.8]]))
+    tf.Tensor(0.39999998, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.categorical_hinge
 
 
 class KLDivergence(_OfFunction):
-    """See :func:`kl_divergence`."""
+    """See :func:`kl_divergence`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.KLDivergence()([[0.5, 0.5]], [[0.25, 0.75]]))
+    tf.Tensor(0.14384106, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = entropies.kl_divergence
 
 
 class CosineSimilarity(_OfFunction):
-    """See :func:`cosine_similarity`, also for `axis`."""
+    """See :func:`cosine_similarity`, also for `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.CosineSimilarity()([[0.0, 1.0]], [[0.0, 2.0]]))
+    tf.Tensor(-1.0, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.cosine_similarity
 
@@ -110,7 +180,14 @@ class CosineSimilarity(_OfFunction):
 
 
 class Huber(_OfFunction):
-    """See :func:`huber`, also for `delta`."""
+    """See :func:`huber`, also for `delta`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.Huber()([[1.0]], [[3.0]]))
+    tf.Tensor(1.5, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = distances.huber
 
@@ -119,7 +196,14 @@ class Huber(_OfFunction):
 
 
 class BinaryCrossentropy(_OfFunction):
-    """See :func:`binary_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
+    """See :func:`binary_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.BinaryCrossentropy()([[1.0]], [[0.5]]))
+    tf.Tensor(0.6931472, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = entropies.binary_crossentropy
 
@@ -137,7 +221,14 @@ class BinaryCrossentropy(_OfFunction):
 
 
 class CategoricalCrossentropy(BinaryCrossentropy):
-    """See :func:`categorical_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`."""
+    """See :func:`categorical_crossentropy`, also for `from_logits`, `label_smoothing` and `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.CategoricalCrossentropy()([[0.0, 1.0]], [[0.5, 0.5]]))
+    tf.Tensor(0.6931472, shape=(), dtype=float32)
+    """
 
     function: Callable[..., tf.Tensor] = entropies.categorical_crossentropy
 

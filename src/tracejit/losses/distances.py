@@ -57,6 +57,12 @@ def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``abs(y_pred - y_true)`` over the last axis, in the dtype of the predictions, of integers as a float.
 
     ShapeError where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.mean_absolute_error([[1.0, 2.0]], [[2.0, 4.0]]))
+    tf.Tensor([1.5], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
     return mean(tf.abs(y_pred - y_true))
@@ -66,6 +72,12 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
     """Half the square of the error of `y_pred` against `y_true` up to `delta`, linear beyond; mean over the last axis.
 
     Floats. ShapeError where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.huber([[1.0]], [[3.0]]))
+    tf.Tensor([1.5], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
     size = tf.abs(y_pred - y_true)
@@ -92,6 +104,12 @@ def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of the squared difference of ``log(1 + x)`` of `y_true` and `y_pred` over the last axis.
 
     Negative numbers count as 0. Floats. ShapeError where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.mean_squared_logarithmic_error([[0.0]], [[1.0]]))
+    tf.Tensor([0.48045287], shape=(1,), dtype=float32)
     """
     y_true, y_pred = [tf.log(tf.maximum(x, EPSILON) + 1.0) for x in pair(y_true, y_pred)]
     return mean(tf.square(y_true - y_pred))
@@ -117,6 +135,12 @@ def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``y_pred - y_true * log(y_pred + 1e-7)`` over the last axis, floats.
 
     ShapeError where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.poisson([[1.0]], [[2.0]]))
+    tf.Tensor([1.3068528], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
     return mean(y_pred - y_true * tf.log(y_pred + EPSILON))
@@ -163,6 +187,12 @@ def squared_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Mean of ``max(1 - y_true * y_pred, 0)**2`` over the last axis, floats; labels are -1 and 1, or 0 and 1.
 
     ShapeError where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.squared_hinge([[1.0]], [[0.5]]))
+    tf.Tensor([0.25], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
     return mean(tf.square(tf.maximum(1.0 - _signs(y_true) * y_pred, 0.0)))
@@ -172,6 +202,12 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     """By how much the best wrong score in `y_pred` comes within 1 of the right one; `y_true` is one-hot.
 
     Floats. ShapeError where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.categorical_hinge([[0.0, 1.0]], [[0.2, 0.8]]))
+    tf.Tensor([0.39999998], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
     right = tf.reduce_sum(y_true * y_pred, -1)

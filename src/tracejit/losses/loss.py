@@ -17,7 +17,14 @@ _REDUCTIONS = (*_MEANS, _WEIGHTED, "sum", "none", None)
 
 
 class Reduction:
-    """The reductions by the names they once had."""
+    """The reductions by the names they once had.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.MeanSquaredError(reduction=tf.losses.Reduction.SUM)([[1.0], [2.0]], [[2.0], [4.0]]))
+    tf.Tensor(5.0, shape=(), dtype=float32)
+    """
 
     AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE = "auto", "none", "sum", "sum_over_batch_size"
 

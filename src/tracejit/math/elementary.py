@@ -26,17 +26,38 @@ from ..ops.tensor.indexing import get
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
-    """The smallest whole number not below each element of `x`, floats; no gradient flows. DtypeError for others."""
+    """The smallest whole number not below each element of `x`, floats; no gradient flows. DtypeError for others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.ceil([1.2, -1.2]))
+    tf.Tensor([ 2. -1.], shape=(2,), dtype=float32)
+    """
     return ops.negative(ops.floor(ops.negative(as_tensor(x))))
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
-    """``1 / sqrt(x)`` of each element; DtypeError for what is neither float nor complex."""
+    """``1 / sqrt(x)`` of each element; DtypeError for what is neither float nor complex.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.rsqrt([4.0, 16.0]))
+    tf.Tensor([0.5  0.25], shape=(2,), dtype=float32)
+    """
     return ops.divide(1.0, ops.sqrt(as_tensor(x)))
 
 
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
-    """``1 / x`` of each element; integers and bools become float64. DtypeError for strings."""
+    """``1 / x`` of each element; integers and bools become float64. DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.reciprocal([2.0, 4.0]))
+    tf.Tensor([0.5  0.25], shape=(2,), dtype=float32)
+    """
     return ops.divide(1.0, as_tensor(x))
 
 
@@ -56,6 +77,12 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
     """``1 - erf(x)`` of each element, floats: what is left of it, with the accuracy of that difference.
 
     DtypeError for others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.erfc([0.0, 10.0]))
+    tf.Tensor([1. 0.], shape=(2,), dtype=float32)
     """
     return ops.subtract(1.0, ops.erf(as_tensor(x)))
 
@@ -78,6 +105,12 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``(x - y)**2``, broadcast and promoted; of complex numbers the square of the distance, as a complex number.
 
     DtypeError for bools and strings, ShapeError where shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.squared_difference([1.0, 2.0], [3.0, 2.0]))
+    tf.Tensor([4. 0.], shape=(2,), dtype=float32)
     """
     difference: Any = ops.subtract(x, y)
     return difference * ops.conj(difference) if difference.dtype.kind == "c" else ops.square(difference)
@@ -195,7 +228,14 @@ def angle(input: Any, name: str | None = None) -> Tensor:
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
-    """``scalar * x``, for one number and a tensor, in the dtype to which they are promoted; DtypeError for strings."""
+    """``scalar * x``, for one number and a tensor, in the dtype to which they are promoted; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.scalar_mul(2.0, [1.0, 2.0]))
+    tf.Tensor([2. 4.], shape=(2,), dtype=float32)
+    """
     return ops.multiply(scalar, x)
 
 
@@ -217,17 +257,38 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
 
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """True where an element of `x` is neither infinite nor NaN, bools; DtypeError for bools and strings."""
+    """True where an element of `x` is neither infinite nor NaN, bools; DtypeError for bools and strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.is_finite([1.0, float("inf")]))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
+    """
     return ops.less(ops.abs(as_tensor(x)), np.inf)
 
 
 def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """True where an element of `x` is infinite, bools; DtypeError for bools and strings."""
+    """True where an element of `x` is infinite, bools; DtypeError for bools and strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.is_inf([1.0, float("inf")]))
+    tf.Tensor([False  True], shape=(2,), dtype=bool)
+    """
     return ops.equal(ops.abs(as_tensor(x)), np.inf)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Exactly one of the bools `x` and `y` holds, bools; ShapeError for others, and where they do not broadcast."""
+    """Exactly one of the bools `x` and `y` holds, bools; ShapeError for others, and where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.logical_xor([True, False], [True, True]))
+    tf.Tensor([False  True], shape=(2,), dtype=bool)
+    """
     return ops.logical_and(ops.logical_or(x, y), ops.logical_not(ops.logical_and(x, y)))
 
 
@@ -235,6 +296,12 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
     """Is no element of `x` smaller than the one before it, all axes read in one row? A bool scalar.
 
     DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.is_non_decreasing([1.0, 1.0, 2.0]))
+    tf.Tensor(True, shape=(), dtype=bool)
     """
     return _each_pair(x, ops.less_equal)
 
@@ -243,6 +310,12 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
     """Is every element of `x` larger than the one before it, all axes read in one row? A bool scalar.
 
     DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.is_strictly_increasing([1.0, 1.0, 2.0]))
+    tf.Tensor(False, shape=(), dtype=bool)
     """
     return _each_pair(x, ops.less)
 
@@ -272,7 +345,14 @@ def count_nonzero(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The part of the elements of `value` that is 0, a float32 scalar; DtypeError for strings."""
+    """The part of the elements of `value` that is 0, a float32 scalar; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.zero_fraction([0.0, 1.0, 0.0, 0.0]))
+    tf.Tensor(0.75, shape=(), dtype=float32)
+    """
     zeros = ops.cast(ops.equal(as_tensor(value), 0), dtype=np.dtype(np.float32))
     return reduce_mean(zeros)
 

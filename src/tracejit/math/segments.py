@@ -87,6 +87,12 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
     """The mean of each segment of `data`, floats as they are; 0 where nothing is of it.
 
     `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.unsorted_segment_mean([1.0, 5.0, 3.0], [1, 0, 1], 2))
+    tf.Tensor([5. 2.], shape=(2,), dtype=float32)
     """
     total = unsorted_segment_sum(data, segment_ids, num_segments)
     return ops.divide(total, _shares(data, segment_ids, num_segments))
@@ -98,6 +104,12 @@ def unsorted_segment_sqrt_n(
     """The sum of each segment of `data`, floats or complex, over the square root of its size.
 
     `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.unsorted_segment_sqrt_n([1.0, 5.0, 3.0], [1, 0, 1], 2))
+    tf.Tensor([5.       2.828427], shape=(2,), dtype=float32)
     """
     total = unsorted_segment_sum(data, segment_ids, num_segments)
     return ops.divide(total, ops.sqrt(_shares(data, segment_ids, num_segments)))
@@ -108,6 +120,12 @@ def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: s
 
     The lowest number of the dtype where nothing is of it. Of equal elements the last one gets the gradient.
     `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.unsorted_segment_max([1.0, 5.0, 3.0], [1, 0, 1], 2))
+    tf.Tensor([5. 3.], shape=(2,), dtype=float32)
     """
     return _extreme(data, segment_ids, num_segments, tensor_scatter_nd_max, "min")
 
@@ -116,6 +134,12 @@ def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: s
     """The smallest element of each segment of `data`, of its dtype; the highest number where nothing is of it.
 
     `segment_ids`, `num_segments` and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.unsorted_segment_min([1.0, 5.0, 3.0], [1, 0, 1], 2))
+    tf.Tensor([5. 1.], shape=(2,), dtype=float32)
     """
     return _extreme(data, segment_ids, num_segments, tensor_scatter_nd_min, "max")
 
@@ -150,6 +174,12 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
     """The mean of each segment of `data`; of integers one of their dtype, rounded towards 0.
 
     `segment_ids`, shape and errors (ValueError) are those of :func:`segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.segment_mean([1.0, 5.0, 3.0], [0, 0, 1]))
+    tf.Tensor([3. 3.], shape=(2,), dtype=float32)
     """
     x, count = convert_to_tensor(data), _count_of_sorted(segment_ids)
     if x.dtype.kind not in "iu":
@@ -158,12 +188,26 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The largest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`."""
+    """The largest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.segment_max([1.0, 5.0, 3.0], [0, 0, 1]))
+    tf.Tensor([5. 3.], shape=(2,), dtype=float32)
+    """
     return unsorted_segment_max(data, segment_ids, _count_of_sorted(segment_ids))
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The smallest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`."""
+    """The smallest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.segment_min([1.0, 5.0, 3.0], [0, 0, 1]))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float32)
+    """
     return unsorted_segment_min(data, segment_ids, _count_of_sorted(segment_ids))
 
 

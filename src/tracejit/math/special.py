@@ -46,6 +46,12 @@ def multigammaln(a: Any, d: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `d`, of each element of `a`, real floats.
 
     DtypeError for other dtypes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.multigammaln(3.0, 2))
+    tf.Tensor(1.550195, shape=(), dtype=float32)
     """
     x: Any = as_tensor(a)
     total: Any = 0.25 * d * (d - 1) * math.log(math.pi)
@@ -55,13 +61,27 @@ def multigammaln(a: Any, d: int) -> Tensor:
 
 
 def bessel_i0(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 0, of each element of `x`; DtypeError unless floats."""
+    """The modified Bessel function of the first kind of order 0, of each element of `x`; DtypeError unless floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bessel_i0([0.0, 1.0]))
+    tf.Tensor([1.       1.266066], shape=(2,), dtype=float32)
+    """
     v: Any = as_tensor(x)
     return ops.multiply(ops.bessel_i0e(v), ops.exp(ops.abs(v)))
 
 
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 1, of each element of `x`; DtypeError unless floats."""
+    """The modified Bessel function of the first kind of order 1, of each element of `x`; DtypeError unless floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bessel_i1([0.0, 1.0]))
+    tf.Tensor([0.         0.56515914], shape=(2,), dtype=float32)
+    """
     v: Any = as_tensor(x)
     return ops.multiply(ops.bessel_i1e(v), ops.exp(ops.abs(v)))
 

@@ -90,6 +90,12 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> tf.Tenso
     """As :func:`sparse_top_k_categorical_accuracy` with `k` of `y_pred`, for labels `y_true`, one-hot on the last axis.
 
     Floats. IndexError where there are fewer classes than in the labels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.metrics.top_k_categorical_accuracy([[0.0, 1.0]], [[0.2, 0.8]], k=1))
+    tf.Tensor([1.], shape=(1,), dtype=float32)
     """
     return sparse_top_k_categorical_accuracy(argmax(tf.convert_to_tensor(y_true), -1), y_pred, k)
 
@@ -110,14 +116,32 @@ class Accuracy(MeanMetricWrapper):
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """The mean of :func:`binary_accuracy` with `threshold`."""
+    """The mean of :func:`binary_accuracy` with `threshold`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.BinaryAccuracy()
+    >>> metric.update_state([1.0, 0.0], [0.9, 0.6])
+    >>> print(metric.result().numpy())
+    0.5
+    """
 
     def __init__(self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5):
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
 
 
 class CategoricalAccuracy(MeanMetricWrapper):
-    """The mean of :func:`categorical_accuracy`."""
+    """The mean of :func:`categorical_accuracy`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.CategoricalAccuracy()
+    >>> metric.update_state([[0.0, 1.0]], [[0.2, 0.8]])
+    >>> print(metric.result().numpy())
+    1.0
+    """
 
     def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None):
         super().__init__(categorical_accuracy, name, dtype)
@@ -140,14 +164,32 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """The mean of :func:`top_k_categorical_accuracy` with `k`."""
+    """The mean of :func:`top_k_categorical_accuracy` with `k`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.TopKCategoricalAccuracy(k=1)
+    >>> metric.update_state([[0.0, 1.0]], [[0.2, 0.8]])
+    >>> print(metric.result().numpy())
+    1.0
+    """
 
     def __init__(self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None):
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
 
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
-    """The mean of :func:`sparse_top_k_categorical_accuracy` with `k`."""
+    """The mean of :func:`sparse_top_k_categorical_accuracy` with `k`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.SparseTopKCategoricalAccuracy(k=1)
+    >>> metric.update_state([1], [[0.2, 0.8]])
+    >>> print(metric.result().numpy())
+    1.0
+    """
 
     def __init__(self, k: int = 5, name: str | None = "sparse_top_k_categorical_accuracy", dtype: Any = None):
         super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k)

@@ -79,19 +79,46 @@ class TruePositives(_OneCount):
 
 
 class FalsePositives(_OneCount):
-    """How many examples with label 0 are said to have 1."""
+    """How many examples with label 0 are said to have 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.FalsePositives()
+    >>> metric.update_state([0.0, 1.0], [0.9, 0.1])
+    >>> print(metric.result().numpy())
+    1.0
+    """
 
     kinds: Sequence[str] = ("false_positives",)
 
 
 class TrueNegatives(_OneCount):
-    """How many examples with label 0 are said to be so."""
+    """How many examples with label 0 are said to be so.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.TrueNegatives()
+    >>> metric.update_state([0.0, 1.0], [0.2, 0.1])
+    >>> print(metric.result().numpy())
+    1.0
+    """
 
     kinds: Sequence[str] = ("true_negatives",)
 
 
 class FalseNegatives(_OneCount):
-    """How many examples with label 1 are said to have 0."""
+    """How many examples with label 1 are said to have 0.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.FalseNegatives()
+    >>> metric.update_state([1.0, 1.0], [0.9, 0.1])
+    >>> print(metric.result().numpy())
+    1.0
+    """
 
     kinds: Sequence[str] = ("false_negatives",)
 

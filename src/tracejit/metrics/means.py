@@ -112,37 +112,91 @@ class _OfFunction(MeanMetricWrapper):
 
 
 class MeanSquaredError(_OfFunction):
-    """The mean of :func:`tracejit.losses.mean_squared_error`."""
+    """The mean of :func:`tracejit.losses.mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.MeanSquaredError()
+    >>> metric.update_state([1.0, 2.0], [2.0, 4.0])
+    >>> print(metric.result().numpy())
+    2.5
+    """
 
     function: Callable[..., Any] = distances.mean_squared_error
 
 
 class MeanAbsoluteError(_OfFunction):
-    """The mean of :func:`tracejit.losses.mean_absolute_error`."""
+    """The mean of :func:`tracejit.losses.mean_absolute_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.MeanAbsoluteError()
+    >>> metric.update_state([1.0, 2.0], [2.0, 4.0])
+    >>> print(metric.result().numpy())
+    1.5
+    """
 
     function: Callable[..., Any] = distances.mean_absolute_error
 
 
 class MeanAbsolutePercentageError(_OfFunction):
-    """The mean of :func:`tracejit.losses.mean_absolute_percentage_error`."""
+    """The mean of :func:`tracejit.losses.mean_absolute_percentage_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.MeanAbsolutePercentageError()
+    >>> metric.update_state([1.0, 2.0], [2.0, 4.0])
+    >>> print(metric.result().numpy())
+    100.0
+    """
 
     function: Callable[..., Any] = distances.mean_absolute_percentage_error
 
 
 class MeanSquaredLogarithmicError(_OfFunction):
-    """The mean of :func:`tracejit.losses.mean_squared_logarithmic_error`."""
+    """The mean of :func:`tracejit.losses.mean_squared_logarithmic_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.MeanSquaredLogarithmicError()
+    >>> metric.update_state([0.0], [0.0])
+    >>> print(metric.result().numpy())
+    0.0
+    """
 
     function: Callable[..., Any] = distances.mean_squared_logarithmic_error
 
 
 class KLDivergence(_OfFunction):
-    """The mean of :func:`tracejit.losses.kl_divergence`."""
+    """The mean of :func:`tracejit.losses.kl_divergence`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.KLDivergence()
+    >>> metric.update_state([[0.5, 0.5]], [[0.25, 0.75]])
+    >>> print(metric.result().numpy())
+    0.14384106
+    """
 
     function: Callable[..., Any] = entropies.kl_divergence
 
 
 class CosineSimilarity(MeanMetricWrapper):
-    """The mean cosine between labels and predictions along `axis`: 1 where they point the same way."""
+    """The mean cosine between labels and predictions along `axis`: 1 where they point the same way.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.CosineSimilarity()
+    >>> metric.update_state([[0.0, 1.0]], [[1.0, 0.0]])
+    >>> print(metric.result().numpy())
+    0.0
+    """
 
     def __init__(self, name: str | None = "cosine_similarity", dtype: Any = None, axis: int = -1):
         super().__init__(lambda a, b: tf.negative(distances.cosine_similarity(a, b, axis)), name, dtype)
@@ -176,6 +230,14 @@ class BinaryCrossentropy(_OfFunction):
     """The mean of :func:`tracejit.losses.binary_crossentropy`.
 
     Also for `from_logits`, `label_smoothing` and `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.BinaryCrossentropy()
+    >>> metric.update_state([[1.0]], [[0.5]])
+    >>> print(metric.result().numpy())
+    0.6931472
     """
 
     function: Callable[..., Any] = entropies.binary_crossentropy
@@ -192,13 +254,31 @@ class BinaryCrossentropy(_OfFunction):
 
 
 class CategoricalCrossentropy(BinaryCrossentropy):
-    """The mean of :func:`tracejit.losses.categorical_crossentropy`."""
+    """The mean of :func:`tracejit.losses.categorical_crossentropy`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.CategoricalCrossentropy()
+    >>> metric.update_state([[0.0, 1.0]], [[0.5, 0.5]])
+    >>> print(metric.result().numpy())
+    0.6931472
+    """
 
     function: Callable[..., Any] = entropies.categorical_crossentropy
 
 
 class SparseCategoricalCrossentropy(_OfFunction):
-    """The mean of :func:`tracejit.losses.sparse_categorical_crossentropy` with `from_logits` and `axis`."""
+    """The mean of :func:`tracejit.losses.sparse_categorical_crossentropy` with `from_logits` and `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.SparseCategoricalCrossentropy()
+    >>> metric.update_state([1], [[0.5, 0.5]])
+    >>> print(metric.result().numpy())
+    0.6931472
+    """
 
     function: Callable[..., Any] = entropies.sparse_categorical_crossentropy
 

@@ -22,7 +22,14 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def linear(x: Any) -> Tensor:
-    """`x` itself, as a tensor of its shape and dtype."""
+    """`x` itself, as a tensor of its shape and dtype.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.activations.linear([-1.0, 2.0]))
+    tf.Tensor([-1.  2.], shape=(2,), dtype=float32)
+    """
     return as_tensor(x)
 
 
@@ -92,6 +99,12 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
     """``min(relu(x), 6)`` of each element of `features`, derivative 0 at both ends; the second as of :func:`relu`.
 
     The dtype stays; DtypeError for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.relu6([-1.0, 8.0]))
+    tf.Tensor([0. 6.], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(features)
     return ops.where(x >= 6, 6, ops.relu(x))  # NaN stays NaN
@@ -118,6 +131,12 @@ def elu(features: Any, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """`features` where positive, ``alpha * (exp(features) - 1)`` elsewhere, each element; integers become floats.
 
     DtypeError for complex numbers. Source: Clevert, Unterthiner, Hochreiter, 2015.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.elu([-1.0, 2.0]))
+    tf.Tensor([-0.63212055  2.        ], shape=(2,), dtype=float32)
     """
     x: Any = as_tensor(features)
     return ops.where(x < 0.0, alpha * ops.expm1(ops.minimum(x, 0.0)), x)
@@ -127,12 +146,25 @@ def selu(features: Any, name: str | None = None) -> Tensor:
     """The scaled :func:`elu` of each element of `features`, under which mean 0 and variance 1 are stable.
 
     Integers become floats; DtypeError for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.selu([-1.0, 2.0]))
+    tf.Tensor([-1.1113307  2.101402 ], shape=(2,), dtype=float32)
     """
     return ops.multiply(_SELU_SCALE, elu(features, _SELU_ALPHA))
 
 
 def silu(features: Any, beta: float = 1.0, name: str | None = None) -> Tensor:
-    """``features * sigmoid(beta * features)``, or swish, by element; integers become floats. DtypeError for strings."""
+    """``features * sigmoid(beta * features)``, or swish, by element; integers become floats. DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.swish([-1.0, 2.0]))
+    tf.Tensor([-0.2689414  1.761594 ], shape=(2,), dtype=float32)
+    """
     x: Any = as_tensor(features)
     return x * ops.sigmoid(beta * x)
 
@@ -168,13 +200,27 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
 
 
 def softsign(features: Any, name: str | None = None) -> Tensor:
-    """``x / (1 + abs(x))`` of each element of `features`; integers become floats. DtypeError for strings."""
+    """``x / (1 + abs(x))`` of each element of `features`; integers become floats. DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.softsign([-1.0, 3.0]))
+    tf.Tensor([-0.5   0.75], shape=(2,), dtype=float32)
+    """
     x: Any = as_tensor(features)
     return x / (1.0 + ops.abs(x))
 
 
 def mish(x: Any) -> Tensor:
-    """``x * tanh(softplus(x))`` of each element, floats; DtypeError for others."""
+    """``x * tanh(softplus(x))`` of each element, floats; DtypeError for others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.activations.mish([-1.0, 2.0]))
+    tf.Tensor([-0.3034014  1.9439589], shape=(2,), dtype=float32)
+    """
     return ops.multiply(x, ops.tanh(ops.softplus(x)))
 
 
@@ -194,7 +240,14 @@ def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
 
 
 def hard_sigmoid(x: Any) -> Tensor:
-    """``relu6(x + 3) / 6`` of each element; integers become floats. DtypeError for complex numbers."""
+    """``relu6(x + 3) / 6`` of each element; integers become floats. DtypeError for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.activations.hard_sigmoid([-4.0, 0.0, 3.0]))
+    tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float32)
+    """
     return ops.divide(relu6(ops.add(x, 3.0)), 6.0)
 
 

@@ -60,6 +60,14 @@ def batch_normalization(
     """``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; None leaves out scale or offset.
 
     All broadcast, and are floats of one dtype or promoted. ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.batch_normalization([[1.0], [3.0]], 2.0, 1.0, 0.0, 1.0, 0.0))
+    tf.Tensor(
+    [[-1.]
+     [ 1.]], shape=(2, 1), dtype=float32)
     """
     inverse = 1.0 / ops.sqrt(ops.add(variance, variance_epsilon))
     y = ops.subtract(x, mean) * (inverse if scale is None else inverse * scale)
@@ -120,6 +128,12 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
     """``value + bias`` on the last axis, or with ``data_format="NCHW"`` on axis 1; the dtypes are promoted.
 
     ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]))
+    tf.Tensor([[11. 22.]], shape=(1, 2), dtype=float32)
     """
     bias = as_tensor(bias)
     if data_format is not None and data_format.startswith("NC"):

@@ -237,6 +237,14 @@ def conv1d(
 
     `filters`, `stride`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and ValueError, are those
     there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.conv1d([[[1.0], [2.0], [4.0]]], [[[1.0]], [[-1.0]]], stride=1, padding="VALID"))
+    tf.Tensor(
+    [[[-1.]
+      [-2.]]], shape=(1, 2, 1), dtype=float32)
     """
     return convolution(input, filters, stride, padding, data_format, dilations)
 
@@ -286,6 +294,12 @@ def depthwise_conv2d(
     ------
     ShapeError
         Where channels differ.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.depthwise_conv2d(tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1]), [1, 1, 1, 1], "VALID").shape)
+    (1, 2, 2, 2)
     """
     tensors, _ = matched((convert_to_tensor(input), convert_to_tensor(filter)), {})
     x, w = tensors

@@ -112,6 +112,12 @@ def weighted_cross_entropy_with_logits(
     """As :func:`sigmoid_cross_entropy_with_logits` of `labels`, `logits`; positive ones count `pos_weight` times.
 
     Floats of the shape to which they broadcast; ShapeError where they do not.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.weighted_cross_entropy_with_logits([1.0], [0.0], 2.0))
+    tf.Tensor([1.3862944], shape=(1,), dtype=float32)
     """
     z, x = matched((labels, logits), {})[0]
     return pos_weight * z * ops.softplus(-x) + (1.0 - z) * ops.softplus(x)

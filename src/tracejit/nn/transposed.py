@@ -145,6 +145,14 @@ def conv1d_transpose(
 
     `input`, `output_shape`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and
     ValueError, are those there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.conv1d_transpose([[[1.0], [2.0]]], [[[1.0]]], [1, 2, 1], 1))
+    tf.Tensor(
+    [[[1.]
+      [2.]]], shape=(1, 2, 1), dtype=float32)
     """
     return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
 

@@ -164,7 +164,14 @@ def inv(a: Any) -> Tensor:
 
 
 def det(a: Any) -> Tensor:
-    """The determinant of the square matrices in `a`, ``(..., n, n)``, as floats; ShapeError if they are not square."""
+    """The determinant of the square matrices in `a`, ``(..., n, n)``, as floats; ShapeError if they are not square.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.det([[1.0, 2.0], [3.0, 5.0]]))
+    tf.Tensor(-1.0000000000000004, shape=(), dtype=float64)
+    """
     return matrices.det(floats(a))
 
 
@@ -206,6 +213,14 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 
     With `upper` the conjugate transpose of that of the transposed matrices. ShapeError for matrices that are not
     square, RuntimeError for those that are not positive definite.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]))
+    tf.Tensor(
+    [[2. 0.]
+     [1. 2.]], shape=(2, 2), dtype=float64)
     """
     x = floats(a)
     if x.dtype.kind == "c":
@@ -260,6 +275,12 @@ def eigh(a: Any, UPLO: str = "L") -> EigResult:
 
     The lower triangle is read and has the gradient, or the upper one if `UPLO` is "U". ValueError for another,
     ShapeError for matrices that are not square.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.eigh([[2.0, 0.0], [0.0, 3.0]]).eigenvalues)
+    tf.Tensor([2. 3.], shape=(2,), dtype=float64)
     """
     if UPLO not in ("L", "U", "l", "u"):
         raise ValueError(f"UPLO is 'L' or 'U', got {UPLO!r}{at(user_location())}")
@@ -275,6 +296,12 @@ def eig(a: Any) -> EigResult:
     """Eigenvalues and eigenvectors of length 1 of the square matrices in `a`, complex whatever their values.
 
     ShapeError for matrices that are not square.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.eig([[2.0, 0.0], [0.0, 3.0]]).eigenvalues)
+    tf.Tensor([2.+0.j 3.+0.j], shape=(2,), dtype=complex128)
     """
     return EigResult(*spectral.eig(wide_floats(a)))
 
@@ -383,6 +410,12 @@ def cond(x: Any, p: Any = None) -> Tensor:
 
     With `p`, see `ord` of :func:`norm`, the norm times that of the inverse: RuntimeError for singular matrices,
     ValueError for another `p`, ShapeError for vectors.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.cond([[2.0, 0.0], [0.0, 1.0]]))
+    tf.Tensor(2.0, shape=(), dtype=float64)
     """
     v = wide_floats(x)
     if p is None:

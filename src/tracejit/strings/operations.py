@@ -72,19 +72,40 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string of `input`, element by element, in capital letters; `encoding` and DtypeError as :func:`lower`."""
+    """Each string of `input`, element by element, in capital letters; `encoding` and DtypeError as :func:`lower`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.upper(["ab"]))
+    tf.Tensor([b'AB'], shape=(1,), dtype=string)
+    """
     return _each(
         bytes.upper if not encoding else lambda s: s.decode(encoding).upper().encode(encoding), input
     )
 
 
 def strip(input: Any, name: str | None = None) -> Tensor:
-    """Each string of `input`, element by element, without white space at its ends; DtypeError for numbers."""
+    """Each string of `input`, element by element, without white space at its ends; DtypeError for numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.strip(["  a "]))
+    tf.Tensor([b'a'], shape=(1,), dtype=string)
+    """
     return _each(bytes.strip, input)
 
 
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The number of bytes, or by `unit` "UTF8_CHAR" characters, of each element of `input`, int32, or DtypeError."""
+    """The number of bytes, or by `unit` "UTF8_CHAR" characters, of each element of `input`, int32, or DtypeError.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.length(["a", "abc"]))
+    tf.Tensor([1 3], shape=(2,), dtype=int32)
+    """
     _require_unit(unit)
     return _each(len if unit == "BYTE" else lambda s: len(s.decode()), input, np.int32)
 
@@ -194,13 +215,27 @@ def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | No
 
 
 def bytes_split(input: Any, name: str | None = None) -> Tensor:
-    """The bytes of the scalar `input`, each as a string, a vector; ShapeError for several, DtypeError for numbers."""
+    """The bytes of the scalar `input`, each as a string, a vector; ShapeError for several, DtypeError for numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.bytes_split("ab"))
+    tf.Tensor([b'a' b'b'], shape=(2,), dtype=string)
+    """
     text = _one(input, "bytes_split")
     return _tensor([text[i : i + 1] for i in range(len(text))])
 
 
 def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
-    """The characters of the scalar `input`, each as a string; `input_encoding` is "UTF-8". ShapeError for several."""
+    """The characters of the scalar `input`, each as a string; `input_encoding` is "UTF-8". ShapeError for several.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.unicode_split("ab", "UTF-8"))
+    tf.Tensor([b'a' b'b'], shape=(2,), dtype=string)
+    """
     return _tensor([c.encode() for c in _one(input, "unicode_split").decode(input_encoding)])
 
 
@@ -220,6 +255,12 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None 
     """The strings of characters whose numbers are the rows of `input`; `output_encoding` is "UTF-8".
 
     TypeError for what is no integer.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.unicode_encode([97, 98], "UTF-8"))
+    tf.Tensor(b'ab', shape=(), dtype=string)
     """
     numbers = as_tensor(input).array
     encoded = np.empty(numbers.shape[:-1], object)
@@ -252,7 +293,14 @@ def regex_replace(
 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
-    """Does the regular expression `pattern` match each element of `input` as a whole? Bools; DtypeError for numbers."""
+    """Does the regular expression `pattern` match each element of `input` as a whole? Bools; DtypeError for numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.regex_full_match(["a1", "b"], "[a-z][0-9]"))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
+    """
     regex = re.compile(pattern.encode())
     return _each(lambda s: regex.fullmatch(s) is not None, input, np.bool_)
 
@@ -281,7 +329,14 @@ def format(
 
 
 def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tensor:
-    """Each element of `input` as text, a string; with `precision`, so many digits after the point (6 for floats)."""
+    """Each element of `input` as text, a string; with `precision`, so many digits after the point (6 for floats).
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.as_string([1, 2]))
+    tf.Tensor([b'1' b'2'], shape=(2,), dtype=string)
+    """
     x = as_tensor(input)
     if x.dtype.kind == "O":
         return x
@@ -299,7 +354,14 @@ def _shown(value: Any, precision: int) -> str:
 
 
 def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -> Tensor:
-    """Text, each element of `input`, as numbers of the dtype `out_type`; ValueError for text that is none."""
+    """Text, each element of `input`, as numbers of the dtype `out_type`; ValueError for text that is none.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.strings.to_number(["1.5", "2"]))
+    tf.Tensor([1.5 2. ], shape=(2,), dtype=float32)
+    """
     wanted = as_dtype(out_type)
 
     def number(text: bytes) -> Any:

@@ -119,22 +119,50 @@ def num_gpus() -> int:
 
 
 def to_float(x: Any, name: str | None = None) -> tf.Tensor:
-    """`x` cast to float32, in its shape; DtypeError for strings."""
+    """`x` cast to float32, in its shape; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.to_float([1, 2]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float32)
+    """
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("float32"))
 
 
 def to_double(x: Any, name: str | None = None) -> tf.Tensor:
-    """`x` cast to float64, in its shape; DtypeError for strings."""
+    """`x` cast to float64, in its shape; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.to_double([1, 2]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
+    """
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("float64"))
 
 
 def to_int32(x: Any, name: str | None = None) -> tf.Tensor:
-    """`x` cast to int32, in its shape; DtypeError for strings."""
+    """`x` cast to int32, in its shape; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.to_int32([1.7]))
+    tf.Tensor([1], shape=(1,), dtype=int32)
+    """
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("int32"))
 
 
 def to_int64(x: Any, name: str | None = None) -> tf.Tensor:
-    """`x` cast to int64, in its shape; DtypeError for strings."""
+    """`x` cast to int64, in its shape; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.to_int64([1.7]))
+    tf.Tensor([1], shape=(1,), dtype=int64)
+    """
     return tf.cast(tf.convert_to_tensor(x), dtype=np.dtype("int64"))
 
 

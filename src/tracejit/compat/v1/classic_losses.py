@@ -59,6 +59,12 @@ def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> tf
     """Mean, a float scalar, of absolute differences of `labels` and `predictions`, each times its `weights`.
 
     ShapeError where the shapes differ.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.losses.absolute_difference([1.0, 2.0], [2.0, 4.0]))
+    tf.Tensor(1.5, shape=(), dtype=float32)
     """
     y, p = _pair(labels, predictions)
     return compute_weighted_loss(tf.abs(p - y), weights)
@@ -68,6 +74,12 @@ def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float =
     """Mean, a float scalar, of squares, halved, of differences up to `delta`, and lines beyond.
 
     `labels`, `predictions`, `weights` and ShapeError are those of :func:`mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.losses.huber_loss([1.0, 2.0], [2.0, 5.0]))
+    tf.Tensor(1.5, shape=(), dtype=float32)
     """
     y, p = _pair(labels, predictions)
     error = tf.abs(p - y)
@@ -79,6 +91,12 @@ def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float =
     """Mean, a float scalar, of the cross entropies of probabilities, `epsilon` away from 0.
 
     `labels`, `predictions`, `weights` and ShapeError are those of :func:`mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.losses.log_loss([1.0, 0.0], [0.5, 0.5]))
+    tf.Tensor(0.69314694, shape=(), dtype=float32)
     """
     y, p = _pair(labels, predictions)
     return compute_weighted_loss(-y * tf.log(p + epsilon) - (1.0 - y) * tf.log(1.0 - p + epsilon), weights)
@@ -88,6 +106,12 @@ def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> tf.Tensor:
     """Mean, a float scalar, of how far `logits` are from a margin of 1; `labels` are 0 or 1.
 
     `weights` and ShapeError are those of :func:`mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.losses.hinge_loss([1.0, 0.0], [0.5, 0.5]))
+    tf.Tensor(1.0, shape=(), dtype=float32)
     """
     y, p = _pair(labels, logits)
     return compute_weighted_loss(tf.relu(1.0 - (2.0 * y - 1.0) * p), weights)
@@ -99,6 +123,12 @@ def sigmoid_cross_entropy(
     """Mean, a float scalar, of the cross entropies of independent classes, `multi_class_labels`, from `logits`.
 
     `label_smoothing` moves labels towards a half; `weights` and ShapeError are those of :func:`mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.losses.sigmoid_cross_entropy([[1.0]], [[0.0]]))
+    tf.Tensor(0.6931472, shape=(), dtype=float32)
     """
     y, z = _pair(multi_class_labels, logits)
     y = smoothed(y, label_smoothing)
@@ -113,6 +143,12 @@ def softmax_cross_entropy(
 
     `label_smoothing` moves labels towards the uniform distribution; `weights` and ShapeError are those of
     :func:`mean_squared_error`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.losses.softmax_cross_entropy([[1.0, 0.0]], [[0.0, 0.0]]))
+    tf.Tensor(0.6931472, shape=(), dtype=float32)
     """
     y, z = _pair(onehot_labels, logits)
     y = smoothed(y, label_smoothing, y)

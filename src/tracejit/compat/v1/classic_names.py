@@ -67,6 +67,12 @@ def argmax(
     """Positions, `output_type`, of the largest of `input` along `axis`, or `dimension`, the first unless told.
 
     The dtype is int64 unless told. ValueError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.argmax([1.0, 3.0, 2.0], 0))
+    tf.Tensor(1, shape=(), dtype=int64)
     """
     positions = _argmax(input, _first(axis, dimension))
     return tf.cast(positions, dtype=tf.as_dtype(output_type))
@@ -78,6 +84,12 @@ def argmin(
     """Positions, `output_type`, of the smallest of `input` along `axis`, or `dimension`, the first unless told.
 
     The dtype is int64 unless told. ValueError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.argmin([1.0, 3.0, 2.0], 0))
+    tf.Tensor(0, shape=(), dtype=int64)
     """
     positions = _argmin(input, _first(axis, dimension))
     return tf.cast(positions, dtype=tf.as_dtype(output_type))
@@ -105,17 +117,41 @@ def div(x: Any, y: Any, name: str | None = None) -> tf.Tensor:
 def assign(
     ref: tf.Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None
 ) -> Any:
-    """``ref.assign(value)``; `validate_shape` and `use_locking` are accepted."""
+    """``ref.assign(value)``; `validate_shape` and `use_locking` are accepted.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> print(tf.compat.v1.assign(v, 3.0).numpy())
+    3.0
+    """
     return ref.assign(value)
 
 
 def assign_add(ref: tf.Variable, value: Any, use_locking: bool | None = None) -> Any:
-    """``ref.assign_add(value)``; `use_locking` is accepted."""
+    """``ref.assign_add(value)``; `use_locking` is accepted.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> print(tf.compat.v1.assign_add(v, 3.0).numpy())
+    4.0
+    """
     return ref.assign_add(value)
 
 
 def assign_sub(ref: tf.Variable, value: Any, use_locking: bool | None = None) -> Any:
-    """``ref.assign_sub(value)``; `use_locking` is accepted."""
+    """``ref.assign_sub(value)``; `use_locking` is accepted.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> print(tf.compat.v1.assign_sub(v, 3.0).numpy())
+    -2.0
+    """
     return ref.assign_sub(value)
 
 
@@ -123,6 +159,12 @@ def multinomial(logits: Any, num_samples: Any, seed: Any = None, output_dtype: A
     """`num_samples` numbers of classes drawn with probabilities ``softmax(logits)``: shape (rows, num_samples).
 
     `seed`, `output_dtype` and DtypeError are those of :func:`tracejit.random.categorical`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.multinomial([[0.0, 0.0]], 5).shape)
+    (1, 5)
     """
     return tf.cast(random.categorical(logits, num_samples, seed=seed), dtype=tf.as_dtype(output_dtype))
 
@@ -217,5 +259,12 @@ def global_variables_initializer() -> None:
 
 
 def placeholder_with_default(input: Any, shape: Sequence[Any] | None, name: str | None = None) -> tf.Tensor:
-    """The tensor `input`, of its dtype and whatever `shape`: there are no graphs to feed."""
+    """The tensor `input`, of its dtype and whatever `shape`: there are no graphs to feed.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.placeholder_with_default([1.0], [None]))
+    tf.Tensor([1.], shape=(1,), dtype=float32)
+    """
     return tf.convert_to_tensor(input)

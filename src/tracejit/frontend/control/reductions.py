@@ -81,6 +81,12 @@ def reduce_max(
 
     The dtype stays; NaN wins; ties share the gradient evenly. ValueError for complex numbers and for axes that are not
     there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.reduce_max([[1.0, 5.0], [7.0, 3.0]], axis=0))
+    tf.Tensor([7. 5.], shape=(2,), dtype=float32)
     """
     return _reduced(reduce.reduce_max, input_tensor, axis, keepdims)
 
@@ -92,6 +98,12 @@ def reduce_min(
 
     The dtype stays; NaN wins; ties share the gradient evenly. ValueError for complex numbers and for axes that are not
     there, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.reduce_min([[1.0, 5.0], [7.0, 3.0]], axis=0))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float32)
     """
     return _reduced(reduce.reduce_min, input_tensor, axis, keepdims)
 
@@ -138,6 +150,12 @@ def reduce_any(
     """Does any of the bools `input_tensor` hold over the axes in `axis` (None: all)? `keepdims` keeps them as size 1.
 
     DtypeError for others, ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.compat.v1.reduce_any([[False, True], [False, False]], axis=1))
+    tf.Tensor([ True False], shape=(2,), dtype=bool)
     """
     return _reduced(reduce.reduce_max, _bools(input_tensor), axis, keepdims)
 
@@ -219,5 +237,11 @@ def reduce_std(
     """Square root of :func:`reduce_variance` of `input_tensor` over `axis`, `keepdims` and DtypeError as there.
 
     Its derivative where all elements are equal is NaN.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.reduce_std([1.0, 3.0]))
+    tf.Tensor(1.0, shape=(), dtype=float32)
     """
     return ops.sqrt(reduce_variance(input_tensor, axis, keepdims))

@@ -67,7 +67,15 @@ def grad(f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = 
 def value_and_grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[P, tuple[Any, Any]]:
-    """The function that computes the value of `f` and its gradient; `argnums` and `has_aux` as in :func:`grad`."""
+    """The function that computes the value of `f` and its gradient; `argnums` and `has_aux` as in :func:`grad`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> value, gradient = tf.value_and_grad(lambda x: x**2)(3.0)
+    >>> print(value.numpy(), gradient.numpy())
+    9.0 6.0
+    """
     both = _value_and_grad(f, argnums, has_aux)
     return _Derivative(value_and_grad, both, f, argnums, has_aux) if _is_one_program(f) else both
 

@@ -128,6 +128,12 @@ def dot(a: Any, b: Any) -> Any:
 
     The sizes summed over agree and leading axes broadcast, or it is a ShapeError; scalars are one too. The dtype is
     that to which they are promoted; DtypeError for two bools, and for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.dot([[1.0, 2.0]], [3.0, 4.0]))
+    tf.Tensor([11.], shape=(1,), dtype=float32)
     """
     (a, b), _ = matched((a, b), {})
     require(len(a.shape) >= 1 and len(b.shape) >= 1, "@ takes tensors of rank 1 and more; use * for scalars")
