@@ -14,6 +14,7 @@ from ..core.tensor import Tensor
 from ..math import elementary
 from ..ops.arrays.shape import stack
 from ..ops.elementwise.arithmetic import as_floats, matched
+from . import shown
 from .conversion import array, arrays, floats, is_number, truth, two_floats, values_of
 
 _Function = Callable[..., Any]
@@ -38,7 +39,7 @@ _APART = "ShapeError where shapes do not broadcast."
 
 def _named(function: _Function, name: str, text: str) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
+    function.__doc__ = text + shown.example(f"tnp.{name}")
     return function
 
 

@@ -12,7 +12,7 @@ from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...math import special as functions
-from ...numpy import reductions
+from ...numpy import reductions, shown
 from ...numpy.conversion import array, floats, two_floats
 from ...ops.elementwise.arithmetic import matched
 
@@ -66,7 +66,9 @@ def _of_one(name: str, function: Callable[[Any], Any], text: str) -> Callable[[A
         return function(floats(x))
 
     of_one.__name__ = of_one.__qualname__ = name
-    of_one.__doc__ = f"{text}, of each element of `x`, as floats. {_REFUSED}"
+    of_one.__doc__ = f"{text}, of each element of `x`, as floats. {_REFUSED}" + shown.example(
+        f"special.{name}"
+    )
     return of_one
 
 
@@ -75,7 +77,8 @@ def _of_two(name: str, function: Callable[[Any, Any], Any], text: str) -> Callab
         return function(*two_floats(a, x))
 
     of_two.__name__ = of_two.__qualname__ = name
-    of_two.__doc__ = f"{text}, as floats. {_REFUSED} ShapeError where they do not broadcast."
+    text = f"{text}, as floats. {_REFUSED} ShapeError where they do not broadcast."
+    of_two.__doc__ = text + shown.example(f"special.{name}")
     return of_two
 
 
