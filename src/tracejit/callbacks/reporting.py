@@ -13,7 +13,18 @@ from .callback import Callback
 
 
 class TerminateOnNaN(Callback):
-    """End the training when the loss of a batch is no number or infinite."""
+    """End the training when the loss of a batch is no number or infinite.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> model = tf.Sequential([tf.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> stop = tf.callbacks.TerminateOnNaN()
+    >>> print(len(model.fit([[float("nan")]], [[1.0]], epochs=3, verbose=0, callbacks=[stop]).epoch))
+    Batch 0: Invalid loss, terminating training
+    1
+    """
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Look at the loss in `logs` after `batch`."""

@@ -9,7 +9,17 @@ from .errors import OutOfRange, TracejitError
 
 
 class FailedAssertion(TracejitError, AssertionError):
-    """An assertion that does not hold."""
+    """An assertion that does not hold.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.debugging.assert_positive([1.0, -1.0])
+    ... except tf.errors.FailedAssertion as error:
+    ...     print(str(error).splitlines()[0])
+    Condition x > 0 did not hold at (1,), x = [1.0 -1.0]
+    """
 
 
 class FailedComputation(TracejitError, RuntimeError):

@@ -27,7 +27,15 @@ Source = Callable[[], Iterator[Any]]
 
 
 class Options:
-    """Options of a dataset, accepted for programs written for other libraries: any attribute may be set."""
+    """Options of a dataset, accepted for programs written for other libraries: any attribute may be set.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> options = tf.data.Options()
+    >>> options.deterministic = True
+    >>> dataset = tf.data.Dataset.range(3).with_options(options)
+    """
 
     def __init__(self) -> None:
         self.experimental_optimization: SimpleNamespace = SimpleNamespace()

@@ -19,6 +19,12 @@ class DatasetIterator:
 
     In a checkpoint it is the number of elements read. After that was restored, the next element is the one with this
     number of a new reading; a shuffled dataset gives its order again only with a seed.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(next(iter(tf.data.Dataset.range(3))))
+    tf.Tensor(0, shape=(), dtype=int64)
     """
 
     __slots__ = ("_source", "_elements", "_trace", "_count", "_position", "__weakref__")
@@ -69,7 +75,14 @@ class DatasetIterator:
 
 
 class NumpyIterator:
-    """One reading of a dataset, the tensors in `elements`, as arrays and NumPy's scalars."""
+    """One reading of a dataset, the tensors in `elements`, as arrays and NumPy's scalars.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(list(tf.data.Dataset.range(3).as_numpy_iterator()))
+    [np.int64(0), np.int64(1), np.int64(2)]
+    """
 
     __slots__ = ("_elements",)
 

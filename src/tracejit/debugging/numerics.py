@@ -38,10 +38,30 @@ def check_numerics_everywhere(enabled: bool = True) -> None:
 
 
 def enable_check_numerics() -> None:
-    """The same as ``check_numerics_everywhere()``: from then on FloatingPointError at the first NaN or infinity."""
+    """The same as ``check_numerics_everywhere()``: from then on FloatingPointError at the first NaN or infinity.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.enable_check_numerics()
+    >>> try:
+    ...     tf.math.log(-1.0)
+    ... except FloatingPointError as error:
+    ...     print(str(error).splitlines()[0])
+    log made a NaN, of finite inputs: float32[] = -1.0
+    >>> tf.debugging.disable_check_numerics()
+    """
     check_numerics_everywhere()
 
 
 def disable_check_numerics() -> None:
-    """The same as ``check_numerics_everywhere(False)``."""
+    """The same as ``check_numerics_everywhere(False)``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.disable_check_numerics()
+    >>> print(tf.math.log(-1.0))
+    tf.Tensor(nan, shape=(), dtype=float32)
+    """
     check_numerics_everywhere(False)

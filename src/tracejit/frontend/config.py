@@ -20,12 +20,28 @@ explain_none = False
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Run the bodies of compiled functions as plain Python if `run_eagerly`: ``print`` and ``pdb`` work in them."""
+    """Run the bodies of compiled functions as plain Python if `run_eagerly`: ``print`` and ``pdb`` work in them.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.config.run_functions_eagerly(True)
+    >>> tf.config.functions_run_eagerly()
+    True
+    >>> tf.config.run_functions_eagerly(False)
+    """
     configure(eager=bool(run_eagerly))
 
 
 def functions_run_eagerly() -> bool:
-    """Do the bodies of compiled functions run as plain Python?"""
+    """Do the bodies of compiled functions run as plain Python?
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.config.functions_run_eagerly())
+    False
+    """
     return current().eager
 
 
@@ -44,14 +60,28 @@ def set_default_dtype(dtype: Any) -> None:
 
 
 class PhysicalDevice(NamedTuple):
-    """A device of the machine: its name and its `device_type`."""
+    """A device of the machine: its name and its `device_type`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.config.list_physical_devices("CPU")[0].device_type)
+    CPU
+    """
 
     name: str
     device_type: str
 
 
 class LogicalDevice(NamedTuple):
-    """A device as programs name it, of a `device_type`."""
+    """A device as programs name it, of a `device_type`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.config.list_logical_devices()[0].device_type)
+    CPU
+    """
 
     name: str
     device_type: str
@@ -72,12 +102,25 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices of a type, `device_type`, or all, as programs name them: there is one CPU."""
+    """The devices of a type, `device_type`, or all, as programs name them: there is one CPU.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print([device.device_type for device in tf.config.list_logical_devices()])
+    ['CPU']
+    """
     return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
 
 
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Nothing, for programs that choose `devices` of a `device_type`; they all run on the CPU."""
+    """Nothing, for programs that choose `devices` of a `device_type`; they all run on the CPU.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.config.set_visible_devices([], "GPU")
+    """
 
 
 def _set_threads(num_threads: int) -> None:

@@ -20,6 +20,11 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
     """Nothing: ops always run at once outside of a :func:`tracejit.function`.
 
     `config`, `device_policy` and `execution_mode` are accepted.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.compat.v1.enable_v2_behavior()
     """
 
 

@@ -255,7 +255,13 @@ def get_variable(
 
 
 def global_variables_initializer() -> None:
-    """Nothing: a Variable has its value from the start."""
+    """Nothing: a Variable has its value from the start.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.compat.v1.global_variables_initializer()
+    """
 
 
 def placeholder_with_default(input: Any, shape: Sequence[Any] | None, name: str | None = None) -> tf.Tensor:

@@ -74,7 +74,17 @@ class GradientDescentOptimizer(_CountingSteps, SGD):
 
 
 class MomentumOptimizer(_CountingSteps, SGD):
-    """Gradient descent with momentum, as Nesterov has it with `use_nesterov`."""
+    """Gradient descent with momentum, as Nesterov has it with `use_nesterov`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> optimizer = tf.compat.v1.train.MomentumOptimizer(0.1, 0.9)
+    >>> _ = optimizer.minimize(lambda: v * v)
+    >>> print(round(float(v), 3))
+    0.8
+    """
 
     def __init__(
         self,
@@ -88,7 +98,17 @@ class MomentumOptimizer(_CountingSteps, SGD):
 
 
 class AdagradOptimizer(_CountingSteps, Adagrad):
-    """Adagrad with the arguments of its time."""
+    """Adagrad with the arguments of its time.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> optimizer = tf.compat.v1.train.AdagradOptimizer(0.1)
+    >>> _ = optimizer.minimize(lambda: v * v)
+    >>> print(round(float(v), 3))
+    0.901
+    """
 
     def __init__(
         self,
@@ -101,7 +121,17 @@ class AdagradOptimizer(_CountingSteps, Adagrad):
 
 
 class AdamOptimizer(_CountingSteps, Adam):
-    """Adam with the smaller epsilon of its time; `beta1` and `beta2` are its ``beta_1`` and ``beta_2``."""
+    """Adam with the smaller epsilon of its time; `beta1` and `beta2` are its ``beta_1`` and ``beta_2``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> optimizer = tf.compat.v1.train.AdamOptimizer(0.1)
+    >>> _ = optimizer.minimize(lambda: v * v)
+    >>> print(round(float(v), 3))
+    0.9
+    """
 
     def __init__(
         self,
@@ -116,7 +146,17 @@ class AdamOptimizer(_CountingSteps, Adam):
 
 
 class RMSPropOptimizer(_CountingSteps, RMSprop):
-    """RMSprop with the arguments of its time, `decay` for ``rho``; its running mean of squares starts with 1."""
+    """RMSprop with the arguments of its time, `decay` for ``rho``; its running mean of squares starts with 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> optimizer = tf.compat.v1.train.RMSPropOptimizer(0.1)
+    >>> _ = optimizer.minimize(lambda: v * v)
+    >>> print(round(float(v), 3))
+    0.825
+    """
 
     def __init__(
         self,
@@ -135,7 +175,17 @@ class RMSPropOptimizer(_CountingSteps, RMSprop):
 
 
 class AdadeltaOptimizer(_CountingSteps, Adadelta):
-    """Adadelta with the arguments of its time."""
+    """Adadelta with the arguments of its time.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> v = tf.Variable(1.0)
+    >>> optimizer = tf.compat.v1.train.AdadeltaOptimizer(0.1)
+    >>> _ = optimizer.minimize(lambda: v * v)
+    >>> print(float(v) < 1.0)
+    True
+    """
 
     def __init__(
         self,

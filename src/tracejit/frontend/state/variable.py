@@ -46,7 +46,13 @@ changing: threading.RLock = threading.RLock()
 
 
 def tracer() -> Trace | None:
-    """The trace in charge, if any."""
+    """The trace in charge, if any.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.autograph.current_trace()
+    """
     interpreter = state.interpreter
     return interpreter if isinstance(interpreter, Trace) else None
 

@@ -131,6 +131,12 @@ def polygamma(n: int, x: Any) -> Tensor:
 
     `n` is a Python integer, for no derivative is known along it. ValueError where it is negative, DtypeError for
     complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.polygamma(1, [0.5, 2.0]))
+    tf.Tensor([4.9348022  0.64493407], shape=(2,), dtype=float64)
     """
     return functions.polygamma(n, floats(x))
 
@@ -139,6 +145,12 @@ def multigammaln(a: Any, d: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `d`, of each element of `a`, as floats.
 
     DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.multigammaln(3.0, 2))
+    tf.Tensor(1.5501949939575645, shape=(), dtype=float64)
     """
     return functions.multigammaln(floats(a), d)
 
@@ -163,6 +175,12 @@ def zeta(x: Any, q: Any = 1.0) -> Tensor:
     """The sum of ``(q + k)**-x`` over k from 0 on, for `x` above 1 and positive `q`, as floats.
 
     Infinite at 1, NaN elsewhere. DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.zeta([2.0, 4.0], 1.0))
+    tf.Tensor([1.64493407 1.08232323], shape=(2,), dtype=float64)
     """
     return ops.zeta(*two_floats(x, q), order=0)
 
@@ -225,6 +243,12 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
     """``log(sum(b * exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
 
     `b` are weights that broadcast, 1 if left out. DtypeError for strings, ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.logsumexp([0.0, 1.0]))
+    tf.Tensor(1.3132616875182228, shape=(), dtype=float64)
     """
     x: Any = floats(a)
     if b is None:
@@ -249,6 +273,12 @@ def jn(n: int, x: Any) -> Tensor:
     """The Bessel function of the first kind of the order `n`, a Python integer, of each element of `x`, as floats.
 
     ValueError for other orders, DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.jn(1, [0.5, 2.0]))
+    tf.Tensor([0.24226846 0.57672481], shape=(2,), dtype=float64)
     """
     order = _whole(n)
     value: Any = ops.bessel_j(floats(x), order=abs(order))
@@ -259,6 +289,12 @@ def yn(n: int, x: Any) -> Tensor:
     """The Bessel function of the second kind of the order `n`, a Python integer, of each element of `x`, as floats.
 
     NaN below 0, -inf at 0. ValueError for other orders, DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.yn(1, [0.5, 2.0]))
+    tf.Tensor([-1.47147239 -0.10703243], shape=(2,), dtype=float64)
     """
     order = _whole(n)
     value: Any = ops.bessel_y(floats(x), order=abs(order))
@@ -269,6 +305,12 @@ def ive(v: float, z: Any) -> Tensor:
     """``exp(-|z|)`` times the modified Bessel function of the first kind of the order `v`, a Python number; floats.
 
     Of each element of `z`; below 0 NaN unless the order is whole. DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.ive(0.0, [0.0, 1.0]))
+    tf.Tensor([1.         0.46575961], shape=(2,), dtype=float64)
     """
     return ops.bessel_ive(floats(z), order=float(v))
 
@@ -277,6 +319,12 @@ def iv(v: float, z: Any) -> Tensor:
     """The modified Bessel function of the first kind of the order `v`, a Python number, of each element of `z`; floats.
 
     Below 0 NaN unless the order is whole. DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.iv(0.0, [0.0, 1.0]))
+    tf.Tensor([1.         1.26606588], shape=(2,), dtype=float64)
     """
     x = floats(z)
     return ops.multiply(ive(v, x), ops.exp(ops.abs(x)))

@@ -14,6 +14,12 @@ def logpdf(x: Any, a: Any, b: Any) -> Tensor:
     """The logarithm of the density at `x` with the parameters `a` and `b`, -inf outside of [0, 1]; floats.
 
     ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.beta.logpdf(0.5, 2.0, 2.0))
+    tf.Tensor(0.40546510810816483, shape=(), dtype=float64)
     """
     z: Any = floats(x)
     p: Any = floats(a)
@@ -23,10 +29,24 @@ def logpdf(x: Any, a: Any, b: Any) -> Tensor:
 
 
 def pdf(x: Any, a: Any, b: Any) -> Tensor:
-    """The density at `x` with the parameters `a` and `b`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The density at `x` with the parameters `a` and `b`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.beta.pdf(0.5, 2.0, 2.0))
+    tf.Tensor(1.5000000000000007, shape=(), dtype=float64)
+    """
     return ops.exp(logpdf(x, a, b))
 
 
 def cdf(x: Any, a: Any, b: Any) -> Tensor:
-    """The probability to lie below `x`, of `a` and `b`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The probability to lie below `x`, of `a` and `b`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.beta.cdf(0.5, 2.0, 2.0))
+    tf.Tensor(0.500000000000002, shape=(), dtype=float64)
+    """
     return special.betainc(a, b, ops.minimum(ops.maximum(floats(x), 0.0), 1.0))

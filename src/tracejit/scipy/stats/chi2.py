@@ -10,15 +10,36 @@ from . import gamma
 
 
 def logpdf(x: Any, df: Any) -> Tensor:
-    """The logarithm of the density at `x` with `df` degrees of freedom; floats, ShapeError if not broadcast."""
+    """The logarithm of the density at `x` with `df` degrees of freedom; floats, ShapeError if not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.chi2.logpdf(1.0, 2.0))
+    tf.Tensor(-1.1931471805599454, shape=(), dtype=float64)
+    """
     return gamma.logpdf(x, 0.5 * floats(df), 0.0, 2.0)
 
 
 def pdf(x: Any, df: Any) -> Tensor:
-    """The density at `x` with `df` degrees of freedom; floats, ShapeError where they do not broadcast."""
+    """The density at `x` with `df` degrees of freedom; floats, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.chi2.pdf(1.0, 2.0))
+    tf.Tensor(0.30326532985631666, shape=(), dtype=float64)
+    """
     return gamma.pdf(x, 0.5 * floats(df), 0.0, 2.0)
 
 
 def cdf(x: Any, df: Any) -> Tensor:
-    """The probability to lie below `x`, with `df` degrees of freedom; floats, ShapeError if they do not broadcast."""
+    """The probability to lie below `x`, with `df` degrees of freedom; floats, ShapeError if they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.chi2.cdf(1.0, 2.0))
+    tf.Tensor(0.3934693402873651, shape=(), dtype=float64)
+    """
     return gamma.cdf(x, 0.5 * floats(df), 0.0, 2.0)

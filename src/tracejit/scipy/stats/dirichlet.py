@@ -15,6 +15,12 @@ def logpdf(x: Any, alpha: Any) -> Tensor:
     """The logarithm of the density at the shares `x` along the first axis with the parameters `alpha`, a vector.
 
     Floats; ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.dirichlet.logpdf([0.2, 0.8], [1.0, 2.0]))
+    tf.Tensor(0.47000362924573524, shape=(), dtype=float64)
     """
     a: Any = floats(alpha)
     size = ops.lgamma(reductions.sum(a)) - reductions.sum(ops.lgamma(a))
@@ -23,5 +29,12 @@ def logpdf(x: Any, alpha: Any) -> Tensor:
 
 
 def pdf(x: Any, alpha: Any) -> Tensor:
-    """The density at the shares `x` with the parameters `alpha`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The density at the shares `x` with the parameters `alpha`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.dirichlet.pdf([0.2, 0.8], [1.0, 2.0]))
+    tf.Tensor(1.5999999999999994, shape=(), dtype=float64)
+    """
     return ops.exp(logpdf(x, alpha))

@@ -14,6 +14,12 @@ def logpdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """The logarithm of the density at `x` with the shape parameter `a`, from `loc` on, stretched by `scale`.
 
     Floats, of the shape to which they broadcast: ShapeError where they do not.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.gamma.logpdf(1.0, 2.0))
+    tf.Tensor(-1.0, shape=(), dtype=float64)
     """
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     k: Any = floats(a)
@@ -22,10 +28,24 @@ def logpdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
 
 
 def pdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
-    """The density at `x` with `a`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The density at `x` with `a`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.gamma.pdf(1.0, 2.0))
+    tf.Tensor(0.36787944117144233, shape=(), dtype=float64)
+    """
     return ops.exp(logpdf(x, a, loc, scale))
 
 
 def cdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
-    """The probability to lie below `x`, of `a`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The probability to lie below `x`, of `a`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.gamma.cdf(1.0, 2.0))
+    tf.Tensor(0.2642411176571148, shape=(), dtype=float64)
+    """
     return special.gammainc(a, ops.maximum((floats(x) - floats(loc)) / floats(scale), 0.0))

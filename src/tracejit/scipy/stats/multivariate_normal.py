@@ -28,6 +28,12 @@ def logpdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False
 
     With `allow_singular` that of the subspace where they are not 0. Floats; ShapeError where sizes do not fit,
     RuntimeError for singular covariances.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.multivariate_normal.logpdf([0.0, 1.0], [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]))
+    tf.Tensor(-2.3378770664093453, shape=(), dtype=float64)
     """
     centered: Any = floats(x) - floats(mean)
     size = centered.shape[-1] if centered.shape else 1
@@ -49,12 +55,26 @@ def logpdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False
 
 
 def pdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False) -> Tensor:
-    """The density at `x`, of `mean`, `cov`, `allow_singular`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The density at `x`, of `mean`, `cov`, `allow_singular`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.multivariate_normal.pdf([0.0, 1.0], [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]))
+    tf.Tensor(0.09653235263005391, shape=(), dtype=float64)
+    """
     return ops.exp(logpdf(x, mean, cov, allow_singular))
 
 
 def entropy(mean: Any = 0.0, cov: Any = 1.0) -> Tensor:
-    """The entropy with the covariances `cov`, whatever the `mean`; a float scalar, ShapeError for other matrices."""
+    """The entropy with the covariances `cov`, whatever the `mean`; a float scalar, ShapeError for other matrices.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.multivariate_normal.entropy([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]))
+    tf.Tensor(2.8378770664093453, shape=(), dtype=float64)
+    """
     size = max([1, *array(mean).shape, *array(cov).shape])
     c = _matrix(cov, size)
     return 0.5 * (linalg.slogdet(c).logabsdet + size * (1.0 + math.log(2.0 * math.pi)))

@@ -14,6 +14,12 @@ def logpmf(k: Any, mu: Any) -> Tensor:
     """The logarithm of the probability of the count `k` where `mu` are expected, -inf of what is no count; floats.
 
     ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.poisson.logpmf(2.0, 1.5))
+    tf.Tensor(-1.3822169643436162, shape=(), dtype=float64)
     """
     count: Any = floats(k)
     value = special.xlogy(count, mu) - ops.lgamma(count + 1.0) - floats(mu)
@@ -22,12 +28,26 @@ def logpmf(k: Any, mu: Any) -> Tensor:
 
 
 def pmf(k: Any, mu: Any) -> Tensor:
-    """The probability of the count `k` where `mu` are expected; dtype and errors (ShapeError) as :func:`logpmf`."""
+    """The probability of the count `k` where `mu` are expected; dtype and errors (ShapeError) as :func:`logpmf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.poisson.pmf(2.0, 1.5))
+    tf.Tensor(0.25102143016698364, shape=(), dtype=float64)
+    """
     return ops.exp(logpmf(k, mu))
 
 
 def cdf(k: Any, mu: Any) -> Tensor:
-    """The probability of at most `k` where `mu` are expected; dtype and errors (ShapeError) as :func:`logpmf`."""
+    """The probability of at most `k` where `mu` are expected; dtype and errors (ShapeError) as :func:`logpmf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.poisson.cdf(2.0, 1.5))
+    tf.Tensor(0.8088468305380587, shape=(), dtype=float64)
+    """
     count: Any = ops.floor(floats(k))
     none = ops.less(count, 0.0)
     return ops.where(none, 0.0, special.gammaincc(ops.where(none, 0.0, count) + 1.0, mu))

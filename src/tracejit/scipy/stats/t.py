@@ -15,6 +15,12 @@ def logpdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """The logarithm of the density at `x` with `df` degrees of freedom, about `loc`, with the width `scale`.
 
     Floats, of the shape to which they broadcast: ShapeError where they do not.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.t.logpdf(1.0, 3.0))
+    tf.Tensor(-1.5762529945270713, shape=(), dtype=float64)
     """
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     n: Any = floats(df)
@@ -23,12 +29,26 @@ def logpdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
 
 
 def pdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
-    """The density at `x` with `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The density at `x` with `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.t.pdf(1.0, 3.0))
+    tf.Tensor(0.20674833578317206, shape=(), dtype=float64)
+    """
     return ops.exp(logpdf(x, df, loc, scale))
 
 
 def cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
-    """The probability to lie below `x`, of `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The probability to lie below `x`, of `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.t.cdf(1.0, 3.0))
+    tf.Tensor(0.8044988905221162, shape=(), dtype=float64)
+    """
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     n: Any = floats(df)
     near = ops.less(z * z, n)
@@ -41,5 +61,12 @@ def cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
 
 
 def logcdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
-    """The logarithm of :func:`cdf` of `x`, `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`."""
+    """The logarithm of :func:`cdf` of `x`, `df`, `loc` and `scale`; dtype and errors (ShapeError) as :func:`logpdf`.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.stats.t.logcdf(1.0, 3.0))
+    tf.Tensor(-0.21753569164062375, shape=(), dtype=float64)
+    """
     return ops.log(cdf(x, df, loc, scale))
