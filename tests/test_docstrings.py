@@ -10,14 +10,18 @@ The rule, for each function, op, class and method that a public module offers:
 - It names every class of errors that its own lines raise, or a base of it; and where tensors come back, what wrong
   arguments raise: shapes that do not fit, axes that are not there, dtypes that are not taken.
 
-Methods are asked for their parameters and their own errors only. The examples are run by other tests;
-what docstrings of ops say by themselves of dtypes is asked of the ops below.
+- It shows an example, in the modules below that are done; the examples of what is written are run by other tests, those
+  that are made here.
+
+Methods are asked for their parameters and their own errors only. What docstrings of ops say by themselves of dtypes is
+asked of the ops below.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import doctest
 import importlib
 import inspect
 import re
@@ -153,6 +157,36 @@ def holes(name: str) -> list[str]:
 def test_every_public_docstring_is_complete():
     found = {name: missing for name in EVERYTHING if (missing := holes(name))}
     assert not found, "\n".join(f"{name}: {', '.join(missing)}" for name, missing in found.items())
+
+
+#: Modules of which every function and class shows an example. A module that has them all is added here.
+SHOWN = frozenset(
+    "activations bitwise compat.v1.classic_losses compat.v1.classic_optimizers dask frontend.config image keras layers "
+    "linalg losses metrics nest optimizers optimizers.schedules regularizers scipy.signal scipy.special "
+    "scipy.stats.beta scipy.stats.chi2 scipy.stats.dirichlet scipy.stats.gamma scipy.stats.multivariate_normal "
+    "scipy.stats.norm scipy.stats.poisson scipy.stats.t strings test".split()
+)
+
+
+def test_what_is_in_a_finished_module_shows_an_example():
+    public = [name for name in EVERYTHING if not name.endswith("()")]
+    finished = [name for name in public if name.rpartition(".")[0].removeprefix("tj.") in SHOWN]
+    assert not [name for name in finished if ">>> " not in (EVERYTHING[name][0].__doc__ or "")]
+
+
+MADE = {
+    name: x
+    for name, (x, _) in EVERYTHING.items()
+    if isinstance(x, Op) or (name.startswith(("tj.numpy.", "tj.scipy.special.")) and not name.endswith("()"))
+}
+
+
+def test_examples_that_are_made_print_what_they_say():
+    wrong: list[str] = []
+    for name, x in MADE.items():
+        test = doctest.DocTestParser().get_doctest(x.__doc__ or "", {}, name, None, 0)
+        doctest.DocTestRunner().run(test, out=wrong.append)
+    assert not wrong, "".join(wrong)
 
 
 ELEMENTS = {"bool": [True], "integers": [1], "float": [0.5], "complex": [0.5j], "strings": ["a"]}

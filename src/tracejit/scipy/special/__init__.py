@@ -11,8 +11,9 @@ import numpy as np
 from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...math import shown
 from ...math import special as functions
-from ...numpy import reductions, shown
+from ...numpy import reductions
 from ...numpy.conversion import array, floats, two_floats
 from ...ops.elementwise.arithmetic import matched
 
