@@ -32,7 +32,7 @@ class Rewritten(Tensor):
 
     def __tensor__(self) -> Tensor:
         if state.interpreter is not None:
-            self.__class__ = Tensor  # a trace keeps it, and from then on it counts as held
+            self.__class__ = Tensor  # type: ignore[assignment]  # a trace keeps it: from now on it counts as held
             return self
         return twin(self)
 
@@ -53,12 +53,7 @@ def set_item(self: Any, index: Any, value: Any) -> None:
             "a tensor does not change here: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; "
             f"in a function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
         )
-    now = twin(self)
-    for recorder in state.recorders:
-        hand_over = getattr(recorder, "hand_over", None)
-        if hand_over is not None:
-            hand_over(self, now)
-    recorder = hand_over = None  # a bound method may hold what it was called with
+    now = _released(self)
     holders = sys.getrefcount(self)
     if holders != ONE_NAME:
         del self  # what a traceback keeps would count as held
@@ -70,6 +65,16 @@ def set_item(self: Any, index: Any, value: Any) -> None:
         raise
     self.__class__ = Rewritten
     self._payload, self._spec, self.serial = new._payload, new._spec, new.serial
+
+
+def _released(tensor: Tensor) -> Tensor:
+    """A twin, which the calls that open tapes keep hold from now on in place of the tensor."""
+    now = twin(tensor)
+    for recorder in state.recorders:
+        hand_over = getattr(recorder, "hand_over", None)
+        if hand_over is not None:
+            hand_over(tensor, now)
+    return now
 
 
 def _counts() -> tuple[int, int]:
