@@ -25,7 +25,17 @@ _CUT = 0.87962566103423978
 
 
 class Initializer(Configurable):
-    """Base of initializers: a subclass defines ``__call__(shape, dtype=None)``."""
+    """Base of initializers: a subclass defines ``__call__(shape, dtype=None)``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> class Half(tf.initializers.Initializer):
+    ...     def __call__(self, shape, dtype=None):
+    ...         return tf.fill(shape, 0.5)
+    >>> print(tf.layers.Dense(1, kernel_initializer=Half())([[1.0, 2.0]]))
+    tf.Tensor([[1.5]], shape=(1, 1), dtype=float32)
+    """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         """A tensor of this shape."""

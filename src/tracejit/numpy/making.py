@@ -308,6 +308,12 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The positions of an array of the shape `dimensions`: one such array of `dtype` per axis, along a new first axis.
 
     `sparse` ones are a tuple of tensors, each with size 1 along the others' axes. ValueError for negative sizes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.indices((2, 2)).shape)
+    (2, 2, 2)
     """
     if sparse:
         return tuple([as_tensor(x) for x in np.indices(dimensions, dtype=dtype, sparse=True)])

@@ -124,6 +124,12 @@ def isin(
     """Is each element of `element` one of `test_elements`, or with `invert` none? Bools; DtypeError for strings.
 
     `assume_unique` and `kind` are accepted.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.isin([1, 2, 3], [2, 4]))
+    tf.Tensor([False  True False], shape=(3,), dtype=bool)
     """
     x, others = matched((array(element), array(test_elements)), {})[0]
     row = ops.reshape(others, shape=(others.spec.size,))
@@ -146,6 +152,12 @@ def unique(
     each place the position among the results, and counts. With an `axis` the different parts along it, in the order of
     their first elements. NaN is one element with `equal_nan`. The dtype stays.
     ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unique([3, 1, 3]))
+    tf.Tensor([1 3], shape=(2,), dtype=int64)
     """
     x, known = array(ar), values_of(ar)
     whole = ops.reshape(x, shape=(x.spec.size,)) if axis is None else x
@@ -164,6 +176,12 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
     With `return_indices` also where (int64) the first of each is in both; `assume_unique` says that none is there
     twice. SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.intersect1d([1, 2, 3], [2, 3, 4]))
+    tf.Tensor([2 3], shape=(2,), dtype=int64)
     """
     a, b = (values_of(x) for x in (ar1, ar2))
     _, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
@@ -175,6 +193,12 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """The different elements of `ar1` that are not in `ar2`, in order, of the dtype of `ar1`, as a vector.
 
     With `assume_unique` in the order of `ar1`. SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.setdiff1d([1, 2, 3], [2]))
+    tf.Tensor([1 3], shape=(2,), dtype=int64)
     """
     if assume_unique:
         missing = ~np.isin(values_of(ar1).ravel(), values_of(ar2))
@@ -201,6 +225,12 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """The different elements that are in one of `ar1` and `ar2`, not in both, in order, promoted, as a vector.
 
     `assume_unique` says that none is there twice. SymbolicValue for what a traced function computes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.setxor1d([1, 2], [2, 3]))
+    tf.Tensor([1 3], shape=(2,), dtype=int64)
     """
     return union1d(setdiff1d(ar1, ar2), setdiff1d(ar2, ar1))
 

@@ -30,12 +30,6 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
     `copy` is accepted: nobody can tell, for tensors do not change. ShapeError where the number of elements differs,
     ValueError for another order.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.reshape([1.0, 2.0, 3.0, 4.0], (2, -1)).shape)
-    (2, 2)
     """
     x = array(a)
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
@@ -47,27 +41,13 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def ravel(a: Any, order: str = "C") -> Tensor:
-    """All elements of `a` in a row, in `order` (see :func:`reshape`), of its dtype; ValueError for another order.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.ravel([[1.0, 2.0], [3.0, 4.0]]))
-    tf.Tensor([1. 2. 3. 4.], shape=(4,), dtype=float64)
-    """
+    """All elements of `a` in a row, in `order` (see :func:`reshape`), of its dtype; ValueError for another order."""
     x = array(a)
     return reshape(x, x.spec.size, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
-    """`a` with its axes in the order `axes`, backwards unless told; the dtype stays. ShapeError if one is missing.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.transpose(tnp.ones((2, 3))).shape)
-    (3, 2)
-    """
+    """`a` with its axes in the order `axes`, backwards unless told; the dtype stays. ShapeError if one is missing."""
     x = array(a)
     rank = len(x.shape)
     order = reversed(range(rank)) if axes is None else (one_axis(int(k), rank) for k in axes)
@@ -75,14 +55,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    """`a` with the axes `source` at the positions `destination`, same dtype; ShapeError for axes that are not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.moveaxis(tnp.ones((2, 3, 4)), 0, -1).shape)
-    (3, 4, 2)
-    """
+    """`a` with the axes `source` at the positions `destination`, same dtype; ShapeError for axes that are not there."""
     x = array(a)
     rank = len(x.shape)
     moved, places = (
@@ -96,14 +69,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
-    """`a` with `axis` in front of the one at `start`; the dtype stays. ShapeError for an axis that is not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.rollaxis(tnp.ones((2, 3, 4)), 2).shape)
-    (4, 2, 3)
-    """
+    """`a` with `axis` in front of the one at `start`; the dtype stays. ShapeError for an axis that is not there."""
     rank = len(array(a).shape)
     axis = one_axis(axis, rank)
     start = start + rank if start < 0 else start
@@ -111,14 +77,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    """`a` with `axis1` and `axis2` exchanged; the dtype stays. ShapeError for axes that are not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.swapaxes(tnp.ones((2, 3)), 0, 1).shape)
-    (3, 2)
-    """
+    """`a` with `axis1` and `axis2` exchanged; the dtype stays. ShapeError for axes that are not there."""
     x = array(a)
     order = list(range(len(x.shape)))
     i, j = one_axis(axis1, len(order)), one_axis(axis2, len(order))
@@ -127,26 +86,12 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """`a` without its axes of size 1, or those in `axis`, same dtype; ShapeError where one of those is larger.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.squeeze([[1.0, 2.0]]).shape)
-    (2,)
-    """
+    """`a` without its axes of size 1, or those in `axis`, same dtype; ShapeError where one of those is larger."""
     return shapes.squeeze(array(a), axis)
 
 
 def expand_dims(a: Any, axis: Any) -> Tensor:
-    """`a` with axes of size 1 at the positions `axis`; the dtype stays. ShapeError for positions that are not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.expand_dims([1.0, 2.0], 0).shape)
-    (1, 2)
-    """
+    """`a` with axes of size 1 at the positions `axis`; the dtype stays. ShapeError for positions that are not there."""
     x = array(a)
     if isinstance(axis, (int, np.integer)):
         return shapes.expand_dims(x, int(axis))
@@ -158,40 +103,17 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 
 
 def broadcast_to(array_: Any, shape: Any) -> Tensor:
-    """`array_` repeated along axes of size 1 and in front, up to `shape`, same dtype; ShapeError if it does not fit.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.broadcast_to([1.0, 2.0], (2, 2)))
-    tf.Tensor(
-    [[1. 2.]
-     [1. 2.]], shape=(2, 2), dtype=float64)
-    """
+    """`array_` repeated along axes of size 1 and in front, up to `shape`, same dtype; ShapeError if it does not fit."""
     return ops.broadcast_to(array(array_), shape=shapes.sizes_of(shape))
 
 
 def shape(a: Any) -> tuple[Any, ...]:
-    """The sizes of `a`, a tuple.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.shape([[1.0, 2.0]]))
-    (1, 2)
-    """
+    """The sizes of `a`, a tuple."""
     return array(a).shape
 
 
 def ndim(a: Any) -> int:
-    """The number of axes of `a`.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.ndim([[1.0, 2.0]]))
-    2
-    """
+    """The number of axes of `a`."""
     return len(array(a).shape)
 
 
@@ -202,14 +124,7 @@ def size(a: Any, axis: Any = None) -> Any:
 
 
 def broadcast_arrays(*args: Any) -> list[Tensor]:
-    """All `args` broadcast to one shape, each of its dtype; ShapeError where they do not broadcast.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print([x.shape for x in tnp.broadcast_arrays([1.0, 2.0], [[3.0]])])
-    [(1, 2), (1, 2)]
-    """
+    """All `args` broadcast to one shape, each of its dtype; ShapeError where they do not broadcast."""
     tensors = [array(x) for x in args]
     common = cutting.common_shape(*(x.shape for x in tensors))
     return [ops.broadcast_to(x, shape=common) for x in tensors]
@@ -238,54 +153,22 @@ atleast_3d: Callable[..., Any] = _at_least(
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
-    """`m` backwards along `axis`, one, several or None for all; same dtype, ShapeError for axes that are not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.flip([1.0, 2.0, 3.0]))
-    tf.Tensor([3. 2. 1.], shape=(3,), dtype=float64)
-    """
+    """`m` backwards along `axis`, one, several or None for all; same dtype, ShapeError for axes that are not there."""
     return cutting.reverse(array(m), axis)
 
 
 def fliplr(m: Any) -> Tensor:
-    """`m` backwards along the second axis, of the same dtype; ShapeError for vectors.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.fliplr([[1.0, 2.0]]))
-    tf.Tensor([[2. 1.]], shape=(1, 2), dtype=float64)
-    """
+    """`m` backwards along the second axis, of the same dtype; ShapeError for vectors."""
     return flip(m, 1)
 
 
 def flipud(m: Any) -> Tensor:
-    """`m` backwards along the first axis, of the same dtype; ShapeError for scalars.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.flipud([[1.0], [2.0]]))
-    tf.Tensor(
-    [[2.]
-     [1.]], shape=(2, 1), dtype=float64)
-    """
+    """`m` backwards along the first axis, of the same dtype; ShapeError for scalars."""
     return flip(m, 0)
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
-    """`m` turned `k` times by 90 degrees, from the first of two `axes` to the second; ShapeError if one. Same dtype.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.rot90([[1.0, 2.0], [3.0, 4.0]]))
-    tf.Tensor(
-    [[2. 4.]
-     [1. 3.]], shape=(2, 2), dtype=float64)
-    """
+    """`m` turned `k` times by 90 degrees, from the first of two `axes` to the second; ShapeError if one. Same dtype."""
     x = array(m)
     first, second = (one_axis(int(a), len(x.shape)) for a in axes)
     if first == second:
@@ -325,31 +208,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """`m` with zeros above the `k`-th diagonal, a vector in every row; same dtype, ShapeError for scalars.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.tril([[1.0, 2.0], [3.0, 4.0]]))
-    tf.Tensor(
-    [[1. 0.]
-     [3. 4.]], shape=(2, 2), dtype=float64)
-    """
+    """`m` with zeros above the `k`-th diagonal, a vector in every row; same dtype, ShapeError for scalars."""
     x = array(m)
     return ops.where(_offsets(x) <= k, x, ops.cast(0, dtype=x.dtype))
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """`m` with zeros below the `k`-th diagonal, a vector in every row; same dtype, ShapeError for scalars.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.triu([[1.0, 2.0], [3.0, 4.0]]))
-    tf.Tensor(
-    [[1. 2.]
-     [0. 4.]], shape=(2, 2), dtype=float64)
-    """
+    """`m` with zeros below the `k`-th diagonal, a vector in every row; same dtype, ShapeError for scalars."""
     x = array(m)
     return ops.where(_offsets(x) >= k, x, ops.cast(0, dtype=x.dtype))
 
@@ -372,12 +237,6 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
 
     Of the same dtype; its values are known when this is called, SymbolicValue for what a traced function computes.
     ShapeError for axes that are not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.trim_zeros([0.0, 1.0, 2.0, 0.0]))
-    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     x = array(filt)
     present = np.nonzero(values_of(filt))
@@ -394,12 +253,6 @@ def resize(a: Any, new_shape: Any) -> Tensor:
     """The elements of `a` in the shape `new_shape`, from the first on again and again; dtype kept.
 
     ShapeError for negative sizes.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.resize([1.0, 2.0], (3,)))
-    tf.Tensor([1. 2. 1.], shape=(3,), dtype=float64)
     """
     row: Any = ravel(a)
     shape = shapes.sizes_of(new_shape)
@@ -578,12 +431,6 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
     """`func`, called as ``func(a, axis)``, over one of `axes` after the other, which stay with size 1.
 
     Dtypes are those of `func`. ShapeError where it returns neither as many axes nor one less.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.apply_over_axes(tnp.sum, [[1.0, 2.0], [3.0, 4.0]], [0, 1]))
-    tf.Tensor([[10.]], shape=(1, 1), dtype=float64)
     """
     x: Any = array(a)
     rank = len(x.shape)

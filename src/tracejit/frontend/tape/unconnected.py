@@ -12,7 +12,18 @@ from ..state.variable import Variable
 
 
 class UnconnectedGradients(enum.Enum):
-    """What the gradient is where nothing connects target and source: None or zeros."""
+    """What the gradient is where nothing connects target and source: None or zeros.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x, y = tf.constant(1.0), tf.constant(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch([x, y])
+    ...     z = x * 2
+    >>> print(tape.gradient(z, y, unconnected_gradients=tf.UnconnectedGradients.ZERO))
+    tf.Tensor(0.0, shape=(), dtype=float32)
+    """
 
     NONE = "none"
     ZERO = "zero"
