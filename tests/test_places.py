@@ -34,6 +34,9 @@ FURTHER = {
         *("compiler/loopir/parser.py", "ops/tensor/at.py"),
         *("compiler/loopir/passes/pieces.py", "compiler/loopir/passes/short_axes.py"),
     ),
+    # attributes of arrays that show a part of them
+    "real": ("frontend/autograph/source/sharing.py",),
+    "imag": ("frontend/autograph/source/sharing.py",),
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),
     "tanh": ("ops/dense_layer.py",),

@@ -50,18 +50,21 @@ if TYPE_CHECKING:
     from . import matrix_functions as linalg
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of
+    from .borders import *
     from .calculus import *
     from .conversion import array, asarray, frombuffer, fromiter, fromstring, load, save
-    from .elementwise import *
-    from .further import *
+    from .elements.comparing import *
+    from .elements.elementwise import *
+    from .elements.further import *
+    from .index_arrays import *
     from .joining import *
     from .making import *
     from .matrix_functions import matrix_transpose
-    from .padding import *
+    from .order.ordering import *
+    from .order.sets import *
     from .products import *
     from .reductions import *
     from .reductions import _running_logsumexp, _running_max, _running_min
-    from .sets import *
     from .shapes import *
     from .statistics.averages import *
     from .statistics.counting import *

@@ -19,7 +19,7 @@ from .conversion import array, arrays, is_number, values_of, wide_floats
 from .joining import concatenate
 from .making import vander
 from .matrix_functions import eigvals, lstsq
-from .reductions import argsort
+from .order.ordering import argsort
 from .shapes import atleast_1d
 from .statistics.counting import searchsorted
 

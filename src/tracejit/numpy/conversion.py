@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import at, user_location
+from ..core.errors import DtypeError, at, user_location
 from ..core.failures import FAILURES
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -156,6 +156,14 @@ def floats(x: Any) -> Tensor:
     if x.dtype.kind in "fc":
         return x
     return ops.cast(x, dtype=_NARROW_FLOATS.get(x.dtype.itemsize, np.dtype("float64")))
+
+
+def real_numbers(x: Any) -> Tensor:
+    """A tensor of floats; DtypeError for complex numbers."""
+    x = floats(x)
+    if x.dtype.kind == "c":
+        raise DtypeError(f"takes real numbers, got {x.spec}{at(user_location())}")
+    return x
 
 
 def summable(x: Any, dtype: Any) -> Tensor:

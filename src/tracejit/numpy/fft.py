@@ -15,8 +15,8 @@ from ..core.tensor import Tensor
 from ..ops.arrays.reduce import axes_of, one_axis
 from ..ops.fourier import transformed
 from ..ops.tensor.indexing import get
+from .borders import pad
 from .conversion import array, floats, on_cpu
-from .padding import pad
 from .shapes import flip, roll
 
 __all__ = [

@@ -116,10 +116,17 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
 def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
     """The order in which :func:`einsum` of these arguments multiplies with the fewest steps, and a report: NumPy's own.
 
-    The values of `operands` do not matter, sizes are known when this is called. `optimize` names NumPy's ways to look for
-    the order; ValueError for subscripts that do not fit.
+    The values of `operands`, to which `subscripts` belong, do not matter; sizes are known when this is called.
+    `optimize` names NumPy's ways to look for the order; ValueError for subscripts that do not fit.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> a = tnp.ones((2, 3))
+    >>> tnp.einsum_path("ij,jk,kl->il", a, a.T, a)[0]
+    ['einsum_path', (0, 1), (0, 1)]
     """
-    shapes = [x if isinstance(x, (list, tuple, str)) else _of_size(x) for x in operands]
+    shapes: list[Any] = [x if isinstance(x, (list, tuple, str)) else _of_size(x) for x in operands]
     first = subscripts if isinstance(subscripts, str) else _of_size(subscripts)
     return np.einsum_path(first, *shapes, optimize=optimize)
 

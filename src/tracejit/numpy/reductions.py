@@ -14,7 +14,7 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
 from ..frontend.control.branching import associative_scan
-from ..math import elementary, sorting
+from ..math import elementary
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
 
@@ -446,52 +446,6 @@ def _running(fold: Any, start: int, x: Any, axis: int | None, dtype: Any, includ
     place = one_axis(along, len(folded.shape))
     shape = tuple([1 if k == place else size for k, size in enumerate(folded.shape)])
     return ops.concat(ops.fill(shape=shape, value=start, dtype=folded.dtype), folded, axis=place)
-
-
-def sort(
-    a: Any,
-    axis: int | None = -1,
-    kind: str | None = None,
-    *,
-    stable: bool | None = None,
-    descending: bool = False,
-) -> Tensor:
-    """Elements of `a` along `axis` (None: all) in order, of one dtype, the largest first if `descending`, NaN last.
-
-    `kind` and `stable` are accepted, the sort is stable. DtypeError for complex numbers and strings, ShapeError for an
-    axis that is not there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.sort([3.0, 1.0, 2.0]))
-    tf.Tensor([1. 2. 3.], shape=(3,), dtype=float64)
-    """
-    x, place = lined_up(a, axis)
-    return sorting.take_along(x, sorting.order(x, place, descending), place)
-
-
-def argsort(
-    a: Any,
-    axis: int | None = -1,
-    kind: str | None = None,
-    *,
-    stable: bool | None = None,
-    descending: bool = False,
-) -> Tensor:
-    """Positions (int64) that sort `a` along `axis` (None: all), as :func:`sort`, `descending` or not; stable.
-
-    `kind` and `stable` are accepted. DtypeError for complex numbers and strings, ShapeError for an axis that is not
-    there.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.argsort([3.0, 1.0, 2.0]))
-    tf.Tensor([1 2 0], shape=(3,), dtype=int64)
-    """
-    x, place = lined_up(a, axis)
-    return sorting.order(x, place, descending)
 
 
 def logsumexp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

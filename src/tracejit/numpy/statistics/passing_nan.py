@@ -14,6 +14,7 @@ from ...math import sorting
 from ...ops.arrays.reduce import axes_of, kept
 from .. import reductions
 from ..conversion import any_is_zero, array, require, truth, wide_floats
+from ..order import ordering
 from ..shapes import moveaxis as moved
 from .places import between, places_of, require_parts, rows_of
 
@@ -192,7 +193,7 @@ def nanquantile(
     """
     x, parts = wide_floats(a), wide_floats(q)
     require_parts(parts)
-    rows: Any = reductions.sort(rows_of(x, axis))
+    rows: Any = ordering.sort(rows_of(x, axis))
     count = reductions.sum(ops.logical_not(ops.is_nan(rows)), -1, keepdims=True)
     count = ops.cast(count, dtype=parts.dtype)
     place = places_of(ops.reshape(parts, shape=(parts.spec.size,)), ops.maximum(count, 1.0), method)

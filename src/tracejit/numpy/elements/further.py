@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import known
-from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..core.tracing.dispatch import as_tensor
-from ..math import elementary, special
-from ..ops.arrays.shape import expand_dims, stop_gradient
-from ..ops.elementwise import division
-from ..ops.tensor.indexing import get
-from .conversion import array, arrays, floats, lined_up, two_floats, values_of, wide_floats
-from .shapes import moveaxis
+from ...core.dim import known
+from ...core.errors import DtypeError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
+from ...math import elementary, special
+from ...ops.arrays.shape import expand_dims, stop_gradient
+from ...ops.elementwise import division
+from ...ops.tensor.indexing import get
+from ..conversion import array, arrays, floats, lined_up, real_numbers, two_floats, values_of, wide_floats
+from ..shapes import moveaxis
 
 _LOG_2 = math.log(2.0)
 
@@ -30,14 +30,6 @@ def reciprocal(x: Any) -> Tensor:
     return ops.divide(1.0, floats(x))
 
 
-def _real(x: Any) -> Tensor:
-    """A tensor of floats; DtypeError for complex numbers."""
-    x = floats(x)
-    if x.dtype.kind == "c":
-        raise DtypeError(f"takes real numbers, got {x.spec}{at(user_location())}")
-    return x
-
-
 def fabs(x: Any) -> Tensor:
     """The absolute value of each element of `x` as a float; DtypeError for complex numbers and strings.
 
@@ -47,17 +39,17 @@ def fabs(x: Any) -> Tensor:
     >>> print(tnp.fabs([-1, 2]))
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
-    return ops.abs(_real(x))
+    return ops.abs(real_numbers(x))
 
 
 def radians(x: Any) -> Tensor:
     """`x`, degrees, as radians: floats of the same shape. DtypeError for complex numbers and strings."""
-    return ops.multiply(_real(x), np.pi / 180)
+    return ops.multiply(real_numbers(x), np.pi / 180)
 
 
 def degrees(x: Any) -> Tensor:
     """`x`, radians, as degrees: floats of the same shape. DtypeError for complex numbers and strings."""
-    return ops.multiply(_real(x), 180 / np.pi)
+    return ops.multiply(real_numbers(x), 180 / np.pi)
 
 
 deg2rad = radians
@@ -247,7 +239,7 @@ def fix(x: Any) -> Tensor:
     tf.Tensor([-1.  1.], shape=(2,), dtype=float64)
     """
     x = array(x)
-    return x if x.dtype.kind in "biu" else ops.trunc(_real(x))
+    return x if x.dtype.kind in "biu" else ops.trunc(real_numbers(x))
 
 
 def cbrt(x: Any) -> Tensor:
@@ -259,7 +251,7 @@ def cbrt(x: Any) -> Tensor:
     >>> print(tnp.cbrt([8.0, -27.0]))
     tf.Tensor([ 2. -3.], shape=(2,), dtype=float64)
     """
-    return ops.cbrt(_real(x))
+    return ops.cbrt(real_numbers(x))
 
 
 def i0(x: Any) -> Tensor:
@@ -273,7 +265,7 @@ def i0(x: Any) -> Tensor:
     >>> print(tnp.i0([0.0, 1.0]))
     tf.Tensor([1.         1.26606588], shape=(2,), dtype=float64)
     """
-    return special.bessel_i0(_real(x))
+    return special.bessel_i0(real_numbers(x))
 
 
 def ldexp(x1: Any, x2: Any) -> Tensor:
@@ -284,7 +276,7 @@ def ldexp(x1: Any, x2: Any) -> Tensor:
     power = array(x2)
     if power.dtype.kind not in "iu":
         raise DtypeError(f"takes an exponent of integers, got {power.spec}{at(user_location())}")
-    x = _real(x1)
+    x = real_numbers(x1)
     return ops.ldexp(x, ops.cast(power, dtype=x.dtype))
 
 
@@ -299,7 +291,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
     >>> print(*tnp.frexp([1.0, 6.0]))
     tf.Tensor([0.5  0.75], shape=(2,), dtype=float64) tf.Tensor([1 3], shape=(2,), dtype=int32)
     """
-    x = _real(x)
+    x = real_numbers(x)
     power = ops.exponent(x)
     return ldexp(x, ops.negative(power)), power
 
@@ -309,7 +301,7 @@ def spacing(x: Any) -> Tensor:
 
     DtypeError for complex numbers and strings.
     """
-    v = stop_gradient(_real(x))
+    v = stop_gradient(real_numbers(x))
     size = ops.abs(v)
     gap = ops.subtract(ops.nextafter(size, ops.cast(as_tensor(np.inf), dtype=v.dtype)), size)
     return ops.where(ops.equal(size, np.inf), np.nan, ops.where(ops.less(v, 0), ops.negative(gap), gap))
@@ -409,116 +401,3 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
 
 
 # ---- questions ------------------------------------------------------------------------------------------
-
-
-def isposinf(x: Any) -> Tensor:
-    """True where `x` is positively infinite, a bool for each element; DtypeError for complex numbers and strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.isposinf([tnp.inf, 1.0]))
-    tf.Tensor([ True False], shape=(2,), dtype=bool)
-    """
-    return ops.equal(_real(x), np.inf)
-
-
-def isneginf(x: Any) -> Tensor:
-    """True where `x` is negatively infinite, a bool for each element; DtypeError for complex numbers and strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.isneginf([-tnp.inf, 1.0]))
-    tf.Tensor([ True False], shape=(2,), dtype=bool)
-    """
-    return ops.equal(_real(x), -np.inf)
-
-
-def isreal(x: Any) -> Tensor:
-    """True where the imaginary part of `x` is 0, a bool for each element; DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.isreal([1.0, 1.0j]))
-    tf.Tensor([ True False], shape=(2,), dtype=bool)
-    """
-    return ops.equal(ops.imag(array(x)), 0)
-
-
-def iscomplex(x: Any) -> Tensor:
-    """True where the imaginary part of `x` is not 0, a bool for each element; DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.iscomplex([1.0, 1.0j]))
-    tf.Tensor([False  True], shape=(2,), dtype=bool)
-    """
-    return ops.not_equal(ops.imag(array(x)), 0)
-
-
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """True where `a` and `b` differ by at most ``atol + rtol * abs(b)``, and with `equal_nan` where both are NaN.
-
-    Bools, of the shape to which they broadcast: ShapeError where they do not, DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.isclose([1.0, 2.0], [1.0, 2.1]))
-    tf.Tensor([ True False], shape=(2,), dtype=bool)
-    """
-    a, b = two_floats(a, b)
-    near = ops.less_equal(ops.abs(ops.subtract(a, b)), ops.add(atol, ops.multiply(rtol, ops.abs(b))))
-    close = ops.logical_or(ops.logical_and(near, ops.less(ops.abs(b), np.inf)), ops.equal(a, b))
-    return ops.logical_or(close, ops.logical_and(ops.is_nan(a), ops.is_nan(b))) if equal_nan else close
-
-
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Does :func:`isclose`, with `rtol`, `atol` and `equal_nan`, hold of all elements of `a` and `b`? A bool scalar.
-
-    ShapeError where they do not broadcast, DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]))
-    tf.Tensor(True, shape=(), dtype=bool)
-    """
-    return ops.reduce_min(isclose(a, b, rtol, atol, equal_nan))
-
-
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
-    """Are shapes and elements of `a1` and `a2` equal, NaN too with `equal_nan`? A bool; DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.array_equal([1.0, 2.0], [1.0, 2.0]))
-    tf.Tensor(True, shape=(), dtype=bool)
-    """
-    a, b = array(a1), array(a2)
-    if a.shape != b.shape:
-        return array(False)
-    same = ops.equal(a, b)
-    if equal_nan:
-        same = ops.logical_or(same, ops.logical_and(ops.is_nan(a), ops.is_nan(b)))
-    return ops.reduce_min(same)
-
-
-def array_equiv(a1: Any, a2: Any) -> Tensor:
-    """Do `a1` and `a2` broadcast, and are they equal then? A bool scalar; DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.array_equiv([1.0, 1.0], 1.0))
-    tf.Tensor(True, shape=(), dtype=bool)
-    """
-    a, b = array(a1), array(a2)
-    try:
-        return ops.reduce_min(ops.equal(a, b))
-    except ShapeError:
-        return array(False)

@@ -1,4 +1,4 @@
-"""NumPy's functions of arrays as sets, and orders of several keys.
+"""NumPy's functions of arrays as sets.
 
 Of different elements gradients reach the first of each.
 """
@@ -9,15 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ShapeError, at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..math import sorting
-from ..ops.arrays.reduce import one_axis
-from ..ops.arrays.shape import expand_dims
-from ..ops.elementwise.arithmetic import matched
-from . import reductions
-from .conversion import array, lined_up, values_of
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...ops.arrays.reduce import one_axis
+from ...ops.arrays.shape import expand_dims
+from ...ops.elementwise.arithmetic import matched
+from ..conversion import array, values_of
 
 
 class _UniqueAll(NamedTuple):
@@ -242,78 +239,3 @@ def _promoted(ar1: Any, ar2: Any) -> list[Tensor]:
 
 
 # ---- orders ---------------------------------------------------------------------------------------------
-
-
-def partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
-    """`a` along `axis` (None: all elements) with the smallest elements up to the position `kth` in front of the others.
-
-    They are sorted altogether, which is one such order; the dtype stays. ShapeError for an axis, ValueError for a `kth`
-    that is not there, DtypeError for complex numbers and strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.partition([3.0, 1.0, 2.0], 0)[0])
-    tf.Tensor(1.0, shape=(), dtype=float64)
-    """
-    _require_places(a, kth, axis)
-    return reductions.sort(a, axis)
-
-
-def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
-    """Positions (int64) that bring `a` along `axis` (None: all elements) into the order of :func:`partition`.
-
-    ShapeError for an axis, ValueError for a `kth` that is not there, DtypeError for complex numbers and strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.argpartition([3.0, 1.0, 2.0], 0)[0])
-    tf.Tensor(1, shape=(), dtype=int64)
-    """
-    _require_places(a, kth, axis)
-    return reductions.argsort(a, axis)
-
-
-def _require_places(a: Any, kth: Any, axis: int | None) -> None:
-    x, along = lined_up(a, axis)
-    size = x.shape[along]
-    beyond = [k for k in np.ravel(kth).tolist() if isinstance(size, int) and not -size <= k < size]
-    if beyond:
-        raise ValueError(f"{x.spec} has no position {beyond[0]} along axis {axis}{at(user_location())}")
-
-
-def lexsort(keys: Any, axis: int = -1) -> Tensor:
-    """Positions (int64) that sort along `axis` by the last of `keys`, where that is equal by the one before, and so on.
-
-    ShapeError for no keys, DtypeError for complex numbers and strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.lexsort([[2, 1, 3], [1, 1, 0]]))
-    tf.Tensor([2 1 0], shape=(3,), dtype=int64)
-    """
-    if not len(keys):
-        raise ShapeError(f"lexsort takes at least one key{at(user_location())}")
-    first, *others = [array(key) for key in keys]
-    along = one_axis(axis, len(first.shape))
-    positions = sorting.order(first, along)
-    for key in others:
-        by_key = sorting.order(sorting.take_along(key, positions, along), along)
-        positions = sorting.take_along(positions, by_key, along)
-    return positions
-
-
-def sort_complex(a: Any) -> Tensor:
-    """`a` along its last axis by real and then by imaginary parts, as complex numbers; ShapeError for scalars.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.sort_complex([2.0, 1.0]))
-    tf.Tensor([1.+0.j 2.+0.j], shape=(2,), dtype=complex128)
-    """
-    x = array(a)
-    x = x if x.dtype.kind == "c" else ops.cast(x, dtype=np.result_type(x.dtype, np.complex64))
-    return sorting.take_along(x, lexsort([ops.imag(x), ops.real(x)]), -1)

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.errors import SymbolicValue, at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..math import elementary, shown
-from ..ops.arrays.shape import stack
-from ..ops.elementwise.arithmetic import as_floats, matched
-from .conversion import array, arrays, floats, is_number, truth, two_floats, values_of
+from ...core.errors import SymbolicValue, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...math import elementary, shown
+from ...ops.arrays.shape import stack
+from ...ops.elementwise.arithmetic import as_floats, matched
+from ..conversion import array, arrays, floats, is_number, truth, two_floats, values_of
 
 _Function = Callable[..., Any]
 

@@ -1,0 +1,1 @@
+"""Arrays in order, and as sets."""
