@@ -160,6 +160,7 @@ BROKEN = {
         [Call("matmul", (View(T, at(), (1, 1)), View(C, at(), (1, 1)), View(U, at(), (1, 2))), (2, 2, 2))],
         "u's columns are not contiguous",
     ),
+    "heap without room": ([Store(H, at(const=0), ZERO)], "h is never allocated"),
     "allocate off the heap": ([Allocate(T, 4)], "t is temp, not heap"),
     "grow off the heap": ([Grow(T, at())], "t is temp, not heap"),
     "free off the heap": ([Free(Y)], "y is output, not heap"),
@@ -212,7 +213,7 @@ def test_a_bound_size_is_bound_by_a_loop_at_the_top():
         [over("i", ADD, Store(Y, at("i"), "s"), kind="scan", accs=[SUM])],  # running value
         [over("i", over("j", ADD, kind="reduce"), kind="reduce", accs=[SUM])],  # nested feeding
         [over("i", Load("p", K, at("i")), Store(Y, at("p"), ZERO, add=True), size=4)],  # scatter
-        [Store(H, at(const=10**6), ZERO)],  # heap: its room is known only when it runs
+        [Allocate(H, 4), Store(H, at(const=10**6), ZERO)],  # heap: its room is known only when it runs
     ],
 )
 def test_what_cannot_be_decided_or_is_right_passes(body):

@@ -147,3 +147,20 @@ def test_permutations_and_ranks(mode):
     for target in (-1, 3):
         with pytest.raises(IndexError):
             mode(lambda s, t: tf.math.in_top_k(t, s, 1))(scores, tf.constant([1, 1, target]))
+
+
+def test_rows_as_long_as_a_loop_ran():
+    @tf.function
+    def f(n):
+        items = []
+        for i in tf.range(n):
+            items.append(tf.sin(tf.cast(n - i, "float64")))
+        y = tf.stack(items)
+        return tf.sort(y), tf.argsort(y), tf.sort(tf.range(n) % 3)
+
+    for n in (1, 5, 40):
+        y = np.sin(n - np.arange(n, dtype=float))
+        for got, wanted in zip(
+            f(tf.constant(n)), (np.sort(y), np.argsort(y), np.sort(np.arange(n) % 3)), strict=True
+        ):
+            np.testing.assert_array_almost_equal_nulp(got, wanted)

@@ -77,6 +77,7 @@ class _Checker:
         self.path: list[Statement] = []
         self.taken: set[Name] = set()
         self.buffers = {id(b) for b in program.buffers}
+        self.on_the_heap: set[int] = set()  # buffers there that are read or written
 
     # -- reporting --
 
@@ -106,6 +107,11 @@ class _Checker:
             self.known(move.temp)
             self.known(move.target)
         self.block(self.program.body, scope)
+        allocated = {
+            id(s.buffer) for s in ir.walk(self.program.body) if isinstance(s, (ir.Allocate, ir.Grow))
+        }
+        for b in self.program.buffers:
+            self.require(id(b) not in self.on_the_heap or id(b) in allocated, "{} is never allocated", b)
         for atom in self.program.bound:
             self.require(atom in scope.atoms, f"no loop at the top level binds {atom}")
         self.sizes(scope, *(b.size for b in self.program.buffers if b.slot >= 0))
@@ -182,6 +188,8 @@ class _Checker:
 
     def access(self, b: Buffer, index: Index, guard: Operand | None, scope: _Scope) -> None:
         terms = self.index(index, scope)
+        if b.kind == "heap":
+            self.on_the_heap.add(id(b))
         if guard is not None:
             self.operand(guard, BOOL, scope)
         else:

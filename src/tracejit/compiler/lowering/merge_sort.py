@@ -24,7 +24,12 @@ _BOOL = np.dtype(bool)
 def merge_sorted(b: Any, keys: View, order: View) -> View:
     """`order` with each row rearranged so that the row of `keys` ascends; both are written to."""
     count, n = keys.shape
-    spare = [b.empty(TensorSpec(v.shape, v.dtype), v.memory.kind) for v in (keys, order)]
+    kinds = [
+        None if v.memory.kind == "heap" else v.memory.kind for v in (keys, order)
+    ]  # what is late is allocated
+    spare = [
+        b.empty(TensorSpec(v.shape, v.dtype), kind) for v, kind in zip((keys, order), kinds, strict=True)
+    ]
     heads = [View.whole(b.buffer(_INT64, 1, "local"), (), _INT64) for _ in range(2)]
     run, row, column = b.fresh("n"), b.fresh("n"), b.fresh("n")
     with b.writing([]) as cond:
