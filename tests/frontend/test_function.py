@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import time
+import warnings
 import weakref
 
 import numpy as np
@@ -553,3 +554,31 @@ class TestFormatting:
         tf.function(lambda x: leaked.append(x))(X)
         with pytest.raises(tf.errors.LeakedTensor, match="return it from the function"):
             f"{leaked[0]:.2f}"
+
+
+def test_a_changed_list_or_dict_among_the_arguments_is_told():
+    @tf.function
+    def f(values, known):
+        known["sum"] = values[0] + values[1]
+        return known["sum"]
+
+    @tf.function
+    def g(pair):
+        pair[1].append(pair[0])
+        return pair[1][-1] * 2.0
+
+    @tf.function
+    def copying(values):
+        values = [*values]
+        values.append(values[0])
+        return values[-1]
+
+    one = tf.constant(1.0)
+    with pytest.warns(UserWarning, match="f changes a dict among its arguments") as told:
+        assert f([one, one], {}) == 2.0
+    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="g changes a list"):
+        assert g((one, [])) == 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert copying([one]) == 1.0

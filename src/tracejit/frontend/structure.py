@@ -150,34 +150,6 @@ def labels(structure: Nest) -> Sequence[Any]:
     return getattr(structure.kind, "_fields", range(len(structure.children)))
 
 
-def assignments(nest: Any) -> Callable[[], str | None]:
-    """What tells later which field of a node inside has been assigned since, as ``class.field``; or None."""
-    kept = [(x, node, node.flatten(x)) for x, node in _objects(nest)]
-
-    def assigned() -> str | None:
-        for x, node, (children, static) in kept:
-            now, static_now = node.flatten(x)
-            if Static(static) != Static(static_now):
-                return type(x).__name__
-            for k, (before, after) in enumerate(zip(children, now, strict=True)):
-                if before is not after:
-                    names = node.labels(static) if node.labels else range(len(now))
-                    return f"{type(x).__name__}.{names[k]}"
-        return None
-
-    return assigned
-
-
-def _objects(nest: Any) -> Iterator[tuple[Any, NodeClass]]:
-    """The nodes inside whose fields can be assigned."""
-    node, kind = node_of(nest), kind_of(nest)
-    if node is not None and node.changes:
-        yield nest, node
-    children = node.flatten(nest)[0] if node is not None else () if kind is None or nest is None else nest
-    for child in children.values() if isinstance(children, dict) else children:
-        yield from _objects(child)
-
-
 def in_order(keys: Any) -> Sequence[Any]:
     """Sorted keys; in the order given where they do not compare."""
     try:

@@ -28,13 +28,14 @@ from ...core.tracing.transaction import Whole, handled
 from ...runtime.threads.forks import fork_safe
 from ..autograph import operators as autograph
 from ..autograph.calls import explained
+from ..autograph.places.arguments import changes
 from ..autograph.places.reachable import attempt_with
 from ..autograph.source.texts import note_source
 from ..autograph.values.kinds import TraceError
 from ..pickling import reduced
 from ..regions.memory_policies import Policy, policy, under
 from ..state.variable import Variable, tracer
-from ..structure import assignments, flatten, unflatten
+from ..structure import flatten, unflatten
 from ..tracebacks import shortened
 from .any_rank import AnyRank
 from .floats import ValuesNeeded, traced_with_floats
@@ -49,7 +50,6 @@ from .signature import (
     decided,
     entry_specs,
     of_rank,
-    refuse_assigned,
     relaxed,
     sizes_at_entry,
 )
@@ -390,7 +390,7 @@ class Function(Inspected):
             now: Any = tracer()
             now.created, now.generators = created, generators
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
-            assigned = assignments((args, kwargs))
+            look = changes((args, kwargs), self.__name__)
             try:
                 with Whole():
                     leaves, nest = flatten(self.run_python(args, kwargs))
@@ -398,7 +398,7 @@ class Function(Inspected):
                 explained(self.python_function, escaping.error)
                 handled(escaping)
                 raise escaping.error from None
-            refuse_assigned(assigned())
+            look()
             structure.append(nest)
             return [converted(y, self.python_function) for y in leaves]
 

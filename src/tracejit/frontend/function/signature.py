@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...core.dim import Dim, Size, substitute
-from ...core.errors import DtypeError, ShapeError, TracejitError, Untraceable, at, user_location
+from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ...core.spec import TensorSpec, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -228,15 +228,6 @@ class Call:
         for (position, _), tensor in zip(self.arrays, tensors, strict=True):
             leaves[position] = Number(tensor) if position in self.floats else tensor
         return leaves
-
-
-def refuse_assigned(field: str | None) -> None:
-    """Refuse to go on where a function has assigned a field of an argument: its caller would not see that."""
-    if field is not None:
-        raise Untraceable(
-            f"a compiled function assigns {field} of an argument, which is a value there, made anew for each call: "
-            f"return the changed object, as dataclasses.replace makes it{at(user_location())}"
-        )
 
 
 def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
