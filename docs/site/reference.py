@@ -53,8 +53,10 @@ def public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _is_ours(x: Any) -> bool:
-    """Is it the package's, or NumPy's under the name that NumPy has for it?"""
-    return (getattr(x, "__module__", None) or type(x).__module__).startswith(("tracejit", "numpy"))
+    """Is it the package's, or NumPy's under the name that NumPy has for it (None for ``newaxis``)?"""
+    return x is None or (getattr(x, "__module__", None) or type(x).__module__).startswith(
+        ("tracejit", "numpy")
+    )
 
 
 def write_reference(site: Site) -> None:
