@@ -73,13 +73,14 @@ def no_body_is_traced_twice() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def draws_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def draws_of_its_own(request: pytest.FixtureRequest) -> Iterator[None]:
     """Seed the generators of a test's module by the test's name: what it draws does not depend on those before it."""
-    for name, value in vars(request.module).items():
-        if isinstance(value, np.random.Generator):
-            monkeypatch.setattr(
-                request.module, name, np.random.default_rng(crc32(request.node.name.encode()))
-            )
+    names = vars(request.module)
+    before = {name: value for name, value in names.items() if isinstance(value, np.random.Generator)}
+    for name in before:
+        names[name] = np.random.default_rng(crc32(request.node.name.encode()))
+    yield
+    names.update(before)
 
 
 @pytest.fixture

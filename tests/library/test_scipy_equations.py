@@ -111,7 +111,7 @@ def test_derivatives(name):
 
 @modes
 def test_what_has_no_solution(mode):
-    with pytest.raises(RuntimeError, match="negative eigenvalues have none"):
+    with pytest.raises(RuntimeError, match=r"negative eigenvalues|singular"):
         mode(linalg.sqrtm)(-P)
     with pytest.raises(RuntimeError, match="singular"):
         mode(linalg.solve_sylvester)(np.eye(2), -np.eye(2), np.eye(2))

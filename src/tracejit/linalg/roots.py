@@ -15,9 +15,13 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.loop_functions import fori_loop
 from ..frontend.creation import eye
+from ..ops.arrays.reduce import reduce_sum
 from ..ops.linalg.products import matmul
 from .matrices import inv
 
+_NO_ROOT = "no iteration leads to a square root: these matrices are singular, or have negative eigenvalues"
+#: How far the square of a root may be from the matrix, in units of its size: of what is no root it is about 1.
+_REST = 1e-2
 #: Steps that bring the eigenvalues near 1, and those that then double the digits.
 _SCALED, _PLAIN = 8, 7
 #: Roots that are taken before the logarithm, and the points of its integral.
@@ -27,27 +31,31 @@ _ROOTS, _POINTS = 5, 8
 def sqrtm(input: Any, name: str | None = None) -> Tensor:
     """The principal square root ``(..., n, n)`` of matrices `input`, floats or complex numbers, of their dtype.
 
-    By the iteration of Denman and Beavers; of matrices of rank below n, or with negative eigenvalues among real ones,
-    there is none, and what comes out has no meaning. ShapeError for matrices that are not square, DtypeError for
-    integers.
+    By the iteration of Denman and Beavers, which derivatives of any order follow.
+
+    Raises
+    ------
+    RuntimeError
+        For singular matrices, and those with negative eigenvalues, complex ones too: no iteration leads there.
+    ShapeError, DtypeError
+        For matrices that are not square, and for integers.
 
     Examples
     --------
     >>> import tracejit as tf
-    >>> print(tf.linalg.sqrtm([[5.0, 4.0], [4.0, 5.0]]))
+    >>> print(tf.round(tf.linalg.sqrtm([[5.0, 4.0], [4.0, 5.0]])))
     tf.Tensor(
     [[2. 1.]
      [1. 2.]], shape=(2, 2), dtype=float32)
     """
-    return _root(_square("sqrtm", input))
+    return _checked_root(_square("sqrtm", input))
 
 
 def logm(input: Any, name: str | None = None) -> Tensor:
     """The principal logarithm ``(..., n, n)`` of matrices `input`, floats or complex numbers, of their dtype.
 
-    By square roots until they are near 1, and Gauss's quadrature there. Real matrices with negative eigenvalues have
-    no real logarithm: cast them to complex numbers. ShapeError for matrices that are not square, DtypeError for
-    integers.
+    By square roots until they are near 1, and Gauss's quadrature there. RuntimeError where those have none, ShapeError
+    for matrices that are not square, DtypeError for integers.
 
     Examples
     --------
@@ -57,7 +65,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
     [[0. 1.]
      [1. 0.]], shape=(2, 2), dtype=float32)
     """
-    x = fori_loop(0, _ROOTS, lambda _, x: _root(x), _square("logm", input))
+    x = fori_loop(1, _ROOTS, lambda _, x: _root(x), _checked_root(_square("logm", input)))
     one = eye(x.shape[-1], dtype=x.dtype)
     rest: Any = x - one
     total: Any = 0.0
@@ -74,6 +82,16 @@ def _square(name: str, given: Any) -> Any:
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{name} takes square matrices, got {x.spec}{at(user_location())}")
     return x
+
+
+def _checked_root(x: Any) -> Any:
+    """The root, if its square is `x`: the program fails otherwise."""
+    root = _root(x)
+    rest = _size(ops.subtract(matmul(root, root), x))
+    lost = ops.logical_not(rest <= _size(x) * _REST)  # of NaN, too
+    found = ops.equal(reduce_sum(ops.cast(lost, dtype=x.dtype)), 0)
+    ops.check(ops.cast(found, dtype=np.dtype(np.float32)), message=_NO_ROOT, error="RuntimeError")
+    return root
 
 
 def _root(x: Any) -> Any:

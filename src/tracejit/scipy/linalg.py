@@ -13,10 +13,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.control.while_loop import while_loop
-from ..frontend.transforms.solvers import root
-from ..linalg import matrices
-from ..linalg.matrices import of_matrices
+from ..linalg import matrices, roots
 from ..numpy.conversion import array, floats, two_floats
 from ..numpy.matrix_functions import cholesky as lower_factor
 from ..numpy.matrix_functions import det, expm, inv
@@ -39,12 +36,6 @@ __all__ = [
     "solve_triangular",
     "sqrtm",
 ]
-
-#: Steps of the iteration that a matrix of condition 1e15 does not need.
-_STEPS = 60
-_NO_ROOT = (
-    "no iteration leads to a square root of real numbers: negative eigenvalues have none, cast to complex"
-)
 
 
 def _square(x: Any) -> Tensor:
@@ -246,15 +237,14 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
 
 
 def sqrtm(A: Any) -> Tensor:
-    """The square root of matrices `A` ``(..., n, n)`` whose eigenvalues have positive real parts, floats or complex.
+    """The principal square root of matrices `A` ``(..., n, n)``, as :func:`tracejit.linalg.sqrtm`; integers as float64.
 
-    Of real matrices it is real. Derivatives of any order come from ``x @ x = A``, by a system of ``n ** 2`` equations:
-    for matrices of up to some tens of rows.
+    Of real matrices it is real. Derivatives are those of any order.
 
     Raises
     ------
     RuntimeError
-        Where there is none of real numbers, or none at all, as for negative eigenvalues, and singular matrices.
+        For singular matrices, and those with negative eigenvalues, complex ones too.
     ShapeError
         Where `A` is not square.
 
@@ -266,36 +256,4 @@ def sqrtm(A: Any) -> Tensor:
     [[2. 0.]
      [0. 3.]], shape=(2, 2), dtype=float64)
     """
-    x = _square(A)
-    return of_matrices(_root_of_complex if x.dtype.kind == "c" else _root_of_real, x)
-
-
-def _root_of_real(a: Any) -> Any:
-    return root(lambda x: ops.matmul(x, x) - a, identity_of(a), solver=lambda f, start: _iterated(a, start))
-
-
-def _root_of_complex(a: Any) -> Any:
-    """By the real matrix of twice the size that multiplies real and imaginary parts as `a` does."""
-    n = a.shape[-1]
-    re, im = ops.real(a), ops.imag(a)
-    upper, lower = ops.concat(re, ops.negative(im), axis=1), ops.concat(im, re, axis=1)
-    both: Any = _root_of_real(ops.concat(upper, lower, axis=0))
-    return ops.complex(both[:n, :n], both[n:, :n])
-
-
-def _iterated(a: Any, start: Any) -> Any:
-    """Newton's method for ``x @ x = a`` from `a` and its inverse together, which is stable (Denman and Beavers)."""
-    tiny = float(np.finfo(a.dtype).eps) ** 0.75
-
-    def moves(k: Any, x: Any, y: Any, change: Any) -> Any:
-        return ops.logical_and(k < _STEPS, change > tiny)
-
-    def step(k: Any, x: Any, y: Any, change: Any) -> Any:
-        new = 0.5 * (x + ops.inverse(y))
-        change = ops.reduce_max(ops.abs(new - x), axis=(0, 1)) / ops.reduce_max(ops.abs(new), axis=(0, 1))
-        return k + 1, new, 0.5 * (y + ops.inverse(x)), change
-
-    begin = (as_tensor(0), a, start, as_tensor(1.0, a.dtype))
-    _, x, _, change = while_loop(moves, step, begin)
-    ops.check(ops.cast(change <= tiny, dtype=np.dtype(np.float32)), message=_NO_ROOT, error="RuntimeError")
-    return x
+    return roots.sqrtm(_square(A))
