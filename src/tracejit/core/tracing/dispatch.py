@@ -250,8 +250,9 @@ def explain(
         except (ShapeError, DtypeError, UnknownSize) as better:
             error = better
     kind = type(error) if isinstance(error, (TracejitError, MemoryError, AssertionError)) else _kind(error)
-    call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)})"
-    return as_explained(kind(f"{call}: {error}{at(location)}"))
+    call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)}): "
+    told = "" if "message" in attrs else call  # what a check says is meant for readers as it is
+    return as_explained(kind(f"{told}{error}{at(location)}"))
 
 
 def _kind(error: Exception) -> type[Exception]:
