@@ -427,3 +427,14 @@ def test_sizes_may_be_unknown(number):
 
     compiled = tf.function(f, input_signature=[tf.TensorSpec([3, None], tf.float64)])
     np.testing.assert_allclose(compiled(X), f(tf.constant(X)), rtol=1e-11, atol=1e-12)
+
+
+@MODES
+@pytest.mark.parametrize("period", [None, 1.0])
+def test_interpolation_between_points_closer_than_the_least_normal_number_has_slopes(mode, period):
+    places = np.exp(np.linspace(-100, -20, 200)).astype(np.float32)
+    total = lambda x: tnp.sum(tnp.interp(x, x, tnp.ones_like(x), period=period))
+    assert np.isfinite(np.asarray(mode(tf.grad(total))(tf.constant(places)))).all()
+    far = lambda x: tnp.sum(tnp.interp(x, np.float32([0, 1e-30]), np.float32([1, 2])))
+    slopes = mode(tf.grad(far))(tf.constant(np.float32([np.inf, 1e30, -1e30, -np.inf])))
+    assert np.asarray(slopes).tolist() == [0.0] * 4

@@ -38,6 +38,13 @@ INDICES = [
     (s(-100, 100),),
     (s(None), None, [0, 1], [2, 3]),
     ([[0], [1]], [0, 2]),
+    True,
+    False,
+    (..., True),
+    (0, s(None, 2), True),
+    (s(None, 2), 0, False),
+    (s(None, 2), [0, 2], True),
+    (True, s(None), True, s(None), np.array(True)),
     (s(None), s(None, None, -1), s(-1, -4, -1)),
 ]
 
@@ -95,8 +102,6 @@ def test_errors_name_the_line():
         (1.5, "float"),
         ((0, [5]), "index 5 is out of range"),
         ("a", "string"),
-        (True, "bool"),
-        (np.True_, "bool"),
         (s(None, None, 0), "slice step cannot be zero"),
         (([0, 1], [0, 1, 2]), r"shapes \(2,\) and \(3,\) do not broadcast"),
         (np.array([True, False, True]), r"mask of the shape \(3,\) for axes of the sizes \(2,\)"),
@@ -134,6 +139,48 @@ def test_changed_copies(index):
                 wrap(lambda x, v: x.at[index].add(v))(tf.constant(A), v), expected_add
             )
     assert np.asarray(tf.constant(A))[0, 0, 0] == 0.0
+
+
+#: What ``ufunc.at`` of NumPy does, by the method that does it.
+CHANGES = {
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "power": np.power,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+@pytest.mark.parametrize(
+    "index", [[2, 0, 2, 2], ([1, 0, 1], s(None), [3, 0, 3]), (s(1), [[0, 1], [0, -3]])], ids=str
+)
+@pytest.mark.parametrize("method", CHANGES)
+def test_positions_that_repeat_are_changed_once_for_each(method, index):
+    x = A[..., 0] + 1.0 if isinstance(index, list) else A + 1.0
+    x = x.T.copy() if isinstance(index, list) else x
+    value = np.random.default_rng(2).uniform(0.5, 1.5, size=x[index].shape)
+    expected = x.copy()
+    CHANGES[method].at(expected, index, value)
+    change = lambda x, v: getattr(x.at[index], method)(v)
+    weighted = lambda y: tf.reduce_sum(y * np.arange(1.0, x.size + 1).reshape(x.shape))
+    for wrap in (lambda f: f, tf.function):
+        np.testing.assert_allclose(wrap(change)(tf.constant(x), value), expected, rtol=1e-14)
+        for loss, given in (
+            (lambda y: weighted(change(y, value)), x),
+            (lambda v: weighted(change(tf.constant(x), v)), value),
+        ):
+            along = np.random.default_rng(3).normal(size=given.shape)
+            ends = [float(loss(tf.constant(given + step * along))) for step in (1e-6, -1e-6)]
+            slope = np.sum(np.asarray(wrap(tf.grad(loss))(tf.constant(given))) * along)
+            np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-6)
+
+
+def test_a_function_is_applied_once_for_each_position_that_repeats():
+    x, twice = np.array([1.0, 2.0, 3.0]), [0, 2, 0]
+    expected = x.copy()
+    np.sin.at(expected, twice)
+    for wrap in (lambda f: f, tf.function):
+        np.testing.assert_allclose(wrap(lambda x: x.at[twice].apply(tf.sin))(tf.constant(x)), expected)
 
 
 def test_changed_copies_at_run_time_positions():

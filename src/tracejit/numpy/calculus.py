@@ -198,12 +198,21 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     above = ops.minimum(ops.maximum(searchsorted(points, at_x, "right"), 1), max(last, 1))
     low, high = ops.subtract(above, 1), ops.minimum(above, last)
     x0, x1, y0, y1 = (ops.gather(v, k, axis=0) for v in (points, values) for k in (low, high))
-    part = ops.divide(at_x - x0, ops.where(ops.equal(x0, x1), 1.0, x1 - x0))
+    outside = ops.logical_or(ops.less(at_x, get(points, 0)), ops.less(get(points, -1), at_x))
+    part = _part_of(ops.where(outside, 0.0, at_x - x0), ops.where(ops.equal(x0, x1), 1.0, x1 - x0))
     y = y0 + part * (y1 - y0)
     first, final = get(values, 0), get(values, -1)
     y = ops.where(ops.less(at_x, get(points, 0)), *arrays(first if left is None else left, y))
     y = ops.where(ops.equal(at_x, get(points, -1)), final, y)
     return ops.where(ops.less(get(points, -1), at_x), *arrays(final if right is None else right, y))
+
+
+def _part_of(step: Any, width: Any) -> Any:
+    """`step` divided by `width`, both scaled where 1 / `width` would overflow, which the gradient asks for."""
+    limits = np.finfo(width.dtype)
+    scale = ops.where(ops.less(ops.abs(width), float(limits.tiny)), 2.0**limits.nmant, 1.0)
+    scale = ops.cast(scale, dtype=width.dtype)
+    return ops.divide(step * scale, width * scale)
 
 
 def _around(x: Any, points: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:

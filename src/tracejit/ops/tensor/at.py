@@ -14,7 +14,7 @@ from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from .indexing import Plan, Rows, get, plan_for, shaped, starts_of
+from .indexing import Plan, Rows, bools_as_axes, get, plan_for, shaped, starts_of
 
 
 class UnknownMask(Untraceable, IndexError):
@@ -47,16 +47,27 @@ class Place:
     """A part of a tensor. Values are converted to the tensor's dtype and broadcast to the part.
 
     Where an array of positions repeats one, `set` keeps what comes last, `add` and `subtract` add everything up,
-    and the others refuse; repeats that show only when the program runs count once there, the last of them.
+    and the others change that element once for each, one after another, as NumPy's ``ufunc.at`` does; repeats that
+    show only when the program runs count once there, the last of them.
+
+    Attributes
+    ----------
+    tensor : Tensor
+        What has the part, with an axis of size 1 for each bool in the index.
+    whole : tuple of Size
+        Its shape without them.
+    index, plan, mask
+        Which part: as given, in parts, and as the one mask whose values are known only at run time.
     """
 
-    __slots__ = ("tensor", "index", "plan", "mask")
+    __slots__ = ("tensor", "index", "plan", "mask", "whole")
 
     def __init__(self, tensor: Any, index: Any):
-        self.tensor: Any = tensor
-        self.index: Any = index
+        self.whole: Any = tensor.shape
+        shape, self.index = bools_as_axes(tensor.shape, index)
+        self.tensor: Any = shaped(tensor, shape)
         self.mask: Any = _traced_mask(index)
-        self.plan: Plan = Plan() if self.mask is not None else plan_for(tensor.shape, index)
+        self.plan: Plan = Plan() if self.mask is not None else plan_for(shape, self.index)
 
     def get(self) -> Any:
         """The part itself."""
@@ -101,7 +112,7 @@ class Place:
         return self._updated(ops.maximum, value)
 
     def apply(self, function: Callable[[Any], Any]) -> Any:
-        """The tensor with this part replaced by `function` of it."""
+        """The tensor with this part replaced by `function` of it, element by element where positions repeat."""
         return self._updated(lambda part, _: function(part), 0)
 
     sub = subtract
@@ -120,20 +131,39 @@ class Place:
         value = _like(value, self.tensor.dtype)
         if self.mask is not None:
             return self._where(change, value)
-        self._require_no_repeats()
-        return self.set(change(self.get(), value))
-
-    def _require_no_repeats(self) -> None:
-        positions = [p for p in self.plan.tensors.values() if p.shape]
-        if not positions or any(isinstance(p, Tensor) for p in self.plan.tensors.values()):
-            return
-        together = np.stack(np.broadcast_arrays(*self.plan.tensors.values())).reshape(
-            len(self.plan.tensors), -1
+        rounds = self._rounds()
+        return (
+            self.set(change(self.get(), value)) if rounds is None else self._in_turns(change, value, rounds)
         )
-        if np.unique(together, axis=1).shape[1] < together.shape[1]:
-            raise IndexError(
-                f"positions repeat, and only add, subtract and set say what that means{at(user_location())}"
-            )
+
+    def _rounds(self) -> list[Any] | None:
+        """Among all positions those that come for the first time, for the second, and so on; None if none repeats."""
+        positions = list(self.plan.tensors.values())
+        if all(not p.shape for p in positions) or any(isinstance(p, Tensor) for p in positions):
+            return None
+        together = np.stack(np.broadcast_arrays(*positions)).reshape(len(positions), -1)
+        _, first, counts = np.unique(together, axis=1, return_inverse=True, return_counts=True)
+        if (counts <= 1).all():
+            return None
+        ordered = np.argsort(first.ravel(), kind="stable")
+        turns = np.empty(len(ordered), np.int64)
+        turns[ordered] = np.arange(len(ordered)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return [np.flatnonzero(turns == turn) for turn in range(counts.max())]
+
+    def _in_turns(self, change: Callable[[Any, Any], Any], value: Any, rounds: list[Any]) -> Any:
+        """Arrays of positions that repeat some: the rounds one after another."""
+        rows = Rows(self.tensor, self.plan)
+        axis, joined = rows.axis, rows.joined
+        values = shaped(self._broadcast(value, rows.shape), rows.inner)
+        count = rows.flat.spec.size
+        rest = rows.inner[axis + len(rows.flat.shape) :]
+        values = shaped(values, (*rows.inner[:axis], count, *rest))
+        flat = shaped(rows.flat, (count,))
+        for chosen in rounds:
+            where, given = ops.gather(flat, chosen, axis=0), ops.gather(values, chosen, axis=axis)
+            part = _like(change(ops.gather(joined, where, axis=axis), given), joined.dtype)
+            joined = ops.scatter_set(joined, where, part, axis=axis)
+        return self._put_back(rows, joined)
 
     def _where(self, change: Callable[[Any, Any], Any], value: Any) -> Any:
         """Where a mask that is known only at run time holds: the whole is computed and chosen from."""
@@ -175,11 +205,16 @@ class Place:
 
     def _rows_written(self, value: Any, add: bool) -> Any:
         """Arrays of positions: they count along the axes they index, joined into one."""
-        x, rows = self.tensor, Rows(self.tensor, self.plan)
+        rows = Rows(self.tensor, self.plan)
         values = shaped(self._broadcast(value, rows.shape), rows.inner)
         write = ops.scatter_add if add else ops.scatter_set
-        changed = rows.apart(write(rows.joined, rows.flat, values, axis=rows.axis))
-        return changed if rows.part is x else ops.slice_set(x, changed, slices=tuple(self.plan.slices))
+        return self._put_back(rows, write(rows.joined, rows.flat, values, axis=rows.axis))
+
+    def _put_back(self, rows: Rows, joined: Any) -> Any:
+        """The tensor with what its rows became."""
+        changed, x = rows.apart(joined), self.tensor
+        changed = changed if rows.part is x else ops.slice_set(x, changed, slices=tuple(self.plan.slices))
+        return shaped(changed, self.whole)
 
     def _broadcast(self, value: Any, shape: Any) -> Any:
         lead = len(value.shape) - len(shape)

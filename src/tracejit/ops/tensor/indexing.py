@@ -76,6 +76,33 @@ def plan_for(shape: tuple[Size, ...], index: Any) -> Plan:
     return plan
 
 
+def bools_as_axes(shape: tuple[Size, ...], index: Any) -> tuple[tuple[Size, ...], Any]:
+    """A shape and its index without bools of no axes: each is an axis of size 1, of which it takes all or nothing.
+
+    As NumPy has it they select together with arrays of positions. Both stay where there are no such bools.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    if not any(_is_one_bool(entry) for entry in given):
+        return shape, index
+    taken = [0 if _is_one_bool(entry) else _axes_taken(_read(entry)) for entry in given]
+    left = len(shape) - sum(taken)
+    sizes: list[Size] = []
+    entries: list[Any] = []
+    axis = 0
+    for entry, count in zip(given, taken, strict=True):
+        count = max(left, 0) if entry is Ellipsis else count
+        one = _is_one_bool(entry)
+        sizes.extend((1,) if one else shape[axis : axis + count])
+        entries.append(np.zeros(int(bool(entry)), np.int64) if one else entry)
+        axis += count
+    return (*sizes, *shape[axis:]), tuple(entries)
+
+
+def _is_one_bool(entry: Any) -> bool:
+    """Is it a bool, or a known mask of no axes?"""
+    return isinstance(entry, (bool, np.bool_)) or _is_one_mask(entry)
+
+
 def _entries(index: Any, shape: tuple[Size, ...]) -> list[Any]:
     """The index as a list with an entry per axis and None per new axis; Ellipsis and masks are written out."""
     given = list(index) if isinstance(index, tuple) else [index]
@@ -119,8 +146,6 @@ def _without_masks(entries: list[Any], shape: tuple[Size, ...]) -> list[Any]:
 
 def _read(entry: Any) -> Any:
     """One entry: None, Ellipsis, slice, int, ndarray of integers or bools, or a traced tensor of integers."""
-    if isinstance(entry, (bool, np.bool_)):
-        raise IndexError(f"a bool is not an index{at(user_location())}")
     if entry is None or entry is Ellipsis or isinstance(entry, (slice, int, np.integer)):
         return entry
     if isinstance(entry, (list, tuple, np.ndarray, range)):
@@ -136,9 +161,7 @@ def _read(entry: Any) -> Any:
     if isinstance(entry, Tensor) and entry.is_symbolic:
         return entry if kind != "b" else _refused_mask(entry)
     entry = np.asarray(entry)
-    if entry.ndim == 0:
-        return int(entry) if kind != "b" else _read(bool(entry))
-    return entry
+    return entry if entry.ndim else int(entry)
 
 
 def _refused_mask(mask: Tensor) -> Any:
@@ -256,12 +279,14 @@ def _get_simple(tensors: Sequence[Tensor], key: Any) -> Any:
 
 
 def _get(x: Any, index: Any) -> Any:
-    if _is_one_mask(index):
+    if _is_one_bool(index):
         return _get(x, (None, ...))[: int(bool(index))]
     if index.__class__ is int and x.shape and not _is_late(index, x.shape[0]):
         row = _position(index, x.shape[0], x.shape)
         rest = x.shape[1:]
         return ops.reshape(ops.slice(x, slices=((row, 1, 1), *((0, d, 1) for d in rest))), shape=rest)
+    shape, index = bools_as_axes(x.shape, index)
+    x = shaped(x, shape)
     plan = plan_for(x.shape, index)
     if not plan.tensors:
         y = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
