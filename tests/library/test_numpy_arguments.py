@@ -166,6 +166,7 @@ def test_files_and_memory(tmp_path):
     file = tmp_path / "x.npy"
     tnp.save(file, tf.constant(F))
     alike(tnp.load(file), F)
+    alike(tnp.load(file, allow_pickle=True), F)
     np.savez(tmp_path / "both.npz", a=F, b=V)
     found = tnp.load(tmp_path / "both.npz")
     alike((found["a"], found["b"]), (F, V))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tracejit as tf
@@ -71,6 +72,12 @@ np.r_["1", F, F]
 np.r_[J[0], I[0]]
 np.c_[V, V, T[:3]]
 np.c_[F, V[:2]]
+np.c_["-1", F, F]
+np.c_["0,2", V, V]
+np.c_["1", F, F]
+np.asarray(np.r_["r", V, V])
+np.asarray(np.r_["c", V, V])
+np.asarray(np.c_["r", V, V])
 np.kaiser(4, 2.0)
 np.tril_indices_from(F)
 """
@@ -190,3 +197,56 @@ def test_gradients_are_those_of_differences(name, mode):
 def test_what_has_no_meaning_is_refused(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+@MODES
+@pytest.mark.parametrize("name, base", [("logaddexp", np.e), ("logaddexp2", 2.0)])
+def test_the_logarithm_of_a_sum_of_complex_powers(mode, name, base):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3, 4)) + 1j * rng.normal(size=(2, 3, 4))
+    sizes = lambda f: lambda a, b: tf.reduce_sum(abs(f(a, b)) ** 2 * np.arange(12.0).reshape(3, 4))
+    plain = lambda a, b: tnp.log(base**a + base**b) / np.log(base)
+    ours = getattr(tnp, name)
+    np.testing.assert_allclose(mode(ours)(a, b), np.log(base**a + base**b) / np.log(base), rtol=1e-12)
+    for argnum in (0, 1):
+        slope, expected = (
+            mode(tf.grad(sizes(f), argnum))(tf.constant(a), tf.constant(b)) for f in (ours, plain)
+        )
+        np.testing.assert_allclose(slope, expected, rtol=1e-10)
+
+
+@MODES
+def test_the_logarithm_of_a_sum_of_complex_powers_does_not_overflow(mode):
+    far = mode(tnp.logaddexp)(np.array([1e3 + 1j, -np.inf + 0j]), np.array([0j, -np.inf + 0j]))
+    np.testing.assert_array_equal(far, [1e3 + 1j, -np.inf + 0j])
+
+
+def test_the_logarithm_of_a_sum_has_an_angle_within_half_a_turn():
+    assert np.asarray(tnp.logaddexp(4j, -50.0 + 0j)).imag == pytest.approx(4 - 2 * np.pi)
+
+
+@MODES
+def test_polynomials_come_with_what_tells_how_well_they_fit(mode):
+    x, y = np.arange(5.0), np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+    found = mode(lambda y: tnp.polyfit(x, y, 1, full=True)[:4])(tf.constant(y))
+    for got, expected in zip(found, np.polyfit(x, y, 1, full=True), strict=False):
+        np.testing.assert_allclose(got, expected)
+    assert tnp.polyfit(x, y, 1, full=True)[4] == np.polyfit(x, y, 1, full=True)[4]
+    assert tnp.polyfit(x, y, 1, 0.5, True)[4] == 0.5
+
+
+def test_elements_are_found_and_chosen_by_methods():
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    assert 2.0 in x and 5 not in x and [1.0, 2.0] in x
+    np.testing.assert_array_equal(x.compress([False, True], axis=0), [[3.0, 4.0]])
+    np.testing.assert_array_equal(x.compress([False, True, True]), [2.0, 3.0])
+    with pytest.raises(tf.DtypeError):
+        "a" in x  # noqa: B015
+    found = tf.function(lambda x: [1.0 in x, 1.0 not in x])
+    assert [bool(b) for b in (*found(x), *found(x * 5))] == [True, False, False, True]
+
+
+def test_reductions_begin_with_one_number():
+    for reduce in (tnp.sum, tnp.prod, tnp.max, tnp.min):
+        with pytest.raises(tf.ShapeError, match=r"initial(.|\n)*test_numpy_further\.py"):
+            reduce(np.ones((2, 3)), initial=np.ones(3))

@@ -397,12 +397,13 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     return stack(digits, 0), rest
 
 
-def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, *, w: Any = None) -> Tensor:
+def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
     """The coefficients, from the highest power down, of the polynomial of degree `deg` nearest to `y` at `x`; floats.
 
     Squares of distances count, multiplied with those of the weights `w`. A column of `y` gives one of coefficients.
     Directions in which the powers are shorter than `rcond` of the longest are left out, by default the precision of
-    floats times the number of points. ShapeError where lengths differ.
+    floats times the number of points. If `full`, a tuple of them, the sums of squares, rank and singular values
+    as :func:`lstsq` has them, and `rcond`. ShapeError where lengths differ.
     """
     points, values = matched((wide_floats(x), wide_floats(y)), {})[0]
     powers: Any = vander(points, deg + 1)
@@ -411,8 +412,12 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, *, w: Any = No
         powers = ops.multiply(powers, expand_dims(weights, 1))
         values = ops.multiply(values, weights if len(values.shape) == 1 else expand_dims(weights, 1))
     scale = ops.sqrt(ops.reduce_sum(ops.square(powers), axis=(0,)))
-    fitted = lstsq(ops.divide(powers, scale), values, rcond).x
-    return ops.divide(fitted, scale if len(values.shape) == 1 else expand_dims(scale, 1))
+    fitted = lstsq(ops.divide(powers, scale), values, rcond)
+    found = ops.divide(fitted.x, scale if len(values.shape) == 1 else expand_dims(scale, 1))
+    if not full:
+        return found
+    least = len(x) * np.finfo(powers.dtype).eps if rcond is None else rcond
+    return found, fitted.residuals, fitted.rank, fitted.s, least
 
 
 def poly(seq_of_zeros: Any) -> Tensor:

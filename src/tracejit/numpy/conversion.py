@@ -96,10 +96,10 @@ def save(file: Any, arr: Any) -> None:
     np.save(file, values_of(arr), allow_pickle=False)
 
 
-def load(file: Any) -> Any:
+def load(file: Any, *, allow_pickle: bool = False) -> Any:
     """What was written to a `file`, given by its name or open, in NumPy's format: a tensor, or several by name.
 
-    Objects are not read: they may run code. ValueError for files of another format.
+    Objects are not read, whatever `allow_pickle` says: they may run code. ValueError for them, and for other formats.
     """
     found = np.load(file, allow_pickle=False)
     if isinstance(found, np.ndarray):

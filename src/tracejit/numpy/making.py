@@ -343,31 +343,42 @@ class _Joining:
         self._directive = (axis, least, first)
 
     def __getitem__(self, key: Any) -> Tensor:
-        """The parts, promoted and joined; see `numpy.r_` for the text that may stand in front of them."""
+        """The parts, promoted and joined; see `numpy.r_` for the text that may stand in front of them.
+
+        A vector is made a matrix of one row for the text "r" and of one column for "c".
+        """
         parts = list(key) if isinstance(key, tuple) else [key]
         axis, least, first = self._directive
-        if parts and isinstance(parts[0], str):
-            axis, least, first = _directive(parts.pop(0))
+        shown = parts.pop(0) if parts and isinstance(parts[0], str) else ""
+        if shown not in ("", "r", "c"):
+            axis, least, first = _directive(shown, self._directive)
         tensors = [_raised(_part(part), least, first) for part in parts]
         dtypes = [p if is_number(p) else x.dtype for p, x in zip(parts, tensors, strict=True)]
         dtype = np.result_type(*dtypes)
-        return ops.concat(*(ops.cast(x, dtype=dtype) for x in tensors), axis=axis)
+        joined = ops.concat(*(ops.cast(x, dtype=dtype) for x in tensors), axis=axis)
+        if shown not in ("r", "c") or len(joined.shape) > 1:
+            return joined
+        return ops.reshape(joined, shape=(1, -1) if shown == "r" else (-1, 1))
 
     def __len__(self) -> int:
         return 0
 
 
-def _directive(text: str) -> tuple[int, int, int]:
-    """Along which axis parts are joined, how many axes they have at least, and where their own begin."""
+def _directive(text: str, otherwise: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Along which axis parts are joined, how many axes they have at least, and where their own begin.
+
+    What a shorter text leaves out is as `otherwise` says.
+    """
     try:
         given = [int(part) for part in text.split(",")]
     except ValueError:
         given = []
     if not 1 <= len(given) <= 3:
         raise ValueError(
-            f"up to three integers as in '0,2,1' say how to join, got {text!r}{at(user_location())}"
+            f"could not understand directive {text!r}: 'r', 'c' or up to three integers as in '0,2,1' say how to join"
+            f"{at(user_location())}"
         )
-    axis, least, first = (*given, *(0, 1, -1)[len(given) :])
+    axis, least, first = (*given, *otherwise[len(given) :])
     return axis, least, first
 
 

@@ -173,8 +173,13 @@ def _chosen(x: Any, where: Any, neutral: Any) -> Any:
 
 
 def _initial(initial: Any, dtype: np.dtype) -> Tensor:
-    """What a reduction begins with, in its dtype, which must hold an integer."""
-    return as_tensor(initial, dtype) if initial.__class__ is int else array(initial, dtype)
+    """What a reduction begins with, in its dtype, which must hold an integer; ShapeError for more than one number."""
+    value = as_tensor(initial, dtype) if initial.__class__ is int else array(initial, dtype)
+    if value.shape:
+        raise ShapeError(
+            f"a reduction begins with one number, not with initial={value.spec}{at(user_location())}"
+        )
+    return value
 
 
 def _count(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:

@@ -96,6 +96,18 @@ def _of_truth(name: str, function: _Function) -> _Binary:
     return _named(lambda x1, x2: function(truth(x1), truth(x2)), name, text)
 
 
+def _log_of_sum(a: Any, b: Any) -> Any:
+    """``log(exp(a) + exp(b))`` of two tensors of floats or complex numbers, without overflow."""
+    if a.dtype.kind != "c":
+        return ops.logaddexp(a, b)
+    larger = ops.less(ops.real(b), ops.real(a))
+    most, least = ops.where(larger, a, b), ops.where(larger, b, a)
+    apart = ops.where(ops.equal(a, b), 0.0, ops.subtract(least, most))  # infinite ones have no difference
+    total = ops.add(most, ops.log1p(ops.exp(apart)))
+    turns = ops.round(ops.divide(ops.imag(total), 2 * np.pi))
+    return ops.complex(ops.real(total), ops.subtract(ops.imag(total), ops.multiply(turns, 2 * np.pi)))
+
+
 def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
     return ops.cast(elementary.hypot(x1, x2), dtype=x1.dtype)
 
@@ -200,7 +212,7 @@ pow = power
 arctan2: _Binary = _of_two_floats("arctan2", ops.atan2)
 hypot: _Binary = _of_two_floats("hypot", _hypot)
 atan2 = arctan2
-logaddexp: _Binary = _of_two_floats("logaddexp", ops.logaddexp)
+logaddexp: _Binary = _of_two_floats("logaddexp", _log_of_sum)
 nextafter: _Binary = _of_two_floats("nextafter", ops.nextafter)
 
 bitwise_and: _Binary = _of_two("bitwise_and", ops.bitwise_and)

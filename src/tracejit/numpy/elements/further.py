@@ -18,6 +18,7 @@ from ...ops.elementwise import division
 from ...ops.tensor.indexing import get
 from ..conversion import array, arrays, floats, lined_up, real_numbers, two_floats, values_of, wide_floats
 from ..shapes import moveaxis
+from .elementwise import logaddexp
 
 _LOG_2 = math.log(2.0)
 
@@ -176,12 +177,12 @@ def heaviside(x1: Any, x2: Any) -> Tensor:
 
 
 def logaddexp2(x1: Any, x2: Any) -> Tensor:
-    """``log2(2**x1 + 2**x2)`` without overflow, as floats.
+    """``log2(2**x1 + 2**x2)`` without overflow, as floats or complex numbers.
 
-    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    DtypeError for strings, ShapeError where they do not broadcast.
     """
     a, b = two_floats(x1, x2)
-    return ops.divide(ops.logaddexp(ops.multiply(a, _LOG_2), ops.multiply(b, _LOG_2)), _LOG_2)
+    return ops.divide(logaddexp(ops.multiply(a, _LOG_2), ops.multiply(b, _LOG_2)), _LOG_2)
 
 
 def sinc(x: Any) -> Tensor:

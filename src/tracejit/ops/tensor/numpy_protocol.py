@@ -251,5 +251,11 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
+def _compressed(self: Any, condition: Any, axis: int | None = None) -> Any:
+    """``tracejit.numpy.compress`` of this tensor: the positions along `axis` for which `condition` holds."""
+    return from_face("compress")(condition, self, axis)
+
+
 METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
+METHODS["compress"] = _compressed
 METHODS["flatten"] = METHODS["ravel"]

@@ -321,6 +321,11 @@ def _astype(self: Any, dtype: Any, *, copy: bool = True) -> Any:
     return arithmetic.cast(self, dtype=np.dtype(dtype))
 
 
+def _contains(self: Any, value: Any) -> bool:
+    """Is an element equal to `value`? Tensors of some shape are compared element by element, as NumPy does."""
+    return bool(value_of(ops.equal(self, value), "choice").any())
+
+
 def _to_list(self: Any) -> Any:
     """The elements as nested lists of Python numbers, or one of them."""
     return value_of(self).tolist()
@@ -351,6 +356,7 @@ PROTOCOLS: dict[str, Any] = {
     "__setitem__": set_item,
     "__iter__": _iter,
     "__len__": _len,
+    "__contains__": _contains,
     "__bool__": _bool,
     "__float__": lambda self: float(_item(self)),
     "__int__": lambda self: int(_number(self, "choice")),  # flat, as a cast to integers is
