@@ -250,3 +250,46 @@ def test_reductions_begin_with_one_number():
     for reduce in (tnp.sum, tnp.prod, tnp.max, tnp.min):
         with pytest.raises(tf.ShapeError, match=r"initial(.|\n)*test_numpy_further\.py"):
             reduce(np.ones((2, 3)), initial=np.ones(3))
+
+
+@MODES
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
+@pytest.mark.parametrize("axis", [0, None, (2, 0)], ids=str)
+def test_quantiles_of_elements_that_count_as_weights_say(mode, name, axis):
+    rng = np.random.default_rng(0)
+    x, q = rng.normal(size=(3, 4, 5)), np.array([[0.0, 0.25], [0.5, 1.0]]) * (100 if "cent" in name else 1)
+    along = (
+        () if name.startswith("nan") else (tuple(x.shape[k] for k in np.atleast_1d(axis)),) if axis else ()
+    )
+    holes = np.where(rng.uniform(size=x.shape) < 0.2, np.nan, x)
+    for shape in (x.shape, *along):
+        weights = rng.integers(0, 4, size=shape) * 0.25
+        for values in (x, holes, (x * 9).astype(np.int64), x.astype(np.float32)):
+            given = {"axis": axis, "method": "inverted_cdf", "keepdims": shape == x.shape}
+            expected = getattr(np, name)(values, q, weights=weights, **given)
+            got = mode(lambda x, w: getattr(tnp, name)(x, q, weights=w, **given))(values, weights)  # noqa: B023
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+
+
+@MODES
+def test_the_slope_of_a_weighted_quantile_is_that_of_its_element(mode):
+    median = lambda x: tnp.quantile(x, 0.5, weights=[1.0, 1.0, 5.0], method="inverted_cdf")
+    assert mode(tf.grad(median))(tf.constant([3.0, 1.0, 2.0])).numpy().tolist() == [0.0, 0.0, 1.0]
+
+
+def test_weights_that_quantiles_refuse():
+    quantile = lambda q=0.5, weights=(1.0, 2.0), method="inverted_cdf": tnp.quantile(
+        np.ones(2), q, weights=weights, method=method
+    )
+    for arguments, message in (
+        ({"method": "linear"}, "with weights the method is inverted_cdf, got 'linear'"),
+        ({"weights": (1.0, -1.0)}, "a weight is less than 0"),
+        ({"weights": (1.0, 1.0, 1.0)}, "is needed"),
+        ({"q": 2.0}, "q is from 0 to 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            quantile(**arguments)
+    for weights, q in ((np.ones(2), 1.5), (-np.ones(2), 0.5)):
+        with pytest.raises(ValueError):
+            tf.function(lambda w, q: quantile(q, w))(weights, q)

@@ -10,10 +10,11 @@ from ...core.dim import product
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...ops.arrays.reduce import axes_of, one_axis, size_tensor
+from ...ops.arrays.reduce import axes_of, size_tensor
 from ...ops.tensor.indexing import get
 from .. import reductions
 from ..conversion import array, two_floats, wide_floats
+from .places import weights_along
 
 
 def average(
@@ -31,18 +32,7 @@ def average(
         count = size_tensor(product(x.shape[k] for k in axes_of(axis, len(x.shape))))
         return means, ops.broadcast_to(ops.cast(count, dtype=x.dtype), shape=means.shape)
     x, weight = two_floats(wide_floats(a), weights)
-    axes = axes_of(axis, len(x.shape))
-    if weight.shape != x.shape:
-        given = [one_axis(k, len(x.shape)) for k in axis] if isinstance(axis, (tuple, list)) else axes
-        expected = tuple([x.shape[k] for k in given])
-        if weight.shape != expected:
-            raise ShapeError(
-                f"weights {weight.spec} for {x.spec}: over {axis} {expected} is needed{at(user_location())}"
-            )
-        weight = ops.transpose(
-            weight, perm=tuple(np.argsort(given).tolist())
-        )  # they are in the order of `axis`
-        weight = ops.reshape(weight, shape=tuple([d if k in axes else 1 for k, d in enumerate(x.shape)]))
+    weight = weights_along(x, weight, axis)
     total = reductions.sum(ops.broadcast_to(weight, shape=x.shape), axis, keepdims=keepdims)
     means = ops.divide(reductions.sum(ops.multiply(x, weight), axis, keepdims=keepdims), total)
     return (means, total) if returned else means

@@ -17,6 +17,7 @@ from ..conversion import any_is_zero, array, require, truth, wide_floats
 from ..order import ordering
 from ..shapes import moveaxis as moved
 from .places import between, places_of, require_parts, rows_of
+from .weighted import weighted_quantile
 
 
 def _numbers(a: Any, neutral: Any, where: Any = None) -> tuple[Any, Any]:
@@ -185,12 +186,20 @@ def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Ten
 
 
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
 ) -> Tensor:
-    """As :func:`quantile` of what is not NaN in `a` over `axis`, with `q`, `method`, `keepdims`, dtype and ValueError.
+    """As :func:`quantile` of what is not NaN in `a` over `axis`, with `q`, `method`, `keepdims`, `weights`.
 
-    NaN where nothing is.
+    NaN where nothing is. Dtype and errors are those of :func:`quantile`, ValueError among them.
     """
+    if weights is not None:
+        return weighted_quantile(a, q, axis, method, keepdims, weights, passes_nan=True)
     x, parts = wide_floats(a), wide_floats(q)
     require_parts(parts)
     rows: Any = ordering.sort(rows_of(x, axis))
@@ -205,10 +214,21 @@ def nanquantile(
 
 
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
 ) -> Tensor:
-    """As :func:`nanquantile` of `a` over `axis`, with `method`, `keepdims`, dtype and ValueError, `q` from 0 to 100."""
-    return nanquantile(a, ops.divide(wide_floats(q), 100), axis, method=method, keepdims=keepdims)
+    """As :func:`nanquantile` of `a` over `axis`, with `method`, `keepdims`, `weights` and dtype; `q` up to 100.
+
+    ValueError for others.
+    """
+    return nanquantile(
+        a, ops.divide(wide_floats(q), 100), axis, method=method, keepdims=keepdims, weights=weights
+    )
 
 
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

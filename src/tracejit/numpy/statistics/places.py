@@ -1,4 +1,4 @@
-"""Where quantiles lie among elements in order."""
+"""Where quantiles lie among elements in order, and which weight belongs to which element."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import product
-from ...core.errors import at, user_location
+from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
-from ...ops.arrays.reduce import axes_of
+from ...ops.arrays.reduce import axes_of, one_axis
 
 #: Continuous estimators of quantiles, by the two parameters of their plotting positions.
 ESTIMATORS = {
@@ -34,6 +34,25 @@ def rows_of(x: Any, axis: Any) -> Any:
     rest = [k for k in range(len(x.shape)) if k not in axes]
     moved = ops.transpose(x, perm=(*rest, *axes))
     return ops.reshape(moved, shape=(*(x.shape[k] for k in rest), product(x.shape[k] for k in axes)))
+
+
+def weights_along(x: Any, weight: Any, axis: Any) -> Any:
+    """Weights of the shape of `x`, or of its axes `axis` in that order, as ones that broadcast to it.
+
+    ShapeError for weights of another shape.
+    """
+    axes = axes_of(axis, len(x.shape))
+    if weight.shape != x.shape:
+        given = [one_axis(k, len(x.shape)) for k in axis] if isinstance(axis, (tuple, list)) else axes
+        expected = tuple([x.shape[k] for k in given])
+        if weight.shape != expected:
+            raise ShapeError(
+                f"weights {weight.spec} for {x.spec}: over {axis} {expected} is needed{at(user_location())}"
+            )
+        in_order = tuple(np.argsort(given).tolist())
+        weight = ops.transpose(weight, perm=in_order)  # they are in the order of `axis`
+        weight = ops.reshape(weight, shape=tuple([d if k in axes else 1 for k, d in enumerate(x.shape)]))
+    return weight
 
 
 def places_of(part: Any, count: Any, method: str) -> Any:

@@ -15,16 +15,27 @@ from ...ops.tensor.indexing import get
 from .. import reductions
 from ..conversion import any_is_zero, array, is_number, two_floats, wide_floats
 from .places import between, places_of, require_parts, rows_of
+from .weighted import weighted_quantile
 
 
-def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Tensor:
     """The values below which so much of the elements of `a` over `axis` lies, `q` from 0 to 1.
 
     The result has the shape of `q`, and behind it what `keepdims` or dropping leaves of that of `a`, in floats.
     `method` is "linear", "lower", "higher", "midpoint" or "nearest", or one of the continuous estimators "hazen",
     "weibull", "median_unbiased", "normal_unbiased" and "interpolated_inverted_cdf"; "lower", "higher" and "nearest"
-    keep the dtype. NaN where an element is. ValueError for another method, for no elements, which is a ShapeError, and
-    for a `q` that is not from 0 to 1; IndexError where that shows only when a compiled function runs.
+    keep the dtype. With `weights`, of the shape of `a` or of those axes, it is "inverted_cdf": the first element up to
+    which so much of their sum lies. NaN where an element is. ValueError for another method, for no elements, which is
+    a ShapeError, for weights below 0, and for a `q` that is not from 0 to 1; where that shows only when a compiled
+    function runs, IndexError without weights.
 
     Examples
     --------
@@ -32,6 +43,8 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     >>> float(tnp.quantile([1.0, 2.0, 4.0], 0.75))
     3.0
     """
+    if weights is not None:
+        return weighted_quantile(a, q, axis, method, keepdims, weights)
     x, part = two_floats(wide_floats(a), q)
     require_parts(part)
     rows = rows_of(x, axis)
@@ -56,13 +69,21 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
 _OF_ELEMENTS = ("lower", "higher", "nearest")
 
 
-def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
-    """As :func:`quantile` of `a` over `axis`, with `method`, `keepdims`, dtype and errors, with `q` from 0 to 100.
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Tensor:
+    """As :func:`quantile` of `a` over `axis`, with `method`, `keepdims`, `weights`, dtype and errors; `q` up to 100.
 
     ValueError for others.
     """
     part = q / 100 if is_number(q) else ops.divide(wide_floats(q), 100)
-    return quantile(a, part, axis, method=method, keepdims=keepdims)
+    return quantile(a, part, axis, method=method, keepdims=keepdims, weights=weights)
 
 
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
