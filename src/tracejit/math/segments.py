@@ -322,6 +322,12 @@ def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: 
     """The product of each segment of `data`, of its dtype; 1 where nothing is of it.
 
     `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.unsorted_segment_prod([2.0, 3.0, 4.0], [0, 1, 0], num_segments=2))
+    tf.Tensor([8. 3.], shape=(2,), dtype=float32)
     """
     x, ids, count = _numbers(data, segment_ids, num_segments)
     among = ops.equal(

@@ -87,22 +87,50 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
 
 
 def bessel_j0(x: Any, name: str | None = None) -> Tensor:
-    """The Bessel function of the first kind of order 0, of each element of `x`; DtypeError unless real floats."""
+    """The Bessel function of the first kind of order 0, of each element of `x`; DtypeError unless real floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bessel_j0([0.0, 1.0]))
+    tf.Tensor([1.        0.7651977], shape=(2,), dtype=float32)
+    """
     return ops.bessel_j(as_tensor(x), order=0)
 
 
 def bessel_j1(x: Any, name: str | None = None) -> Tensor:
-    """The Bessel function of the first kind of order 1, of each element of `x`; DtypeError unless real floats."""
+    """The Bessel function of the first kind of order 1, of each element of `x`; DtypeError unless real floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bessel_j1([0.0, 1.0]))
+    tf.Tensor([0.         0.44005057], shape=(2,), dtype=float32)
+    """
     return ops.bessel_j(as_tensor(x), order=1)
 
 
 def bessel_y0(x: Any, name: str | None = None) -> Tensor:
-    """The Bessel function of the second kind of order 0, of each element of `x`; DtypeError unless real floats."""
+    """The Bessel function of the second kind of order 0, of each element of `x`; DtypeError unless real floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bessel_y0([1.0, 2.0]))
+    tf.Tensor([0.08825696 0.5103757 ], shape=(2,), dtype=float32)
+    """
     return ops.bessel_y(as_tensor(x), order=0)
 
 
 def bessel_y1(x: Any, name: str | None = None) -> Tensor:
-    """The Bessel function of the second kind of order 1, of each element of `x`; DtypeError unless real floats."""
+    """The Bessel function of the second kind of order 1, of each element of `x`; DtypeError unless real floats.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.bessel_y1([1.0, 2.0]))
+    tf.Tensor([-0.7812128  -0.10703243], shape=(2,), dtype=float32)
+    """
     return ops.bessel_y(as_tensor(x), order=1)
 
 
@@ -125,6 +153,12 @@ def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The lower incomplete gamma function of `x` with the parameter `a`, over the whole; real floats.
 
     DtypeError for other dtypes, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.igamma(1.0, [0.0, 1.0]))
+    tf.Tensor([0.         0.63212055], shape=(2,), dtype=float32)
     """
     return ops.gammainc(a, x, order=0)
 
@@ -133,6 +167,12 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The upper incomplete gamma function of `x` with the parameter `a`, over the whole; real floats.
 
     DtypeError for other dtypes, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.igammac(1.0, [0.0, 1.0]))
+    tf.Tensor([1.         0.36787945], shape=(2,), dtype=float32)
     """
     return ops.gammaincc(a, x)
 
@@ -141,6 +181,12 @@ def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
     """The sum of ``(q + k)**-x`` over k from 0 on, for `x` above 1 and positive `q`; real floats.
 
     Infinite at 1, NaN elsewhere. DtypeError for other dtypes, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.zeta(2.0, 1.0))
+    tf.Tensor(1.644934, shape=(), dtype=float32)
     """
     return ops.zeta(x, q, order=0)
 

@@ -152,6 +152,12 @@ def finfo(type: Any) -> _Floats:
     """The limits of a dtype of real or complex floats, or of that of a tensor, `type`, as Python numbers.
 
     ValueError for other dtypes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.finfo("float32").eps)
+    1.1920928955078125e-07
     """
     info = np.finfo(_of(type))
     floats = ("eps", "max", "min", "smallest_normal", "tiny", "epsneg", "resolution")
@@ -160,7 +166,14 @@ def finfo(type: Any) -> _Floats:
 
 
 def iinfo(type: Any) -> np.iinfo:
-    """The limits of a dtype of integers, or of that of a tensor, `type`; ValueError for other dtypes."""
+    """The limits of a dtype of integers, or of that of a tensor, `type`; ValueError for other dtypes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.iinfo("int8").max)
+    127
+    """
     return np.iinfo(_of(type))
 
 

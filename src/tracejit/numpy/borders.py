@@ -35,6 +35,12 @@ def pad(
     to the `end_values`, or "maximum", "minimum", "mean" or "median" along the axis, of `stat_length` elements next to
     the end; "empty" is 0. With the `reflect_type` "odd" what is reflected is mirrored at the value there, too.
     ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.pad([1, 2], (1, 2)), tnp.pad([1, 2, 3], 2, mode="reflect").numpy())
+    tf.Tensor([0 1 2 0 0], shape=(5,), dtype=int64) [3 2 1 2 3 2 1]
     """
     mode = "constant" if mode == "empty" else mode
     x: Any = array(array_)

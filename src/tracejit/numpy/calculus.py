@@ -379,6 +379,13 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     """The quotient and the remainder of polynomials `u` and `v`, vectors from the highest power down; floats.
 
     The remainder keeps no zeros in front where its values are known. ShapeError for what are no vectors.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> quotient, remainder = tnp.polydiv([1.0, 3.0, 5.0], [1.0, 1.0])
+    >>> print(quotient.numpy(), remainder.numpy())
+    [1. 2.] [3.]
     """
     rest, by = matched((atleast_1d(wide_floats(u)), atleast_1d(wide_floats(v))), {})[0]
     count = rest.shape[0] - by.shape[0] + 1
@@ -404,6 +411,12 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
     Directions in which the powers are shorter than `rcond` of the longest are left out, by default the precision of
     floats times the number of points. If `full`, a tuple of them, the sums of squares, rank and singular values
     as :func:`lstsq` has them, and `rcond`. ShapeError where lengths differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.round(tnp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1), 6))
+    tf.Tensor([2. 1.], shape=(2,), dtype=float64)
     """
     points, values = matched((wide_floats(x), wide_floats(y)), {})[0]
     powers: Any = vander(points, deg + 1)
@@ -424,6 +437,12 @@ def poly(seq_of_zeros: Any) -> Tensor:
     """The coefficients, a vector of floats, of the polynomial with these zeros, or of a matrix's eigenvalues.
 
     `seq_of_zeros`: ShapeError for other arrays.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.poly([1.0, 2.0]))
+    tf.Tensor([ 1. -3.  2.], shape=(3,), dtype=float64)
     """
     x = wide_floats(seq_of_zeros)
     zeros: Any = eigvals(x) if len(x.shape) == 2 else atleast_1d(x)

@@ -74,12 +74,25 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     """A copy of the memory of `buffer`, from the byte `offset` on, as `count` elements of `dtype` in a row, -1 for all.
 
     ValueError where it is too short, or no multiple of the size of an element.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.frombuffer(b"ab", dtype="uint8"))
+    tf.Tensor([97 98], shape=(2,), dtype=uint8)
     """
     return array(np.frombuffer(buffer, dtype, count, offset))
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> Tensor:
-    """The first `count` numbers that `iter` gives, -1 for all, as a vector of `dtype`; ValueError for fewer."""
+    """The first `count` numbers that `iter` gives, -1 for all, as a vector of `dtype`; ValueError for fewer.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fromiter((k * k for k in range(3)), "int64"))
+    tf.Tensor([0 1 4], shape=(3,), dtype=int64)
+    """
     return array(np.fromiter(iter, dtype, count))
 
 
@@ -87,12 +100,28 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     """The first `count` numbers in `string`, `sep` between them, -1 for all, as a vector of `dtype`.
 
     ValueError for an empty `sep`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fromstring("1 2 3", sep=" "))
+    tf.Tensor([1. 2. 3.], shape=(3,), dtype=float64)
     """
     return array(np.fromstring(string, dtype, count, sep=sep))
 
 
 def save(file: Any, arr: Any) -> None:
-    """Write `arr` to a `file`, given by its name or open, in NumPy's format; SymbolicValue while tracing."""
+    """Write `arr` to a `file`, given by its name or open, in NumPy's format; SymbolicValue while tracing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit.numpy as tnp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tnp.save(f"{folder}/x.npy", [1.0, 2.0])
+    ...     print(tnp.load(f"{folder}/x.npy"))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
+    """
     np.save(file, values_of(arr), allow_pickle=False)
 
 
@@ -100,6 +129,15 @@ def load(file: Any, *, allow_pickle: bool = False) -> Any:
     """What was written to a `file`, given by its name or open, in NumPy's format: a tensor, or several by name.
 
     Objects are not read, whatever `allow_pickle` says: they may run code. ValueError for them, and for other formats.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit.numpy as tnp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tnp.save(f"{folder}/x.npy", [1, 2])
+    ...     print(tnp.load(f"{folder}/x.npy"))
+    tf.Tensor([1 2], shape=(2,), dtype=int64)
     """
     found = np.load(file, allow_pickle=False)
     if isinstance(found, np.ndarray):

@@ -62,6 +62,15 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     """Vectors of positions as indices of the grid of their combinations: each along an axis of its own.
 
     NumPy's arrays for `args` that are known, else tensors; bools are masks. ValueError for what is no vector.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> x = tnp.arange(6).reshape((2, 3))
+    >>> print(x[tnp.ix_([0, 1], [0, 2])])
+    tf.Tensor(
+    [[0 2]
+     [3 5]], shape=(2, 2), dtype=int64)
     """
     if not any(isinstance(x, Tensor) and x.is_symbolic for x in args):
         return np.ix_(*map(values_of, args))
@@ -83,6 +92,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
     `mode`, one or one for each axis, says what positions beyond the end mean, as in :func:`take`; with the `order` "F"
     columns come first. NumPy's array for positions that are known, else an int64 tensor. ValueError for positions that
     are not there, now or when a compiled function runs.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.ravel_multi_index(([0, 1], [2, 0]), (2, 3)))
+    [2 3]
     """
     parts = list(multi_index)
     if not any(isinstance(x, Tensor) and x.is_symbolic for x in parts):
@@ -104,6 +119,13 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> tuple[Any, ...]
 
     A tuple with one for each axis, NumPy's arrays for numbers that are known, else tensors; with the `order` "F"
     columns come first. ValueError for numbers that are not there, now or when a compiled function runs.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> rows, columns = tnp.unravel_index([2, 3], (2, 3))
+    >>> print(rows, columns)
+    [0 1] [2 0]
     """
     if not (isinstance(indices, Tensor) and indices.is_symbolic):
         return np.unravel_index(values_of(indices), shape, order)
@@ -122,6 +144,13 @@ def diag_indices_from(arr: Any) -> tuple[np.ndarray, ...]:
     """The positions of the diagonal of `arr`, all of whose axes are of one size, as int64 vectors, one per axis.
 
     ShapeError where they are not.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> rows, columns = tnp.diag_indices_from(tnp.zeros((2, 2)))
+    >>> print(rows, columns)
+    [0 1] [0 1]
     """
     sizes = [known(size) for size in array(arr).shape]
     if len(sizes) < 2 or len(set(sizes)) > 1:
@@ -130,12 +159,28 @@ def diag_indices_from(arr: Any) -> tuple[np.ndarray, ...]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
-    """The positions on and below the `k`-th diagonal of the matrix `arr`, two int64 vectors; ShapeError for others."""
+    """The positions on and below the `k`-th diagonal of the matrix `arr`, two int64 vectors; ShapeError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> rows, columns = tnp.tril_indices_from(tnp.zeros((2, 2)))
+    >>> print(rows, columns)
+    [0 1 1] [0 0 1]
+    """
     return np.tril_indices(*_rows_and_columns(arr, k))
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
-    """The positions on and above the `k`-th diagonal of the matrix `arr`, two int64 vectors; ShapeError for others."""
+    """The positions on and above the `k`-th diagonal of the matrix `arr`, two int64 vectors; ShapeError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> rows, columns = tnp.triu_indices_from(tnp.zeros((2, 2)))
+    >>> print(rows, columns)
+    [0 0 1] [0 1 1]
+    """
     return np.triu_indices(*_rows_and_columns(arr, k))
 
 

@@ -457,5 +457,11 @@ def logsumexp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     """``log(sum(exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
 
     ValueError for complex numbers, ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.logsumexp([1000.0, 1000.0]))
+    tf.Tensor(1000.6931471805599, shape=(), dtype=float64)
     """
     return reductions.reduce_logsumexp(floats(a), axis, keepdims)

@@ -49,6 +49,12 @@ def solve(a: Any, b: Any) -> Tensor:
     """The `x` with ``a @ x = b``: `a` ``(n, n)``, `b` ``(n,)`` or ``(n, k)``, promoted; integers as float64.
 
     RuntimeError where `a` is singular, ShapeError where sizes do not fit.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import linalg
+    >>> print(linalg.solve([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     x, y = two_floats(a, b)
     return _of_columns(matrices.solve, _square(x), y)
@@ -111,6 +117,14 @@ def cholesky(a: Any, lower: bool = False) -> Tensor:
     """The triangular factor of positive definite `a` ``(..., n, n)``: upper `u` with ``u.T @ u = a``, or the `lower`.
 
     Floats or complex numbers. RuntimeError where `a` is not positive definite, ShapeError where it is not square.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import linalg
+    >>> print(linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]))
+    tf.Tensor(
+    [[2. 1.]
+     [0. 2.]], shape=(2, 2), dtype=float64)
     """
     factor = lower_factor(_square(a))
     return factor if lower else swapped(factor)
@@ -121,6 +135,13 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
 
     Floats or complex numbers of the shape of `a`; the other triangle is zero. RuntimeError where `a` is not
     positive definite.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import linalg
+    >>> factor, lower = linalg.cho_factor([[4.0, 0.0], [0.0, 9.0]])
+    >>> print(factor.numpy().tolist(), lower)
+    [[2.0, 0.0], [0.0, 3.0]] False
     """
     return cholesky(a, lower), lower
 

@@ -24,7 +24,14 @@ _LOG_2 = math.log(2.0)
 
 
 def reciprocal(x: Any) -> Tensor:
-    """``1 / x`` of each element; of integers rounded towards 0, 0 of 0; of bools as float16. DtypeError for strings."""
+    """``1 / x`` of each element; of integers rounded towards 0, 0 of 0; of bools as float16. DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.reciprocal([2.0, 4.0]))
+    tf.Tensor([0.5  0.25], shape=(2,), dtype=float64)
+    """
     x = array(x)
     if x.dtype.kind in "iu":
         return ops.where(ops.equal(ops.abs(x), 1), x, 0)
@@ -44,12 +51,26 @@ def fabs(x: Any) -> Tensor:
 
 
 def radians(x: Any) -> Tensor:
-    """`x`, degrees, as radians: floats of the same shape. DtypeError for complex numbers and strings."""
+    """`x`, degrees, as radians: floats of the same shape. DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.radians([180.0, 90.0]))
+    tf.Tensor([3.14159265 1.57079633], shape=(2,), dtype=float64)
+    """
     return ops.multiply(real_numbers(x), np.pi / 180)
 
 
 def degrees(x: Any) -> Tensor:
-    """`x`, radians, as degrees: floats of the same shape. DtypeError for complex numbers and strings."""
+    """`x`, radians, as degrees: floats of the same shape. DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.degrees([tnp.pi, tnp.pi / 2]))
+    tf.Tensor([180.  90.], shape=(2,), dtype=float64)
+    """
     return ops.multiply(real_numbers(x), 180 / np.pi)
 
 
@@ -77,6 +98,12 @@ def signbit(x: Any) -> Tensor:
     """Is the sign of each element of `x` that of a negative number? It is for -0.0, and for NaN if its bit is set.
 
     DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.signbit([-0.0, 0.0, -3.0]))
+    tf.Tensor([ True False  True], shape=(3,), dtype=bool)
     """
     v = array(x)
     return ops.signbit(v) if v.dtype.kind == "f" else division.signbit(v)
@@ -180,6 +207,12 @@ def logaddexp2(x1: Any, x2: Any) -> Tensor:
     """``log2(2**x1 + 2**x2)`` without overflow, as floats or complex numbers.
 
     DtypeError for strings, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.logaddexp2([1.0, 2.0], [1.0, 2.0]))
+    tf.Tensor([2. 3.], shape=(2,), dtype=float64)
     """
     a, b = two_floats(x1, x2)
     return ops.divide(logaddexp(ops.multiply(a, _LOG_2), ops.multiply(b, _LOG_2)), _LOG_2)
@@ -209,6 +242,12 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """`x` with `nan` in place of NaN, `posinf` and `neginf` of infinities: the largest numbers there are unless told.
 
     Shape and dtype stay; what can have no NaN comes back as it is. `copy` is accepted.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nan_to_num([1.0, tnp.nan, tnp.inf], posinf=9.0))
+    tf.Tensor([1. 0. 9.], shape=(3,), dtype=float64)
     """
     x = array(x)
     if x.dtype.kind == "c":
@@ -223,7 +262,15 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 def modf(x: Any) -> tuple[Tensor, Tensor]:
-    """What each element of `x` has behind the point and before, with its sign, as floats; DtypeError for complex."""
+    """What each element of `x` has behind the point and before, with its sign, as floats; DtypeError for complex.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> fraction, whole = tnp.modf([1.5, -2.25])
+    >>> print(fraction.numpy(), whole.numpy())
+    [ 0.5  -0.25] [ 1. -2.]
+    """
     x = floats(x)
     whole = ops.trunc(x)
     rest = ops.where(ops.equal(ops.abs(x), np.inf), 0.0, ops.subtract(x, whole))
@@ -273,6 +320,12 @@ def ldexp(x1: Any, x2: Any) -> Tensor:
     """``x1 * 2**x2`` for integers `x2`, rounded once, as floats.
 
     DtypeError for an `x2` of other numbers and for complex numbers, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.ldexp([1.0, 3.0], [2, -1]))
+    tf.Tensor([4.  1.5], shape=(2,), dtype=float64)
     """
     power = array(x2)
     if power.dtype.kind not in "iu":
@@ -301,6 +354,12 @@ def spacing(x: Any) -> Tensor:
     """The distance of each element of `x` to the float next to it away from 0, with its sign; no gradient flows.
 
     DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.spacing([1.0, 2.0]))
+    tf.Tensor([2.22044605e-16 4.44089210e-16], shape=(2,), dtype=float64)
     """
     v = stop_gradient(real_numbers(x))
     size = ops.abs(v)
@@ -326,6 +385,12 @@ def lcm(x1: Any, x2: Any) -> Tensor:
     """The least number that the integers `x1` and `x2` divide, of their promoted dtype; 0 where one is 0.
 
     DtypeError for other numbers, ShapeError where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.lcm([4, 6], 10))
+    tf.Tensor([20 30], shape=(2,), dtype=int64)
     """
     return ops.lcm(*arrays(x1, x2))
 
@@ -347,6 +412,12 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Tensor:
 
     Missing ones at the end are 0. The first is the highest bit, or with the `bitorder` "little" the lowest; ValueError
     for others, DtypeError for numbers with fractions.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.packbits([1, 0, 0, 0, 0, 0, 1, 1]))
+    tf.Tensor([131], shape=(1,), dtype=uint8)
     """
     x, along = lined_up(a, axis)
     if x.dtype.kind not in "biu":
@@ -367,6 +438,12 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitord
 
     `count` says how many to keep, to leave out if negative, and with zeros where there are fewer. `bitorder` is that of
     :func:`packbits`; ValueError for others, DtypeError for other dtypes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.unpackbits(tnp.array([131], dtype="uint8")))
+    tf.Tensor([1 0 0 0 0 0 1 1], shape=(8,), dtype=uint8)
     """
     x, along = lined_up(a, axis)
     if x.dtype != np.uint8:
@@ -393,6 +470,12 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
     """The real parts of `a` where all imaginary ones are within `tol` machine epsilons of 0 (below 1: `tol`), else `a`.
 
     The shape stays. SymbolicValue for complex numbers that a traced function computes: the dtype depends on them.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.real_if_close([1.0 + 0j, 2.0 + 0j]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     x = array(a)
     if x.dtype.kind != "c":

@@ -23,6 +23,12 @@ def average(
     """Mean of `a` over `axis`, with `weights` of its shape or of those axes; if `returned` also the sum of weights.
 
     `keepdims` keeps the axes as size 1; integers count as float64. ShapeError for weights of another shape.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0]))
+    tf.Tensor(2.75, shape=(), dtype=float64)
     """
     if weights is None:
         x: Any = wide_floats(a)
@@ -57,6 +63,14 @@ def cov(
     Sums are divided by the number of observations less 1, or less 0 with `bias`, or less `ddof`. An observation counts
     as often as `fweights` says, and as much as `aweights`. A matrix of `dtype`, of one variable a scalar. ShapeError
     for more than two axes, and for weights that are not one for each observation.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.cov([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
+    tf.Tensor(
+    [[ 1. -2.]
+     [-2.  4.]], shape=(2, 2), dtype=float64)
     """
     rows = _variables(m, rowvar, dtype)
     if y is not None:
@@ -107,6 +121,14 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     """Correlations of variables: covariances over the product of the standard deviations, within [-1, 1].
 
     `x`, `y`, `rowvar`, shape, `dtype` and ShapeError are those of :func:`cov`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.corrcoef([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
+    tf.Tensor(
+    [[ 1. -1.]
+     [-1.  1.]], shape=(2, 2), dtype=float64)
     """
     covariances: Any = cov(x, y, rowvar, dtype=dtype)
     if not covariances.shape:

@@ -26,6 +26,12 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
     The vector is as long as the largest number asks and at least `minlength`, or of the given `length`, which a traced
     function needs for numbers that it computes. IndexError for negative numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.bincount([0, 1, 1, 3]))
+    tf.Tensor([1 2 0 1], shape=(4,), dtype=int64)
     """
     if length is None:
         length = max(int(values_of(x).astype(np.int64).max(initial=-1)) + 1, int(minlength))
@@ -37,6 +43,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     """The number (int64) of the bin each element of `x` lies in: how many of the ascending `bins` are not above it.
 
     Of descending bins, how many are above it, or with `right` not below. ShapeError for bins that are no vector.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.digitize([0.5, 1.5, 9.0], [0.0, 1.0, 2.0]))
+    tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
     edges = array(bins)
     if edges.shape == (0,):
@@ -51,6 +63,12 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     """Where (int64) in a sorted vector `a` each value in `v` belongs, before equal elements or behind them, by `side`.
 
     It is "left" or "right"; ValueError for another. `sorter` are the positions that sort `a`, where it is not sorted.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.searchsorted([1.0, 2.0, 3.0], [2.0, 2.5]))
+    tf.Tensor([1 2], shape=(2,), dtype=int64)
     """
     a, wanted = matched((array(a), array(v)), {})[0]
     if sorter is not None:
@@ -100,6 +118,12 @@ def histogram_bin_edges(
 
     A vector of floats, one longer than there are bins; edges are taken as they are,
     and `weights` make no difference. ValueError for fewer than no bins.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.histogram_bin_edges([0.0, 1.0, 2.0], bins=4))
+    tf.Tensor([0.  0.5 1.  1.5 2. ], shape=(5,), dtype=float64)
     """
     if not isinstance(bins, (int, np.integer)):
         return array(bins)
@@ -125,6 +149,13 @@ def histogram2d(
 
     `bins` are one number or vector of edges for both axes, or two; `range` a pair for each. `density` and `weights` are
     those of :func:`histogram`. ShapeError where `x` and `y` are no vectors of one size.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> counts, x_edges, y_edges = tnp.histogram2d([0.0, 1.0, 1.0], [0.0, 1.0, 1.0], bins=2)
+    >>> print(counts.numpy().tolist(), x_edges.numpy())
+    [[1.0, 0.0], [0.0, 2.0]] [0.  0.5 1. ]
     """
     one = isinstance(bins, (int, np.integer)) or len(bins) != 2
     counts, (first, second) = histogramdd([x, y], [bins, bins] if one else bins, range, density, weights)

@@ -44,6 +44,12 @@ def nansum(
     """The :func:`sum` of `a` with NaN as 0, over `axis`, in `dtype`, with `keepdims`, `initial` and `where`.
 
     ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nansum([1.0, tnp.nan, 2.0]))
+    tf.Tensor(3.0, shape=(), dtype=float64)
     """
     x = _numbers(a, 0)[1]
     return reductions.sum(x, axis, dtype, keepdims=keepdims, initial=initial, where=where)
@@ -61,18 +67,38 @@ def nanprod(
     """The :func:`prod` of `a` with NaN as 1, over `axis`, in `dtype`, with `keepdims`, `initial` and `where`.
 
     ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanprod([3.0, tnp.nan, 2.0]))
+    tf.Tensor(6.0, shape=(), dtype=float64)
     """
     x = _numbers(a, 1)[1]
     return reductions.prod(x, axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The :func:`cumprod` of `a` with NaN as 1, along `axis`, in `dtype`; ShapeError for an axis that is not there."""
+    """The :func:`cumprod` of `a` with NaN as 1, along `axis`, in `dtype`; ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nancumprod([3.0, tnp.nan, 2.0]))
+    tf.Tensor([3. 3. 6.], shape=(3,), dtype=float64)
+    """
     return reductions.cumprod(_numbers(a, 1)[1], axis, dtype)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The :func:`cumsum` of `a` with NaN as 0, along `axis`, in `dtype`; ShapeError for an axis that is not there."""
+    """The :func:`cumsum` of `a` with NaN as 0, along `axis`, in `dtype`; ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nancumsum([1.0, tnp.nan, 2.0]))
+    tf.Tensor([1. 1. 3.], shape=(3,), dtype=float64)
+    """
     return reductions.cumsum(_numbers(a, 0)[1], axis, dtype)
 
 
@@ -82,6 +108,12 @@ def nanmean(
     """The :func:`mean` over `axis`, with `keepdims`, of what is not NaN in `a` and `where` holds for; NaN of nothing.
 
     DtypeError for floats in a `dtype` without fractions, ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanmean([[1.0, tnp.nan, 3.0], [4.0, 5.0, 6.0]], axis=1))
+    tf.Tensor([2. 5.], shape=(2,), dtype=float64)
     """
     known, x = _numbers(a, 0, where)
     _require_fractions(x, dtype)
@@ -110,6 +142,12 @@ def nanvar(
 
     Only what `where` holds for counts; `mean` and `correction` as there. NaN where there are no more such elements than
     `ddof`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanvar([1.0, tnp.nan, 3.0]))
+    tf.Tensor(1.0, shape=(), dtype=float64)
     """
     known, x = _numbers(a, 0, where)
     ddof = ddof if correction is None else correction
@@ -133,6 +171,12 @@ def nanstd(
     """Square root of :func:`nanvar` of `a` over `axis`, with `dtype`, `ddof`, `keepdims`, `where` and DtypeError.
 
     Also with `mean` and `correction`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanstd([1.0, tnp.nan, 3.0]))
+    tf.Tensor(1.0, shape=(), dtype=float64)
     """
     return ops.sqrt(
         nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
@@ -155,6 +199,12 @@ def nanmax(
     """The :func:`max` of what is not NaN in `a` over `axis`, NaN of nothing.
 
     `keepdims`, `initial`, `where`, dtype and ValueError as there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanmax([[1.0, tnp.nan], [4.0, 3.0]], axis=1))
+    tf.Tensor([1. 4.], shape=(2,), dtype=float64)
     """
     return _nan_extreme(reductions.max, -np.inf, a, axis, keepdims, initial, where)
 
@@ -165,6 +215,12 @@ def nanmin(
     """The :func:`min` of what is not NaN in `a` over `axis`, NaN of nothing.
 
     `keepdims`, `initial`, `where`, dtype and ValueError as there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanmin([[1.0, tnp.nan], [4.0, 3.0]], axis=1))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     return _nan_extreme(reductions.min, np.inf, a, axis, keepdims, initial, where)
 
@@ -173,6 +229,12 @@ def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Ten
     """The :func:`argmax` (int64) along `axis`, with `keepdims`, of what is not NaN in `a`.
 
     ValueError where nothing is, now or when a compiled function runs.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanargmax([1.0, tnp.nan, 3.0]))
+    tf.Tensor(2, shape=(), dtype=int64)
     """
     return reductions.argmax(_with_a_number(a, -np.inf, axis), axis, keepdims=keepdims)
 
@@ -181,6 +243,12 @@ def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Ten
     """The :func:`argmin` (int64) along `axis`, with `keepdims`, of what is not NaN in `a`.
 
     ValueError where nothing is, now or when a compiled function runs.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanargmin([tnp.nan, 2.0, 1.0]))
+    tf.Tensor(2, shape=(), dtype=int64)
     """
     return reductions.argmin(_with_a_number(a, np.inf, axis), axis, keepdims=keepdims)
 
@@ -197,6 +265,12 @@ def nanquantile(
     """As :func:`quantile` of what is not NaN in `a` over `axis`, with `q`, `method`, `keepdims`, `weights`.
 
     NaN where nothing is. Dtype and errors are those of :func:`quantile`, ValueError among them.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanquantile([1.0, tnp.nan, 2.0, 3.0], [0.25, 0.5]))
+    tf.Tensor([1.5 2. ], shape=(2,), dtype=float64)
     """
     if weights is not None:
         return weighted_quantile(a, q, axis, method, keepdims, weights, passes_nan=True)
@@ -225,6 +299,12 @@ def nanpercentile(
     """As :func:`nanquantile` of `a` over `axis`, with `method`, `keepdims`, `weights` and dtype; `q` up to 100.
 
     ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanpercentile([1.0, tnp.nan, 2.0, 3.0], 50))
+    tf.Tensor(2.0, shape=(), dtype=float64)
     """
     return nanquantile(
         a, ops.divide(wide_floats(q), 100), axis, method=method, keepdims=keepdims, weights=weights
@@ -232,7 +312,14 @@ def nanpercentile(
 
 
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The :func:`median` of what is not NaN in `a` over `axis`, floats, with `keepdims`; ShapeError for other axes."""
+    """The :func:`median` of what is not NaN in `a` over `axis`, floats, with `keepdims`; ShapeError for other axes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.nanmedian([1.0, tnp.nan, 2.0, 9.0]))
+    tf.Tensor(2.0, shape=(), dtype=float64)
+    """
     return nanquantile(a, 0.5, axis, keepdims=keepdims)
 
 

@@ -81,6 +81,12 @@ def percentile(
     """As :func:`quantile` of `a` over `axis`, with `method`, `keepdims`, `weights`, dtype and errors; `q` up to 100.
 
     ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.percentile([1.0, 2.0, 3.0, 5.0], [50, 75]))
+    tf.Tensor([2.5 3.5], shape=(2,), dtype=float64)
     """
     part = q / 100 if is_number(q) else ops.divide(wide_floats(q), 100)
     return quantile(a, part, axis, method=method, keepdims=keepdims, weights=weights)
@@ -90,6 +96,12 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     """The middle element of `a` over `axis` (`keepdims`: kept as size 1), or the mean of two in the middle; floats.
 
     NaN where an element is, or none is. DtypeError for complex numbers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.median([[1.0, 3.0, 2.0], [4.0, 6.0, 9.0]], axis=1))
+    tf.Tensor([2. 6.], shape=(2,), dtype=float64)
     """
     x = wide_floats(a)
     if any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
