@@ -161,10 +161,11 @@ def test_every_public_docstring_is_complete():
 
 #: Modules of which every function and class shows an example. A module that has them all is added here.
 SHOWN = frozenset(
-    "activations bitwise compat.v1.classic_losses compat.v1.classic_optimizers dask frontend.config keras layers "
-    "linalg losses metrics nest optimizers optimizers.schedules regularizers scipy.linalg scipy.signal scipy.special "
-    "scipy.stats.beta scipy.stats.chi2 scipy.stats.dirichlet scipy.stats.gamma scipy.stats.multivariate_normal "
-    "scipy.stats.norm scipy.stats.poisson scipy.stats.t strings test".split()
+    "activations bitwise compat.v1.classic_losses compat.v1.classic_optimizers dask debugging "
+    "frontend.config image keras layers linalg losses metrics nest nn optimizers optimizers.schedules "
+    "regularizers scipy.linalg scipy.signal scipy.special scipy.stats.beta scipy.stats.chi2 "
+    "scipy.stats.dirichlet scipy.stats.gamma scipy.stats.multivariate_normal scipy.stats.norm "
+    "scipy.stats.poisson scipy.stats.t strings test".split()
 )
 
 
@@ -174,10 +175,21 @@ def test_what_is_in_a_finished_module_shows_an_example():
     assert not [name for name in finished if ">>> " not in (EVERYTHING[name][0].__doc__ or "")]
 
 
+#: Where functions and classes are made by others, and their examples with them.
+FACTORIES = (
+    *(
+        "tj.assert_",
+        "tj.debugging.",
+        "tj.initializers.glorot_",
+        "tj.initializers.he_",
+        "tj.initializers.lecun_",
+    ),
+    *("tj.nn.", "tj.numpy.", "tj.scipy.special."),
+)
 MADE = {
     name: x
     for name, (x, _) in EVERYTHING.items()
-    if isinstance(x, Op) or (name.startswith(("tj.numpy.", "tj.scipy.special.")) and not name.endswith("()"))
+    if isinstance(x, Op) or (name.startswith(FACTORIES) and not name.endswith("()"))
 }
 
 

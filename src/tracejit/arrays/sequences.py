@@ -27,12 +27,27 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
-    """Each of the tensors `input` by itself; shapes and dtypes stay. DtypeError for what is no tensor."""
+    """Each of the tensors `input` by itself; shapes and dtypes stay. DtypeError for what is no tensor.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> a, b = tf.identity_n([tf.ones(2), tf.zeros(3)])
+    >>> a.shape, b.shape
+    ((2,), (3,))
+    """
     return [ops.identity(x) for x in input]
 
 
 def shape_n(input: Sequence[Any], out_type: Any = _INT32, name: str | None = None) -> list[Tensor]:
-    """The shape of each of the tensors `input`, as vectors of integers of `out_type`; DtypeError for no tensors."""
+    """The shape of each of the tensors `input`, as vectors of integers of `out_type`; DtypeError for no tensors.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> [shape.numpy().tolist() for shape in tf.shape_n([tf.ones((2, 3)), tf.ones(4)])]
+    [[2, 3], [4]]
+    """
     return [shape_as_tensor(x, out_type=out_type) for x in input]
 
 
@@ -40,18 +55,37 @@ def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None =
     """The `tensors` as a list; shapes and dtypes stay. `control_inputs` are ignored: ops run in the order of calls.
 
     DtypeError for what is no tensor.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> [x.numpy().tolist() for x in tf.tuple([[1.0, 2.0], 3.0])]
+    [[1.0, 2.0], 3.0]
     """
     return [as_tensor(x) for x in tensors]
 
 
 def no_op(name: str | None = None) -> None:
-    """Nothing."""
+    """Nothing.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.no_op())
+    None
+    """
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The elements of `tensor` as an array or a NumPy scalar; None where only the compiled function will know them.
 
     `partial` is accepted and ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.get_static_value(tf.constant([1.0, 2.0])))
+    [1. 2.]
     """
     if getattr(tensor, "is_symbolic", False):
         return None
@@ -71,7 +105,14 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """What `shape_x` and `shape_y` broadcast to, as a vector of int32; ShapeError where they do not."""
+    """What `shape_x` and `shape_y` broadcast to, as a vector of int32; ShapeError where they do not.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.broadcast_dynamic_shape([2, 1], [1, 3]))
+    tf.Tensor([2 3], shape=(2,), dtype=int32)
+    """
     return constant(broadcast_shapes(sizes_of(shape_x), sizes_of(shape_y)), dtype=_INT32)
 
 

@@ -107,7 +107,9 @@ class _OfOne(Protocol):
     ) -> None: ...
 
 
-def _comparison(op: Callable[..., Any], sign: str, name: str, words: str) -> _OfTwo:
+def _comparison(op: Callable[..., Any], sign: str, name: str, words: str, shown: tuple[Any, Any]) -> _OfTwo:
+    """The assertion `name`: `words` say what holds of `x` and `y`, as of the two that are `shown`."""
+
     def compare(
         x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
@@ -129,11 +131,20 @@ def _comparison(op: Callable[..., Any], sign: str, name: str, words: str) -> _Of
     ------
     AssertionError
         With the first elements of both, at the user's line.
+    ShapeError
+        Where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.{name}({shown[0]}, {shown[1]})
     """
     return compare
 
 
-def _sign(op: Callable[..., Any], sign: str, name: str, words: str) -> _OfOne:
+def _sign(op: Callable[..., Any], sign: str, name: str, words: str, shown: list[float]) -> _OfOne:
+    """The assertion `name`: `words` say what holds of every element of `x`, as of those that are `shown`."""
+
     def compare(
         x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
@@ -144,20 +155,29 @@ def _sign(op: Callable[..., Any], sign: str, name: str, words: str) -> _OfOne:
     compare.__doc__ = f"""Fail with an AssertionError unless every element of `x` is {words}.
 
     It begins with `message`; `summarize` is accepted and ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.debugging.{name}({shown})
     """
     return compare
 
 
-assert_equal: _OfTwo = _comparison(ops.equal, "==", "assert_equal", "equal to")
-assert_none_equal: _OfTwo = _comparison(ops.not_equal, "!=", "assert_none_equal", "different from")
-assert_less: _OfTwo = _comparison(ops.less, "<", "assert_less", "less than")
-assert_less_equal: _OfTwo = _comparison(ops.less_equal, "<=", "assert_less_equal", "at most")
-assert_greater: _OfTwo = _comparison(ops.greater, ">", "assert_greater", "greater than")
-assert_greater_equal: _OfTwo = _comparison(ops.greater_equal, ">=", "assert_greater_equal", "at least")
-assert_positive: _OfOne = _sign(ops.greater, ">", "assert_positive", "greater than 0")
-assert_negative: _OfOne = _sign(ops.less, "<", "assert_negative", "less than 0")
-assert_non_negative: _OfOne = _sign(ops.greater_equal, ">=", "assert_non_negative", "0 or more")
-assert_non_positive: _OfOne = _sign(ops.less_equal, "<=", "assert_non_positive", "0 or less")
+assert_equal: _OfTwo = _comparison(ops.equal, "==", "assert_equal", "equal to", ([1, 2], [1, 2]))
+assert_none_equal: _OfTwo = _comparison(
+    ops.not_equal, "!=", "assert_none_equal", "different from", ([1, 2], [2, 1])
+)
+assert_less: _OfTwo = _comparison(ops.less, "<", "assert_less", "less than", ([1, 2], 3))
+assert_less_equal: _OfTwo = _comparison(ops.less_equal, "<=", "assert_less_equal", "at most", ([1, 3], 3))
+assert_greater: _OfTwo = _comparison(ops.greater, ">", "assert_greater", "greater than", ([4, 5], 3))
+assert_greater_equal: _OfTwo = _comparison(
+    ops.greater_equal, ">=", "assert_greater_equal", "at least", ([3, 5], 3)
+)
+assert_positive: _OfOne = _sign(ops.greater, ">", "assert_positive", "greater than 0", [1.0, 2.0])
+assert_negative: _OfOne = _sign(ops.less, "<", "assert_negative", "less than 0", [-1.0, -2.0])
+assert_non_negative: _OfOne = _sign(ops.greater_equal, ">=", "assert_non_negative", "0 or more", [0.0, 2.0])
+assert_non_positive: _OfOne = _sign(ops.less_equal, "<=", "assert_non_positive", "0 or less", [-1.0, 0.0])
 
 
 def assert_near(

@@ -226,6 +226,12 @@ def adjust_gamma(image: Any, gamma: float = 1, gain: float = 1) -> Tensor:
     """`image` to the power `gamma`, times `gain`; colours from 0 to 1; shape and dtype stay.
 
     ValueError for a negative power.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.adjust_gamma([[[0.5, 1.0]]], gamma=2.0))
+    tf.Tensor([[[0.25 1.  ]]], shape=(1, 1, 2), dtype=float32)
     """
     if gamma < 0:
         raise ValueError(f"gamma is not negative, got {gamma}{at(user_location())}")
@@ -249,12 +255,26 @@ def rgb_to_yiq(images: Any) -> Tensor:
     """Brightness and two differences, as American television has them, of red, green and blue; floats.
 
     ShapeError where the last axis of `images` does not hold three channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.rgb_to_yiq([1.0, 0.0, 0.0]))
+    tf.Tensor([0.299     0.5959006 0.2115   ], shape=(3,), dtype=float32)
     """
     return _by_matrix(images, _YIQ)
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
-    """The inverse of :func:`rgb_to_yiq`, of `images` of its shape and dtype; ShapeError as there."""
+    """The inverse of :func:`rgb_to_yiq`, of `images` of its shape and dtype; ShapeError as there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> colours = tf.constant([[0.25, 0.5, 0.75]])
+    >>> bool(tf.reduce_all(tf.abs(tf.image.yiq_to_rgb(tf.image.rgb_to_yiq(colours)) - colours) < 1e-6))
+    True
+    """
     return _by_matrix(images, np.linalg.inv(_YIQ))
 
 
@@ -262,10 +282,24 @@ def rgb_to_yuv(images: Any) -> Tensor:
     """Brightness and two differences, as European television has them, of red, green and blue; floats.
 
     ShapeError where the last axis of `images` does not hold three channels.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.rgb_to_yuv([1.0, 0.0, 0.0]))
+    tf.Tensor([ 0.299      -0.14714119  0.6149754 ], shape=(3,), dtype=float32)
     """
     return _by_matrix(images, _YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
-    """The inverse of :func:`rgb_to_yuv`, of `images` of its shape and dtype; ShapeError as there."""
+    """The inverse of :func:`rgb_to_yuv`, of `images` of its shape and dtype; ShapeError as there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> colours = tf.constant([[0.25, 0.5, 0.75]])
+    >>> bool(tf.reduce_all(tf.abs(tf.image.yuv_to_rgb(tf.image.rgb_to_yuv(colours)) - colours) < 1e-6))
+    True
+    """
     return _by_matrix(images, np.linalg.inv(_YUV))

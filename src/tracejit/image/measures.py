@@ -21,6 +21,13 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """The differences of each place of `image` and the next one below, and the next one to the right; 0 at the ends.
 
     `image` is ``(batch, height, width, channels)``; dtype and shape stay. ShapeError for other ranks.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> below, right = tf.image.image_gradients(tf.reshape([1.0, 2.0, 4.0, 8.0], (1, 2, 2, 1)))
+    >>> print(below[0, ..., 0].numpy().tolist(), right[0, ..., 0].numpy().tolist())
+    [[3.0, 6.0], [0.0, 0.0]] [[1.0, 0.0], [4.0, 0.0]]
     """
     x = _batch(image)
     below, right = x[:, 1:] - x[:, :-1], x[:, :, 1:] - x[:, :, :-1]
@@ -32,6 +39,13 @@ def sobel_edges(image: Any) -> Tensor:
     """Sobel's derivatives along the height and the width, as a new last axis of two; floats, whose dtype stays.
 
     `image` is ``(batch, height, width, channels)``, continued by its mirror image. ShapeError for other ranks.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> edges = tf.image.sobel_edges(tf.reshape(tf.range(9.0), (1, 3, 3, 1)))
+    >>> print(edges.shape, edges[0, 1, 1, 0])
+    (1, 3, 3, 1, 2) tf.Tensor([24.  8.], shape=(2,), dtype=float32)
     """
     x = _batch(image)
     down = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], x.dtype)
@@ -71,6 +85,13 @@ def ssim(
     Both are ``(batch, height, width, channels)``, and `max_val` is how far colours go. Means and variances are those of
     a window of `filter_size`, weighted by a normal distribution of `filter_sigma`; `k1` and `k2` keep divisors from 0.
     Wang, Bovik, Sheikh, Simoncelli, 2004. ShapeError where images differ, or are smaller than the window.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> a = tf.ones((1, 11, 11, 1))
+    >>> print(tf.image.ssim(a, a, max_val=1.0))
+    tf.Tensor([1.], shape=(1,), dtype=float32)
     """
     x, y, most = _pair(img1, img2, max_val)
     _batch(x)
@@ -134,6 +155,12 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
     """The sum of the sizes of all differences of neighbours in `images`, one number per image; the dtype stays.
 
     They are ``(height, width, channels)`` or a batch of that; ShapeError for other ranks.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.total_variation([[[1.0], [2.0]], [[4.0], [8.0]]]))
+    tf.Tensor(14.0, shape=(), dtype=float32)
     """
     x: Any = convert_to_tensor(images)
     if len(x.shape) not in (3, 4):

@@ -307,7 +307,14 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
 
 
 def transpose(image: Any, name: str | None = None) -> Tensor:
-    """`image` with height and width exchanged; the dtype stays. ShapeError for what is no image."""
+    """`image` with height and width exchanged; the dtype stays. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.image.transpose(tf.ones((2, 3, 1))).shape)
+    (3, 2, 1)
+    """
     x, rows = _images(image)
     return ops.transpose(x, perm=(*range(rows), rows + 1, rows, rows + 2))
 
@@ -316,6 +323,13 @@ def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """`image`, or each of a batch, mirrored left to right or not, by chance; shape and dtype stay.
 
     `seed` is as for :func:`tracejit.random.uniform`. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> image = tf.constant([[[1.0], [2.0]]])
+    >>> sorted(tf.image.random_flip_left_right(image, seed=1).numpy().ravel().tolist())
+    [1.0, 2.0]
     """
     return _by_chance(image, flip_left_right, seed)
 
@@ -324,6 +338,13 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """`image`, or each of a batch, mirrored upside down or not, by chance; shape and dtype stay.
 
     `seed` is as for :func:`tracejit.random.uniform`. ShapeError for what is no image.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> image = tf.constant([[[1.0]], [[2.0]]])
+    >>> sorted(tf.image.random_flip_up_down(image, seed=1).numpy().ravel().tolist())
+    [1.0, 2.0]
     """
     return _by_chance(image, flip_up_down, seed)
 

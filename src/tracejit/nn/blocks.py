@@ -43,6 +43,14 @@ def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name:
     """The inverse of :func:`space_to_depth`, with its `input`, `block_size` and `data_format`; the dtype stays.
 
     ShapeError where the channels do not fill blocks.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.depth_to_space(tf.reshape(tf.range(4), (1, 1, 1, 4)), 2)[0, :, :, 0])
+    tf.Tensor(
+    [[0 1]
+     [2 3]], shape=(2, 2), dtype=int32)
     """
     x, first = _image(input), data_format.startswith("NC")
     x = ops.transpose(x, perm=(0, 2, 3, 1)) if first else x
@@ -96,6 +104,14 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
     """The inverse of :func:`space_to_batch`, with its `input` and `block_shape`; the dtype stays.
 
     `crops` are pairs of numbers of places that are cut off at the end. ShapeError where there are no such blocks.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.batch_to_space(tf.reshape(tf.range(4), (4, 1, 1)), [2, 2], [[0, 0], [0, 0]])[0])
+    tf.Tensor(
+    [[0 1]
+     [2 3]], shape=(2, 2), dtype=int32)
     """
     blocks, cut, x = _blocks(block_shape), np.asarray(crops).tolist(), as_tensor(input)
     rank, rest = len(blocks), tuple(x.shape[len(blocks) + 1 :])

@@ -192,6 +192,13 @@ def normalize_moments(
 
     Where `shift`, None or floats, was subtracted from each element. Floats that broadcast; ShapeError where they do
     not.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> mean, variance = tf.nn.normalize_moments(2.0, 4.0, 10.0, None)
+    >>> print(mean, variance)
+    tf.Tensor(2.0, shape=(), dtype=float32) tf.Tensor(1.0, shape=(), dtype=float32)
     """
     each: Any = ops.divide(1.0, as_tensor(counts))
     shifted = ops.multiply(mean_ss, each)

@@ -365,9 +365,31 @@ _AS_IN_2D = (
     ":func:`max_pool2d`."
 )
 max_pool1d: Any = _pool(
-    1, False, "max_pool1d", f"The largest element of each window along one axis. {_AS_IN_2D}"
+    1,
+    False,
+    "max_pool1d",
+    f"""The largest element of each window along one axis. {_AS_IN_2D}
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.max_pool1d([[[1.0], [3.0], [2.0], [0.0]]], ksize=2, strides=2, padding="VALID")[0, :, 0])
+    tf.Tensor([3. 2.], shape=(2,), dtype=float32)
+    """,
 )
-avg_pool1d: Any = _pool(1, True, "avg_pool1d", f"The mean of each window along one axis. {_AS_IN_2D}")
+avg_pool1d: Any = _pool(
+    1,
+    True,
+    "avg_pool1d",
+    f"""The mean of each window along one axis. {_AS_IN_2D}
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.avg_pool1d([[[1.0], [3.0], [2.0], [0.0]]], ksize=2, strides=2, padding="VALID")[0, :, 0])
+    tf.Tensor([2. 1.], shape=(2,), dtype=float32)
+    """,
+)
 max_pool2d: Any = _pool(
     2,
     False,
@@ -441,7 +463,14 @@ def _of_any_rank(of_one: Any, of_two: Any, what: str) -> Any:
         return (of_one if len(x.shape) == 3 else of_two)(x, ksize, strides, padding, data_format)
 
     pool.__name__ = pool.__qualname__ = what
-    pool.__doc__ = f":func:`{what}1d` or :func:`{what}2d`, as `input` has axes. {_AS_IN_2D}"
+    pool.__doc__ = f""":func:`{what}1d` or :func:`{what}2d`, as `input` has axes. {_AS_IN_2D}
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.nn.{what}(tf.ones((1, 4, 1)), 2, 2, "VALID").shape, tf.nn.{what}(tf.ones((1, 4, 4, 1)), 2, 2, "VALID").shape
+    ((1, 2, 1), (1, 2, 2, 1))
+    """
     return pool
 
 

@@ -156,6 +156,12 @@ def log_poisson_loss(
 
     With `compute_full_loss` Stirling's approximation of ``log(targets!)`` is added, for targets above 1. ShapeError
     where they do not broadcast.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.log_poisson_loss([2.0, 0.0], [0.0, 0.0]))
+    tf.Tensor([1. 1.], shape=(2,), dtype=float32)
     """
     z, x = matched((targets, log_input), {})[0]
     loss = ops.exp(x) - x * z
@@ -188,5 +194,12 @@ def compute_average_loss(
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
-    """The sum of a `regularization_loss`, a scalar float: nobody else adds to it. DtypeError for strings."""
+    """The sum of a `regularization_loss`, a scalar float: nobody else adds to it. DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.scale_regularization_loss(0.5))
+    tf.Tensor(0.5, shape=(), dtype=float32)
+    """
     return ops.reduce_sum(as_tensor(regularization_loss))

@@ -27,6 +27,12 @@ def conv3d(
 
     `filters`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and ValueError, are those
     there; with ``"NCDHW"`` channels are second.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.conv3d(tf.ones((1, 2, 2, 2, 1)), tf.ones((2, 2, 2, 1, 1)), [1] * 5, "VALID").numpy().ravel())
+    [8.]
     """
     return convolution(input, filters, strides, padding, data_format, dilations)
 
@@ -45,6 +51,13 @@ def separable_conv2d(
 
     The latter is ``(1, 1, channels, outputs)``; `strides`, `padding`, `data_format`, `dilations`, dtype and errors,
     ShapeError and ValueError, are those of :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x, each, across = tf.ones((1, 2, 2, 2)), tf.ones((2, 2, 2, 1)), tf.ones((1, 1, 2, 3))
+    >>> print(tf.nn.separable_conv2d(x, each, across, [1] * 4, "VALID")[0, 0, 0])
+    tf.Tensor([8. 8. 8.], shape=(3,), dtype=float32)
     """
     x = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
     return convolution(x, pointwise_filter, 1, "VALID", data_format)
@@ -64,6 +77,12 @@ def pool(
 
     Without `strides` the next window is the neighbour. `input`, `padding`, `data_format`, dtype and errors are those
     there; ValueError for another type, and `dilations` but 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.pool(tf.reshape([1.0, 3.0, 2.0, 4.0], (1, 4, 1)), [2], "MAX", strides=[2])[0, :, 0])
+    tf.Tensor([3. 4.], shape=(2,), dtype=float32)
     """
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type is 'MAX' or 'AVG', got {pooling_type!r}{at(user_location())}")
@@ -85,6 +104,12 @@ def local_response_normalization(
     """`input` over ``(bias + alpha * s) ** beta``, s being the sum of squares of the channels near each.
 
     Near are `depth_radius` channels on both sides. Floats, whose shape and dtype stay. DtypeError for others.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.nn.local_response_normalization(tf.ones((1, 1, 1, 3)), depth_radius=1)[0, 0, 0])
+    tf.Tensor([0.57735026 0.5        0.57735026], shape=(3,), dtype=float32)
     """
     x: Any = as_tensor(input)
     squares: Any = pad(ops.square(x), [*([0, 0] for _ in x.shape[1:]), [depth_radius, depth_radius]])
