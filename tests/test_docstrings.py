@@ -162,10 +162,10 @@ def test_every_public_docstring_is_complete():
 #: Modules of which every function and class shows an example. A module that has them all is added here.
 SHOWN = frozenset(
     "activations bitwise compat.v1.classic_losses compat.v1.classic_optimizers dask debugging "
-    "frontend.config image keras layers linalg losses metrics nest nn optimizers optimizers.schedules "
-    "regularizers scipy.linalg scipy.signal scipy.special scipy.stats.beta scipy.stats.chi2 "
-    "scipy.stats.dirichlet scipy.stats.gamma scipy.stats.multivariate_normal scipy.stats.norm "
-    "scipy.stats.poisson scipy.stats.t strings test".split()
+    "frontend.config image keras layers linalg losses metrics nest nn numpy numpy.matrix_functions "
+    "optimizers optimizers.schedules random regularizers scipy.linalg scipy.signal scipy.special "
+    "scipy.stats.beta scipy.stats.chi2 scipy.stats.dirichlet scipy.stats.gamma "
+    "scipy.stats.multivariate_normal scipy.stats.norm scipy.stats.poisson scipy.stats.t strings test".split()
 )
 
 

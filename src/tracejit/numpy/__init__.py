@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ..core.tensor import Tensor as ndarray
     from . import fft
     from . import matrix_functions as linalg
+    from .applying import *
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of
     from .borders import *
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .elements.comparing import *
     from .elements.elementwise import *
     from .elements.further import *
+    from .elements.selecting import *
     from .index_arrays import *
     from .joining import *
     from .making import *

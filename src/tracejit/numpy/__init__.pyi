@@ -40,6 +40,9 @@ from numpy import tril_indices as tril_indices
 from numpy import triu_indices as triu_indices
 from tracejit.core.tensor import Tensor as _ndarray
 ndarray = _ndarray
+from tracejit.numpy.applying import apply_along_axis as apply_along_axis
+from tracejit.numpy.applying import apply_over_axes as apply_over_axes
+from tracejit.numpy.applying import vectorize as vectorize
 from tracejit.numpy.array_api import __array_namespace_info__ as __array_namespace_info__
 from tracejit.numpy.array_api import _namespace_of as _namespace_of
 from tracejit.numpy.array_api import astype as astype
@@ -203,6 +206,9 @@ from tracejit.numpy.elements.further import signbit as signbit
 from tracejit.numpy.elements.further import sinc as sinc
 from tracejit.numpy.elements.further import spacing as spacing
 from tracejit.numpy.elements.further import unpackbits as unpackbits
+from tracejit.numpy.elements.selecting import choose as choose
+from tracejit.numpy.elements.selecting import piecewise as piecewise
+from tracejit.numpy.elements.selecting import select as select
 from tracejit.numpy import fft as fft
 from tracejit.numpy.index_arrays import diag_indices_from as diag_indices_from
 from tracejit.numpy.index_arrays import indices as indices
@@ -215,7 +221,6 @@ from tracejit.numpy.index_arrays import unravel_index as unravel_index
 from tracejit.numpy.joining import append as append
 from tracejit.numpy.joining import array_split as array_split
 from tracejit.numpy.joining import block as block
-from tracejit.numpy.joining import choose as choose
 from tracejit.numpy.joining import column_stack as column_stack
 from tracejit.numpy.joining import compress as compress
 from tracejit.numpy.joining import concat as concat
@@ -227,9 +232,7 @@ from tracejit.numpy.joining import extract as extract
 from tracejit.numpy.joining import hsplit as hsplit
 from tracejit.numpy.joining import hstack as hstack
 from tracejit.numpy.joining import insert as insert
-from tracejit.numpy.joining import piecewise as piecewise
 from tracejit.numpy.joining import repeat as repeat
-from tracejit.numpy.joining import select as select
 from tracejit.numpy.joining import split as split
 from tracejit.numpy.joining import stack as stack
 from tracejit.numpy.joining import take as take
@@ -317,8 +320,6 @@ from tracejit.numpy.reductions import ptp as ptp
 from tracejit.numpy.reductions import std as std
 from tracejit.numpy.reductions import sum as sum
 from tracejit.numpy.reductions import var as var
-from tracejit.numpy.shapes import apply_along_axis as apply_along_axis
-from tracejit.numpy.shapes import apply_over_axes as apply_over_axes
 from tracejit.numpy.shapes import atleast_1d as atleast_1d
 from tracejit.numpy.shapes import atleast_2d as atleast_2d
 from tracejit.numpy.shapes import atleast_3d as atleast_3d
@@ -345,7 +346,6 @@ from tracejit.numpy.shapes import transpose as transpose
 from tracejit.numpy.shapes import tril as tril
 from tracejit.numpy.shapes import trim_zeros as trim_zeros
 from tracejit.numpy.shapes import triu as triu
-from tracejit.numpy.shapes import vectorize as vectorize
 from tracejit.numpy.statistics.averages import average as average
 from tracejit.numpy.statistics.averages import corrcoef as corrcoef
 from tracejit.numpy.statistics.averages import cov as cov

@@ -16,9 +16,8 @@ from ..core.tensor import Tensor
 from ..math import sorting
 from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis, size_tensor
-from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, lined_up, values_of
+from .conversion import array, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
 
@@ -56,6 +55,14 @@ def stack(arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None) -> Tensor
     """`arrays_`, all of one shape, joined along a new `axis`, in the promoted dtype or `dtype`.
 
     ShapeError where shapes differ, DtypeError as :func:`concatenate`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.stack([[1, 2], [3, 4]], axis=1))
+    tf.Tensor(
+    [[1 3]
+     [2 4]], shape=(2, 2), dtype=int64)
     """
     return shapes.stack(_converted(arrays_, dtype), axis)
 
@@ -64,6 +71,14 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
     """`tup` joined along the first axis, vectors as rows, and promoted, or made of `dtype`; errors of `concatenate`.
 
     ShapeError where other sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.vstack([[1, 2], [3, 4]]))
+    tf.Tensor(
+    [[1 2]
+     [3 4]], shape=(2, 2), dtype=int64)
     """
     return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
 
@@ -72,13 +87,28 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
     """`tup` joined along the second axis, vectors along their own; promoted, or made of `dtype`.
 
     ShapeError where other sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.hstack([[1, 2], [3]]))
+    tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
     parts = [x if x.shape else ravel(x) for x in map(array, tup)]
     return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1, dtype=dtype)
 
 
 def dstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
-    """The arrays `tup` joined along the third axis, and promoted, or made of `dtype`; ShapeError if sizes differ."""
+    """The arrays `tup` joined along the third axis, and promoted, or made of `dtype`; ShapeError if sizes differ.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.dstack([[1, 2], [3, 4]]))
+    tf.Tensor(
+    [[[1 3]
+      [2 4]]], shape=(1, 2, 2), dtype=int64)
+    """
     return concatenate([atleast_3d(x) for x in tup], 2, dtype=dtype)
 
 
@@ -231,6 +261,12 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """`ary` cut along `axis` into so many equal parts, or before each of some positions: `indices_or_sections`.
 
     Views of the same dtype. ShapeError where there are no equal parts.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([part.numpy() for part in tnp.split(tnp.arange(4), [1, 3])])
+    [array([0]), array([1, 2]), array([3])]
     """
     x = array(ary)
     if isinstance(indices_or_sections, (int, np.integer)):
@@ -239,7 +275,14 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The parts of `x` along `axis`, without that axis, of its dtype; ShapeError for an axis that is not there."""
+    """The parts of `x` along `axis`, without that axis, of its dtype; ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([part.numpy() for part in tnp.unstack([[1, 2], [3, 4]])])
+    [array([1, 2]), array([3, 4])]
+    """
     return tuple(cutting.unstack(array(x), axis=axis))
 
 
@@ -271,7 +314,14 @@ def _cut(x: Tensor, ends: list[Any], axis: int) -> list[Tensor]:
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """`ary` cut along the first of two axes or more, see :func:`split`: `indices_or_sections`, dtype, ShapeError."""
+    """`ary` cut along the first of two axes or more, see :func:`split`: `indices_or_sections`, dtype, ShapeError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([part.shape for part in tnp.vsplit(tnp.ones((4, 2)), 2)])
+    [(2, 2), (2, 2)]
+    """
     return split(_of_rank(ary, 2), indices_or_sections, 0)
 
 
@@ -283,7 +333,14 @@ def _of_rank(a: Any, least: int) -> Tensor:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """`ary` cut along the second axis, or a vector, by `indices_or_sections`; dtype, ShapeError as :func:`split`."""
+    """`ary` cut along the second axis, or a vector, by `indices_or_sections`; dtype, ShapeError as :func:`split`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print([part.shape for part in tnp.hsplit(tnp.ones((4, 2)), 2)])
+    [(4, 1), (4, 1)]
+    """
     x = array(ary)
     return split(x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
 
@@ -304,7 +361,14 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 
 
 def tile(A: Any, reps: Any) -> Tensor:
-    """The whole array `A` repeated along each axis as often as `reps` says, same dtype; DtypeError for no integers."""
+    """The whole array `A` repeated along each axis as often as `reps` says, same dtype; DtypeError for no integers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.tile([1, 2], 2))
+    tf.Tensor([1 2 1 2], shape=(4,), dtype=int64)
+    """
     x = array(A)
     times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     rank = max(len(times), len(x.shape))
@@ -316,6 +380,12 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """Each element of `a` `repeats` times in a row, along `axis` or of all elements; dtype as before.
 
     ShapeError where `repeats` are neither one nor one per element.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.repeat([1, 2], 2), tnp.repeat([1, 2], [2, 1]).numpy())
+    tf.Tensor([1 1 2 2], shape=(4,), dtype=int64) [1 1 2]
     """
     return cutting.repeat(array(a), repeats, axis)
 
@@ -328,6 +398,12 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
     What numbers beyond the end mean is the `mode`: "raise", "wrap", by which they begin again, or "clip" to the ends.
     IndexError for such numbers, ValueError for another mode, DtypeError for indices that are no integers.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.take([10, 20, 30], [0, 2]), tnp.take([10, 20, 30], [5], mode="clip").numpy())
+    tf.Tensor([10 30], shape=(2,), dtype=int64) [30]
     """
     x, along = lined_up(a, axis)
     number = array(indices, np.int64 if np.size(indices) == 0 else None)
@@ -348,6 +424,14 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
 
     IndexError for numbers beyond the end, DtypeError for indices that are no integers, ShapeError where axes do not
     fit.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.take_along_axis([[3, 1], [2, 4]], [[1, 0], [0, 1]], axis=1))
+    tf.Tensor(
+    [[1 3]
+     [2 4]], shape=(2, 2), dtype=int64)
     """
     x, along = lined_up(arr, axis)
     numbers = array(indices)
@@ -383,60 +467,11 @@ def extract(condition: Any, arr: Any) -> Tensor:
     """The elements of `arr` for which `condition` holds, which is known when this is called, as a vector of its dtype.
 
     SymbolicValue for a condition that a traced function computes.
-    """
-    return compress(values_of(condition).ravel(), arr)
-
-
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
-    """For each element the first of `choicelist` whose condition in `condlist` holds, else `default`; they broadcast.
-
-    The dtype is that to which choices are promoted. DtypeError for conditions that are no bools, ValueError where the
-    lists differ in length.
-    """
-    selected = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        selected = ops.where(array(condition), *matched(arrays(choice, selected), {})[0])
-    return selected
-
-
-def choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
-    """For each element of `a`, an integer, the element of the choice of that number; they all broadcast.
-
-    What numbers beyond the last mean is the `mode` of :func:`take`. The dtype is that to which `choices` are promoted.
-    IndexError for such numbers, ValueError for another mode, ShapeError where they do not broadcast.
 
     Examples
     --------
     >>> import tracejit.numpy as tnp
-    >>> print(tnp.choose([1, 0], [[1.0, 2.0], [10.0, 20.0]]))
-    tf.Tensor([10.  2.], shape=(2,), dtype=float64)
+    >>> print(tnp.extract([True, False, True], [1.0, 2.0, 3.0]))
+    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
-    number = array(a)
-    whole = matched(arrays(*choices) if isinstance(choices, (list, tuple)) else (array(choices),), {})[0]
-    parts = [array(x) for x in whole] if len(whole) > 1 else list(cutting.unstack(array(whole[0]), axis=0))
-    shape = cutting.common_shape(number.shape, *(x.shape for x in parts))
-    stacked = shapes.stack([ops.broadcast_to(x, shape=shape) for x in parts], len(shape))
-    numbers = take(np.arange(len(parts)), ops.broadcast_to(number, shape=shape), mode=mode)
-    return ops.reshape(
-        sorting.take_along(stacked, ops.reshape(numbers, shape=(*shape, 1)), len(shape)), shape=shape
-    )
-
-
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Tensor:
-    """For each element of `x` the function or number in `funclist` of the last condition in `condlist` that holds.
-
-    One more in `funclist` is for where none does, else 0. Functions are called with the whole of `x`, `args` and `kw`,
-    and what they say of other elements is left out; of the dtype of `x`. ValueError for another number of functions.
-    """
-    v = array(x)
-    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
-    if len(funclist) not in (len(conditions), len(conditions) + 1):
-        raise ValueError(
-            f"{len(conditions)} conditions need as many functions or one more, got {len(funclist)}"
-            f"{at(user_location())}"
-        )
-    values = [f(v, *args, **kw) if callable(f) else f for f in funclist]
-    chosen: Any = values[-1] if len(values) > len(conditions) else 0
-    for condition, value in zip(conditions, values, strict=False):
-        chosen = ops.where(array(condition), *matched(arrays(value, chosen), {})[0])
-    return ops.broadcast_to(ops.cast(array(chosen), dtype=v.dtype), shape=v.shape)
+    return compress(values_of(condition).ravel(), arr)

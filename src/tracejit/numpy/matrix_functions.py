@@ -1,4 +1,4 @@
-"""``numpy.linalg``: norms, systems of equations, inverses, determinants and factors."""
+"""``numpy.linalg``: norms, systems of equations, inverses, determinants and powers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..core.dim import known
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..linalg import matrices, spectral
+from ..linalg import matrices
 from ..linalg import tensor_products as linear
 from ..ops.arrays.reduce import axes_of
 from ..ops.arrays.shape import expand_dims, squeeze, stack
-from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.factors import identity_of
 from ..ops.linalg.products import swapped
 from . import products, reductions
 from .conversion import array, arrays, floats, wide_floats
 from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat
+from .spectra import eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
 
 LinAlgError = np.linalg.LinAlgError
 
@@ -108,6 +108,12 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
 
     `ord` is any number, ``inf`` or ``-inf``. The result is of real floats. ValueError for others, ShapeError for axes
     that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.vector_norm([[3.0, 4.0], [5.0, 12.0]], axis=1))
+    tf.Tensor([ 5. 13.], shape=(2,), dtype=float64)
     """
     v: Any = floats(x)
     if isinstance(ord, str):
@@ -127,12 +133,25 @@ def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """The norm of matrices in the last two axes of `x`, which `keepdims` keeps as size 1, as real floats.
 
     `ord` is ``"fro"``, ``"nuc"``, 1, -1, 2, -2, ``inf`` or ``-inf``; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.matrix_norm([[1.0, 2.0], [2.0, 4.0]]))
+    tf.Tensor(5.0, shape=(), dtype=float64)
     """
     return linear.matrix_norm(floats(x), _named(ord), (-2, -1), keepdims)
 
 
 def diagonal(x: Any, *, offset: int = 0) -> Tensor:
-    """The diagonal `offset` of the last two axes of `x`, as its last axis, of its dtype; ShapeError for fewer axes."""
+    """The diagonal `offset` of the last two axes of `x`, as its last axis, of its dtype; ShapeError for fewer axes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.diagonal([[1, 2], [3, 4]]))
+    tf.Tensor([1 4], shape=(2,), dtype=int64)
+    """
     return products.diagonal(x, offset, -2, -1)
 
 
@@ -140,6 +159,12 @@ def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sum of the diagonal `offset` of the last two axes of `x`, of its dtype or `dtype`, small integers as int64.
 
     ShapeError for fewer axes.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.trace([[1, 2], [3, 4]]))
+    tf.Tensor(5, shape=(), dtype=int64)
     """
     return products.trace(x, offset, -2, -1, dtype)
 
@@ -148,6 +173,12 @@ def solve(a: Any, b: Any) -> Tensor:
     """The `x`, floats, with ``a @ x = b``; `a` is ``(..., n, n)``, `b` ``(..., n, k)`` or a vector, one right side.
 
     ShapeError where sizes do not fit, RuntimeError for a singular matrix, DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.solve([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0]))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     a, b = map(floats, arrays(a, b))
     if len(b.shape) == 1:
@@ -159,6 +190,14 @@ def inv(a: Any) -> Tensor:
     """The inverse of the square matrices in the last two axes of `a`, of its shape, as floats.
 
     ShapeError for matrices that are not square, RuntimeError for singular ones.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.inv([[2.0, 0.0], [0.0, 4.0]]))
+    tf.Tensor(
+    [[0.5  0.  ]
+     [0.   0.25]], shape=(2, 2), dtype=float64)
     """
     return matrices.inv(floats(a))
 
@@ -186,6 +225,13 @@ def slogdet(a: Any) -> SlogdetResult:
     """The sign of the determinant of square matrices, the last two axes of `a`, and the logarithm of its size.
 
     Both are floats, the sign of complex ones a number of size 1. ShapeError for matrices that are not square.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> sign, logarithm = tnp.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> print(float(sign), float(logarithm))
+    -1.0 0.0
     """
     x = floats(a)
     if x.dtype.kind != "c":
@@ -230,178 +276,17 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     return swapped(matrices.cholesky(swapped(x))) if upper else matrices.cholesky(x)
 
 
-# ---- singular values and eigenvalues --------------------------------------------------------------------
-
-
-class SVDResult(NamedTuple):
-    """The factors ``U @ diag(S) @ Vh``."""
-
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-
-class EigResult(NamedTuple):
-    """Eigenvalues, and eigenvectors as columns."""
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-class QRResult(NamedTuple):
-    """The factors ``Q @ R``."""
-
-    Q: Tensor
-    R: Tensor
-
-
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    """U, the singular values in descending order, and V^H, of the matrices ``(..., m, n)`` in `a`; floats or complex.
-
-    U and V^H are square unless `full_matrices` is false; vectors beyond the first ``min(m, n)`` have no derivative. The
-    values alone, real, unless `compute_uv`. ShapeError for vectors, DtypeError for strings.
-    """
-    found = ops.svd(wide_floats(a), full_matrices=full_matrices and compute_uv)
-    return SVDResult(*found) if compute_uv else found[1]
-
-
-def svdvals(x: Any, /) -> Tensor:
-    """The singular values of matrices in `x`, descending, real, ``(..., min(m, n))``; ShapeError for vectors."""
-    return svd(x, compute_uv=False)
-
-
-def eigh(a: Any, UPLO: str = "L") -> EigResult:
-    """Eigenvalues, ascending and real, and eigenvectors of the symmetric or Hermitian matrices ``(..., n, n)`` in `a`.
-
-    The lower triangle is read and has the gradient, or the upper one if `UPLO` is "U". ValueError for another,
-    ShapeError for matrices that are not square.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.linalg.eigh([[2.0, 0.0], [0.0, 3.0]]).eigenvalues)
-    tf.Tensor([2. 3.], shape=(2,), dtype=float64)
-    """
-    if UPLO not in ("L", "U", "l", "u"):
-        raise ValueError(f"UPLO is 'L' or 'U', got {UPLO!r}{at(user_location())}")
-    return EigResult(*ops.eigh(wide_floats(a), lower=UPLO in "Ll"))
-
-
-def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
-    """The values of :func:`eigh` of `a`, with its `UPLO`: real floats ``(..., n)``; ValueError, ShapeError as there."""
-    return eigh(a, UPLO).eigenvalues
-
-
-def eig(a: Any) -> EigResult:
-    """Eigenvalues and eigenvectors of length 1 of the square matrices in `a`, complex whatever their values.
-
-    ShapeError for matrices that are not square.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.linalg.eig([[2.0, 0.0], [0.0, 3.0]]).eigenvalues)
-    tf.Tensor([2.+0.j 3.+0.j], shape=(2,), dtype=complex128)
-    """
-    return EigResult(*spectral.eig(wide_floats(a)))
-
-
-def eigvals(a: Any) -> Tensor:
-    """The values of :func:`eig` of `a`, complex, ``(..., n)``; ShapeError for matrices that are not square."""
-    return eig(a).eigenvalues
-
-
-def qr(a: Any, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and the upper triangular R with ``Q @ R = a``, of matrices ``(..., m, n)``, as floats.
-
-    `mode` is "reduced", "complete" for a square Q, or "r" for R alone. ValueError for others, ShapeError for vectors.
-    """
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"mode is 'reduced', 'complete' or 'r', got {mode!r}{at(user_location())}")
-    factors = QRResult(*spectral.qr(wide_floats(a), mode == "complete"))
-    return factors.R if mode == "r" else factors
-
-
-def pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Tensor:
-    """The pseudoinverse ``(..., n, m)`` of the matrices in `a`, as floats; the derivative is that which keeps the rank.
-
-    Singular values below `rcond`, or `rtol`, times the largest one count as 0. ShapeError for vectors.
-    """
-    least = rcond if rtol is None else rtol
-    x = wide_floats(a)
-    if least is None or np.ndim(least) == 0:
-        return ops.pinv(x, rcond=None if least is None else float(least))
-    limits = np.broadcast_to(np.asarray(least), x.shape[:-2])
-    flat = ops.reshape(x, shape=(limits.size, *x.shape[-2:]))
-    if limits.size == 0:
-        return ops.fill(shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), value=0, dtype=x.dtype)
-    found = [ops.pinv(m, rcond=float(r)) for m, r in zip(flat, limits.ravel(), strict=True)]
-    return ops.reshape(stack(found), shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
-
-
-def matrix_rank(A: Any, tol: Any = None, *, rtol: Any = None) -> Tensor:
-    """How many singular values of the matrices in `A` are more than `tol`, or than `rtol` times the largest; int64.
-
-    Of a vector 1 if an element is not 0. The default is what rounding leaves. DtypeError for strings.
-    """
-    x = wide_floats(A)
-    if len(x.shape) < 2:
-        return ops.cast(reductions.any(ops.not_equal(x, 0)), dtype=np.dtype(np.int64))
-    values = ops.stop_gradient(svdvals(x))
-    if tol is None:
-        part = np.finfo(values.dtype).eps * max(x.shape[-2:]) if rtol is None else rtol
-        largest = reductions.max(values, -1, keepdims=True, initial=0.0)
-        limit = ops.multiply(largest, ops.cast(expand_dims(array(part), -1), dtype=values.dtype))
-    else:
-        limit = expand_dims(array(tol), -1)
-    return reductions.count_nonzero(ops.greater(*arrays(values, limit)), -1)
-
-
-class LstsqResult(NamedTuple):
-    """What solves best, the sums of squares that remain, the rank and the singular values."""
-
-    x: Tensor
-    residuals: Tensor
-    rank: Tensor
-    s: Tensor
-
-
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
-    """The `x` for which ``a @ x`` is nearest to `b`, the smallest of them, by the pseudoinverse; floats.
-
-    Parameters
-    ----------
-    a : tensor-like, ``(m, n)``
-    b : tensor-like, ``(m,)`` or ``(m, k)``
-    rcond : float, optional
-        Singular values below that part of the largest one count as 0; by default what rounding leaves.
-
-    Returns
-    -------
-    LstsqResult
-        ``x``, the sums of squares of ``b - a @ x`` where the rank is full and there are more rows than columns (else
-        empty), the rank and the singular values.
-
-    Raises
-    ------
-    ShapeError
-        Where sizes do not fit.
-    """
-    a, b = map(wide_floats, arrays(a, b))
-    a, b = matched((a, b), {})[0]
-    least = float(np.finfo(a.dtype).eps * max(a.shape)) if rcond is None or rcond < 0 else float(rcond)
-    x = products.matmul(ops.pinv(a, rcond=least), b)
-    rank = matrix_rank(a, rtol=least)
-    m, n = a.shape
-    if m > n and (rank.is_symbolic or int(rank.array) == n):
-        residuals = reductions.sum(ops.square(ops.abs(b - products.matmul(a, x))), 0)
-    else:
-        residuals = array(np.zeros(0, ops.abs(a).dtype))
-    return LstsqResult(x, residuals if len(residuals.shape) else expand_dims(residuals, 0), rank, svdvals(a))
-
-
 def expm(a: Any) -> Tensor:
-    """The exponential of the square matrices in `a`, of their shape, as floats; ShapeError if they are not square."""
+    """The exponential of the square matrices in `a`, of their shape, as floats; ShapeError if they are not square.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.expm([[0.0, 1.0], [0.0, 0.0]]))
+    tf.Tensor(
+    [[1. 1.]
+     [0. 1.]], shape=(2, 2), dtype=float64)
+    """
     return ops.expm(wide_floats(a))
 
 
@@ -454,6 +339,12 @@ def multi_dot(arrays_: Sequence[Any]) -> Tensor:
     """The product of matrices, of which the first and the last of `arrays_` may be vectors, from left to right.
 
     The dtype is the promoted one; ShapeError where sizes do not fit.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 2.0]], [3.0, 4.0]]))
+    tf.Tensor(19.0, shape=(), dtype=float64)
     """
     return functools.reduce(products.dot, [array(x) for x in arrays_])
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size
-from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.errors import DtypeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
@@ -27,12 +27,12 @@ from ..ops.arrays.shape import sizes_of
 from ..ops.random import WORD, blocks_of, normal_blocks, random_bits, random_normal, random_uniform
 
 _MASK = 0xFFFFFFFFFFFFFFFF
-_GOLDEN = 0x9E3779B97F4A7C15  # odd: spreads a global seed over all bits
+GOLDEN = 0x9E3779B97F4A7C15  # odd: spreads a global seed over all bits
 _DOUBLE = np.dtype("float64")
-_KEY = np.dtype("int64")
+KEY = np.dtype("int64")
 
 
-def _signed(word: int) -> int:
+def signed(word: int) -> int:
     """64 bits as an int64 holds them."""
     return (word & _MASK) - (1 << 64 if word & (1 << 63) else 0)
 
@@ -50,11 +50,11 @@ class _RandomState(Variable):
 
     def split(self, size: Size) -> Tensor:
         """`size` states with keys drawn from this one, which moves on."""
-        words = ops.cast(random_bits(self.current(), shape=(size, 2)), dtype=_KEY)
+        words = ops.cast(random_bits(self.current(), shape=(size, 2)), dtype=KEY)
         low, high = (ops.slice(words, slices=((0, size, 1), (k, 1, 1))) for k in (0, 1))
         keys = (high - 2**31) * 2**32 + low
         self.move_on(blocks_of((size, 2), WORD))
-        return ops.concat(keys, ops.fill(shape=(size, 1), value=0, dtype=_KEY), axis=1)
+        return ops.concat(keys, ops.fill(shape=(size, 1), value=0, dtype=KEY), axis=1)
 
     def __copy__(self) -> _RandomState:
         return _RandomState(np.array(self.array), trainable=False, name="random_state")
@@ -230,7 +230,7 @@ class Generator:
 
 def _fresh(seed: int | None) -> np.ndarray:
     key = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
-    return np.array([_signed(key), 0], np.int64)
+    return np.array([signed(key), 0], np.int64)
 
 
 def _supported(dtype: Any, kinds: str) -> np.dtype:
@@ -251,12 +251,29 @@ _by_seed: dict[int, Generator] = {}
 
 
 def get_global_generator() -> Generator:
-    """The generator behind :func:`uniform` and :func:`normal`."""
+    """The generator behind :func:`uniform` and :func:`normal`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.random.get_global_generator() is tf.random.get_global_generator()
+    True
+    """
     return _default
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Let :func:`uniform`, :func:`normal` and the others draw from `generator`."""
+    """Let :func:`uniform`, :func:`normal` and the others draw from `generator`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> before, own = tf.random.get_global_generator(), tf.random.Generator.from_seed(1)
+    >>> tf.random.set_global_generator(own)
+    >>> tf.random.get_global_generator() is own
+    True
+    >>> tf.random.set_global_generator(before)
+    """
     global _default
     _default = generator
 
@@ -277,7 +294,7 @@ def set_seed(seed: int) -> None:
     _global_seed = int(seed) & _MASK
     _default.reset(_global_seed)
     for own, generator in _by_seed.items():
-        generator.reset(own + _global_seed * _GOLDEN)
+        generator.reset(own + _global_seed * GOLDEN)
 
 
 def _source(seed: int | None) -> Generator:
@@ -286,7 +303,7 @@ def _source(seed: int | None) -> Generator:
         return _default
     if seed not in _by_seed:
         with interpreting(None):  # it outlives the trace that asks first
-            _by_seed[seed] = Generator(seed + _global_seed * _GOLDEN)
+            _by_seed[seed] = Generator(seed + _global_seed * GOLDEN)
     return _by_seed[seed]
 
 
@@ -301,6 +318,13 @@ def uniform(
     """Uniform numbers in [`minval`, `maxval`), of `shape` and `dtype`; see :meth:`Generator.uniform`, ValueError too.
 
     Calls with a `seed` draw from a generator of their own, which starts with it and with :func:`set_seed`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.random.uniform((2, 3), minval=5, maxval=7, dtype="int32", seed=1)
+    >>> x.shape, bool(tf.reduce_all((x == 5) | (x == 6)))
+    ((2, 3), True)
     """
     return _source(seed).uniform(shape, minval, maxval, dtype)
 
@@ -316,6 +340,13 @@ def normal(
     """Normally distributed numbers of `mean` and `stddev`, of that `shape` and `dtype`, see :meth:`Generator.normal`.
 
     `seed` is as for :func:`uniform`; DtypeError for a dtype that is not float.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.random.normal((2, 3), mean=1.0, seed=1)
+    >>> x.shape, x.dtype.name
+    ((2, 3), 'float32')
     """
     return _source(seed).normal(shape, mean, stddev, dtype)
 
@@ -331,6 +362,13 @@ def truncated_normal(
     """Normally distributed numbers within two `stddev` of `mean`, of that `shape` and `dtype`, float32 unless told.
 
     See :meth:`Generator.truncated_normal`; `seed` is as for :func:`uniform`. DtypeError for a dtype that is not float.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.random.truncated_normal((100,), stddev=0.5, seed=1)
+    >>> bool(tf.reduce_all(tf.abs(x) <= 1.0))
+    True
     """
     return _source(seed).truncated_normal(shape, mean, stddev, dtype)
 
@@ -378,10 +416,10 @@ def categorical(
     >>> print(tf.random.categorical([[0.0, -1e9]], 3))
     tf.Tensor([[0 0 0]], shape=(1, 3), dtype=int64)
     """
-    return _drawn_classes(_source(seed), logits, num_samples, dtype)
+    return drawn_classes(_source(seed), logits, num_samples, dtype)
 
 
-def _drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: Any) -> Tensor:
+def drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: Any) -> Tensor:
     """By the largest of the logits with noise of Gumbel's distribution."""
     x = as_tensor(logits)
     if len(x.shape) != 2 or x.dtype.kind != "f":
@@ -391,101 +429,3 @@ def _drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: A
     noise = ops.negative(ops.log(ops.negative(ops.log(ops.maximum(unit, np.finfo(_DOUBLE).tiny)))))
     scores = ops.reshape(ops.cast(x, dtype=_DOUBLE), shape=(rows, 1, classes)) + noise
     return ops.cast(ops.argmax(scores, axis=2), dtype=as_dtype(dtype))
-
-
-# ---- numbers that follow from a seed alone --------------------------------------------------------------
-
-
-class _Unshared:
-    """Key and counter that nobody else draws from."""
-
-    __slots__ = ("now",)
-
-    def __init__(self, now: Tensor):
-        self.now = now
-
-    def current(self) -> Tensor:
-        return self.now
-
-    def move_on(self, blocks: Size) -> None:
-        self.now = ops.add(self.now, stacked_positions([0, size_tensor(blocks)]))
-
-
-class _Stateless(Generator):
-    """A generator for one draw, from a seed of two integers, which may be known only at run time."""
-
-    __slots__ = ()
-
-    def __init__(self, seed: Any):
-        words = ops.cast(as_tensor(seed), dtype=_KEY)
-        if words.shape != (2,):
-            raise ShapeError(f"a seed is two integers, got {words.spec}{at(user_location())}")
-        factors = np.array([_signed(_GOLDEN), 1], np.int64)
-        key = ops.reduce_sum(words * factors, axis=(0,))
-        self.state: Any = _Unshared(stacked_positions([key, 0]))
-
-
-def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = None,
-    name: str | None = None,
-    alg: Any = None,
-) -> Tensor:
-    """Uniform numbers that follow from `seed`, two integers, alone, of that `shape`; see :meth:`Generator.uniform`.
-
-    `minval`, `maxval`, `dtype` and ValueError are those there; `alg` is accepted.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> a, b = (tf.random.stateless_uniform([2], seed=[1, 2]) for _ in range(2))
-    >>> bool((a == b).numpy().all())
-    True
-    """
-    return _Stateless(seed).uniform(shape, minval, maxval, dtype)
-
-
-def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = None,
-    name: str | None = None,
-    alg: Any = None,
-) -> Tensor:
-    """Normally distributed numbers that follow from `seed`, two integers, alone, of that `shape`.
-
-    `mean`, `stddev`, `dtype` and DtypeError are those of :func:`normal`; `alg` is accepted.
-    """
-    return _Stateless(seed).normal(shape, mean, stddev, dtype)
-
-
-def stateless_categorical(
-    logits: Any, num_samples: int, seed: Any, dtype: Any = np.int64, name: str | None = None
-) -> Tensor:
-    """Classes as :func:`categorical` (`logits`, `num_samples`, `dtype`, shape, DtypeError), by `seed`, two integers."""
-    return _drawn_classes(_Stateless(seed), logits, num_samples, dtype)
-
-
-def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
-    """`num` new seeds, rows of two int32, that follow from `seed`; `alg` is accepted. ShapeError for another seed.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> tf.random.split([1, 2], num=3).shape
-    (3, 2)
-    """
-    words = random_bits(_Stateless(seed).state.current(), shape=(int(num), 2))
-    return ops.cast(ops.cast(words, dtype=_KEY) - 2**31, dtype=np.dtype(np.int32))
-
-
-def fold_in(seed: Any, data: Any, alg: Any = None) -> Tensor:
-    """A new seed, a vector of two int32, that follows from `seed` and `data`, such as a step; `alg` is accepted."""
-    numbers = ops.cast(as_tensor(seed), dtype=_KEY)
-    mixed = numbers + ops.cast(as_tensor(data), dtype=_KEY) * np.array([_signed(_GOLDEN * 3), 0], np.int64)
-    return ops.reshape(split(mixed, 1), shape=(2,))
