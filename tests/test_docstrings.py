@@ -10,8 +10,8 @@ The rule, for each function, op, class and method that a public module offers:
 - It names every class of errors that its own lines raise, or a base of it; and where tensors come back, what wrong
   arguments raise: shapes that do not fit, axes that are not there, dtypes that are not taken.
 
-- It shows an example, in the modules below that are done; the examples of what is written are run by other tests, those
-  that are made here.
+- It shows an example, in the modules below that are done; those that are made, and
+  those of packages that no other test looks through, are run here.
 
 Methods are asked for their parameters and their own errors only. What docstrings of ops say by themselves of dtypes is
 asked of the ops below.
@@ -25,6 +25,7 @@ import doctest
 import importlib
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from enum import Enum
@@ -161,10 +162,10 @@ def test_every_public_docstring_is_complete():
 
 #: Modules of which every function and class shows an example. A module that has them all is added here.
 SHOWN = frozenset(
-    "activations bitwise compat.v1.classic_losses compat.v1.classic_optimizers dask debugging "
-    "frontend.config image keras layers linalg losses metrics nest nn numpy numpy.matrix_functions "
-    "optimizers optimizers.schedules random regularizers scipy.linalg scipy.signal scipy.special "
-    "scipy.stats.beta scipy.stats.chi2 scipy.stats.dirichlet scipy.stats.gamma "
+    "activations bitwise callbacks compat.v1.classic_losses compat.v1.classic_optimizers dask debugging "
+    "frontend.config image io keras layers linalg losses metrics nest nn numpy numpy.matrix_functions "
+    "optimizers optimizers.schedules queue random regularizers saved_model scipy.linalg scipy.signal "
+    "scipy.special scipy.stats.beta scipy.stats.chi2 scipy.stats.dirichlet scipy.stats.gamma "
     "scipy.stats.multivariate_normal scipy.stats.norm scipy.stats.poisson scipy.stats.t strings test".split()
 )
 
@@ -186,17 +187,24 @@ FACTORIES = (
     ),
     *("tj.nn.", "tj.numpy.", "tj.scipy.special."),
 )
-MADE = {
-    name: x
-    for name, (x, _) in EVERYTHING.items()
-    if isinstance(x, Op) or (name.startswith(FACTORIES) and not name.endswith("()"))
-}
+#: Packages whose modules other tests look through for examples.
+ELSEWHERE = PUBLIC | BATTERIES | {"frontend"}
 
 
-def test_examples_that_are_made_print_what_they_say():
+def is_run_here(name: str, x: Any) -> bool:
+    """Is the example one that is made, or in a module that nobody looks through?"""
+    home = x.__module__.split(".")[1:2]
+    return isinstance(x, Op) or name.startswith(FACTORIES) or not {*home} <= ELSEWHERE
+
+
+MADE = {name: x for name, (x, _) in EVERYTHING.items() if not name.endswith("()") and is_run_here(name, x)}
+
+
+def test_examples_print_what_they_say():
     wrong: list[str] = []
     for name, x in MADE.items():
-        test = doctest.DocTestParser().get_doctest(x.__doc__ or "", {}, name, None, 0)
+        known = {} if isinstance(x, Op) else vars(sys.modules[x.__module__]).copy()
+        test = doctest.DocTestParser().get_doctest(x.__doc__ or "", known, name, None, 0)
         doctest.DocTestRunner().run(test, out=wrong.append)
     assert not wrong, "".join(wrong)
 

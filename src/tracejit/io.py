@@ -147,6 +147,12 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> tf.
     """The tensor that `serialized`, a scalar string by :func:`serialize_tensor`, holds; its shape is there, too.
 
     ValueError where it has another dtype than `out_type`, or is no such string.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.io.parse_tensor(tf.io.serialize_tensor([1.0, 2.0]), tf.float32))
+    tf.Tensor([1. 2.], shape=(2,), dtype=float32)
     """
     data = serialized.numpy() if isinstance(serialized, tf.Tensor) else serialized
     array = np.load(io.BytesIO(data), allow_pickle=False)

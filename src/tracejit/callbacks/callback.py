@@ -106,6 +106,13 @@ class CallbackList:
     model : Model, optional
     params : dict, optional
         Told to all of them at once.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> shown = tf.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print(epoch, logs))
+    >>> tf.callbacks.CallbackList([shown]).tell("on_epoch_end", 0, {"loss": 0.5})
+    0 {'loss': 0.5}
     """
 
     def __init__(self, callbacks: Sequence[Any] | None = None, model: Any = None, **params: Any):

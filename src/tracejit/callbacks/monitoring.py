@@ -173,6 +173,13 @@ class ModelCheckpoint(Monitoring):
         When the path asks for a number that is not in the logs.
     NotDescribed
         When the network cannot be written down as data; its weights alone can.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> kept = tf.callbacks.ModelCheckpoint("best.model", monitor="val_loss", save_best_only=True)
+    >>> kept.filepath, kept.monitor
+    ('best.model', 'val_loss')
     """
 
     filepath: str

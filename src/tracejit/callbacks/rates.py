@@ -87,6 +87,13 @@ class ReduceLROnPlateau(Monitoring):
         Epochs after a change that do not count.
     min_lr : float
         The rate does not become less.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> slower = tf.callbacks.ReduceLROnPlateau(monitor="loss", factor=0.5, patience=3)
+    >>> slower.factor, slower.patience
+    (0.5, 3)
     """
 
     factor: float

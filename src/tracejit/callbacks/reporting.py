@@ -43,6 +43,17 @@ class CSVLogger(Callback):
         Between the numbers of a line.
     append : bool
         Go on with a file that is there; else write it anew.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     logger = tf.callbacks.CSVLogger(f"{folder}/log.csv")
+    ...     logger.on_epoch_end(0, {"loss": 0.5})
+    ...     logger.on_train_end()
+    ...     print(open(f"{folder}/log.csv").read().split())
+    ['epoch,loss', '0,0.5']
     """
 
     append: bool
@@ -81,7 +92,16 @@ class CSVLogger(Callback):
 
 
 class ProgbarLogger(Callback):
-    """Print a line when an epoch begins, and its numbers when it ends; `fit` does so itself unless ``verbose=0``."""
+    """Print a line when an epoch begins, and its numbers when it ends; `fit` does so itself unless ``verbose=0``.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> told = tf.callbacks.ProgbarLogger()
+    >>> told.set_params({"epochs": 2})
+    >>> told.on_epoch_begin(0)
+    Epoch 1/2
+    """
 
     started: float
     count: int

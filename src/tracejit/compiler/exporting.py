@@ -31,7 +31,14 @@ from .platforms import half_floats, system_memory, thumb_library
 
 
 class NotExportable(TracejitError, ValueError):
-    """A function that cannot leave this process, and why."""
+    """A function that cannot leave this process, and why.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> issubclass(tf.aot.NotExportable, ValueError)
+    True
+    """
 
 
 def exported(

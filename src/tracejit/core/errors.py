@@ -70,15 +70,54 @@ class DtypeError(TracejitError, TypeError):
 
 
 class OutOfRange(TracejitError, IndexError):
-    """An index outside of the axis it is for."""
+    """An index outside of the axis it is for.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.gather([1.0, 2.0], 5)
+    ... except tf.errors.OutOfRangeError as error:
+    ...     print(isinstance(error, IndexError))
+    True
+    """
 
 
 class LeakedTensor(TracejitError, TypeError, AttributeError):
-    """A tensor of a finished trace was used outside of it: it has no value any more."""
+    """A tensor of a finished trace was used outside of it: it has no value any more.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> kept = []
+    >>> leak = tf.function(lambda x: kept.append(x * 2))
+    >>> leak(tf.constant(1.0))
+    >>> try:
+    ...     kept[0].numpy()
+    ... except tf.LeakedTensor as error:
+    ...     print(type(error).__name__)
+    LeakedTensor
+    """
 
 
 class GradientError(TracejitError, ValueError):
-    """A gradient rule returned something that cannot be the gradient."""
+    """A gradient rule returned something that cannot be the gradient.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.custom_gradient
+    ... def doubled(x):
+    ...     return 2.0 * x, lambda g: tf.ones(3)
+    >>> x = tf.Variable([1.0, 2.0])
+    >>> try:
+    ...     with tf.GradientTape() as tape:
+    ...         y = doubled(x)
+    ...     tape.gradient(y, x)
+    ... except tf.GradientError as error:
+    ...     print(type(error).__name__)
+    GradientError
+    """
 
 
 class Refusals(threading.local):
@@ -110,7 +149,18 @@ def take(error: BaseException) -> None:
 
 
 class SymbolicValue(Untraceable, TypeError):
-    """A concrete value was asked of a tensor that has none while tracing."""
+    """A concrete value was asked of a tensor that has none while tracing.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> compiled = tf.function(lambda x: x.numpy())
+    >>> try:
+    ...     compiled.get_concrete_function(tf.TensorSpec([], tf.float32))
+    ... except tf.SymbolicValue as error:
+    ...     print(type(error).__name__)
+    SymbolicValue
+    """
 
 
 class Location(tuple[Any, ...]):
@@ -319,6 +369,6 @@ def at_user_line() -> str:
     >>> import tracejit as tf
     >>> print(f"units is positive, got -1{tf.errors.at_user_line()}")  # doctest: +ELLIPSIS
     units is positive, got -1
-      at <doctest ...
+      at ...
     """
     return at(user_location(3))

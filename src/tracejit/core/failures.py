@@ -23,7 +23,17 @@ class FailedAssertion(TracejitError, AssertionError):
 
 
 class FailedComputation(TracejitError, RuntimeError):
-    """A computation that did not get where it should."""
+    """A computation that did not get where it should.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.linalg.inv([[1.0, 1.0], [1.0, 1.0]])
+    ... except tf.errors.FailedComputation as error:
+    ...     print(isinstance(error, RuntimeError))
+    True
+    """
 
 
 class WrongNumber(TracejitError, ValueError):

@@ -81,6 +81,12 @@ class Namespace(SimpleNamespace):
     path : str
         Where users find it.
     **names
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.io.Namespace("tf.own", answer=42).answer
+    42
     """
 
     def __init__(self, path: str, **names: Any):

@@ -124,7 +124,16 @@ def of_process() -> Settings:
 
 
 def configure(**changes: Any) -> None:
-    """Change settings for the whole process, `changes` by name; unknown names and values raise."""
+    """Change settings for the whole process, `changes` by name; unknown names and values raise.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.configure(contract=True)
+    >>> with tf.settings() as now:
+    ...     now.contract
+    True
+    """
     global _process
     _process = replace(_process, **{k: _checked(k, v) for k, v in changes.items()})
     settings_changed()

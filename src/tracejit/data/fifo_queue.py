@@ -16,7 +16,18 @@ from .elements import as_tensors, row, stacked
 
 
 class QueueError(tf.TracejitError):
-    """A queue that is full, empty or closed was asked for more."""
+    """A queue that is full, empty or closed was asked for more.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> queue = tf.queue.FIFOQueue(1, tf.float32)
+    >>> try:
+    ...     queue.dequeue()
+    ... except tf.queue.QueueError as error:
+    ...     print(type(error).__name__)
+    QueueError
+    """
 
 
 class FIFOQueue:

@@ -33,7 +33,18 @@ _most_of_a_weight: ContextVar[int | None] = ContextVar("tracejit_most_of_a_weigh
 
 
 class NotDescribed(tf.TracejitError, ValueError):
-    """Something that cannot be written down as data, or a description that nothing can be made from."""
+    """Something that cannot be written down as data, or a description that nothing can be made from.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> from tracejit.models import NotDescribed
+    >>> try:
+    ...     tf.layers.Dense(2, activation=lambda x: x).get_config()
+    ... except NotDescribed as error:
+    ...     print(type(error).__name__)
+    NotDescribed
+    """
 
 
 class Configurable:
@@ -41,6 +52,12 @@ class Configurable:
 
     A subclass with arguments that are not data defines ``get_config``, which returns a dict, and perhaps the class
     method ``from_config``, which takes it.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.initializers.HeNormal(seed=1).get_config()
+    {'seed': 1}
     """
 
     #: Parameters of base classes that the class gives itself.

@@ -64,7 +64,17 @@ progress: ContextVar[Listener | None] = ContextVar("tracejit_progress", default=
 
 
 class LongLoopWarning(RuntimeWarning):
-    """A loop has run for long and nothing tells when it ends."""
+    """A loop has run for long and nothing tells when it ends.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tracejit as tf
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", tf.LongLoopWarning)
+    ...     print(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [tf.constant(0)])[0])
+    tf.Tensor(3, shape=(), dtype=int32)
+    """
 
 
 def listener() -> Listener | None:

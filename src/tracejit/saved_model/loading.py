@@ -94,7 +94,25 @@ def load(export_dir: str | os.PathLike[str], max_bytes: int = LIMIT) -> Any:
 
 
 class LoadedModel(Module):
-    """What :func:`load` returns."""
+    """What :func:`load` returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> class Doubled(tf.Module):
+    ...     @tf.function
+    ...     def __call__(self, x):
+    ...         return 2.0 * x
+    >>> model = Doubled()
+    >>> print(model(3.0))
+    tf.Tensor(6.0, shape=(), dtype=float32)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = tf.saved_model.save(model, folder)
+    ...     loaded = tf.saved_model.load(folder)
+    >>> print(type(loaded).__name__, loaded(3.0))
+    LoadedModel tf.Tensor(6.0, shape=(), dtype=float32)
+    """
 
     signatures: dict[str, Any]
 

@@ -41,7 +41,14 @@ class NotSaved(TracejitError, ValueError):
 
 
 class SaveOptions:
-    """Options of :func:`save`, accepted for programs written for other libraries: custom gradients are always saved."""
+    """Options of :func:`save`, accepted for programs written for other libraries: custom gradients are always saved.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.saved_model.SaveOptions(experimental_custom_gradients=True).options
+    {'experimental_custom_gradients': True}
+    """
 
     def __init__(self, **options: Any):
         self.options = options

@@ -116,6 +116,11 @@ def set_loop_options(
     ------
     NotImplementedError
         For `maximum_iterations`, which would change what the loop does: write it into the loop's condition.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.autograph.set_loop_options(parallel_iterations=8)
     """
     if maximum_iterations is not None:
         raise NotImplementedError(

@@ -23,7 +23,19 @@ _ALIGN = 64
 
 
 class BadArtifact(TracejitError, ValueError):
-    """A file that is no artifact, is damaged, or is of a version that this one cannot read."""
+    """A file that is no artifact, is damaged, or is of a version that this one cannot read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         tf.aot.load(file.name)
+    ...     except tf.aot.BadArtifact as error:
+    ...         print(isinstance(error, ValueError))
+    True
+    """
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:

@@ -24,7 +24,20 @@ _MANY = 20  # lines of an error that lists what does not fit
 
 
 class MismatchedCheckpoint(tf.TracejitError, ValueError):
-    """What a file holds does not fit the program's Variables."""
+    """What a file holds does not fit the program's Variables.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = tf.train.Checkpoint(x=tf.Variable(1.0)).save(f"{folder}/ckpt")
+    ...     try:
+    ...         tf.train.Checkpoint(x=tf.Variable([1.0, 2.0])).restore(path)
+    ...     except tf.train.MismatchedCheckpoint as error:
+    ...         print(isinstance(error, ValueError))
+    True
+    """
 
 
 class Checkpoint(tf.Module):
@@ -251,7 +264,20 @@ def _listed(what: str, lines: list[str]) -> str:
 
 
 class Restored:
-    """What came of restoring `checkpoint` from `path`, which has `names`; made by :meth:`Checkpoint.restore`."""
+    """What came of restoring `checkpoint` from `path`, which has `names`; made by :meth:`Checkpoint.restore`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> x = tf.Variable(1.0)
+    >>> checkpoint = tf.train.Checkpoint(x=x)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = checkpoint.save(f"{folder}/ckpt")
+    ...     restored = checkpoint.restore(path)
+    >>> type(restored.assert_consumed()).__name__
+    'Restored'
+    """
 
     def __init__(self, checkpoint: Checkpoint, path: str | None, names: frozenset[str]):
         self._checkpoint = checkpoint

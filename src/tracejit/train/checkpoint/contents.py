@@ -60,6 +60,15 @@ class CheckpointReader:
     ----------
     ckpt_dir_or_file : path
         A checkpoint, or a folder: its latest one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = tf.train.Checkpoint(x=tf.Variable([1.0, 2.0])).save(f"{folder}/ckpt")
+    ...     print(tf.train.load_checkpoint(folder).get_variable_to_shape_map())
+    {'save_counter': [], 'x': [2]}
     """
 
     def __init__(self, ckpt_dir_or_file: str | os.PathLike[str]):
