@@ -10,8 +10,8 @@ The rule, for each function, op, class and method that a public module offers:
 - It names every class of errors that its own lines raise, or a base of it; and where tensors come back, what wrong
   arguments raise: shapes that do not fit, axes that are not there, dtypes that are not taken.
 
-- It shows an example, in the modules below that are done; those that are made, and
-  those of packages that no other test looks through, are run here.
+- It shows an example, in the modules below that are done; those that are made, and those of packages that no
+  other test looks through, are run here.
 
 Methods are asked for their parameters and their own errors only. What docstrings of ops say by themselves of dtypes is
 asked of the ops below.

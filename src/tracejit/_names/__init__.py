@@ -45,14 +45,13 @@ from ..ops.arrays.shape import (
     clip_by_value,
     concat,
     expand_dims,
-    identity,
     reshape,
     squeeze,
     stack,
-    stop_gradient,
     transpose,
 )
 from ..ops.arrays.shape import sizes_of as as_shape
+from ..ops.arrays.unchanged import identity, stop_gradient
 from ..ops.elementwise.arithmetic import (
     abs,
     add,

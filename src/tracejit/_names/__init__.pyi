@@ -73,12 +73,12 @@ from tracejit.ops.arrays.shape import broadcast_to as broadcast_to
 from tracejit.ops.arrays.shape import clip_by_value as clip_by_value
 from tracejit.ops.arrays.shape import concat as concat
 from tracejit.ops.arrays.shape import expand_dims as expand_dims
-from tracejit.ops.arrays.shape import identity as identity
 from tracejit.ops.arrays.shape import reshape as reshape
 from tracejit.ops.arrays.shape import squeeze as squeeze
 from tracejit.ops.arrays.shape import stack as stack
-from tracejit.ops.arrays.shape import stop_gradient as stop_gradient
 from tracejit.ops.arrays.shape import transpose as transpose
+from tracejit.ops.arrays.unchanged import identity as identity
+from tracejit.ops.arrays.unchanged import stop_gradient as stop_gradient
 from tracejit.ops.elementwise.arithmetic import abs as abs
 from tracejit.ops.elementwise.arithmetic import add as add
 from tracejit.ops.elementwise.arithmetic import cast as cast

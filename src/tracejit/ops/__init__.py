@@ -5,7 +5,7 @@ them.
 """
 
 from . import checks, fourier, image, prints, python_calls, random, text
-from .arrays import gather, index, positions, reduce, shape, sort
+from .arrays import gather, index, positions, reduce, shape, sort, unchanged
 from .control import branch, calls, implicit, loop, tangents
 from .control import remat as recompute
 from .control.checkpointing import loop_gradient as checkpoint

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..core.op import defop, ops, real, sample
 from ..core.spec import TensorSpec
-from .arrays.shape import VIEW, same_view
+from .arrays.shape import VIEW
+from .arrays.unchanged import same_view
 from .lowering import Reindex
 
 

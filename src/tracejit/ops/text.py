@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import gather, index, shape
+from .arrays import gather, index, shape, unchanged
 from .elementwise import compare
 
 for _moves in (
@@ -14,8 +14,8 @@ for _moves in (
     shape.broadcast_to,
     shape.concat,
     gather.gather,
-    shape.identity,
-    shape.stop_gradient,
+    unchanged.identity,
+    unchanged.stop_gradient,
     compare.where,
 ):
     _moves.accepted_dtypes.add(np.dtype(object).num)

@@ -13,7 +13,8 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...math import elementary, special
-from ...ops.arrays.shape import expand_dims, stop_gradient
+from ...ops.arrays.shape import expand_dims
+from ...ops.arrays.unchanged import stop_gradient
 from ...ops.elementwise import division
 from ...ops.tensor.indexing import get
 from ..conversion import array, arrays, floats, lined_up, real_numbers, two_floats, values_of, wide_floats

@@ -120,6 +120,14 @@ def reshape(tensor: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
         Where the number of elements differs.
     DtypeError
         For sizes that are no integers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.reshape([1, 2, 3, 4], (2, -1)))
+    tf.Tensor(
+    [[1 2]
+     [3 4]], shape=(2, 2), dtype=int32)
     """
     require(
         same(tensor.size, product(shape)),
@@ -204,6 +212,12 @@ def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     ------
     ShapeError
         Where `perm` does not name every axis once.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.transpose([[1, 2, 3]]).shape, tf.transpose(tf.ones((2, 3, 4)), (1, 0, 2)).shape)
+    (3, 1) (3, 2, 4)
     """
     return a.with_shape(a.shape[p] for p in perm)
 
@@ -239,6 +253,14 @@ def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     ------
     ShapeError
         Where a size of `input` is neither 1 nor that of `shape`, or `shape` has fewer axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.broadcast_to([1, 2], (2, 2)))
+    tf.Tensor(
+    [[1 2]
+     [1 2]], shape=(2, 2), dtype=int32)
     """
     lead = len(shape) - len(input.shape)
     fits = lead >= 0 and all(
@@ -250,7 +272,14 @@ def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
 
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
-    """`input` with an axis of size 1 before position `axis`; the same dtype, ShapeError for no such position."""
+    """`input` with an axis of size 1 before position `axis`; the same dtype, ShapeError for no such position.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.expand_dims([1, 2], 0).shape)
+    (1, 2)
+    """
     x = as_tensor(input)
     place = one_axis(axis, len(x.shape) + 1)
     return reshape(x, shape=(*x.shape[:place], 1, *x.shape[place:]))
@@ -260,6 +289,12 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """`input` without its axes of size 1, or those in `axis`, which is an int or several; the same dtype.
 
     ShapeError where one that is named is not of size 1, or not there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.squeeze(tf.ones((1, 3, 1))).shape, tf.squeeze(tf.ones((1, 3, 1)), axis=0).shape)
+    (3,) (3, 1)
     """
     x = as_tensor(input)
     rank = len(x.shape)
@@ -341,6 +376,12 @@ def concat(*values: TensorSpec, axis: int) -> TensorSpec:
         Where other sizes differ, there is no such axis, or no tensor.
     DtypeError
         For strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.concat([[1, 2], [3]], axis=0))
+    tf.Tensor([1 2 3], shape=(3,), dtype=int32)
     """
     first = values[0]
     for x in values[1:]:
@@ -358,6 +399,12 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     """The tensors in `values` joined along a new axis at `axis`; their dtypes are promoted.
 
     ShapeError where their shapes differ, or there is none; DtypeError for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist())
+    [[1, 3], [2, 4]]
     """
     if len(values) == 0:
         raise ShapeError(f"stack needs at least one tensor{at(user_location())}")
@@ -428,67 +475,7 @@ def iota(*, size: Size, dtype: np.dtype) -> TensorSpec:
     return TensorSpec((size,), dtype)
 
 
-# ---- the same value -------------------------------------------------------------------------------------
-
-
-def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
-    return v
-
-
-@defop(
-    vjp=(lambda g, y, x: g,),
-    linear=True,
-    kernel=lambda x: x,
-    lower=Reindex(same_view),
-    batch=lambda batch, x: ops.identity(x),
-    size_rule=same_sizes,
-    traits=(*VIEW, "row_local"),
-    samples=(sample((2,), complex=True),),
-)
-def identity(input: TensorSpec) -> TensorSpec:
-    """`input` itself, as a new tensor.
-
-    Returns
-    -------
-    Tensor
-        Of the same shape and dtype.
-    """
-    return input
-
-
-@defop(
-    vjp=(None,),
-    kernel=lambda x: x,
-    lower=Reindex(same_view),
-    batch=lambda batch, x: ops.stop_gradient(x),
-    traits=(*VIEW, "row_local"),
-    samples=(sample((2,), complex=True),),
-)
-def stop_gradient(input: TensorSpec) -> TensorSpec:
-    """`input` itself, through which no gradient flows.
-
-    Returns
-    -------
-    Tensor
-        Of the same shape and dtype.
-    """
-    return input
-
-
-@defop(
-    vjp=(None,),
-    kernel=lambda x: x,
-    lower=Reindex(same_view),
-    batch=lambda batch, x: ops.number(x),
-    traits=(*VIEW, "row_local", "takes_out"),
-    samples=(sample((2,), complex=True),),
-)
-def number(input: TensorSpec) -> TensorSpec:
-    """`input` as the Python number that ``float()`` makes of it, through which no gradient flows.
-
-    Unlike `stop_gradient` it is not written to stop gradients: transforms of functions refuse to lose them here.
-    """
-    return input
+# ---- limits -------------------------------------------------------------------------------------------
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
@@ -496,5 +483,11 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
     The three broadcast to the shape of the result, and are promoted to its dtype. ShapeError where they do not
     broadcast, DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.clip_by_value([-2.0, 0.5, 3.0], 0.0, 1.0))
+    tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float32)
     """
     return ops.minimum(ops.maximum(t, clip_value_min), clip_value_max)
