@@ -52,8 +52,9 @@ if TYPE_CHECKING:
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of
     from .borders import *
-    from .calculus import *
     from .conversion import array, asarray, frombuffer, fromiter, fromstring, load, save
+    from .curves.calculus import *
+    from .curves.polynomials import *
     from .elements.comparing import *
     from .elements.elementwise import *
     from .elements.further import *

@@ -1,4 +1,4 @@
-"""NumPy's differences, integrals, interpolation, convolutions and polynomials."""
+"""NumPy's differences, integrals, interpolation and convolutions."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import cutting
-from ..core.errors import ShapeError, at, user_location
-from ..core.op import ops
-from ..core.tensor import Tensor
-from ..math import elementary
-from ..ops.arrays.reduce import one_axis
-from ..ops.arrays.shape import expand_dims, stack
-from ..ops.elementwise.arithmetic import matched
-from ..ops.tensor.indexing import get
-from .conversion import array, arrays, is_number, values_of, wide_floats
-from .joining import concatenate
-from .making import vander
-from .matrix_functions import eigvals, lstsq
-from .order.ordering import argsort
-from .shapes import atleast_1d
-from .statistics.counting import searchsorted
+from ...core.errors import ShapeError, at, user_location
+from ...core.op import ops
+from ...core.tensor import Tensor
+from ...ops.arrays.reduce import one_axis
+from ...ops.arrays.shape import expand_dims
+from ...ops.elementwise.arithmetic import matched
+from ...ops.tensor.indexing import get
+from ..conversion import array, arrays, is_number, wide_floats
+from ..joining import concatenate
+from ..order.ordering import argsort
+from ..shapes import atleast_1d
+from ..statistics.counting import searchsorted
 
 
 def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
@@ -280,204 +276,6 @@ def _slid(x: Any, kernel: Any, mode: str) -> Tensor:
     first, within = (ops.iota(size=n, dtype=np.dtype(np.int64)) for n in (count, width))
     windows = ops.gather(longer, ops.add(expand_dims(first, 1), within), axis=0)
     return ops.reduce_sum(ops.multiply(windows, kernel), axis=1)
-
-
-def polyval(p: Any, x: Any) -> Tensor:
-    """The value at `x` of a polynomial, its coefficients `p` from the highest power down; of the promoted dtype.
-
-    The shape is that of `x`; DtypeError for strings.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.polyval([1.0, 0.0, 1.0], 3.0))
-    tf.Tensor(10.0, shape=(), dtype=float64)
-    """
-    coefficients, at_x = matched((array(p), array(x)), {})[0]
-    zero = ops.fill(shape=at_x.shape, value=0, dtype=at_x.dtype)
-    return elementary.polyval([zero, *(get(coefficients, k) for k in range(coefficients.shape[0]))], at_x)
-
-
-def polyder(p: Any, m: int = 1) -> Tensor:
-    """The coefficients of the `m`-th derivative of a polynomial, a vector as `p`; same dtype, DtypeError for text.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.polyder([1.0, 2.0, 3.0]))
-    tf.Tensor([2. 2.], shape=(2,), dtype=float64)
-    """
-    x: Any = array(p)
-    for _ in range(m):
-        powers = np.arange(x.shape[0] - 1, 0, -1)
-        x = ops.multiply(get(x, slice(None, -1)), powers)
-    return x
-
-
-def polymul(a1: Any, a2: Any) -> Tensor:
-    """The coefficients, a vector, of the product of polynomials `a1`, `a2`; dtype, ValueError as :func:`convolve`.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.polymul([1.0, 1.0], [1.0, -1.0]))
-    tf.Tensor([ 1.  0. -1.], shape=(3,), dtype=float64)
-    """
-    return convolve(a1, a2)
-
-
-def polyadd(a1: Any, a2: Any) -> Tensor:
-    """The coefficients of the sum of two polynomials, vectors from the highest power down; the promoted dtype.
-
-    `a1`, `a2`: DtypeError for text.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.polyadd([1.0, 2.0], [3.0]))
-    tf.Tensor([1. 5.], shape=(2,), dtype=float64)
-    """
-    a, b = matched(tuple(map(atleast_1d, arrays(array(a1), array(a2)))), {})[0]
-    size = max(a.shape[0], b.shape[0])
-    return ops.add(*(cutting.pad(x, [[size - x.shape[0], 0]]) for x in (a, b)))
-
-
-def polysub(a1: Any, a2: Any) -> Tensor:
-    """The coefficients of `a1` less those of `a2`, as :func:`polyadd`: vectors of the promoted dtype.
-
-    DtypeError for text.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.polysub([1.0, 2.0], [3.0]))
-    tf.Tensor([ 1. -1.], shape=(2,), dtype=float64)
-    """
-    return polyadd(a1, ops.negative(array(a2)))
-
-
-def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
-    """The coefficients of the polynomial whose `m`-th derivative is `p`, with the constants `k`, else 0; floats.
-
-    A vector; ShapeError where there are not as many constants.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.polyint([2.0, 2.0]))
-    tf.Tensor([1. 2. 0.], shape=(3,), dtype=float64)
-    """
-    x: Any = wide_floats(p)
-    constants = np.broadcast_to(0.0 if k is None else np.asarray(values_of(k), np.float64), (m,))
-    for constant in constants.tolist():
-        powers = np.arange(x.shape[0], 0, -1)
-        x = ops.concat(ops.divide(x, powers.astype(x.dtype)), array([constant], x.dtype), axis=0)
-    return x
-
-
-def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
-    """The quotient and the remainder of polynomials `u` and `v`, vectors from the highest power down; floats.
-
-    The remainder keeps no zeros in front where its values are known. ShapeError for what are no vectors.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> quotient, remainder = tnp.polydiv([1.0, 3.0, 5.0], [1.0, 1.0])
-    >>> print(quotient.numpy(), remainder.numpy())
-    [1. 2.] [3.]
-    """
-    rest, by = matched((atleast_1d(wide_floats(u)), atleast_1d(wide_floats(v))), {})[0]
-    count = rest.shape[0] - by.shape[0] + 1
-    if count <= 0:
-        return array(np.zeros(1, rest.dtype)), rest
-    first, digits = get(by, 0), []
-    for k in range(count):
-        digit: Any = ops.divide(get(rest, k), first)
-        digits.append(digit)
-        taken = ops.multiply(digit, by)
-        rest = ops.subtract(rest, cutting.pad(taken, [[k, rest.shape[0] - k - by.shape[0]]]))
-    rest = get(rest, slice(min(count, rest.shape[0] - 1), None))
-    if not rest.is_symbolic:
-        small = np.flatnonzero(np.abs(rest.array) > 1e-14)
-        rest = get(rest, slice(int(small[0]) if small.size else rest.shape[0] - 1, None))
-    return stack(digits, 0), rest
-
-
-def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
-    """The coefficients, from the highest power down, of the polynomial of degree `deg` nearest to `y` at `x`; floats.
-
-    Squares of distances count, multiplied with those of the weights `w`. A column of `y` gives one of coefficients.
-    Directions in which the powers are shorter than `rcond` of the longest are left out, by default the precision of
-    floats times the number of points. If `full`, a tuple of them, the sums of squares, rank and singular values
-    as :func:`lstsq` has them, and `rcond`. ShapeError where lengths differ.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.round(tnp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1), 6))
-    tf.Tensor([2. 1.], shape=(2,), dtype=float64)
-    """
-    points, values = matched((wide_floats(x), wide_floats(y)), {})[0]
-    powers: Any = vander(points, deg + 1)
-    if w is not None:
-        weights: Any = array(w, powers.dtype)
-        powers = ops.multiply(powers, expand_dims(weights, 1))
-        values = ops.multiply(values, weights if len(values.shape) == 1 else expand_dims(weights, 1))
-    scale = ops.sqrt(ops.reduce_sum(ops.square(powers), axis=(0,)))
-    fitted = lstsq(ops.divide(powers, scale), values, rcond)
-    found = ops.divide(fitted.x, scale if len(values.shape) == 1 else expand_dims(scale, 1))
-    if not full:
-        return found
-    least = len(x) * np.finfo(powers.dtype).eps if rcond is None else rcond
-    return found, fitted.residuals, fitted.rank, fitted.s, least
-
-
-def poly(seq_of_zeros: Any) -> Tensor:
-    """The coefficients, a vector of floats, of the polynomial with these zeros, or of a matrix's eigenvalues.
-
-    `seq_of_zeros`: ShapeError for other arrays.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.poly([1.0, 2.0]))
-    tf.Tensor([ 1. -3.  2.], shape=(3,), dtype=float64)
-    """
-    x = wide_floats(seq_of_zeros)
-    zeros: Any = eigvals(x) if len(x.shape) == 2 else atleast_1d(x)
-    found = array(np.ones(1, zeros.dtype))
-    for k in range(zeros.shape[0]):
-        factor = stack([array(1, zeros.dtype), ops.negative(get(zeros, k))], 0)
-        found = convolve(found, factor)
-    return ops.real(found) if len(x.shape) == 2 and x.dtype.kind == "f" else found
-
-
-def roots(p: Any) -> Tensor:
-    """The zeros, a vector of complex numbers, of a polynomial with the coefficients `p` from the highest power down.
-
-    Zeros among its outermost coefficients are known when this is called. ShapeError for what is no vector.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.roots([1.0, -3.0, 2.0]))
-    tf.Tensor([2.+0.j 1.+0.j], shape=(2,), dtype=complex128)
-    """
-    whole = atleast_1d(wide_floats(p))
-    if len(whole.shape) != 1:
-        raise ShapeError(f"roots takes a vector, got {whole.spec}{at(user_location())}")
-    present = np.arange(whole.shape[0]) if whole.is_symbolic else np.flatnonzero(whole.array)
-    if present.size == 0:
-        return array(np.zeros(0, np.result_type(whole.dtype, np.complex64)))
-    behind = whole.shape[0] - 1 - int(present[-1])
-    x: Any = get(whole, slice(int(present[0]), int(present[-1]) + 1))
-    zeros = array(np.zeros(behind, np.result_type(whole.dtype, np.complex64)))
-    if x.shape[0] == 1:
-        return zeros
-    row = ops.negative(ops.divide(get(x, slice(1, None)), get(x, 0)))
-    below = array(np.eye(x.shape[0] - 2, x.shape[0] - 1, dtype=x.dtype))
-    return ops.concat(eigvals(ops.concat(expand_dims(row, 0), below, axis=0)), zeros, axis=0)
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Tensor:

@@ -1,0 +1,1 @@
+"""Curves: sampled ones, and polynomials."""
