@@ -55,7 +55,8 @@ class TensorShape(tuple[Any, ...]):
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
-    __hash__ = tuple.__hash__
+    def __hash__(self) -> int:
+        return tuple.__hash__(self)
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
@@ -174,7 +175,8 @@ class AnyRank(TensorShape):
     def __eq__(self, other: object) -> bool:
         return other.__class__ is AnyRank
 
-    __hash__ = tuple.__hash__
+    def __hash__(self) -> int:
+        return tuple.__hash__(self)
 
     def __add__(self, other: Any) -> TensorShape:
         return self

@@ -71,7 +71,10 @@ class NodeClass:
         labels: Callable[[Any], Sequence[str]] | None = None,
         changes: bool = False,
     ):
-        self.flatten, self.unflatten, self.labels, self.changes = flatten, unflatten, labels, changes
+        self.flatten: Callable[[Any], tuple[Sequence[Any], Any]] = flatten
+        self.unflatten: Callable[[Any, Sequence[Any]], Any] = unflatten
+        self.labels: Callable[[Any], Sequence[str]] | None = labels
+        self.changes: bool = changes
 
 
 def register(kind: type, node: NodeClass) -> None:

@@ -111,7 +111,7 @@ class Text:
 
     def __init__(self, tensor: Tensor):
         self.tensor: Tensor = tensor
-        self.content = (tensor.array.shape, tuple(tensor.array.reshape(-1)))
+        self.content: tuple[Any, ...] = (tensor.array.shape, tuple(tensor.array.reshape(-1)))
 
     def __hash__(self) -> int:
         return hash(self.content)

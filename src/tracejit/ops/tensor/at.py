@@ -64,7 +64,8 @@ class Place:
 
     def __init__(self, tensor: Any, index: Any):
         self.whole: Any = tensor.shape
-        shape, self.index = bools_as_axes(tensor.shape, index)
+        shape, found = bools_as_axes(tensor.shape, index)
+        self.index: Any = found
         self.tensor: Any = shaped(tensor, shape)
         self.mask: Any = _traced_mask(index)
         self.plan: Plan = Plan() if self.mask is not None else plan_for(shape, self.index)

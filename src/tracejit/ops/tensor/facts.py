@@ -20,7 +20,8 @@ class Device(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = str.__hash__
+    def __hash__(self) -> int:
+        return str.__hash__(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (str(self),)
