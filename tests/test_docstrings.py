@@ -34,6 +34,7 @@ from typing import Any
 
 import pytest
 
+import tracejit
 from test_architecture import BATTERIES, OUTSIDE, PUBLIC
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import OPS, Op
@@ -224,3 +225,17 @@ def test_generated_docstrings_say_which_elements_are_refused(op: Op):
             assert refused == [type(error).__name__], kind
         else:
             assert not refused, kind
+
+
+def test_examples_are_found_out_apart_from_what_the_program_does():
+    """In a trace, on a tape, where NaN is an error: an op's docstring is what it is."""
+    wanted = tracejit.sqrt.__doc__
+
+    @tracejit.function
+    def f(x):
+        assert tracejit.sqrt.__doc__ == wanted
+        return x * 2.0
+
+    with tracejit.settings(nans=True):
+        assert tracejit.sqrt.__doc__ == wanted and f(tracejit.constant(1.0)) == 2.0
+    assert "sqrt" not in str(f.graph(tracejit.constant(1.0)))

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DtypeError, ShapeError
+from ..settings import settings
 from ..spec import TensorSpec
-from .dispatch import interpreting
+from .dispatch import at_once_in_a_kernel, interpreting
 
 #: Kinds of elements, and the dtype that stands for each.
 _KINDS = {"bool": "bool", "integers": "int32", "float": "float32", "complex": "complex64", "strings": "O"}
@@ -81,7 +82,11 @@ def _example(op: Any) -> str:
     for shown in _SHOWN:
         given = shown[: len(op.tensors)]
         try:
-            made = op(*given)
+            with (
+                settings(nans=False, dtype_promotion="numpy"),
+                at_once_in_a_kernel(),
+            ):  # whoever asks, and where
+                made = op(*given)
         except (DtypeError, ShapeError):
             continue
         if len(given) == len(op.tensors) and np.all(np.isfinite(made.numpy())):
