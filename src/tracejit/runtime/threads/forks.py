@@ -9,7 +9,7 @@ from typing import Any
 
 #: References without callbacks, as a WeakSet has: an interrupt that arrives in a callback is lost.
 _locks: list[weakref.ref[Any]] = []
-_changing = threading.Lock()
+_changing: Any = threading.Lock()
 _few = 64
 
 
@@ -26,7 +26,7 @@ def fork_safe() -> Any:
 
 
 def _open() -> None:
-    _changing._at_fork_reinit()  # type: ignore[attr-defined]
+    _changing._at_fork_reinit()
     for known in _locks:
         lock = known()
         if lock is not None:
