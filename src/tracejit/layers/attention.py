@@ -53,7 +53,7 @@ class _Attention(Layer):
 
     def _scores(self, query: Any, key: Any) -> Any:
         """How each query fits each key: ``(batch, queries, keys)``."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines no _scores(query, key)")
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the queries, the first of `mask` or of those of the `inputs`."""

@@ -107,20 +107,25 @@ def _kernel(*arrays: np.ndarray, template: str, summarize: int, stream: str) -> 
     return np.asarray(True)
 
 
-def _nests(b: Any, out: TensorSpec, *views: Any, **attrs: Any) -> Any:
-    b.host_call("print", views, attrs)
-    return b.scalar_constant(True, out.dtype)
+def host_effect(call: str) -> Nests:
+    """How an op is lowered that is told to the host by a call of that name, and gives True."""
+
+    def nests(b: Any, out: TensorSpec, *views: Any, **attrs: Any) -> Any:
+        b.host_call(call, views, attrs)
+        return b.scalar_constant(True, out.dtype)
+
+    return Nests(nests)
 
 
-def _no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
+def no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
     return [None]
 
 
 @defop(
     vjp=(None,),
-    jvp=_no_tangent,
+    jvp=no_tangent,
     kernel=_kernel,
-    lower=Nests(_nests),
+    lower=host_effect("print"),
     traits=("effect", "prints", "may_fail"),
 )
 def print_(*values: TensorSpec, template: str, summarize: int, stream: str) -> TensorSpec:

@@ -18,7 +18,8 @@ from ..core.op import Joint, defop, ops
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
 from .arrays.shape import zeros
-from .lowering import Callback, Nests
+from .lowering import Callback
+from .prints import host_effect, no_tangent
 
 #: What is said of a result's shape: its sizes, or the number of an argument that has the same.
 Shape = tuple[int, ...] | int
@@ -123,20 +124,11 @@ def _do(*arrays: np.ndarray, function: int) -> np.ndarray:
     return np.asarray(True)
 
 
-def _nests(b: Any, out: TensorSpec, *views: Any, **attrs: Any) -> Any:
-    b.host_call("python_effect", views, attrs)
-    return b.scalar_constant(True, out.dtype)
-
-
-def _no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
-    return [None]
-
-
 @defop(
     vjp=(None,),
-    jvp=_no_tangent,
+    jvp=no_tangent,
     kernel=_do,
-    lower=Nests(_nests),
+    lower=host_effect("python_effect"),
     traits=("effect", "prints", "may_fail", "this_process", "internal"),
 )
 def python_effect(*values: TensorSpec, function: int) -> TensorSpec:

@@ -6,6 +6,7 @@ function again, and is the whole one: a part that went through a number or an ar
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -162,7 +163,7 @@ def _shape(shape: Any, tensors: Sequence[Tensor]) -> tuple[int, ...] | int:
     return sizes
 
 
-class _Called:
+class _Called(ABC):
     """A function of the program, from arrays to arrays of the announced dtypes; those of one function are equal."""
 
     apart: frozenset[int] = frozenset()
@@ -187,13 +188,13 @@ class _Called:
     def __str__(self) -> str:
         return str(getattr(self.function, "__name__", self.function))
 
+    @abstractmethod
     def results(self, *tensors: Tensor) -> list[Tensor]:
         """The results as tensors."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gradient(self, needs: tuple[bool, ...], results: int, location: Any) -> _Called:
         """The function that gives the cotangents of the inputs that need one."""
-        raise NotImplementedError
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         with at_once_in_a_kernel():
