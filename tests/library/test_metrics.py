@@ -155,3 +155,38 @@ def test_metrics_by_name():
     assert M.get(lambda a, b: a - b).name == "lambda"
     with pytest.raises(ValueError, match=r"no metric is called 'pair'; there are .*auc"):
         M.get("pair")
+
+
+SAID = np.array([[0.9, 0.2, 0.4], [0.1, 0.8, 0.6], [0.7, 0.3, 0.2]], np.float32)
+TRUE = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TruePositives", 7.0),
+        ("FalsePositives", 2.0),
+        ("TrueNegatives", 7.0),
+        ("FalseNegatives", 5.0),
+        ("Precision", 7 / 9),
+        ("Recall", 7 / 12),
+    ],
+)
+def test_weights_of_examples_are_those_of_rows_also_of_square_batches(name, value):
+    weights = np.array([1.0, 2.0, 4.0], np.float32)
+    for given in (weights, weights[:, None], np.repeat(weights[:, None], 3, 1)):
+        assert float(getattr(tf.metrics, name)()(TRUE, SAID, sample_weight=given)) == pytest.approx(value)
+
+
+def test_area_under_precision_and_recall():
+    labels, scores = [0, 0, 1, 1], [0.0, 0.5, 0.3, 0.9]
+    of = {"curve": "PR", "num_thresholds": 3}
+    assert float(tf.metrics.AUC(**of)(labels, scores)) == pytest.approx(0.82069939, rel=1e-6)
+    lower = tf.metrics.AUC(**of, summation_method="minoring")(labels, scores)
+    upper = tf.metrics.AUC(**of, summation_method="majoring")(labels, scores)
+    assert float(lower) < 0.8207 < float(upper)
+    odds = tf.metrics.AUC(num_thresholds=3, from_logits=True)(labels, [-9.0, 0.0, -1.0, 3.0])
+    assert float(odds) == 0.75
+    assert float(tf.metrics.AUC(thresholds=[0.5])(labels, scores)) == 0.75
+    with pytest.raises(ValueError, match="'ROC', 'PR'"):
+        tf.metrics.AUC(curve="roc")

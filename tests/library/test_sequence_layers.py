@@ -116,3 +116,15 @@ def test_cells_refuse_and_thin_out():
         L.Bidirectional(L.GRU(3, go_backwards=True))
     with pytest.raises(ValueError, match="merge_mode is one of"):
         L.Bidirectional(L.GRU(3), merge_mode="mean")
+
+
+def test_gru_that_forgets_before_the_product():
+    layer = tf.layers.GRU(2, reset_after=False, return_sequences=True)
+    x = tf.reshape(tf.range(6.0) / 6, (1, 3, 2))
+    layer(x)
+    thirds = np.arange(12.0).reshape(2, 6)
+    layer.set_weights([thirds / 10 - 0.5, thirds / 20 - 0.2, np.arange(6) / 7])
+    right = [[[0.28504, 0.30645], [0.50198, 0.5383], [0.65812, 0.70289]]]
+    np.testing.assert_allclose(layer(x), right, atol=1e-5)  # TensorFlow's
+    again = tf.layers.GRU.from_config(layer.get_config())
+    assert again.cell.reset_after is False

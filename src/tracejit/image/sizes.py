@@ -14,6 +14,7 @@ from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.shape import sizes_of
 from ..random.generators import uniform
+from .resampling import weights
 
 
 def _images(images: Any) -> tuple[Any, int]:
@@ -59,11 +60,24 @@ def _nearest(x: Any, axis: int, new: int) -> Any:
     return gather(x, np.minimum(place, old - 1).astype(np.int64), axis=axis)
 
 
-_METHODS: dict[str, Callable[[Any, int, int], Any]] = {"bilinear": _bilinear, "nearest": _nearest}
+#: Methods that read one or two pixels; the others, and these with antialiasing, are products with matrices.
+_GATHERED: dict[str, Callable[[Any, int, int], Any]] = {"bilinear": _bilinear, "nearest": _nearest}
+_SMOOTHING = ("gaussian", "mitchellcubic")  # they change images whose size stays
+_METHODS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
+
+
+def _resampled(x: Any, axis: int, new: int, method: str, antialias: bool) -> Any:
+    old = _known(x.shape[axis])
+    matrix = convert_to_tensor(weights(method, old, new, antialias).astype(x.dtype))
+    if axis == len(x.shape) - 2:
+        return ops.matmul(matrix, x)
+    *outer, height, width, channels = x.shape
+    rows = ops.matmul(matrix, ops.reshape(x, shape=(*outer, height, width * channels)))
+    return ops.reshape(rows, shape=(*outer, new, width, channels))
 
 
 class ResizeMethod:
-    """The names of the ways to resize: ``BILINEAR`` and ``NEAREST_NEIGHBOR``.
+    """The names of the ways to resize, as constants.
 
     Examples
     --------
@@ -72,8 +86,8 @@ class ResizeMethod:
     (4, 4, 1)
     """
 
-    BILINEAR = "bilinear"
-    NEAREST_NEIGHBOR = "nearest"
+    BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = "bilinear", "nearest", "bicubic", "area"
+    LANCZOS3, LANCZOS5, GAUSSIAN, MITCHELLCUBIC = "lanczos3", "lanczos5", "gaussian", "mitchellcubic"
 
 
 def resize(
@@ -92,13 +106,15 @@ def resize(
         ``(height, width, channels)``, or ``(batch, height, width, channels)``.
     size : sequence of two int
         The new height and width.
-    method : {"bilinear", "nearest"}
-        Between the four pixels around a place, or the nearest one. The corners of images, not the middles of their
-        pixels at the corners, stay where they are.
+    method : str
+        ``"bilinear"``: between the four pixels around a place; ``"nearest"``: the nearest one; ``"area"``: the mean
+        of what a new pixel covers; ``"bicubic"``, ``"lanczos3"``, ``"lanczos5"``, ``"gaussian"``,
+        ``"mitchellcubic"``: weighted by that kernel. The corners of images, not the middles of their pixels at the
+        corners, stay where they are.
     preserve_aspect_ratio : bool
         Make the image as large as fits into `size`.
     antialias : bool
-        Has no effect where images become larger; NotImplementedError where they become smaller.
+        Where images become smaller, take as many more pixels into account. No effect on ``"nearest"`` and ``"area"``.
     name : str, optional
 
     Returns
@@ -122,18 +138,19 @@ def resize(
     """
     x, axis = _images(images)
     if method not in _METHODS:
-        raise ValueError(f"method is 'bilinear' or 'nearest', got {method!r}{at(user_location())}")
+        raise ValueError(f"method is one of {', '.join(_METHODS)}, got {method!r}{at(user_location())}")
     height, width = _positive(sizes_of(size), "sizes")
     old = _known(x.shape[axis]), _known(x.shape[axis + 1])
     if preserve_aspect_ratio:
         scale = min(height / old[0], width / old[1])
         height, width = max(round(old[0] * scale), 1), max(round(old[1] * scale), 1)
-    if antialias and (height < old[0] or width < old[1]):
-        raise NotImplementedError(f"images are made smaller without antialiasing{at(user_location())}")
-    if method == "bilinear" and x.dtype.kind != "f":
+    if method != "nearest" and x.dtype.kind != "f":
         x = ops.cast(x, dtype=np.dtype("float32"))
-    for number, new in ((axis, height), (axis + 1, width)):
-        x = x if x.shape[number] == new else _METHODS[method](x, number, new)
+    for number, new, before in ((axis, height, old[0]), (axis + 1, width, old[1])):
+        if method in _GATHERED and not (antialias and method == "bilinear" and new < before):
+            x = x if new == before else _GATHERED[method](x, number, new)
+        elif new != before or method in _SMOOTHING:
+            x = _resampled(x, number, new, method, antialias)
     return x
 
 

@@ -422,6 +422,9 @@ class SeparableConv2D(DepthwiseConv2D):
         super().__init__(kernel_size, strides, padding, **options)
         self.filters, self.pointwise_initializer = int(filters), pointwise_initializer
         self.pointwise_kernel: Any = None
+        self.bias = vars(self).pop(
+            "bias"
+        )  # weights are in the order of attributes: the bias after both kernels
 
     def build(self, input_shape: Any) -> None:
         """Make both kernels and the bias."""

@@ -101,16 +101,48 @@ class Activation(Layer):
 class ReLU(Layer):
     """``max(x, 0)``.
 
+    Parameters
+    ----------
+    max_value : float, optional
+        What no result exceeds.
+    negative_slope : float
+        Below the threshold the result is this times ``x - threshold``.
+    threshold : float
+        From where on `x` passes unchanged.
+    **options
+        As for :class:`Layer`.
+
     Examples
     --------
     >>> import tracejit as tf
     >>> print(tf.layers.ReLU()([[-1.0, 2.0]]))
     tf.Tensor([[0. 2.]], shape=(1, 2), dtype=float32)
+    >>> print(tf.layers.ReLU(max_value=3.0, negative_slope=0.5, threshold=1.0)([[-1.0, 2.0, 5.0]]))
+    tf.Tensor([[-1.  2.  3.]], shape=(1, 3), dtype=float32)
     """
+
+    def __init__(
+        self,
+        max_value: float | None = None,
+        negative_slope: float = 0.0,
+        threshold: float = 0.0,
+        **options: Any,
+    ):
+        super().__init__(**options)
+        if (max_value is not None and max_value < 0) or negative_slope < 0 or threshold < 0:
+            raise ValueError(
+                "max_value, negative_slope and threshold are not negative, got "
+                f"{max_value}, {negative_slope} and {threshold}{at_user_line()}"
+            )
+        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
-        return tf.relu(inputs)
+        y: Any = tf.relu(inputs)
+        if self.negative_slope or self.threshold:
+            x: Any = tf.convert_to_tensor(inputs)
+            y = tf.where(tf.greater(x, self.threshold), x, self.negative_slope * (x - self.threshold))
+        return y if self.max_value is None else tf.minimum(y, self.max_value)
 
 
 class LeakyReLU(Layer):

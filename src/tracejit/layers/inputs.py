@@ -92,7 +92,8 @@ class Normalization(Layer):
     axis : int
         The axis of the features; statistics are taken over the others. Only the last is possible.
     mean, variance : array-like, optional
-        The statistics, where they are known; by default :meth:`adapt` finds them.
+        The statistics, where they are known: constants of the layer, a missing `variance` is 1. By default
+        :meth:`adapt` finds them, and they are weights.
 
     Examples
     --------
@@ -107,10 +108,8 @@ class Normalization(Layer):
         super().__init__(**options)
         if axis != -1:
             raise ValueError(f"features stand on the last axis, axis=-1; got axis={axis}{at_user_line()}")
-        self.mean: tf.Variable | Any = None  # before it is built
-        self.variance: tf.Variable | Any = None  # before it is built
-        if mean is not None:
-            self._know(mean, 1.0 if variance is None else variance)
+        self.mean: tf.Variable | Any = mean  # None before it is built
+        self.variance: tf.Variable | Any = 1.0 if mean is not None and variance is None else variance
 
     def adapt(self, data: Any) -> None:
         """Take mean and variance of each feature from `data`, an array or a Dataset of batches.
@@ -129,7 +128,7 @@ class Normalization(Layer):
         with tf.init_scope():
             for name, value in (("mean", mean), ("variance", variance)):
                 array, known = np.asarray(value, self.dtype), getattr(self, name)
-                if known is not None and known.shape == array.shape:
+                if isinstance(known, tf.Variable) and known.shape == array.shape:
                     known.assign(array)  # where compiled functions look
                 else:
                     setattr(self, name, tf.Variable(array, trainable=False, name=f"{self.name}/{name}"))
@@ -138,5 +137,6 @@ class Normalization(Layer):
         """The inputs, normalised; ValueError before there are a mean and a variance."""
         if self.mean is None or self.variance is None:
             raise ValueError(f"{self.name} knows no statistics yet: adapt(data) first{at_user_line()}")
-        deviation = tf.maximum(tf.sqrt(self.variance), 1e-7)
-        return tf.divide(tf.subtract(tf.cast(inputs, dtype=self.dtype), self.mean), deviation)
+        mean, variance = (tf.cast(x, dtype=self.dtype) for x in (self.mean, self.variance))
+        deviation = tf.maximum(tf.sqrt(variance), 1e-7)
+        return tf.divide(tf.subtract(tf.cast(inputs, dtype=self.dtype), mean), deviation)

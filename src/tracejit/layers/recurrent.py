@@ -190,6 +190,9 @@ class GRUCell(_Cell):
     kernel_initializer, recurrent_initializer, bias_initializer : str or callable
     dropout : float
         The part of the inputs that is set to 0 while training.
+    reset_after : bool
+        The gate that forgets acts on the product of state and weights; False: on the state, before the product, as in
+        the paper (Cho et al., 2014), and one bias for the input is all.
 
     Examples
     --------
@@ -202,20 +205,36 @@ class GRUCell(_Cell):
     gates: int = 3
     states: int = 1
 
+    def __init__(self, units: int, *args: Any, reset_after: bool = True, **options: Any):
+        super().__init__(units, *args, **options)
+        self.reset_after = reset_after
+
     def _bias(self, width: int) -> tf.Variable:
-        return self.add_weight("bias", (2, width), self.bias_initializer)
+        return self.add_weight("bias", (2, width) if self.reset_after else (width,), self.bias_initializer)
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The output, and the next state, which it is; `states` is a list of the last one."""
         h: Any = states[0] if isinstance(states, (list, tuple)) else states
-        x, s = tf.matmul(self._thinned(inputs, training), self.kernel), tf.matmul(h, self.recurrent_kernel)
-        if self.bias is not None:
-            bias: Any = self.bias.read_value()
-            x, s = x + bias[0], s + bias[1]
-        (xz, xr, xh), (sz, sr, sh) = self._split(x), self._split(s)
+        kernel: Any = self.recurrent_kernel.read_value()
         gate: Any = self.recurrent_activation
-        z, r = gate(xz + sz), gate(xr + sr)
-        h = z * h + (1.0 - z) * self.activation(xh + r * sh)
+        x = tf.matmul(self._thinned(inputs, training), self.kernel)
+        bias: Any = 0.0 if self.bias is None else self.bias.read_value()
+        if self.reset_after:
+            x, s = (
+                (x, tf.matmul(h, kernel))
+                if self.bias is None
+                else (x + bias[0], tf.matmul(h, kernel) + bias[1])
+            )
+            (xz, xr, xh), (sz, sr, sh) = self._split(x), self._split(s)
+            z, r = gate(xz + sz), gate(xr + sr)
+            recalled = r * sh
+        else:
+            n = self.units
+            xz, xr, xh = self._split(x if self.bias is None else x + bias)
+            s = tf.matmul(h, kernel[:, : 2 * n])
+            z, r = gate(xz + s[..., :n]), gate(xr + s[..., n:])
+            recalled = tf.matmul(r * h, kernel[:, 2 * n :])
+        h = z * h + (1.0 - z) * self.activation(xh + recalled)
         return h, [h]
 
 

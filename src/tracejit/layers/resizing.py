@@ -162,6 +162,15 @@ class UpSampling1D(_UpSampling):
 class UpSampling2D(_UpSampling):
     """Each place of an image `size` times in height and width.
 
+    Parameters
+    ----------
+    size : int or tuple of int
+    data_format : {"channels_last", "channels_first"}, optional
+    interpolation : str
+        ``"nearest"`` repeats places; other methods of :func:`tracejit.image.resize` go from one to the next.
+    **options
+        As for :class:`Layer`.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -170,6 +179,26 @@ class UpSampling2D(_UpSampling):
     """
 
     rank = 2
+
+    def __init__(
+        self,
+        size: Any = 2,
+        data_format: str | None = None,
+        interpolation: str = "nearest",
+        **options: Any,
+    ):
+        super().__init__(size, data_format, **options)
+        self.interpolation = interpolation
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The images with each place repeated, or what lies between."""
+        if self.interpolation == "nearest":
+            return super().call(inputs)
+        last = (0, 2, 3, 1) if self.channels_first else (0, 1, 2, 3)
+        images: Any = tf.transpose(inputs, perm=last)
+        height, width = (n * times for n, times in zip(images.shape[1:3], self.size, strict=True))
+        larger = tf.image.resize(images, (height, width), self.interpolation)
+        return tf.transpose(larger, perm=(0, 3, 1, 2)) if self.channels_first else larger
 
 
 class Permute(Layer):
