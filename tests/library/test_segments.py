@@ -76,6 +76,7 @@ def test_sorted_segments(run):
         found = run(lambda x, f=f: f(x, ids))(tf.constant(X)).numpy()
         for k in (0, 1, 3):
             np.testing.assert_allclose(found[k], reduce(X[np.array(ids) == k], axis=0), rtol=1e-14)
+        assert not found[2].any()  # 0 where no row is, as in TensorFlow
     with pytest.raises(ValueError, match="sorted"):
         tf.math.segment_sum([1, 2], [1, 0])
 

@@ -188,7 +188,9 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The largest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`.
+    """The largest element of each segment of `data`, 0 where no row is of it.
+
+    `segment_ids`, dtype and ValueError are those of :func:`segment_sum`.
 
     Examples
     --------
@@ -196,11 +198,13 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     >>> print(tf.math.segment_max([1.0, 5.0, 3.0], [0, 0, 1]))
     tf.Tensor([5. 3.], shape=(2,), dtype=float32)
     """
-    return unsorted_segment_max(data, segment_ids, _count_of_sorted(segment_ids))
+    return _extreme_of_sorted(data, segment_ids, unsorted_segment_max)
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The smallest element of each segment of `data`; `segment_ids`, dtype and ValueError as :func:`segment_sum`.
+    """The smallest element of each segment of `data`, 0 where no row is of it.
+
+    `segment_ids`, dtype and ValueError are those of :func:`segment_sum`.
 
     Examples
     --------
@@ -208,7 +212,17 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     >>> print(tf.math.segment_min([1.0, 5.0, 3.0], [0, 0, 1]))
     tf.Tensor([1. 3.], shape=(2,), dtype=float32)
     """
-    return unsorted_segment_min(data, segment_ids, _count_of_sorted(segment_ids))
+    return _extreme_of_sorted(data, segment_ids, unsorted_segment_min)
+
+
+def _extreme_of_sorted(data: Any, segment_ids: Any, extreme: Any) -> Tensor:
+    """The extremes, 0 where no row is of a segment."""
+    count = _count_of_sorted(segment_ids)
+    y = extreme(data, segment_ids, count)
+    empty = np.bincount(known(segment_ids), minlength=count) == 0
+    if not empty.any():
+        return y
+    return ops.where(empty.reshape(-1, *[1] * (len(y.shape) - 1)), np.zeros((), y.dtype), y)
 
 
 def _count_of_sorted(segment_ids: Any) -> int:
