@@ -426,3 +426,12 @@ def test_layers_of_a_model():
         net.get_layer("c")
     net.layers = [net.a]
     assert net.layers == [net.a] and len(net.variables) == 0
+
+
+def test_a_metric_that_is_asked_for_with_and_without_weights_is_told_twice():
+    model = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones")])
+    model.compile(loss="mse", metrics=["mae"], weighted_metrics=["mae"])
+    x, y, w = tf.constant([[1.0], [2.0]]), tf.constant([[2.0], [5.0]]), tf.constant([1.0, 0.0])
+    assert model.evaluate(x, y, sample_weight=w, verbose=0) == [0.5, 2.0, 1.0]
+    history = model.fit(x, y, sample_weight=w, verbose=0).history
+    assert list(history) == ["loss", "mae", "weighted_mae"]

@@ -156,8 +156,12 @@ class Trainer:
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """The metrics so far, by name."""
-        return {metric.name: metric.result() for metric in self.metrics}
+        """The metrics so far, by name: a weighted one of the name of another is told from it by ``weighted_``."""
+        so_far: dict[str, Any] = {}
+        for metric in self.metrics:
+            name = f"weighted_{metric.name}" if metric.name in so_far else metric.name
+            so_far[name] = metric.result()
+        return so_far
 
     def reset_metrics(self) -> None:
         """Forget what the metrics have seen."""
