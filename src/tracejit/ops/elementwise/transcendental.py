@@ -114,9 +114,12 @@ def sigmoid(x: TensorSpec) -> TensorSpec:
 
 
 def _expm1(x: np.ndarray) -> np.ndarray:
-    """NumPy's, which of complex numbers knows finite ones alone."""
+    """NumPy's, which of complex numbers knows finite ones alone and takes 1 from 1 as -0 of ``-0+0j``."""
     y = np.expm1(x)
-    return y if x.dtype.kind != "c" else np.where(np.isfinite(x), y, np.exp(x) - 1)
+    if x.dtype.kind == "c":
+        y = np.where(np.isfinite(x), y, np.exp(x) - 1)
+        y.real += 0.0
+    return y
 
 
 @defop(
