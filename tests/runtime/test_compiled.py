@@ -11,6 +11,7 @@ from tracejit.compiler.codegen import llvm
 from tracejit.core.dim import Dim
 from tracejit.runtime import diskcache, packing
 from tracejit.runtime.compiled import CompiledObject
+from tracejit.runtime.executable import Executable
 from tracejit.runtime.signature import Signature
 
 I8 = np.dtype("i8")
@@ -64,11 +65,19 @@ def test_damaged_payloads_raise(compiled: CompiledObject) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_child_calls_and_loads(compiled: CompiledObject) -> None:
+    def loaded_anew() -> Executable:
+        return CompiledObject.from_payload(compiled.to_payload()).load()
+
     before = compiled.load()
     child = os.fork()
     if child == 0:
         x = np.zeros(7, "f4")
-        good = before([x])[0][()] == 7 and compiled.load()([x])[0][()] == 7
+        good = before([x])[0][()] == 7 and loaded_anew()([x])[0][()] == 7
         os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert compiled.load()([np.zeros(3, "f4")])[0][()] == 3
+    assert loaded_anew()([np.zeros(3, "f4")])[0][()] == 3
+
+
+def test_all_that_run_an_object_share_its_code(compiled: CompiledObject) -> None:
+    assert compiled.load().address == compiled.load().address
+    assert CompiledObject.from_payload(compiled.to_payload()).load().address != compiled.load().address

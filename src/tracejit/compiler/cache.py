@@ -1,10 +1,11 @@
 """Where the code of graphs is kept, and what it is known by: the one place that decides whether a graph is compiled.
 
-A graph that is met again is looked for in three places. With the graph itself is its executable, loaded and linked, by
-the settings that shape code. In this process's memory is the object, by everything its code depends on: `cache_key`.
-On disk is the same under the same key, for every process. An executable belongs to its graph, since it holds constants;
-an object has none, and serves every graph with its text. What is higher up (a trace of a function, a gradient's
-two parts, a model loaded from a file) keeps graphs, and with them all this; what belongs to no graph is in ``kernels``.
+A graph that is met again is looked for in three places. With the graph itself is its executable, loaded and linked,
+by the settings that shape code. In this process's memory is the object, by everything its code depends on:
+`cache_key`. On disk is the same under the same key, for every process. An executable belongs to its graph, since it
+holds constants; an object has none, and serves every graph with its text, loaded once. What is higher up (a trace of
+a function, a gradient's two parts, a model loaded from a file) keeps graphs, and with them all this; what belongs to
+no graph is in ``kernels``.
 """
 
 from __future__ import annotations

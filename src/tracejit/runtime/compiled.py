@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,15 @@ class CompiledObject:
         ObjectError when it is damaged or for another machine.
         """
         if address is None:
-            address = objects.load(self.image).function(self.entry)
+            address = self.address
         return Executable(
             address, self.signature, constants, functions, self.workspace, self.messages, self.polls
         )
+
+    @cached_property
+    def address(self) -> int:
+        """Where its entry is in this process: the code keeps nothing between calls, so all that run it share it."""
+        return objects.load(self.image).function(self.entry)
 
     def to_payload(self) -> bytes:
         """This object as bytes: the same bytes for equal objects, in any process."""
