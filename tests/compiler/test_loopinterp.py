@@ -138,6 +138,7 @@ def test_stable_functions():
     small = math.log1p(math.exp(-1))
     np.testing.assert_allclose(scalar("softplus", x), [0, small, math.log(2), 1 + small, 1000])
     assert scalar("erf", x).tolist() == [math.erf(v) for v in x]
+    assert scalar("erfc", x).tolist() == [math.erfc(v) for v in x]
     assert scalar("sigmoid", np.float32(-100)) > 0
 
 

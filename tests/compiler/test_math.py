@@ -148,6 +148,8 @@ def reference(name: str, *operands: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         if name == "erf":
             return erf_extended(operands[0].astype(np.longdouble))
+        if name == "erfc":
+            return erfc_extended(operands[0].astype(np.longdouble))
         return REFERENCES[name](*(x.astype(np.longdouble) for x in operands))
 
 
@@ -167,6 +169,20 @@ def erf_extended(x: np.ndarray) -> np.ndarray:
         fraction = (np.longdouble(n) / 2) / (a + fraction)
     far = 1 - np.exp(-a * a) / root / (a + fraction)
     return np.where(np.isnan(x), x, np.copysign(np.where(np.abs(x) < 2.25, np.abs(near), far), x))
+
+
+def erfc_extended(x: np.ndarray) -> np.ndarray:
+    """erfc from erf up to 1, by the continued fraction beyond, where the square of a double's first half is exact."""
+    a = np.clip(np.abs(x), 1, 30)
+    fraction = np.zeros_like(a)
+    for n in range(400, 0, -1):
+        fraction = (np.longdouble(n) / 2) / (a + fraction)
+    root = np.sqrt(np.longdouble(2) * np.arccos(np.longdouble(0)))
+    first = a.astype(np.float32).astype(np.longdouble)
+    far = np.exp(-first * first) * np.exp(-(a - first) * (a + first)) / root / (a + fraction)
+    return np.where(
+        np.abs(x) < 1, 1 - erf_extended(x), np.where(x < 0, 2 - far, np.where(np.isnan(x), x, far))
+    )
 
 
 def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
@@ -233,6 +249,7 @@ def arguments(name: str, dtype: str, n: int = 2000) -> list[tuple[np.ndarray, ..
             "exp2": [rng.uniform(smallest - 4, largest + 1, n), *exponential[1:]],
             **dict.fromkeys(("log", "log2", "log10"), logarithmic),
             "log1p": [np.abs(full), rng.uniform(-1, 1, n), rng.uniform(-0.01, 0.01, n), near],
+            "erfc": [rng.uniform(-6, 28, n), rng.uniform(0, 10.5, n), rng.uniform(-1, 1, n), near, full],
             "erf": [rng.uniform(-6, 6, n), rng.uniform(-1, 1, n), near, full],
             "atan": [rng.uniform(-4, 4, n), full],
             **dict.fromkeys(("sin", "cos", "tan"), trigonometric),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math as of_one
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,12 @@ def test_what_is_refused():
         math.polygamma(-1, 1.0)
     with pytest.raises(tf.errors.DtypeError, match="lgamma"):
         math.lgamma(1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_erfc_keeps_its_digits_in_the_tail(dtype):
+    x = np.linspace(-3.0, {"float32": 9.0, "float64": 26.0}[dtype], 400, dtype=dtype)
+    wanted = [of_one.erfc(v) for v in x.tolist()]
+    for f in (math.erfc, tf.function(math.erfc)):
+        np.testing.assert_allclose(f(x), wanted, rtol=4 * np.finfo(dtype).eps)
+        assert f(np.array([np.inf, -np.inf, 40.0], dtype)).numpy().tolist() == [0.0, 2.0, 0.0]

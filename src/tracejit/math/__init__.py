@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ..ops.elementwise.transcendental import (
         cos,
         erf,
+        erfc,
         exp,
         exp2,
         expm1,

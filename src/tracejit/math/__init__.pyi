@@ -25,7 +25,6 @@ from tracejit.math.elementary import cumprod as cumprod
 from tracejit.math.elementary import cumsum as cumsum
 from tracejit.math.elementary import cumulative_logsumexp as cumulative_logsumexp
 from tracejit.math.elementary import divide_no_nan as divide_no_nan
-from tracejit.math.elementary import erfc as erfc
 from tracejit.math.elementary import hypot as hypot
 from tracejit.math.elementary import is_finite as is_finite
 from tracejit.math.elementary import is_inf as is_inf
@@ -131,6 +130,7 @@ from tracejit.ops.elementwise.special import lgamma as lgamma
 from tracejit.ops.elementwise.special import ndtri as ndtri
 from tracejit.ops.elementwise.transcendental import cos as cos
 from tracejit.ops.elementwise.transcendental import erf as erf
+from tracejit.ops.elementwise.transcendental import erfc as erfc
 from tracejit.ops.elementwise.transcendental import exp as exp
 from tracejit.ops.elementwise.transcendental import exp2 as exp2
 from tracejit.ops.elementwise.transcendental import expm1 as expm1

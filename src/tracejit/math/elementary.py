@@ -73,20 +73,6 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     return ops.negative(ops.softplus(ops.negative(as_tensor(x))))
 
 
-def erfc(x: Any, name: str | None = None) -> Tensor:
-    """``1 - erf(x)`` of each element, floats: what is left of it, with the accuracy of that difference.
-
-    DtypeError for others.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> print(tf.math.erfc([0.0, 10.0]))
-    tf.Tensor([1. 0.], shape=(2,), dtype=float32)
-    """
-    return ops.subtract(1.0, ops.erf(as_tensor(x)))
-
-
 def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``sqrt(x**2 + y**2)`` without overflow, floats, broadcast; the derivative at (0, 0) is 0.
 

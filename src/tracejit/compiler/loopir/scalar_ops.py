@@ -157,6 +157,7 @@ _RECORDS = (
     ScalarOp("sigmoid", 1, "f", _sigmoid, 5.0, complexes.sigmoid, traits=_ELEMENTARY),
     ScalarOp("softplus", 1, "f", _softplus, 10.0, traits=_ELEMENTARY),
     ScalarOp("erf", 1, "f", np.vectorize(math.erf, otypes=[np.float64]), 6.0, traits=_ELEMENTARY),
+    ScalarOp("erfc", 1, "f", np.vectorize(math.erfc, otypes=[np.float64]), 12.0, traits=_ELEMENTARY),
 )
 
 #: Every scalar operation by name.

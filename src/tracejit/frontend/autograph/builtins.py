@@ -175,7 +175,7 @@ def _of_numbers(name: str) -> Callable[..., Any]:
 
 
 _NAMES_OF_MATH = {"fabs": "abs", "isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}
-_MATH = [name for name in dir(math) if name in OPS or name in (*_NAMES_OF_MATH, "ceil", "erfc")]
+_MATH = [name for name in dir(math) if name in OPS or name in (*_NAMES_OF_MATH, "ceil")]
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.range: range_of,

@@ -123,18 +123,6 @@ def polygamma(x: TensorSpec, *, order: int) -> TensorSpec:
 _erf, _erfc = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
 
 
-@defop(
-    partial=(lambda y, x: ops.exp(-x * x) * (-2.0 / math.sqrt(math.pi)),),
-    kernel=double(_erfc),
-    lower=Callback(),
-    traits=ELEMENTARY,
-    samples=unary(),
-)
-def erfc(x: TensorSpec) -> TensorSpec:
-    """What the error function lacks to 1, accurate where that is small."""
-    return real(x)
-
-
 def _of_small(y: np.ndarray) -> np.ndarray:
     """The inverse of erf in [-0.5, 0.5], by Halley's iteration."""
     x = y * (0.5 * math.sqrt(math.pi)) * (1.0 + math.pi / 12.0 * y * y)

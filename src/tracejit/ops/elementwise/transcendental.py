@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -200,20 +201,29 @@ def relu(features: TensorSpec) -> TensorSpec:
     return ordered(numeric(features))
 
 
-def _erf_kernel(x: np.ndarray) -> np.ndarray:
-    """Real error function, through the C library's double precision one."""
-    return np.asarray(_erf_of(x), dtype=x.dtype)
-
-
-_erf_of = np.frompyfunc(math.erf, 1, 1)
+def _by_the_c_library(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
+    """A kernel that computes in float64, number by number."""
+    of_each = np.frompyfunc(function, 1, 1)
+    return lambda x: np.asarray(of_each(x), dtype=x.dtype)
 
 
 @defop(
     partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
     vanishes_where=SATURATED,
-    kernel=_erf_kernel,
+    kernel=_by_the_c_library(math.erf),
     **elementary("erf"),
 )
 def erf(x: TensorSpec) -> TensorSpec:
     """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
+    return real(x)
+
+
+@defop(
+    partial=(lambda y, x: ops.exp(-x * x) * (-2.0 / math.sqrt(math.pi)),),
+    vanishes_where=SATURATED,
+    kernel=_by_the_c_library(math.erfc),
+    **elementary("erfc"),
+)
+def erfc(x: TensorSpec) -> TensorSpec:
+    """What the error function lacks to 1, to the last digits where that is small."""
     return real(x)

@@ -143,6 +143,22 @@ ERF_LARGE = _coefficients("""
     -0x1.5a202ap-13 -0x1.20b79ap+0 -0x1.462118p-1 -0x1.aa755ap-4 0x1.6d9ce8p-6 -0x1.91c4eap-9 0x1.9f99p-13
 """)
 
+# x exp(x^2) erfc(x) on [1.5, 28] in (x - ERFC_CENTRE) / (x + ERFC_CENTRE), a centre whose value rounds well
+ERFC_CENTRE = 4.03125
+ERFC_DOUBLE = _coefficients("""
+    0x1.18b16e21e9f84p-1 0x1.e2cf0cac24df5p-5 -0x1.9bd9ef8a85843p-4 0x1.d865b8cc6aba9p-4
+    -0x1.ad59bfaa22f7dp-4 0x1.4330982782c07p-4 -0x1.96c181cd711f7p-5 0x1.a73649cfb63dfp-6
+    -0x1.5f127c3574107p-7 0x1.a68097f326b24p-9 -0x1.f85a00f7559e2p-12 -0x1.f0e91160a8c79p-14
+    0x1.7f80285fc7886p-14 -0x1.08b563cd2b5b9p-16 -0x1.9fe833b6c9927p-18 0x1.ce250dbb7d315p-19
+    0x1.a10f5eb62ce68p-26 -0x1.e507b05bb83ddp-22 0x1.dde2df1261744p-24
+""")
+# (x + 4) exp(x^2) erfc(x) on [0, 10.5] in (x - 4) / (x + 4), to single accuracy in double arithmetic
+ERFC_SHORT = _coefficients("""
+    0x1.18932bf09dd29p+0 -0x1.f3fe324ec78bap-1 0x1.8be202baefa15p-1 -0x1.14eab6ca7bec7p-1
+    0x1.52cae0947bfbdp-2 -0x1.64646f2462c7cp-3 0x1.38cfd0327cbf4p-4 -0x1.af4f891079278p-6
+    0x1.9669b5a6a3717p-8 -0x1.57fafce11aa0fp-12 -0x1.5f74a67a425fap-11 0x1.0eefd79cf9c75p-15
+""")
+
 TWO_OVER_PI_BITS = 1280
 # so many first bits of 2/pi
 TWO_OVER_PI = int(
