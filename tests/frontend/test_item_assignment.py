@@ -103,8 +103,11 @@ def written():
     return x
 
 
-def test_a_tensor_written_to_is_a_tensor_like_others():
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_tensor_written_to_is_a_tensor_like_others(shared):
     x = written()
+    if shared:
+        x = tnp.asarray(x, copy=False)
     assert isinstance(x, tf.Tensor)
     assert tf.is_tensor(x)
     assert repr(x) == repr(tnp.asarray([1.0, 2.0, 1.0]))
@@ -222,3 +225,58 @@ def test_what_does_not_fit_changes_nothing():
     assert x.tolist() == [0.0, 0.0, 0.0]
     x[0] = 1.0
     assert x.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_memory_that_is_shared_is_written_to_through_either():
+    x = tnp.ones(3)
+    y = tnp.asarray(x, copy=False)
+    product = x * y
+    x[0] = 5.0
+    y[1] = 7.0
+    assert x.tolist() == y.tolist() == [5.0, 7.0, 1.0]
+    z = tnp.asarray(y, copy=False)
+    z[2] = 9.0
+    assert x.tolist() == y.tolist() == z.tolist() == (z + 0.0).tolist() == [5.0, 7.0, 9.0]
+    del x, y
+    z[0] = 1.0
+    assert z.tolist() == [1.0, 7.0, 9.0]
+    assert product.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_what_holds_shared_memory_by_another_name_is_not_touched():
+    x = tnp.ones(3)
+    y = tnp.asarray(x, copy=False)
+    for other in (x, y):
+        with pytest.raises(TypeError, match="held by something else"):
+            y[0] = 2.0
+        assert other.tolist() == [1.0, 1.0, 1.0]
+    del other
+    f = tf.function(lambda a: a + y)
+    assert f(0.0).numpy().tolist() == [1.0, 1.0, 1.0]
+    for write in ("x", "y"):
+        with pytest.raises(TypeError, match="held by something else"):
+            if write == "x":
+                x[0] = 2.0
+            else:
+                y[0] = 2.0
+    assert x.tolist() == y.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_memory_is_not_shared_where_names_hold_values():
+    def f(w):
+        x = w * tnp.ones(3)
+        y = tnp.asarray(x, copy=False)
+        x[0] = w
+        return (x * y).sum()
+
+    def read(w):
+        x = w * tnp.ones(3)
+        return (tnp.asarray(x, copy=False) * x).sum()
+
+    w = np.float64(2.0)
+    assert float(tf.grad(read)(w)) == 12.0
+    for g in (tf.grad(f), tf.grad(lambda w: f(w) * 1.0)):
+        with pytest.raises(TypeError, match=r"shares memory(.|\n)*x\.copy\(\)"):
+            g(w)
+    with pytest.raises(ValueError, match="no tensor has memory"):
+        tf.function(f)(w)

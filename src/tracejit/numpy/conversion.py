@@ -14,6 +14,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis
 from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.writing import sharing
 
 _NUMBERS = (bool, int, float, complex)
 _NARROW_FLOATS = {1: np.dtype("float16"), 2: np.dtype("float32")}
@@ -47,9 +48,10 @@ def asarray(
 ) -> Tensor:
     """`object` as :func:`array` makes it a tensor, of its shape and of `dtype` if that is given.
 
-    With ``copy=True`` the memory is new; with ``copy=False`` it is that of `object`, which nobody may write to as long
-    as the tensor is used. `order` is accepted. ValueError where that needs a copy after all, for lists that are not
-    rectangular, and for a `device` that is not "cpu".
+    With ``copy=True`` the memory is new. With ``copy=False`` it is that of `object`: what is written to a tensor is
+    seen in the other one too, and an array may not be written to as long as the tensor is used. `order` is accepted.
+    ValueError where that needs a copy after all, as of tensors in traced functions, for lists that are not rectangular,
+    and for a `device` that is not "cpu".
 
     Examples
     --------
@@ -66,6 +68,8 @@ def asarray(
     if isinstance(object, np.ndarray) and copy is not None:
         whole = np.array(object, dtype=dtype, copy=copy)
         return Tensor(whole) if whole.dtype.kind in "biufc" and whole.dtype.isnative else array(whole)
+    if isinstance(object, Tensor) and copy is False:
+        return sharing(object)
     x = array(object, dtype)
     return ops.identity(x) if copy else x
 

@@ -16,6 +16,7 @@ from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.numpy_protocol import needing
+from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
 from .flow.surroundings import change_of, uncertain
 from .items import holds_traced
@@ -115,9 +116,14 @@ def _changed(x: Any, indices: Sequence[Any], change: Change) -> Any:
     return x if new is part else _set(x, index, new)
 
 
+def _place(x: Tensor, index: Any) -> Any:
+    refuse_shared(x)
+    return At(x)[index]
+
+
 def _set(x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
-        return At(x)[index].set(value)
+        return _place(x, index).set(value)
     if isinstance(x, np.ndarray) and (holds_traced(index) or traced(value)):
         raise SymbolicValue(
             "an array of NumPy's cannot hold what a compiled function computes where other names know it, too: make it "
@@ -131,7 +137,7 @@ def _set(x: Any, index: Any, value: Any) -> Any:
 
 
 def _update(x: Any, index: Any, how: str, value: Any) -> Any:
-    place = At(x)[index] if isinstance(x, Tensor) else None
+    place = _place(x, index) if isinstance(x, Tensor) else None
     if place is not None and place.mask is not None:
         return place.apply(lambda whole: BINARY[how](whole, value))
     if place is not None and how in ("+", "-") and _same_dtype(x, value):

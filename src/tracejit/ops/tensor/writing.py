@@ -2,7 +2,8 @@
 
 What was computed from it, and parts taken out of it, keep what they had, as in traced functions, where names get other
 tensors too. Only who counts can tell that no second name, no container and no tape would see another value: CPython
-counts references, and an assignment through a name makes a number that is known.
+counts references, and an assignment through a name makes a number that is known. The exception is asked for: a tensor
+that shares the memory of another one sees what is written to that one, which sees what is written to it.
 """
 
 from __future__ import annotations
@@ -43,6 +44,61 @@ class Rewritten(Tensor):
         return twin(self)
 
 
+class Sharing(Rewritten):
+    """A tensor that has what its `lender` has, another tensor, before and after either is written to."""
+
+    __slots__ = ("lender",)
+    lender: Tensor
+    _payload = property(lambda self: self.lender._payload)
+    _spec = property(lambda self: self.lender.spec)
+    serial = property(lambda self: self.lender.serial)
+
+    def __init__(self, lender: Tensor):
+        self.lender = lender
+        self.dtype = lender.dtype
+        _borrowers[id(lender)] = _borrowers.get(id(lender), 0) + 1
+
+    def __del__(self) -> None:
+        left = _borrowers.pop(id(self.lender)) - 1
+        if left:
+            _borrowers[id(self.lender)] = left
+
+    def __tensor__(self) -> Tensor:
+        lender = self.lender
+        if isinstance(lender, Rewritten):
+            return lender.__tensor__()
+        return lender if state.interpreter is not None else twin(lender)
+
+    @property
+    def is_held_through_its_lender(self) -> bool:
+        """Does anything but one name and those who share it hold the lender?"""
+        lender = self.lender
+        return sys.getrefcount(lender) > _borrowers[id(lender)] + 3  # three: the name, and two in here
+
+
+#: How many share the memory of a tensor, by its ``id()``: each of them keeps it alive.
+_borrowers: dict[int, int] = {}
+
+
+def sharing(tensor: Tensor) -> Tensor:
+    """A tensor in the memory of `tensor`. ValueError in traced functions, where a name holds a value and no memory."""
+    if state.interpreter is not None or tensor.is_symbolic:
+        raise ValueError(
+            "while a function is being traced, no tensor has memory that another could share: leave out copy=False"
+            f"{at(user_location())}"
+        )
+    return Sharing(tensor.lender if isinstance(tensor, Sharing) else tensor)
+
+
+def refuse_shared(tensor: Tensor) -> None:
+    """TypeError where a name cannot be given another tensor without one that shares its memory missing that."""
+    if tensor.__class__ is Sharing or id(tensor) in _borrowers:
+        raise TypeError(
+            "a tensor that shares memory, by asarray with copy=False, is not written to in a function that is compiled "
+            f"or differentiated: write x = x.copy() first{at(user_location())}"
+        )
+
+
 def set_item(self: Any, index: Any, value: Any) -> None:
     """``self[index] = value``, where nothing but one name, attribute or item of a container holds `self`.
 
@@ -53,8 +109,10 @@ def set_item(self: Any, index: Any, value: Any) -> None:
             "a tensor does not change here: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; "
             f"in a function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
         )
-    now = _released(self)
-    holders = sys.getrefcount(self)
+    now = _released(self.lender if self.__class__ is Sharing else self)
+    holders = sys.getrefcount(self) - _borrowers.get(id(self), 0)
+    if self.__class__ is Sharing and self.is_held_through_its_lender:
+        holders += 1
     if holders != ONE_NAME:
         del self  # what a traceback keeps would count as held
         raise TypeError(f"{_LOST if holders <= NO_NAME else _HELD}{at(user_location())}")
@@ -63,8 +121,9 @@ def set_item(self: Any, index: Any, value: Any) -> None:
     except BaseException:
         del self
         raise
-    self.__class__ = Rewritten
-    self._payload, self._spec, self.serial = new._payload, new._spec, new.serial
+    changed = self.lender if self.__class__ is Sharing else self
+    changed.__class__ = Rewritten
+    changed._payload, changed._spec, changed.serial = new._payload, new._spec, new.serial
 
 
 def _released(tensor: Tensor) -> Tensor:
