@@ -226,3 +226,7 @@ def test_it_is_loaded_when_asked_for():
 def test_names_are_listed():
     listed = {name for name in dir(tnp) if not name.startswith("_")}
     assert listed - {"linalg"} <= set(dir(np)) | {"logsumexp"}
+
+
+def test_the_older_name_of_vstack():
+    assert tnp.row_stack is tnp.vstack

@@ -17,6 +17,7 @@ _ESTIMATORS = "estimators are out of scope: tracejit.keras.Model has fit, evalua
 _COLUMNS = "feature columns are out of scope: give arrays to the network, or map a Dataset"
 _SERVING = "serving is out of scope: tracejit.export makes a library, tracejit.saved_model.save a folder to load again"
 _OTHER_COMPILERS = "other compilers are out of scope: tracejit.function compiles"
+_IN_PLACE = "no function changes a tensor: write x[index] = value, or x = x.at[index].set(value)"
 _DATA = "data sets are not downloaded: give arrays that were loaded by other means"
 
 #: Names to sentences; one with dots is that of a namespace, others mean the same wherever they are asked for.
@@ -36,6 +37,8 @@ _INSTEAD = {
     **dict.fromkeys(("lite", "mlir", "serving"), _SERVING),
     **dict.fromkeys(("xla",), _OTHER_COMPILERS),
     "keras.datasets": _DATA,
+    **{f"numpy.{name}": _IN_PLACE for name in ("put", "place", "putmask", "copyto", "fill_diagonal")},
+    "numpy.put_along_axis": f"{_IN_PLACE}; for axis 1 of a matrix, the index is numpy.arange(len(x))[:, None], indices",
     "bfloat16": "bfloat16 is not there, for NumPy has no such numbers: float16 takes the same room, float32 computes",
     "version": "the version is tracejit.__version__",
     "signal": "Fourier transforms are in tracejit.numpy.fft, convolutions in tracejit.scipy.signal",

@@ -233,6 +233,7 @@ from tracejit.numpy.joining import hsplit as hsplit
 from tracejit.numpy.joining import hstack as hstack
 from tracejit.numpy.joining import insert as insert
 from tracejit.numpy.joining import repeat as repeat
+from tracejit.numpy.joining import row_stack as row_stack
 from tracejit.numpy.joining import split as split
 from tracejit.numpy.joining import stack as stack
 from tracejit.numpy.joining import take as take

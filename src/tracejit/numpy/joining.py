@@ -83,6 +83,9 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
     return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
 
 
+row_stack = vstack
+
+
 def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
     """`tup` joined along the second axis, vectors along their own; promoted, or made of `dtype`.
 
