@@ -61,7 +61,7 @@ LOSSES = {
     "svd": (svd, [(3, 3), (4, 2), (2, 3)]),
     "eigh": (eigh, [(3, 3)]),
     "eigh of the upper triangle": (lambda a: eigh(a, False), [(2, 2)]),
-    "eig": (eig, [(3, 3)]),
+    "eig": (eig, [(3, 3), (2, 3, 3)]),
     "qr": (qr, [(3, 3), (4, 2), (2, 4)]),
     "pinv": (lambda a: weighed(ops.pinv(a)), [(3, 2), (2, 3)]),
     "expm": (lambda a: weighed(ops.expm(a)), [(2, 2)]),
@@ -139,6 +139,9 @@ def test_eigenvalues_of_general_matrices():
     w, v = tnp.linalg.eig(a)
     np.testing.assert_allclose(a @ v.numpy(), v.numpy() * w.numpy()[:, None], atol=1e-12)
     np.testing.assert_allclose(tnp.linalg.eigvals(a), w)
+    a[1, 0, 0] = np.nan
+    assert np.isnan(tnp.linalg.eigvals(a)).any(1).tolist() == [False, True]
+    assert tnp.linalg.eigvals(a[:0]).shape == (0, 3)
 
 
 def test_exponentials():

@@ -87,7 +87,7 @@ def eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     >>> print(tf.linalg.eig([[0.0, -1.0], [1.0, 0.0]])[0])
     tf.Tensor([0.+1.j 0.-1.j], shape=(2,), dtype=complex64)
     """
-    w, v = of_matrices(ops.eig, tensor)
+    w, v = ops.eig(as_tensor(tensor))
     return w, v
 
 

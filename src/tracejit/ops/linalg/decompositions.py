@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.autodiff.batching import Batch, by_rows
 from ...core.autodiff.scattered import dense
-from ...core.dim import Size, known, same
+from ...core.dim import Size, known, product, same
 from ...core.errors import GradientError, at, own_location, require
 from ...core.failures import FailedComputation
-from ...core.op import Joint, defop, floating, ops
+from ...core.op import OPS, Joint, defop, floating, ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tracing.dispatch import Record
 from ...core.tracing.loop_form import INDEX
@@ -24,7 +25,7 @@ from ..arrays.shape import expand_dims
 from ..batch import by_lanes
 from ..lowering import Callback, Expand
 from .products import swapped
-from .stacks import KNOWN
+from .stacks import KNOWN, each
 
 PHASES = "a derivative is taken of vectors whose phases are arbitrary, through something that depends on these phases"
 
@@ -260,8 +261,17 @@ def eigh(a: TensorSpec, *, lower: bool = True) -> tuple[TensorSpec, ...]:
 
 def _eig_specs(a: TensorSpec) -> tuple[TensorSpec, ...]:
     lead, n = _square(a)
-    require(not lead, f"takes one matrix, got {shape_text(a.shape)}")
-    return TensorSpec((n,), _complex(a.dtype)), TensorSpec((n, n), _complex(a.dtype))
+    return TensorSpec((*lead, n), _complex(a.dtype)), TensorSpec((*lead, n, n), _complex(a.dtype))
+
+
+def _solved(a: Any, b: Any) -> Any:
+    """The solutions of complex equations, of stacks one by one."""
+    lead = a.shape[:-2]
+    if not lead:
+        return ops.solve(a, b)
+    flat = [ops.reshape(x, shape=(product(lead), *x.shape[-2:])) for x in (a, b)]
+    (x,) = by_rows(OPS["solve"], Batch(product(lead), (True, True)), flat, {})
+    return ops.reshape(x, shape=b.shape)
 
 
 def _eig_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
@@ -276,21 +286,21 @@ def _eig_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
         kept = ops.cast(ops.real(along), dtype=w.dtype)
         rest = ops.subtract(turned, _columns(ops.matmul(swapped(v), v), kept))
         inner.append(_over_gaps(rest, ops.conj(w)))
-    whole = ops.solve(swapped(v), ops.matmul(_total(inner), swapped(v)))
+    whole = _solved(swapped(v), ops.matmul(_total(inner), swapped(v)))
     return [whole if a.dtype.kind == "c" else ops.real(whole)]
 
 
 @defop(
     vjp=Joint(_eig_vjp),
-    kernel=_by_lapack(lambda a: tuple(np.linalg.eig(a)), _eig_specs),
+    kernel=each(_by_lapack(lambda a: tuple(np.linalg.eig(a)), _eig_specs)),
     lower=Callback(),
-    batch=by_lanes("eig"),
+    batch=lambda batch, a: ops.eig(a),
     traits=("expensive", "multiple", "may_fail"),
 )
 def eig(a: TensorSpec) -> tuple[TensorSpec, ...]:
-    """Eigenvalues and, as columns of length 1, eigenvectors of one square matrix; both complex, in LAPACK's order.
+    """Eigenvalues and, as columns of length 1, eigenvectors of square matrices ``(..., n, n)``; all complex.
 
-    NaN where an element is none or infinite; ShapeError for other matrices.
+    They stand in LAPACK's order. NaN for a matrix where an element is none or infinite; ShapeError for other matrices.
     """
     return _eig_specs(a)
 
