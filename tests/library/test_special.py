@@ -79,3 +79,18 @@ def test_erfc_keeps_its_digits_in_the_tail(dtype):
     for f in (math.erfc, tf.function(math.erfc)):
         np.testing.assert_allclose(f(x), wanted, rtol=4 * np.finfo(dtype).eps)
         assert f(np.array([np.inf, -np.inf, 40.0], dtype)).numpy().tolist() == [0.0, 2.0, 0.0]
+
+
+def test_error_functions_of_complex_numbers():
+    x, y = np.meshgrid(np.concatenate([np.linspace(-4, 4, 33), [9.0, -1e-9]]), np.linspace(-5, 5, 41))
+    z = x + 1j * y
+    for f, wanted in ((math.erf, special.erf), (math.erfc, special.erfc)):
+        np.testing.assert_allclose(f(z), wanted(z), rtol=2e-13)
+        np.testing.assert_array_equal(tf.function(f)(z), f(z))
+        np.testing.assert_allclose(f(z.astype("c8")), wanted(z.astype("c8")), rtol=2e-6)
+        assert (
+            f(np.array([np.inf, -np.inf, 30 + 1j])).numpy().tolist() == wanted([np.inf, -np.inf, 30]).tolist()
+        )
+    at = 0.3 + 0.4j
+    slope = (math.erf(at + 1e-6) - math.erf(at - 1e-6)) / 2e-6
+    np.testing.assert_allclose(np.conj(tf.grad(lambda z: tf.math.real(math.erf(z)))(at)), slope, rtol=1e-8)

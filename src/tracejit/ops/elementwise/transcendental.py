@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.lazy import Later
 from ...core.op import defop, floating, numeric, ops, ordered, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
@@ -21,6 +22,11 @@ from .arithmetic import (
     pairs,
     unary,
 )
+
+if TYPE_CHECKING:
+    from . import faddeeva
+else:  # few programs have error functions of complex numbers
+    faddeeva = Later(".faddeeva", __package__)
 
 SATURATED = "its argument is so large that the result no longer changes: {this}"
 UNDERFLOWN = "its argument is so small that the result is 0: {this}"
@@ -201,29 +207,32 @@ def relu(features: TensorSpec) -> TensorSpec:
     return ordered(numeric(features))
 
 
-def _by_the_c_library(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    """A kernel that computes in float64, number by number."""
+_Kernel = Callable[[np.ndarray], np.ndarray]
+
+
+def _number_by_number(function: Callable[[float], float], of_complex: _Kernel) -> _Kernel:
+    """A kernel that computes real numbers in float64, by the C library's function."""
     of_each = np.frompyfunc(function, 1, 1)
-    return lambda x: np.asarray(of_each(x), dtype=x.dtype)
+    return lambda x: of_complex(x) if x.dtype.kind == "c" else np.asarray(of_each(x), dtype=x.dtype)
 
 
 @defop(
     partial=(lambda y, x: ops.exp(-x * x) * (2.0 / math.sqrt(math.pi)),),
     vanishes_where=SATURATED,
-    kernel=_by_the_c_library(math.erf),
-    **elementary("erf"),
+    kernel=_number_by_number(math.erf, lambda x: faddeeva.erf_of_complex(x)),
+    **elementary("erf", complex=True) | COMPLEX_BY_KERNEL,
 )
 def erf(x: TensorSpec) -> TensorSpec:
     """Error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to `x`."""
-    return real(x)
+    return floating(x)
 
 
 @defop(
     partial=(lambda y, x: ops.exp(-x * x) * (-2.0 / math.sqrt(math.pi)),),
     vanishes_where=SATURATED,
-    kernel=_by_the_c_library(math.erfc),
-    **elementary("erfc"),
+    kernel=_number_by_number(math.erfc, lambda x: faddeeva.erfc_of_complex(x)),
+    **elementary("erfc", complex=True) | COMPLEX_BY_KERNEL,
 )
 def erfc(x: TensorSpec) -> TensorSpec:
     """What the error function lacks to 1, to the last digits where that is small."""
-    return real(x)
+    return floating(x)
