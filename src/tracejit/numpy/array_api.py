@@ -106,7 +106,7 @@ def _names(kind: str) -> tuple[str, ...]:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Are the elements of `x` complex numbers, whatever their values?
+    """Are the elements of `x` complex numbers, whatever their values? What is no array of numbers has none.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def iscomplexobj(x: Any) -> bool:
     >>> print(tnp.iscomplexobj([1.0j]))
     True
     """
-    return array(x).dtype.kind == "c"
+    return (x if hasattr(x, "dtype") else np.asarray(x)).dtype.kind == "c"
 
 
 def isrealobj(x: Any) -> bool:

@@ -228,7 +228,8 @@ def logspace(
 ) -> Tensor:
     """`num` numbers from ``base**start`` to ``base**stop``, each the same multiple of the one before.
 
-    `endpoint`, `dtype`, `axis` and errors (ValueError, ShapeError) are those of :func:`linspace`.
+    Where `base` is an array it broadcasts with the ends. `endpoint`, `dtype`, `axis` and errors (ValueError,
+    ShapeError) are those of :func:`linspace`.
 
     Examples
     --------
@@ -236,8 +237,15 @@ def logspace(
     >>> print(tnp.logspace(0.0, 2.0, 3))
     tf.Tensor([  1.  10. 100.], shape=(3,), dtype=float64)
     """
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    return _as_dtype(ops.pow(*two_floats(base, exponents)), dtype)
+    if is_number(base):
+        exponents = linspace(start, stop, num, endpoint, axis=axis)
+        return _as_dtype(ops.pow(*two_floats(base, exponents)), dtype)
+    factor = array(base)
+    shape = np.broadcast_shapes(factor.shape, array(start).shape, array(stop).shape)
+    first, last, factor = (ops.broadcast_to(array(v), shape=shape) for v in (start, stop, factor))
+    exponents = linspace(first, last, num, endpoint, axis=axis)
+    factor = shapes.expand_dims(factor, one_axis(axis, len(shape) + 1))
+    return _as_dtype(ops.pow(*two_floats(factor, exponents)), dtype)
 
 
 def geomspace(
@@ -266,8 +274,8 @@ def geomspace(
         )
     else:
         sign = ops.where(ops.equal(ops.sign(first), ops.sign(last)), ops.sign(first), np.nan)
-        spaced = linspace(ops.log(ops.abs(first)), ops.log(ops.abs(last)), num, endpoint)
-        numbers = ops.multiply(sign, ops.exp(spaced))
+        spaced = linspace(ops.log10(ops.abs(first)), ops.log10(ops.abs(last)), num, endpoint)
+        numbers = ops.multiply(sign, ops.pow(10.0, spaced))
     ends = [shapes.expand_dims(v, 0) for v in (first, last)]
     if num > 0:  # as they are given, without the rounding of the logarithm
         inner = get(numbers, slice(1, -1 if endpoint and num > 1 else None))

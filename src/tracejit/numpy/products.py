@@ -21,7 +21,7 @@ from ..ops.arrays.shape import expand_dims, squeeze
 from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.products import dot as matrix_product
 from ..ops.tensor.indexing import get
-from .conversion import array, arrays, summable
+from .conversion import any_is_zero, array, arrays, summable
 from .shapes import moveaxis
 
 
@@ -306,7 +306,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     x = moveaxis(a, (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
-    if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
+    beyond = isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns
+    if beyond or any_is_zero((rows, columns)):
         return ops.fill(shape=(*x.shape[:-2], 0), value=0, dtype=x.dtype)
     return diagonals.diag_part(x, k=offset)
 

@@ -86,8 +86,10 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     if where is None:
         means = reductions.reduce_mean(x, axis, keepdims)
     else:
-        total = sum(x, axis, keepdims=keepdims, where=where)
+        wide = ops.cast(x, dtype=np.dtype(np.float32)) if x.dtype == np.float16 else x
+        total = sum(wide, axis, keepdims=keepdims, where=where)
         means = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
+        means = ops.cast(means, dtype=x.dtype)
     return means if dtype is None else array(means, dtype)
 
 

@@ -329,7 +329,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     """
     x = array(a)
     if axis is None:
-        total = int(np.sum(shift)) if isinstance(shift, (tuple, list, np.ndarray)) else shift
+        total = ops.reduce_sum(shift) if isinstance(shift, Tensor) else int(np.sum(shift))
         return ops.reshape(cutting.roll(ravel(x), total, 0), shape=x.shape)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     shifts = list(shift) if isinstance(shift, (tuple, list)) or np.ndim(shift) else [shift]

@@ -176,8 +176,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
     """Values at `x` on straight lines between the points (`xp`, `fp`), which ascend; outside, `left` and `right`.
 
-    Floats of the shape of `x`; gradients flow to `x`, `xp` and `fp`. With a `period` places that far apart are one, the
-    points need not ascend, and there is no outside. ValueError for a period of 0.
+    Floats of the shape of `x`; gradients flow to `x`, `xp` and `fp`. "extrapolate" as `left` or `right` is the line
+    through the two points there. With a `period` places that far apart are one, the points need not ascend, and there
+    is no outside. ValueError for a period of 0, ShapeError for points that are not two vectors of one size.
 
     Examples
     --------
@@ -187,20 +188,42 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """
     at_x, points, values = (wide_floats(v) for v in (x, xp, fp))
     at_x, points = matched((at_x, points), {})[0]
+    if len(points.shape) != 1 or points.shape != values.shape:
+        raise ShapeError(
+            f"points are two vectors of one size, got {points.spec}, {values.spec}{at(user_location())}"
+        )
+    extended = [_is_extended(side) for side in (left, right)]
     if period is not None:
         at_x, points, values = _around(at_x, points, values, period)
         left = right = None
+        extended = [False, False]
     last = points.shape[0] - 1
     above = ops.minimum(ops.maximum(searchsorted(points, at_x, "right"), 1), max(last, 1))
     low, high = ops.subtract(above, 1), ops.minimum(above, last)
     x0, x1, y0, y1 = (ops.gather(v, k, axis=0) for v in (points, values) for k in (low, high))
-    outside = ops.logical_or(ops.less(at_x, get(points, 0)), ops.less(get(points, -1), at_x))
+    under, over = ops.less(at_x, get(points, 0)), ops.less(get(points, -1), at_x)
+    outside = ops.logical_or(
+        *(_without(side, line) for side, line in zip((under, over), extended, strict=True))
+    )
     part = _part_of(ops.where(outside, 0.0, at_x - x0), ops.where(ops.equal(x0, x1), 1.0, x1 - x0))
     y = y0 + part * (y1 - y0)
     first, final = get(values, 0), get(values, -1)
-    y = ops.where(ops.less(at_x, get(points, 0)), *arrays(first if left is None else left, y))
+    y = y if extended[0] else ops.where(under, *arrays(first if left is None else left, y))
+    if extended[1]:
+        return y
     y = ops.where(ops.equal(at_x, get(points, -1)), final, y)
-    return ops.where(ops.less(get(points, -1), at_x), *arrays(final if right is None else right, y))
+    return ops.where(over, *arrays(final if right is None else right, y))
+
+
+def _is_extended(side: Any) -> bool:
+    """Does the line through the outermost points go on? ValueError for other words."""
+    if isinstance(side, str) and side != "extrapolate":
+        raise ValueError(f"left and right are values or 'extrapolate', got {side!r}{at(user_location())}")
+    return isinstance(side, str)
+
+
+def _without(side: Any, extended: bool) -> Any:
+    return ops.logical_and(side, False) if extended else side
 
 
 def _part_of(step: Any, width: Any) -> Any:
@@ -281,8 +304,8 @@ def _slid(x: Any, kernel: Any, mode: str) -> Tensor:
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Tensor:
     """The angles `p` along `axis` without jumps: whole periods are added where two differ by more than half of one.
 
-    Floats of the same shape; `period` is a whole turn, and jumps below `discont` are none. ShapeError for an axis that
-    is not there.
+    Floats of the same shape, integers if the angles and the `period`, a whole turn, are; jumps below `discont` are
+    none. ShapeError for an axis that is not there.
 
     Examples
     --------
@@ -301,4 +324,6 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     first = ops.fill(
         shape=tuple([1 if k == axis else d for k, d in enumerate(x.shape)]), value=0.0, dtype=x.dtype
     )
-    return x + ops.cumsum(ops.concat(first, moved, axis=axis), axis=axis)
+    unwrapped = x + ops.cumsum(ops.concat(first, moved, axis=axis), axis=axis)
+    whole = np.result_type(array(p).dtype, period)
+    return ops.cast(unwrapped, dtype=whole) if whole.kind in "iu" else unwrapped

@@ -354,7 +354,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
 def spacing(x: Any) -> Tensor:
     """The distance of each element of `x` to the float next to it away from 0, with its sign; no gradient flows.
 
-    DtypeError for complex numbers and strings.
+    As in NumPy that of float16 is the one to the next larger number. DtypeError for complex numbers and strings.
 
     Examples
     --------
@@ -363,9 +363,11 @@ def spacing(x: Any) -> Tensor:
     tf.Tensor([2.22044605e-16 4.44089210e-16], shape=(2,), dtype=float64)
     """
     v = stop_gradient(real_numbers(x))
-    size = ops.abs(v)
+    upwards = v.dtype == np.float16
+    size = v if upwards else ops.abs(v)
     gap = ops.subtract(ops.nextafter(size, ops.cast(as_tensor(np.inf), dtype=v.dtype)), size)
-    return ops.where(ops.equal(size, np.inf), np.nan, ops.where(ops.less(v, 0), ops.negative(gap), gap))
+    signed = gap if upwards else ops.where(ops.less(v, 0), ops.negative(gap), gap)
+    return ops.where(ops.equal(ops.abs(v), np.inf), np.nan, signed)
 
 
 def gcd(x1: Any, x2: Any) -> Tensor:

@@ -14,7 +14,7 @@ from ...core.tensor import Tensor
 from ...math import sorting
 from ...ops.arrays import shape as shapes
 from ...ops.elementwise.arithmetic import matched
-from ..conversion import array, arrays
+from ..conversion import array, arrays, require
 from ..joining import take
 
 
@@ -40,8 +40,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
     """For each element of `a`, an integer, the element of the choice of that number; they all broadcast.
 
-    What numbers beyond the last mean is the `mode` of :func:`take`. The dtype is that to which `choices` are promoted.
-    IndexError for such numbers, ValueError for another mode, ShapeError where they do not broadcast.
+    What numbers beyond the last mean is the `mode`: "raise", "wrap" or "clip", as of :func:`take`. The dtype is that to
+    which `choices` are promoted. ValueError for such numbers, now or when a compiled function runs, and for another
+    mode; ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -54,6 +55,9 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
     parts = [array(x) for x in whole] if len(whole) > 1 else list(cutting.unstack(array(whole[0]), axis=0))
     shape = cutting.common_shape(number.shape, *(x.shape for x in parts))
     stacked = shapes.stack([ops.broadcast_to(x, shape=shape) for x in parts], len(shape))
+    if mode == "raise":
+        inside = ops.logical_and(ops.less_equal(0, number), ops.less(number, len(parts)))
+        require(inside, f"invalid entry in choice array: the {len(parts)} choices are numbered from 0")
     numbers = take(np.arange(len(parts)), ops.broadcast_to(number, shape=shape), mode=mode)
     return ops.reshape(
         sorting.take_along(stacked, ops.reshape(numbers, shape=(*shape, 1)), len(shape)), shape=shape

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import known, product
-from ...core.errors import ShapeError, at, user_location
+from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...math import segments, sorting
@@ -25,7 +25,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """How often (int64) each number from 0 on occurs in `x`, or the sum (float64) of the `weights` of its places.
 
     The vector is as long as the largest number asks and at least `minlength`, or of the given `length`, which a traced
-    function needs for numbers that it computes. IndexError for negative numbers.
+    function needs for numbers that it computes. IndexError for negative numbers, DtypeError for numbers with fractions.
 
     Examples
     --------
@@ -33,10 +33,15 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     >>> print(tnp.bincount([0, 1, 1, 3]))
     tf.Tensor([1 2 0 1], shape=(4,), dtype=int64)
     """
+    numbers = array(x)
+    if numbers.dtype.kind not in "biu" and numbers.shape != (0,):
+        raise DtypeError(
+            f"bincount counts integers, got {numbers.spec}: cast them first{at(user_location())}"
+        )
     if length is None:
         length = max(int(values_of(x).astype(np.int64).max(initial=-1)) + 1, int(minlength))
     weight = None if weights is None else array(weights, np.float64)
-    return segments.bincount(array(x, np.int64), weight, length, length, dtype=np.int64)
+    return segments.bincount(array(numbers, np.int64), weight, length, length, dtype=np.int64)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
@@ -98,7 +103,7 @@ def histogram(
     """
     x = array(a)
     flat = ops.reshape(x, shape=(x.spec.size,))
-    edges = histogram_bin_edges(flat, bins, range)
+    edges = histogram_bin_edges(a, bins, range, weights)
     count = edges.shape[0] - 1
     number, inside = _bins_of(flat, edges, count)
     number = ops.where(inside, number, count)
@@ -116,8 +121,9 @@ def histogram_bin_edges(
 ) -> Tensor:
     """The edges of so many `bins` of one width from the smallest element of `a` to the largest, or over `range`.
 
-    A vector of floats, one longer than there are bins; edges are taken as they are,
-    and `weights` make no difference. ValueError for fewer than no bins.
+    A vector of floats, one longer than there are bins; edges are taken as they are, and `weights` make no difference.
+    Names of NumPy's rules, "auto", "fd", "sturges" …, are for an `a` that is known when this is called. ValueError for
+    fewer than no bins and for other names, SymbolicValue for the values of a traced function.
 
     Examples
     --------
@@ -125,6 +131,8 @@ def histogram_bin_edges(
     >>> print(tnp.histogram_bin_edges([0.0, 1.0, 2.0], bins=4))
     tf.Tensor([0.  0.5 1.  1.5 2. ], shape=(5,), dtype=float64)
     """
+    if isinstance(bins, str):
+        return array(np.histogram_bin_edges(values_of(a), bins, range, weights))
     if not isinstance(bins, (int, np.integer)):
         return array(bins)
     x = wide_floats(a)

@@ -163,6 +163,8 @@ def reduce_min(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
 def reduce_mean(x: Any, axis: Any = None) -> Any:
     """Mean over the axes in `axis` (None: all), which are dropped; of integers and bools in float64.
 
+    That of float16 is one, added up and divided in float32, which holds larger sums.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -172,6 +174,8 @@ def reduce_mean(x: Any, axis: Any = None) -> Any:
     x = as_tensor(x)
     if x.dtype.kind not in "fc":
         x = ops.cast(x, dtype=np.dtype(np.float64))
+    if x.dtype == np.float16:
+        return ops.cast(reduce_mean(ops.cast(x, dtype=np.dtype(np.float32)), axis), dtype=x.dtype)
     axes = axes_of(axis, len(x.shape))
     count = product(x.shape[a] for a in axes)
     return ops.reduce_sum(x, axis=axes) / (

@@ -12,7 +12,7 @@ from ...core.dim import maximum as larger_size
 from ...core.errors import DtypeError
 from ...core.op import Attrs, defop, numeric, ops, ordered, sample
 from ...core.op import real as floats
-from ...core.spec import TensorSpec, as_dtype, broadcast_shapes
+from ...core.spec import TensorSpec, as_dtype, broadcast_shapes, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.promotion import promote
@@ -120,9 +120,10 @@ def elementary(scalar: str, low: float = -2.0, high: float = 2.0, complex: bool 
 
 
 def canonical_cast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
-    if len(inputs) == 2:
-        return inputs[:1], {"dtype": as_dtype(inputs[1])}
-    return inputs, {"dtype": as_dtype(attrs["dtype"])}
+    dtype = as_dtype(inputs[1] if len(inputs) == 2 else attrs["dtype"])
+    if dtype.kind not in "biufc":  # which NumPy's kernel would make
+        raise DtypeError(f"a cast makes numbers and bools, not {dtype_name(dtype)}: see strings.as_string")
+    return inputs[:1], {"dtype": dtype}
 
 
 def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
