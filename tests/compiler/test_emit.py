@@ -36,6 +36,7 @@ from tracejit.compiler.codegen import emit, llvm
 from tracejit.compiler.codegen.routine import MAX_LOOPS
 from tracejit.compiler.loopir.ir import Fail, Load, Nest, Program, Store
 from tracejit.compiler.loopir.operands import Axis, Buffer, Const
+from tracejit.compiler.loopir.passes.schedule import Target
 from tracejit.compiler.loopir.statement import Statement
 
 
@@ -277,3 +278,10 @@ def affine_nest(p: int, x: Buffer, z: Buffer) -> Nest:
     return Nest(
         [Axis(i, N)], [Load(a, x, at((i, 1))), op(b, "add", a, Const(1.0, F8)), Store(z, at((i, 1)), b)]
     )
+
+
+@pytest.mark.parametrize("bytes_", [16, 64])
+def test_loops_are_settled_where_addresses_scale(bytes_: int) -> None:
+    """What a loop counts is hidden from LLVM's search for better steps, where the code needs none."""
+    text = emit(softmax_program(9, 1000, ()), Target(bytes_, has_masks=False, has_permute=False)).text
+    assert ("@llvm.expect.i64(i64 %loop" in text) is (bytes_ > 16)

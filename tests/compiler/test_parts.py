@@ -99,6 +99,19 @@ def test_what_only_directs_is_compiled_plainly_by_one_core_too():
     assert [part.opt for part in parts.split(unit, 1)] == [unit.opt, 0]
 
 
+def test_programs_whose_functions_direct_threads_and_products_leave_these_to_the_plainest_code():
+    def step(x, w):
+        for _ in range(3):
+            x = tj.tanh(x @ w)
+        return tj.reduce_sum(x)
+
+    x, w = RNG.normal(size=(900, 300)), RNG.normal(size=(300, 300))
+    _, unit = pipeline.source(tj.function(lambda x, w: tj.value_and_grad(step, 1)(x, w)).graph(x, w))
+    *good, plain = parts.split(unit, 1)
+    assert (plain.opt, plain.ready) == (0, True) and [part.opt for part in good] == [1]
+    assert "call void %" in plain.text and "fmul" not in plain.text
+
+
 def test_short_modules_are_one():
     _, unit = pipeline.source(tj.function(lambda x: x * 2.0 + 1.0).graph(np.ones(4)))
     assert parts.split(unit, 8) == [unit]

@@ -15,6 +15,12 @@ from typing import Any
 
 import numpy as np
 
+#: An attribute that LLVM does not know, of functions that leave all work to others: the plainest code will do.
+DIRECTS = '"directs"'
+
+#: Intrinsics that hide where a value is from.
+HIDDEN_POINTER, HIDDEN_INTEGER = "@llvm.launder.invariant.group.p0", "@llvm.expect.i64"
+
 # ---- types and constants --------------------------------------------------------------------------------
 
 _BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64, "ptr": 64}
@@ -304,6 +310,15 @@ class Writer:
         kind, lanes = operands[0].kind, operands[0].lanes
         symbol = self.declare(vector_type(kind, lanes), f"@llvm.{name}.{suffix(kind, lanes)}", *operands)
         return self.call(kind, lanes, symbol, *operands)
+
+    def hidden(self, value: Value) -> Value:
+        """An integer or a pointer of which LLVM does not see how it came about; it costs no instruction.
+
+        Where what a loop counts is hidden before it comes round again, no pass looks for another way to count.
+        """
+        if value.kind == "ptr":
+            return self.effect("ptr", 1, self.memory_intrinsic("ptr", HIDDEN_POINTER, value))
+        return self.effect(value.kind, 1, self.memory_intrinsic("i64", HIDDEN_INTEGER, value, integer(0)))
 
     def any_lane(self, test: Value) -> Value:
         """Does it hold in any lane?"""

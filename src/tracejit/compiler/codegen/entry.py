@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...runtime import abi
-from ..ir_text import NULL, Value, function, integer, kind_of, memory_kind
+from ..ir_text import DIRECTS, NULL, Value, function, integer, kind_of, memory_kind
 from ..loopir.ir import Allocate, Grow, Program, walk
 from ..loopir.operands import Buffer, Name
 from . import memory
@@ -66,7 +66,7 @@ class Entry:
         self.k.w.store(integer(0, "i32"), context.STATUS, 4)
         self.k.w.branch("exit")
         self.write_exit()
-        return function(f"{context.entry_head(self.program.name)} #1", self.k.w)
+        return function(f"{context.entry_head(self.program.name)} {DIRECTS} #1", self.k.w)
 
     # -- what the entry finds --
 

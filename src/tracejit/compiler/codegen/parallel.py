@@ -13,7 +13,7 @@ from ...core.dim import Size
 from ...runtime.threads import state
 from ...runtime.threads.state import SCRATCH
 from ..ir_text import NULL, Value, Writer, function, integer
-from ..loopir.ir import Nest, While
+from ..loopir.ir import Call, Nest, Size_, While
 from ..loopir.passes.parallelize import MOST_BLOCKS, Parallel
 from ..loopir.statement import Statement
 from . import structure
@@ -52,6 +52,17 @@ def loop(k: KernelWriter, s: While) -> None:
         ParallelLoop(k, s, s.parallel).write()
     else:
         structure.loop(k, s)
+
+
+def directs(k: KernelWriter, s: Statement) -> bool:
+    """Does a statement leave all work to others, the thread pool and library kernels?"""
+    if isinstance(s, Nest):
+        parallel = None if s.schedule is None else s.schedule.parallel
+        return parallel is not None and not parallel.folds and k.shares and k.cursor is None
+    if isinstance(s, While):
+        shared = s.parallel is not None and k.shares
+        return shared or all(directs(k, inner) for inner in (*s.cond, *s.body))
+    return isinstance(s, (Call, Size_))
 
 
 class Shared:

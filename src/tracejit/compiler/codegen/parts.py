@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ...core.lazy import Later
+from ..ir_text import DIRECTS
 from . import llvm
 from .machines import Unit
-from .matmul.counted_loops import DIRECTS
 from .workers import cores
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ else:
 
 #: Characters of a module that are worth a part of their own.
 WORTH = 12_000
+#: So many functions that only direct others are worth a part that is compiled plainly.
+FEW = 5
 
 _DEFINITION = re.compile(r"^define .*?^}\n", re.M | re.S)
 _KERNEL = re.compile(
@@ -47,8 +49,8 @@ def split(unit: Unit, most: int) -> list[Unit]:
     Kernels are no longer internal: whoever joins the objects makes them local. Debug information stays in one piece.
     """
     text = unit.text
-    count = min(most, len(text) // WORTH)
-    if "!DICompileUnit" in text or (count < 2 and DIRECTS not in text):
+    count, plainly = min(most, len(text) // WORTH), unit.opt == 1 and text.count(DIRECTS) >= FEW
+    if "!DICompileUnit" in text or (count < 2 and not plainly):
         return [unit]
     functions = _DEFINITION.findall(text)
     heads = {f: found[1] for f in functions if (found := _KERNEL.match(f))}
@@ -57,15 +59,12 @@ def split(unit: Unit, most: int) -> list[Unit]:
     shared = _DEFINITION.sub("", text)
     constants = {found[1]: found[0] for found in _GLOBAL.finditer(shared)}
     kernels = [*heads, *entries]
-    plain, good = (
-        [f for f in kernels if (DIRECTS in f.partition("\n")[0]) is directs] for directs in (True, False)
-    )
-    groups = [(group, unit.opt) for group in balanced(good, min(count, len(good)))]
-    groups += [(plain, 0)] if plain else []
+    plain = [f for f in kernels if plainly and DIRECTS in f.partition("\n")[0]]
+    good = [f for f in kernels if f not in plain]
+    groups = [(unit, group) for group in balanced(good, min(count, len(good)))]
+    groups += [(unit._replace(opt=0, ready=True), plain)] if plain else []
     rest = _GLOBAL.sub("", shared)
-    return [
-        unit._replace(text=_module(group, heads, helpers, constants, rest), opt=opt) for group, opt in groups
-    ]
+    return [u._replace(text=_module(group, heads, helpers, constants, rest)) for u, group in groups]
 
 
 def _name(text: str) -> str:

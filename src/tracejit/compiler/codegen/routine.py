@@ -8,7 +8,7 @@ in registers meanwhile.
 
 from __future__ import annotations
 
-from ..ir_text import Value, integer, kind_of, memory_kind
+from ..ir_text import DIRECTS, Value, integer, kind_of, memory_kind
 from ..loopir.ir import Compute, If, Nest, While, walk
 from ..loopir.operands import Buffer, Name
 from ..loopir.passes.schedule import Schedule
@@ -16,6 +16,7 @@ from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .entry import Entry
 from .footprint import Footprint
+from .parallel import directs
 from .writing.context import CTX, STATUS, make_status
 from .writing.kernel import KernelWriter
 
@@ -192,7 +193,8 @@ class KernelFunction:
         """The function from its parameters on."""
         k = self.k
         k.w.stmt(f"ret {k.w.load('i32', STATUS, 4).typed}" if self.print.can_fail else "ret void")
-        return f"({', '.join(self.parameters)}) #0 {{\nentry:\n{k.w.body()}\n}}\n"
+        mark = f"{DIRECTS} " if all(directs(k, s) for s in self.group) else ""
+        return f"({', '.join(self.parameters)}) {mark}#0 {{\nentry:\n{k.w.body()}\n}}\n"
 
     @property
     def shape(self) -> str:

@@ -13,12 +13,10 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from ... import ir_text
-from ...ir_text import Value, function, integer, phi
+from ...ir_text import DIRECTS, Value, function, integer, phi
 
 Operand = Value | int
 
-DIRECTS = '"directs"'
-"""An attribute that LLVM does not know."""
 _NO_LOOP_TRANSFORMS = """\
 !0 = distinct !{!0, !1, !2}
 !1 = !{!"llvm.loop.unroll.disable"}
@@ -66,11 +64,15 @@ class Signature:
 
 
 class Writer(ir_text.Writer):
-    """One function; `text()` closes it. Integers are operands, as i64; `arg` has the parameters by name."""
+    """One function; `text()` closes it. Integers are operands, as i64; `arg` has the parameters by name.
 
-    def __init__(self, signature: Signature) -> None:
+    With `settled`, its loops step as they are written: see `hidden`.
+    """
+
+    def __init__(self, signature: Signature, settled: bool = False) -> None:
         super().__init__()
         self.signature = signature
+        self.settled = settled
         self.arg: SimpleNamespace = SimpleNamespace(**signature.values)
 
     def args(self, names: str) -> list[Value]:
@@ -142,7 +144,10 @@ class Writer(ir_text.Writer):
         self.label(body)
         yield state
         self.stmt(f"{following} = add nsw i64 {index}, {step}")
-        arms = zip([integer(0), *carried], [following, *state.following], strict=True)
+        steps = [following, *state.following]
+        if self.settled:
+            steps = [self.hidden(v) if v.lanes == 1 and v.kind in ("i64", "ptr") else v for v in steps]
+        arms = zip([integer(0), *carried], steps, strict=True)
         for name, (first, last) in zip([index, *state.carried], arms, strict=True):
             phis.append(f"  {name} = {phi((first, before), (last, self.block))}")
         self.branch(head, ", !llvm.loop !0")

@@ -22,7 +22,7 @@ _ROWS = 4
 
 def dot_tile_functions(g: Geometry) -> str:
     """``C[i, j] (+)= sum_k A[i, k] * B[j, k]``, B given by columns; the depth is whole vectors without masks."""
-    w = Writer(DOT_TILES)
+    w = Writer(DOT_TILES, g.settled)
     ahead = distance(w, w.arg.a_row, _ROWS)
     with w.loop(w.arg.m, _ROWS) as down:
         last = w.subtract(w.arg.m, 1)

@@ -42,6 +42,11 @@ class Geometry:
         return self.lanes * self.size == 64
 
     @property
+    def settled(self) -> bool:
+        """Are loops best as they are written? Machines with registers this long scale the index in an address."""
+        return self.lanes * self.size > 16
+
+    @property
     def unpacked_rows(self) -> int:
         """Rows of a block of the left operand where it is read in place."""
         return 4 * self.block_rows

@@ -30,7 +30,7 @@ def packing_functions(g: Geometry) -> str:
 
 def _transpose(g: Geometry) -> str:
     """``target[j, i] = source[i, j]``; columns of both are adjacent."""
-    w, side = Writer(TRANSPOSE), g.square
+    w, side = Writer(TRANSPOSE, g.settled), g.square
     vector_bytes = side * g.size
     source_step = w.multiply(w.arg.source_row, side)
     target_step = w.multiply(w.arg.target_row, side)
@@ -54,7 +54,7 @@ def _transpose(g: Geometry) -> str:
 
 def _copy_rows(g: Geometry) -> str:
     """``target[i, j] = source[i, j]``, a vector at a time; columns of both are adjacent."""
-    w = Writer(COPY_ROWS)
+    w = Writer(COPY_ROWS, g.settled)
     whole = w.op("and", w.arg.columns, -g.lanes)
     rest = w.subtract(w.arg.columns, whole)
     ragged = w.compare("ne", rest, 0)
@@ -71,7 +71,7 @@ def _copy_rows(g: Geometry) -> str:
 
 def _copy_scalars(g: Geometry) -> str:
     """``target[i, j] = source[i, j]`` for any strides of the source; columns of the target are adjacent."""
-    w = Writer(COPY_SCALARS)
+    w = Writer(COPY_SCALARS, g.settled)
     with w.loop(w.arg.rows, 1, w.arg.source, w.arg.target) as down:
         with w.loop(w.arg.columns, 1, down.carried[0], down.carried[1]) as across:
             w.store(w.load(g.scalar, across.carried[0], g.size), across.carried[1], g.size)

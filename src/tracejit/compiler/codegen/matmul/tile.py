@@ -42,7 +42,7 @@ def _sweep(g: Geometry) -> str:
 
     `b_panel` is the distance from one strip of B to the next.
     """
-    w = Writer(SWEEP)
+    w = Writer(SWEEP, g.settled)
     narrow, wide = g.widths[-1][0], g.panel
     with w.loop(w.arg.n, wide, w.arg.b, w.arg.c) as across:
         b, c = across.carried
@@ -77,7 +77,7 @@ def _call_strip(w: Writer, pieces: tuple[int, ...], columns: Value, b: Value, c:
 
 
 def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
-    w = Writer(strip(pieces))
+    w = Writer(strip(pieces), g.settled)
     tile = _Tile(w, g, pieces)
     left, a, c = w.arg.rows, w.arg.a, w.arg.c
     *whole_tiles, last_tile = g.row_tiles if len(pieces) > 1 else g.narrow_row_tiles

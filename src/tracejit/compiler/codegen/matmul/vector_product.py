@@ -53,7 +53,7 @@ def _combine_rows(g: Geometry) -> str:
 
 
 def _combine_block(g: Geometry) -> str:
-    w = Writer(_COMBINE_BLOCK)
+    w = Writer(_COMBINE_BLOCK, g.settled)
     whole = w.op("and", w.arg.columns, -g.lanes * _STRIP_VECTORS)
     fetched = w.select(w.compare("ne", w.arg.ahead, 0), whole, 0)
     _strips(w, g, 0, fetched, fetches=True)

@@ -5,7 +5,7 @@ Everything takes the `Writer` it writes to and the `Geometry` that fixes the ele
 
 from __future__ import annotations
 
-from ...ir_text import Value, integer, zeros
+from ...ir_text import HIDDEN_INTEGER, HIDDEN_POINTER, Value, integer, zeros
 from .counted_loops import Writer
 from .geometry import Geometry
 
@@ -19,7 +19,11 @@ _PREFETCH = "@llvm.prefetch.p0"
 
 def declarations(geometry: Geometry) -> str:
     """Declarations of the intrinsics used here, for every vector length of the tiles."""
-    lines = [f"declare void {_PREFETCH}(ptr, i32, i32, i32)"]
+    lines = [
+        f"declare void {_PREFETCH}(ptr, i32, i32, i32)",
+        f"declare i64 {HIDDEN_INTEGER}(i64, i64)",
+        f"declare ptr {HIDDEN_POINTER}(ptr)",
+    ]
     for lanes in sorted({lanes for pieces in geometry.widths for lanes in pieces}):
         vector, suffix = geometry.vector_of(lanes), geometry.suffix(lanes)
         mask = f"<{lanes} x i1>"

@@ -124,9 +124,8 @@ class KernelWriter:
         self.target, self.flags = module.target, "contract " if module.contract else ""
         self.cursor: Cursor | None = None if module.places is None else Cursor(module.places)
         self.shares: bool = self.target.threads and self.cursor is None
-        self.w: HoistingWriter = (
-            HoistingWriter() if self.cursor is None else HoistingWriter(self.cursor.lines)
-        )
+        new_lines = list if self.cursor is None else self.cursor.lines
+        self.w: HoistingWriter = HoistingWriter(new_lines, self.target.scales)
         self.env: dict[Name, Value] = {}
         self.atoms: dict[str, Value] = {}
         self.pointers: dict[Buffer, Value] = {}

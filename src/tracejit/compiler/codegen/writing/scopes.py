@@ -65,12 +65,15 @@ class HoistingWriter(Writer):
     ----------
     floor : int
         No instruction moves out of the scope of this number.
+    settled : bool
+        Loops step as they are written: see `hidden`.
     """
 
     count: int
 
-    def __init__(self, new_lines: Callable[[], list[Any]] = list) -> None:
+    def __init__(self, new_lines: Callable[[], list[Any]] = list, settled: bool = False) -> None:
         super().__init__(new_lines)
+        self.settled = settled
         self.scopes: list[Scope] = []
         self.floor: int = 0
         self.entry: list[str] = self.reserve()
@@ -214,8 +217,9 @@ class HoistingWriter(Writer):
         """End a loop whose carried values are now `values`; the values they have behind it."""
         var, last = loop.var.text, self.block
         following, more = Value(f"{var}.n", "i64"), Value(f"{var}.m", "i1")
-        self.fill(loop, [loop.var, *loop.values], [loop.start, *loop.carried], [following, *values])
         self.stmt(f"{following} = add nuw nsw i64 {var}, {loop.step}")
+        step = self.hidden(following) if self.settled else following
+        self.fill(loop, [loop.var, *loop.values], [loop.start, *loop.carried], [step, *values])
         self.stmt(f"{more} = icmp slt i64 {following}, {loop.stop.text}")
         after = self.end(loop, values, more)
         if not loop.may_skip:

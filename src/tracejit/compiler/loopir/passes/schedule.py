@@ -63,6 +63,11 @@ class Target:
     def registers(self) -> int:
         return 32 if self.register_bytes == 64 else 16
 
+    @property
+    def scales(self) -> bool:
+        """Does an address hold an index times the size of an element? Surely where registers are this long."""
+        return self.register_bytes > 16
+
     @staticmethod
     def of(features: str) -> Target:
         """The target with LLVM's feature string ``"+avx2,-avx512f,..."``."""
