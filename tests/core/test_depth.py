@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
-from tracejit.core.depth import TooDeep
+from tracejit.core.tracing.depth import TooDeep
 from tracejit.core.tracing.dispatch import state
 
 X = tf.constant(0.5, tf.float64)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any, Union
 
 from .asking import asked_by_program
+from .dataclass import dataclass
 from .errors import Untraceable, at, take, user_location
 
 Size = Union[int, "Dim"]

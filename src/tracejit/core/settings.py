@@ -9,9 +9,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
+from .dataclass import dataclass
 from .seams import settings_changed
 
 

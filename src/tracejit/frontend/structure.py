@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..core.depth import too_deep
 from ..core.errors import at, user_location
+from ..core.tracing.depth import too_deep
 from . import nodes
 from .nodes import NodeClass, Static, is_registered, node_class
 

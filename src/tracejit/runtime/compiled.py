@@ -7,13 +7,13 @@ executable. Knows the pieces it consists of, not how they were made or where the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tracejit.core import dim
+from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Size
 from tracejit.runtime import objects, packing
 from tracejit.runtime.executable import Executable, Message

@@ -9,8 +9,9 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from tracejit.core.dataclass import dataclass
 
 # LLVM's feature name -> the flag /proc/cpuinfo shows, for instructions a compiler may choose by itself.
 _X86_FLAGS = {

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from tracejit.core.dataclass import dataclass
 
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 8, 9

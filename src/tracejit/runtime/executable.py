@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Size, evaluate
 from tracejit.core.failures import FAILURES
 from tracejit.runtime import abi, hostcall, interrupt

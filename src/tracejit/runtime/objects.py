@@ -13,9 +13,9 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tracejit.core.dataclass import dataclass
 from tracejit.runtime import cpu, elf
 from tracejit.runtime.elf import ElfObject, ObjectError
 from tracejit.runtime.linking.layout import Layout, round_up

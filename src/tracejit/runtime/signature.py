@@ -7,12 +7,12 @@ bound atoms, which the callee determines while it runs. Knows nothing of machine
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tracejit.core import dim
+from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Dim, Size
 
 _MAX_RANK, _MAX_SIZE = 64, 1 << 62

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from ..depth import too_deep
 from ..dim import Dim, Size, UnknownSize, same
 from ..errors import BackwardLocation, GradientError, ShapeError, TracejitError, at, take
 from ..ir.graph import Graph, silent
 from ..op import Joint, ops
 from ..spec import TensorSpec
 from ..tensor import Tensor
+from ..tracing.depth import too_deep
 from ..tracing.dispatch import Record, recording, state
 from ..tracing.trace import replay, trace
 from .scattered import Scattered, add_cotangents, dense

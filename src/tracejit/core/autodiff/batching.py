@@ -10,11 +10,12 @@ those with which it makes axes, and `loop` for ops that have no rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..dataclass import dataclass
 from ..dim import Dim, Size
 from ..errors import Location, ShapeError, TracejitError, as_explained, at
 from ..ir.graph import Graph, mentions, walk

@@ -7,11 +7,12 @@ numbers, str, bool, None, dtype, Dim, tuple, Graph and Constant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dataclass import dataclass
 from ..dim import Dim, Size
 from ..errors import Location, TracejitError
 from ..op import Op, ops

@@ -16,7 +16,6 @@ import numpy as np
 
 from .. import seams, settings
 from ..arrays import to_array
-from ..depth import too_deep
 from ..dim import UnknownSize
 from ..errors import (
     DtypeError,
@@ -35,6 +34,7 @@ from ..op import Op
 from ..protocols import Guard, Interpreter, Recorder
 from ..protocols import Record as Record
 from ..tensor import Tensor, next_serial, no_value
+from .depth import too_deep
 
 if TYPE_CHECKING:
     from . import non_finite

@@ -7,18 +7,18 @@ another interpreter or recorder.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..depth import too_deep
+from ..dataclass import dataclass
 from ..dim import Assumptions, Dim, Size, assuming, substitute
 from ..errors import DtypeError, Location, Untraceable, at, enters_trace, user_location
 from ..ir.graph import Constant, Graph, Node, Value, mentions
 from ..op import Op, defop, ops
 from ..spec import TensorSpec
 from ..tensor import Tensor, no_value
+from .depth import too_deep
 from .dispatch import apply, as_tensor, explain, interpreting, state
 
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import settings
-from ...core.depth import too_deep
 from ...core.dim import Assumptions
 from ...core.errors import Untraceable
 from ...core.lazy import Later
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
+from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import resize_graph, trace
 from ...core.tracing.transaction import Whole, handled

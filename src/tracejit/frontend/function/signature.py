@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, substitute
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ...core.spec import TensorSpec, dtype_name

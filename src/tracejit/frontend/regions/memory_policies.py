@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.autodiff.backprop import gradient_graph
+from ...core.dataclass import dataclass
 from ...core.dim import evaluate
 from ...core.errors import Location, at, user_location
 from ...core.ir.graph import Graph, Node, Value, restricted, walk

@@ -13,12 +13,12 @@ from typing import Any
 
 from ...core.autodiff.backplan import ones, planned_backprop
 from ...core.autodiff.pushforward import pushforward
-from ...core.depth import too_deep
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.protocols import P
 from ...core.settings import current
 from ...core.tensor import Tensor
+from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.guards import guarding
 from ..autograph.calls import filling_callee

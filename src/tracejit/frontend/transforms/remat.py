@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.depth import too_deep
 from ...core.errors import TracejitError, at, user_location
 from ...core.protocols import P, R
 from ...core.tensor import Tensor, next_serial
+from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.forms import RecomputedForm
 from ...core.tracing.trace import trace

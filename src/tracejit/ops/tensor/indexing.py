@@ -7,11 +7,12 @@ positions. Static positions are checked here, the others when the program runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops

@@ -7,8 +7,9 @@ mean, not whether the places are in this process or in a file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tracejit.core.dataclass import dataclass
 from tracejit.runtime import elf, relocations
 from tracejit.runtime.elf import ElfObject, ObjectError, Relocation, Section
 

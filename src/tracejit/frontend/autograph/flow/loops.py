@@ -7,9 +7,10 @@ type the body gives them, then the body is traced again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ....core.dataclass import dataclass
 from ....core.errors import Untraceable, at, user_location
 from ....core.spec import TensorSpec
 from ....core.tensor import Tensor

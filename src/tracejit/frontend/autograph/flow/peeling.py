@@ -7,9 +7,10 @@ It is where variables have another type in the first iteration than in the other
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
+from ....core.dataclass import dataclass
 from ....core.errors import TracejitError
 from ....core.op import ops
 from ....core.tracing.dispatch import as_tensor

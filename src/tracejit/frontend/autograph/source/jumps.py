@@ -7,8 +7,9 @@ by the flags that may have been set. Generated names start with ``_ag_``.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ....core.dataclass import dataclass
 from .effects import SCOPES, always_python, own_nodes
 from .syntax import Unsupported, any_of, assign, at_line_of, load, negated
 

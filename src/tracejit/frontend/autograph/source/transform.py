@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ....core.dataclass import dataclass
 from .effects import Effects, always_python, own_nodes
 from .expressions import Expressions
 from .jumps import lower_jumps

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 
-from .errors import PACKAGE, Location, Untraceable, at, is_internal
+from ..errors import PACKAGE, Location, Untraceable, at, is_internal
 
 #: Calls that must be left for finding the words.
 _ROOM = 100
