@@ -9,6 +9,7 @@ from importlib import import_module as _import_module
 
 from .core import seams as _seams
 from .core.lazy import WholeFirst as _WholeFirst
+from .core.lazy import long_lived as _long_lived
 from .core.lazy import unknown_in as _unknown_in
 
 if _typing.TYPE_CHECKING:  # `later`, written by `python -m stubs` in `tests`, is what the tables below name
@@ -78,7 +79,8 @@ _ALONE = frozenset(
 def _load_all() -> None:
     """Load what most programs want."""
     _whole_first.retire()
-    names = vars(_import_module(f"{__name__}._names"))
+    with _long_lived():
+        names = vars(_import_module(f"{__name__}._names"))
     globals().update({name: x for name, x in names.items() if not name.startswith("_")})
 
 

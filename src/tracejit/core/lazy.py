@@ -8,12 +8,14 @@ defines, which is read off its text: the module itself waits.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -168,6 +170,21 @@ class _Loaded:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec
+
+
+@contextmanager
+def long_lived() -> Iterator[None]:
+    """No garbage collection, which would find nothing: what is made meanwhile, modules, is old from the start."""
+    enabled = gc.isenabled()
+    try:
+        gc.disable()
+        yield
+    finally:
+        if enabled:
+            if not gc.get_freeze_count():  # together these move everything to the oldest generation
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 def _resolved(name: str, package: str) -> str:
