@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,8 +21,48 @@ if TYPE_CHECKING:
 else:
     documentation = Later(".tracing.documentation", __package__)
 
-#: Every op by name.
-OPS: dict[str, Op] = {}
+
+class _Registry(MutableMapping[str, "Op"]):
+    """Ops by name. A family that few programs need is declared when one of its ops, or all there are, is asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Op] = {}
+        self._homes: dict[str, Later] = {}
+
+    def expect(self, homes: Mapping[str, str]) -> None:
+        """Say which modules declare further ops: by module, the names."""
+        for module, names in homes.items():
+            self._homes |= dict.fromkeys(names.split(), Later(module, ""))
+
+    def declared(self) -> Mapping[str, Op]:
+        """The ops declared so far."""
+        return self._known
+
+    def __getitem__(self, name: str) -> Op:
+        if name not in self._known:
+            self._homes[name].__name__  # noqa: B018, the module loads
+        return self._known[name]
+
+    def __setitem__(self, name: str, op: Op) -> None:
+        self._known[name] = op
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        for home in dict.fromkeys(self._homes.values()):
+            home.__name__  # noqa: B018
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+#: Every op.
+OPS = _Registry()
 
 Rule = Callable[..., Any]
 #: The attributes of a call, by name.
@@ -308,7 +348,7 @@ def defop(**parts: Any) -> Declaring:
 
     def declare(infer: Callable[..., Any]) -> Any:
         name = infer.__name__.rstrip("_")
-        if name in OPS:
+        if name in OPS.declared():
             raise KeyError(f"the op {name!r} is declared twice")
         for key, make in (("traits", frozenset), ("samples", tuple)):
             parts[key] = make(parts.get(key, ()))

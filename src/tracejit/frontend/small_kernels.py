@@ -47,7 +47,7 @@ def give(code: int, heard: Callable[[Op], Callable[..., Any]]) -> None:
         ``op -> (first, last, result) -> result``: what tells those who listen of a call of the op.
     """
     method = builtin.described("small_kernel", code, builtin.FASTCALL)
-    for op in OPS.values():
+    for op in OPS.declared().values():  # no family that is declared later has a ufunc
         if op.ufunc:
             if op.kernel not in _verified:
                 _verified[op.kernel] = _loops(op, method)
@@ -66,7 +66,7 @@ def take_away() -> None:
     """From now on all kernels are called as ever."""
     TABLES.clear()
     WRITTEN.clear()
-    for op in OPS.values():
+    for op in OPS.declared().values():
         op.small = None
 
 

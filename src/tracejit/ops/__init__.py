@@ -1,24 +1,33 @@
 """The operations: one declaration each, one file per family.
 
 Those that only eager programs call, `cross_entropy` and `dense_layer`, load with the functions of ``nn`` that call
-them.
+them; families that few programs need load when one of their ops is asked for.
 """
 
-from . import checks, fourier, image, prints, python_calls, random, text
-from .arrays import gather, index, positions, reduce, shape, sort, unchanged
-from .control import branch, calls, implicit, loop, tangents
-from .control import remat as recompute
-from .control.checkpointing import loop_gradient as checkpoint
-from .elementwise import (
-    angles,
-    arithmetic,
-    bessel,
-    bits,
-    compare,
-    incomplete,
-    neighbours,
-    power,
-    special,
-    transcendental,
-)
-from .linalg import decompositions, factors, lu, products, systems
+from ..core.op import OPS as _ops
+from . import checks, random, text
+from .arrays import gather, index, reduce, shape, sort, unchanged
+from .control import branch, calls, loop
+from .elementwise import angles, arithmetic, bits, compare, neighbours, power, transcendental
+from .linalg import products
+
+_LATER = {
+    "arrays.positions": "checked_position scatter_set",
+    "control.checkpointing.loop_gradient": "loop_gradient",
+    "control.checkpointing.snapshots": "blank",
+    "control.implicit": "implicit",
+    "control.remat": "late recomputed",
+    "control.tangents": "custom_tangents",
+    "elementwise.bessel": "bessel_j bessel_y bessel_ive",
+    "elementwise.incomplete": "gamma_density gammainc gammaincc beta_density betainc zeta",
+    "elementwise.special": "lgamma polygamma erfc erfinv ndtri bessel_i0e bessel_i1e",
+    "fourier": "fft",
+    "image": "adjust_contrastv2",
+    "linalg.decompositions": "svd eigh eig qr pinv expm",
+    "linalg.factors": "det slogdet inverse cholesky_pullback cholesky",
+    "linalg.lu": "cholesky_factor cholesky_backward substitute lu_factor lu_solve lu_inverse qr_factor",
+    "linalg.systems": "solve triangular_solve",
+    "prints": "print",
+    "python_calls": "python_call python_gradient python_effect",
+}
+_ops.expect({f"{__name__}.{module}": names for module, names in _LATER.items()})
