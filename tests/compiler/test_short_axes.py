@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,3 +117,43 @@ def test_long_rows_and_few_points_stay():
     assert axes(lambda x: [x * 2.0 + tf.sin(x)], (n, 3)) == [[n, 3]]  # one row of 3 n numbers
     assert axes(lengths, (n, 9)) == [[n, 9]]
     assert axes(lengths, (2, 3)) == [[2, 3]]
+
+
+# ---- whole groups are read ------------------------------------------------------------------------------
+
+
+def at_the_end_of_a_page(shape: tuple[int, ...], dtype: type) -> tuple[np.ndarray, mmap.mmap]:
+    """An array behind which nothing may be read."""
+    memory = mmap.mmap(-1, 3 * mmap.PAGESIZE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(ctypes.c_void_p(start + 2 * mmap.PAGESIZE), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    array = np.frombuffer(memory, dtype, int(np.prod(shape)), 2 * mmap.PAGESIZE - size).reshape(shape)
+    array[...] = np.random.default_rng(0).normal(size=shape)
+    return array, memory
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="needs mprotect")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("short", [2, 3, 4])
+@pytest.mark.parametrize("points", [1, 7, 16, 37])
+def test_points_are_read_in_groups_and_nothing_behind_them(points, short, dtype):
+    x, _memory = at_the_end_of_a_page((points, short), dtype)
+    ways = [
+        lambda x: x[:, 0] * 2 + x[:, short - 1],
+        lambda x: x[:, short - 1] + 1,
+        lambda x: x[1:, 0] - x[:-1, 1],
+        lambda x: x[::-1, 0] + x[:, 1],
+        lambda x: (x * x).sum(-1),
+        lambda x: x[::2, 0] * x[::2, 1],
+    ]
+    for f in ways:
+        found = tf.function(lambda x, f=f: f(x) if f is not ways[4] else tf.reduce_sum(x * x, -1))(x)
+        np.testing.assert_allclose(found, f(x), rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.skipif(not pipeline.machine().has_masks, reason="needs masked loads at the price of plain ones")
+def test_coordinates_of_points_are_one_load():
+    text = tf.function(lambda x: tf.reduce_sum(x * x, -1)).llvm(np.ones((64, 3)))
+    assert text.count("= load <") == 1 and "masked.load" not in text

@@ -6,6 +6,7 @@ others gather and scatter. Lanes that do not exist, or whose guard is false, tou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 
 from ....core.dim import Size
@@ -119,18 +120,39 @@ def read(
     k: KernelWriter, buffer: Buffer, index: Index, guard: Value | None = None, other: Value | None = None
 ) -> Value:
     """The elements of the current lanes; `other` where `guard` is false."""
-    at = place(k, buffer, index)
+    behind = place_in_group(k, buffer, index)
+    at = place(k, buffer, index if behind is None else replace(index, const=index.const - behind))
     kind = kind_of(buffer.dtype)
     if other is not None and kind == "i1":
         other = byte(k, other)
     if guard is None or guard.text == "true":
         one = at.stride == 0
-        value = read_one(k, buffer, at.pointer) if one else read_lanes(k, buffer, at, k.vector.mask, None)
+        mask = k.vector.mask
+        value = read_one(k, buffer, at.pointer) if one else read_lanes(k, buffer, at, mask, None, behind)
     elif at.stride == 0:
         value = read_one_guarded(k, buffer, at.pointer, guard, other)
     else:
-        value = read_lanes(k, buffer, at, mask_of(k, guard), other)
+        value = read_lanes(k, buffer, at, mask_of(k, guard), other, behind)
     return truth(k, value) if kind == "i1" else value
+
+
+def place_in_group(k: KernelWriter, buffer: Buffer, index: Index) -> int | None:
+    """Where each lane is in its group of as many elements as lanes are apart; None unless all of those may be read.
+
+    The buffer is made of such groups then, as points ``[n, 3]`` are, and the coordinates of all lanes are one load.
+    """
+    step = next((c for n, c in index.terms if n == k.vector.axis), None)
+    if not isinstance(step, int) or step not in STEPS or k.vector.lanes == 1 or not k.target.has_masks:
+        return None
+    scattered = any(k.env[n].lanes > 1 for n in index.symbols if n not in k.dropped)
+    factors = [f for size in (buffer.size, *[c for _, c in index.terms]) for f in _factors(size)]
+    apart = scattered or buffer.kind in ("heap", "local") or any(f % step for f in factors)
+    return None if apart or not isinstance(index.const, int) else index.const % step
+
+
+def _factors(size: Size) -> list[int]:
+    """Integers whose common divisors divide the size whatever the sizes in it are."""
+    return [size] if isinstance(size, int) else [factor for _, factor in size.terms]
 
 
 def read_one(k: KernelWriter, buffer: Buffer, pointer: Value) -> Value:
@@ -140,7 +162,15 @@ def read_one(k: KernelWriter, buffer: Buffer, pointer: Value) -> Value:
     )
 
 
-def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
+def read_lanes(
+    k: KernelWriter,
+    buffer: Buffer,
+    at: Place,
+    mask: Value | None,
+    other: Value | None,
+    behind: int | None = None,
+) -> Value:
+    """The elements of all lanes, each of them `behind` others of a group that `at` is the place of."""
     kind, lanes, align = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, buffer.dtype.itemsize
     shape, name = vector_type(kind, lanes), suffix(kind, lanes)
     rest = zeros(kind, lanes) if other is None else k.w.splat(other, lanes)
@@ -152,7 +182,7 @@ def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, o
         gather = k.w.memory_intrinsic(shape, f"@llvm.masked.gather.{name}.v{lanes}p0", *operands)
         return k.fetch(buffer, kind, lanes, gather, where, *deps)
     if at.stride > 1:
-        return read_apart(k, buffer, at, mask, other)
+        return read_apart(k, buffer, at, mask, other, behind)
     down = at.stride == -1
     pointer = last_lane(k, kind, at.pointer) if down else at.pointer
     if mask is None:
@@ -165,25 +195,38 @@ def read_lanes(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, o
     return reverse(k, value) if down else value
 
 
-def read_apart(k: KernelWriter, buffer: Buffer, at: Place, mask: Value | None, other: Value | None) -> Value:
-    """Lanes a few elements apart: one wide load that touches only those, then a shuffle."""
+def read_apart(
+    k: KernelWriter,
+    buffer: Buffer,
+    at: Place,
+    mask: Value | None,
+    other: Value | None,
+    behind: int | None,
+) -> Value:
+    """Lanes a few elements apart: one wide load, of whole groups or of those elements alone, then a shuffle."""
     kind, lanes, step = memory_kind(kind_of(buffer.dtype)), k.vector.lanes, at.stride
     assert step is not None
-    touched, rest = spread_mask(k, mask, step), zeros(kind, lanes * step)
-    load = k.w.masked_load(at.pointer, buffer.dtype.itemsize, touched, rest)
-    wide = k.fetch(buffer, kind, lanes * step, load, at.pointer, touched)
-    value = k.w.lanes_of(wide, 0, lanes, step)
+    if mask is None and behind is not None:
+        load = f"load {vector_type(kind, lanes * step)}, ptr {at.pointer.text}, align {buffer.dtype.itemsize}"
+        wide = k.fetch(buffer, kind, lanes * step, load, at.pointer)
+    else:
+        touched, rest = spread_mask(k, mask, step, behind is not None), zeros(kind, lanes * step)
+        load = k.w.masked_load(at.pointer, buffer.dtype.itemsize, touched, rest)
+        wide = k.fetch(buffer, kind, lanes * step, load, at.pointer, touched)
+    value = k.w.lanes_of(wide, behind or 0, lanes, step)
     if other is None or mask is None:
         return value
     return k.w.select(mask, value, k.w.splat(other, lanes))
 
 
-def spread_mask(k: KernelWriter, mask: Value | None, step: int) -> Value:
-    """The lanes' mask for an access `step` times as wide."""
+def spread_mask(k: KernelWriter, mask: Value | None, step: int, whole: bool = False) -> Value:
+    """The lanes' mask for an access `step` times as wide, of `whole` groups of elements or the first of each."""
     lanes = k.vector.lanes
     if mask is None:
         bits = (FALSE if p % step else TRUE for p in range(lanes * step))
         return Value(f"<{', '.join(bit.typed for bit in bits)}>", "i1", lanes * step)
+    if whole:
+        return k.w.shuffle(tuple(p // step for p in range(lanes * step)), mask)
     return spread(k, mask, step, "zeroinitializer", lanes)
 
 
