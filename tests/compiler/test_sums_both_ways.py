@@ -123,3 +123,14 @@ def test_sums_down_columns_are_as_careful_as_others():
         down, exact * np.array([1.0, 2.0] * 20), rtol=1e-15, atol=1e-16 * np.abs(x).sum()
     )
     np.testing.assert_allclose(along, 60.0 * x, rtol=1e-14)
+
+
+def test_what_all_rows_read_apart_is_read_side_by_side():
+    graph = traced(energy, (100, 3), "gradient")[1]
+    assert graph is not None
+    (loop,) = (
+        s for s in walk(pipeline.lower_graph(graph).body) if isinstance(s, Nest) and s.axes[0].kind == "scan"
+    )
+    columns = next(s for s in loop.body if isinstance(s, Nest)).axes[0].name
+    steps = {c for s in walk([loop]) for i in s.indices() for name, c in i.terms if name == columns}
+    assert steps == {1}

@@ -106,6 +106,8 @@ class RowLoop:
         self.along: frozenset[Name] = frozenset(a.name for a in columns)
         self.partial: dict[Name, Name] = {}  # what of sums of everything one row gives
         self.waiting: dict[Name, Waiting] = {}
+        self.packed: dict[tuple[Buffer, Any], Buffer] = {}
+        self.written: set[Buffer] = set()
         self.before: list[Statement] = []
         self.behind: list[Statement] = []
 
@@ -122,6 +124,7 @@ class RowLoop:
             else:
                 self.add_up(s, rules, accs, tail)
         kind = "reduce" if accs else "parallel"
+        self.written = {b for s in body for b in s.writes()}
         inside = [t for s in body for t in self.fed(s)]
         inner: list[Statement] = [Nest(self.axes(self.columns, kind, named=True), inside, accs, tail)]
         if settled := [w for w in self.waiting.values() if w.total is not None]:
@@ -134,6 +137,8 @@ class RowLoop:
 
     def fed(self, s: Statement) -> list[Statement]:
         """A statement of the body as it is inside of the loops."""
+        if isinstance(s, Load) and s.guard is None and s.buffer not in self.written:
+            return [self.packed_load(s)]
         if not isinstance(s, Combine):
             return [s]
         (acc,), (value,) = s.accs, s.values
@@ -146,6 +151,23 @@ class RowLoop:
             column.compute(new, s.rule, old, value),
             Store(column.run, at, new),
         ]
+
+    def packed_load(self, s: Load) -> Load:
+        """A load of what all rows read, of elements apart from each other, from where they are side by side."""
+        few = _few(product(a.size for a in self.rows))
+        if few or len(self.columns) != 1 or not isinstance(self.columns[0].size, int):
+            return s
+        (column,) = self.columns
+        step = dict(s.index.terms).get(column.name)
+        if step is None or step == 1 or s.index.symbols != (column.name,):
+            return s
+        key = s.buffer, s.index.key
+        if key not in self.packed:
+            packed = self.packed[key] = self.w.buffer(s.buffer.dtype, column.size)
+            (axis,), out = self.axes(self.columns, "parallel"), self.w.fresh()
+            load = Load(out, s.buffer, s.index.renamed({column.name: axis.name}))
+            self.before.append(Nest([axis], [load, Store(packed, Index(0, ((axis.name, 1),)), out)]))
+        return Load(s.out, self.packed[key], Index(0, ((column.name, 1),)))
 
     # -- sums of everything --
 
