@@ -106,6 +106,14 @@ def _whole_slice(make: Any, node: Any, x: Any) -> Any:
     return x if whole else None
 
 
+def _negated_reciprocal(make: Any, node: Any, x: Any) -> Any:
+    """Derivatives of quotients by `x` divide 1 by it too, and then that is done once."""
+    spec = node.outputs[0].spec
+    if x.spec != spec:
+        return None
+    return make(ops.negative, make(ops.divide, make.literal(1.0, x.spec.dtype), x))
+
+
 def _power(exponent: float) -> Rule:
     def replace(make: Any, node: Any, x: Any) -> Any:
         if not node.outputs[0].spec.differentiable or x.spec != node.outputs[0].spec:
@@ -131,6 +139,12 @@ RULES: tuple[Rule, ...] = (
         p.multiply["x", -1.0],
         lambda make, node, x: make(ops.negative, x) if x.spec == node.outputs[0].spec else None,
     ),
+    Rule(
+        "minus_one_mul",
+        p.multiply[-1.0, "x"],
+        lambda make, node, x: make(ops.negative, x) if x.spec == node.outputs[0].spec else None,
+    ),
+    Rule("minus_one_div", p.divide[-1.0, "x"], _negated_reciprocal),
     Rule("add_neg", p.add["x", p.negative["y"]], _if_float(ops.subtract, "x", "y")),
     Rule("sub_neg", p.subtract["x", p.negative["y"]], _if_float(ops.add, "x", "y")),
     Rule("neg_times_neg", p.multiply[p.negative["x"], p.negative["y"]], _if_float(ops.multiply, "x", "y")),

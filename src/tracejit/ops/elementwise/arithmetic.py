@@ -231,7 +231,7 @@ def _quotient_is_flat(record: Any, i: int) -> str:
 
 
 @defop(
-    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
+    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y * (-1.0 / b)),
     vanishes_where=_quotient_is_flat,
     kernel=np.divide,
     lower=Scalar("div"),

@@ -33,7 +33,7 @@ UNDERFLOWN = "its argument is so small that the result is 0: {this}"
 
 
 @defop(
-    partial=(lambda y, x: 0.5 / y,),
+    partial=(lambda y, x: 0.5 * (1.0 / y),),
     kernel=np.sqrt,
     lower=Scalar("sqrt"),
     traits=ELEMENTWISE,
