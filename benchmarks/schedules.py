@@ -2,7 +2,8 @@
 
 Each value comes with its derivatives. By hand means C in ``by_hand.c``, compiled here with ``gcc -O3 -march=native
 -ffast-math``, derivatives worked out on paper, arrays made once. Measured: whether what is short, piecewise or summed
-over an outer axis passes through memory that a person would not use. ``--only WORD`` picks cases by their name.
+over an outer axis passes through memory that a person would not use. C is allowed to divide inexactly, as the rows with
+``fastmath`` are; the others divide as NumPy does. ``--only WORD`` picks cases by their name.
 """
 
 from __future__ import annotations
@@ -182,18 +183,18 @@ def logistic_value(rows: Any, signs: Any, w: Any) -> Any:
     return tj.reduce_mean(tj.nn.softplus(-signs * (rows @ w)))
 
 
-def tracejit_candidates() -> dict[str, Candidate]:
+def tracejit_candidates(fastmath: bool = False) -> dict[str, Candidate]:
     """Return tracejit's calls."""
-    xp = tj.numpy
+    xp, compiled = tj.numpy, tj.function(fastmath=fastmath)
 
     def product(x: Any, v: Any) -> Any:
         return tj.jvp(tj.grad(lambda x: valley_value(xp, x)), (x,), (v,))[1]
 
-    n_bodies = tj.function(tj.value_and_grad(lambda x, m: energy(xp, x, m)))
-    bundle = tj.function(tj.value_and_grad(lambda *a: reprojection(xp, *a), (0, 1)))
-    hvp = tj.function(product)
-    logistic = tj.function(tj.value_and_grad(logistic_value, 2))
-    torus = tj.function(tj.value_and_grad(torus_value))
+    n_bodies = compiled(tj.value_and_grad(lambda x, m: energy(xp, x, m)))
+    bundle = compiled(tj.value_and_grad(lambda *a: reprojection(xp, *a), (0, 1)))
+    hvp = compiled(product)
+    logistic = compiled(tj.value_and_grad(logistic_value, 2))
+    torus = compiled(tj.value_and_grad(torus_value))
     return {
         NBODY: with_arguments(n_bodies, *bodies()),
         BUNDLE: with_arguments(bundle, *scene()),
@@ -236,6 +237,7 @@ def jax_candidates() -> dict[str, Candidate]:
 def cases(word: str = "") -> list[Case]:
     """Return what is measured: the cases whose name has `word`."""
     peers = {"C by hand": by_hand(), "JAX": jax_candidates(), "tracejit": tracejit_candidates()}
+    peers["tracejit, fastmath"] = tracejit_candidates(fastmath=True)
     return timing.cases([name for name in NAMES if word in name], peers, tolerance=1e-9)
 
 

@@ -19,6 +19,8 @@ FURTHER = {
         *("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
         *("compiler/loopir/passes/sums_both_ways.py", "compiler/graph/watch_numerics.py"),
     ),
+    # what is divided by a root, or by a number with another sign, is multiplied
+    **dict.fromkeys(("div", "neg", "sqrt"), ("compiler/loopir/passes/reciprocals.py",)),
     "min": ("compiler/lowering/nodes.py",),
     # so is this, and a recipe of sizes, which every language writes its own way
     "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),

@@ -36,6 +36,7 @@ REFERENCES = {
     "log1p": np.log1p,
     "log2": np.log2,
     "pow": np.power,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: np.where(x < 0, np.exp(-np.abs(x)), 1) / (1 + np.exp(-np.abs(x))),
     "sin": np.sin,
     "sinh": np.sinh,
@@ -247,7 +248,7 @@ def arguments(name: str, dtype: str, n: int = 2000) -> list[tuple[np.ndarray, ..
         logarithmic = [np.abs(full), rng.uniform(0.5, 2, n), rng.uniform(0.99, 1.01, n)]
         ranges = {
             "exp2": [rng.uniform(smallest - 4, largest + 1, n), *exponential[1:]],
-            **dict.fromkeys(("log", "log2", "log10"), logarithmic),
+            **dict.fromkeys(("log", "log2", "log10", "rsqrt"), logarithmic),
             "log1p": [np.abs(full), rng.uniform(-1, 1, n), rng.uniform(-0.01, 0.01, n), near],
             "erfc": [rng.uniform(-6, 28, n), rng.uniform(0, 10.5, n), rng.uniform(-1, 1, n), near, full],
             "erf": [rng.uniform(-6, 6, n), rng.uniform(-1, 1, n), near, full],

@@ -36,6 +36,7 @@ from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
 from .loopir.passes.piece_readers import read_through_pieces
 from .loopir.passes.pieces import join_pieces
+from .loopir.passes.reciprocals import share_reciprocals
 from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
 from .loopir.passes.rows.product_rows import fuse_products
@@ -56,6 +57,7 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("fuse", fuse),
     ("number values", number_values),
     ("drop dead", drop_dead),
+    ("share reciprocals", share_reciprocals),
     ("recompute", recompute),
     ("read through pieces", read_through_pieces),
     ("join pieces", join_pieces),

@@ -25,7 +25,12 @@ class Settings:
     contract : bool
         Allow the compiler to join a multiply and an add into one rounding.
     fastmath : bool
-        Allow rewrites that change NaN, infinities or signed zeros.
+        Compile for speed where exactness costs: numbers divided several times by the same, or by a root or a literal,
+        are multiplied by its reciprocal. Each such quotient is off by up to 1.5 ULP, by a root up to 3, where a
+        division is by 0.5. NaN, infinities and zeros come out the same where reciprocals are normal numbers, of
+        divisors between 2e-308 and 4e307 (float32: 1e-38 and 8e37), and 0 and infinity themselves; sums with 0 and
+        products with 0 are left out, which changes signs of zeros, and NaN and infinities times 0. For one function:
+        ``function(f, fastmath=True)``.
     dtype_promotion : str
         ``"numpy"`` promotes mixed dtypes as NumPy 2 does, ``"strict"`` raises TypeError.
     default_dtype : str

@@ -75,6 +75,10 @@ def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return ((a >> half) * (b >> half) + (middle >> half) + (carry >> half)).view(x.dtype)
 
 
+def _rsqrt(x: np.ndarray) -> np.ndarray:
+    return 1 / np.sqrt(x)
+
+
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
@@ -106,6 +110,7 @@ _RECORDS = (
     ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot, traits=_CHEAP),
     ScalarOp("sign", 1, "iuf", np.sign),
     ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt, traits=("rounded",)),
+    ScalarOp("rsqrt", 1, "f", _rsqrt, 2.0, traits=_ELEMENTARY),
     ScalarOp("min", 2, "biuf", np.minimum, traits=_CHEAP_RULE),
     ScalarOp("max", 2, "biuf", np.maximum, traits=_CHEAP_RULE),
     ScalarOp("floordiv", 2, "iuf", np.floor_divide, traits=_ELEMENTARY),

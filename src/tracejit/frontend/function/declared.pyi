@@ -39,12 +39,14 @@ def function(
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     memory: int | str | None = None,
+    fastmath: bool | None = None,
     **accepted: Any,
 ) -> Compiled[P, R]:
     """Compile a function: trace it once per signature and run the compiled graph.
 
     Without `f`, a decorator. `input_signature` states the arguments, `autograph` converts Python's own control flow,
-    `reduce_retracing` makes sizes that differ unknown ones, `memory` is what gradients of loops may keep.
+    `reduce_retracing` makes sizes that differ unknown ones, `memory` is what gradients of loops may keep,
+    `fastmath` makes divisions cheaper and less exact.
     """
 
 @overload
@@ -55,5 +57,6 @@ def function(
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     memory: int | str | None = None,
+    fastmath: bool | None = None,
     **accepted: Any,
 ) -> Compiling: ...

@@ -75,6 +75,7 @@ def function(
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     memory: int | str | None = None,
+    fastmath: bool | None = None,
     **accepted: Any,
 ) -> Any:
     """Compile a function: trace it once per signature and run the compiled graph.
@@ -110,6 +111,10 @@ def function(
         ``sqrt(2 n)`` of `n` iterations where the number is known while tracing, else at most 64. Gradients are
         the same. Second derivatives keep to it too, with tangents among the variables. See
         :meth:`Function.memory_report`. Run eagerly, tapes keep every op.
+    fastmath : bool, optional
+        Whether to compile it under the setting ``fastmath`` (:class:`Settings`), which makes divisions cheaper and less
+        exact; None (the default) takes the setting in force. What calls `f` while it is traced compiles the body with
+        its own code, and so does a tape that takes the gradient outside of `f`: they go by theirs.
 
     Raises
     ------
@@ -129,8 +134,8 @@ def function(
     if unknown:
         raise TypeError(f"function() got an unexpected argument {unknown[0]!r}")
     if f is None:
-        return lambda g: Function(g, input_signature, reduce_retracing, autograph, memory)
-    return Function(f, input_signature, reduce_retracing, autograph, memory)
+        return lambda g: Function(g, input_signature, reduce_retracing, autograph, memory, fastmath)
+    return Function(f, input_signature, reduce_retracing, autograph, memory, fastmath)
 
 
 class Function(Inspected):
@@ -152,10 +157,11 @@ class Function(Inspected):
         reduce_retracing: bool = False,
         autograph: bool = True,
         memory: int | str | None = None,
+        fastmath: bool | None = None,
     ):
         self.python_function: Callable[..., Any] = compilable(f)
         self.memory: Policy | None = None if memory is None else policy(memory)
-        self.autograph = autograph
+        self.autograph, self.fastmath = autograph, fastmath
         if autograph:
             note_source(f)
         self.input_signature: tuple[Any, ...] | None = (
@@ -410,7 +416,7 @@ class Function(Inspected):
         if sizes:
             traced.graph = resize_graph(traced.graph, sizes)
         known = call.arguments, self.signature, generators, time.perf_counter() - began
-        return Specialization(self.__name__, traced, specs, atoms, structure[0], *known)
+        return Specialization(self.__name__, traced, specs, atoms, structure[0], *known, self.fastmath)
 
     # ---- looking inside ---------------------------------------------------------------------------------
 
@@ -462,7 +468,7 @@ class Function(Inspected):
 
     def options(self) -> tuple[Any, ...]:
         """How it compiles: what :class:`Function` takes behind the Python function."""
-        return self.input_signature, self.reduce_retracing, self.autograph, self.memory
+        return self.input_signature, self.reduce_retracing, self.autograph, self.memory, self.fastmath
 
     # ---- methods ----------------------------------------------------------------------------------------
 

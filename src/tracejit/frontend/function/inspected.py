@@ -60,11 +60,15 @@ class Inspected:
 
     def loops(self, *args: Any, **kwargs: Any) -> str:
         """The loop program that these arguments are compiled to, as text."""
-        return compiler().loops_text(self.graph(*args, **kwargs))
+        made = self._specialized(args, kwargs)[1]
+        with made.compiling():
+            return str(compiler().loops_text(made.graph))
 
     def llvm(self, *args: Any, **kwargs: Any) -> str:
         """The LLVM IR that these arguments are compiled to, as text."""
-        return compiler().llvm_text(self.graph(*args, **kwargs))
+        made = self._specialized(args, kwargs)[1]
+        with made.compiling():
+            return str(compiler().llvm_text(made.graph))
 
     def __repr__(self) -> str:
         traces = len(self.traces())

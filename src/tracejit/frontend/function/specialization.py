@@ -9,6 +9,7 @@ import inspect
 import time
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,8 @@ class Specialization:
         How long it took to trace, and to compile last, or to find compiled.
     generators : list of Variable
         States of random generators that each call makes for itself: nobody else keeps them.
+    fastmath : bool or None
+        The setting its code is made under, whatever is in force; None for that.
     """
 
     trace_seconds: float
@@ -118,6 +121,7 @@ class Specialization:
         signature: inspect.Signature | None = None,
         generators: Sequence[Variable] = (),
         trace_seconds: float = 0.0,
+        fastmath: bool | None = None,
     ):
         self.name = name
         self.graph: Graph = traced.graph
@@ -126,6 +130,7 @@ class Specialization:
         self.arguments = arguments
         self.signature = signature
         self.generators = generators
+        self.fastmath = fastmath
         self.atoms = atoms
         self._captured = traced.captured
         self._captured_arrays = [t.array for t in traced.captured]
@@ -171,9 +176,15 @@ class Specialization:
     def _compile(self) -> None:
         graph = self.graph if self._in_rows is None else self._in_rows.graph
         started = time.perf_counter()
-        self._executable, self._settings = executable(graph), settings.current()
+        with self.compiling():
+            made = executable(graph)
+        self._executable, self._settings = made, settings.current()
         self.compile_seconds = time.perf_counter() - started
         warn_if_slow(self.name, graph, self.compile_seconds)
+
+    def compiling(self) -> AbstractContextManager[Any]:
+        """The settings its code is made under, for a ``with`` block."""
+        return nullcontext() if self.fastmath is None else settings.settings(fastmath=self.fastmath)
 
     def _run_and_commit(self, arrays: list[np.ndarray]) -> Any:
         """Run what assigns Variables: all new values become theirs at once, or the call raises and none does.

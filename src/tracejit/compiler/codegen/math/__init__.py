@@ -10,14 +10,16 @@ from functools import cache
 import numpy as np
 
 from ...ir_text import Value
-from . import error_function, exponential, hyperbolic, inverse, logarithm, power, trigonometric
+from . import error_function, exponential, hyperbolic, inverse, logarithm, power, root, trigonometric
 from .definition import CALLED, INLINED, WRITERS, MathFunction, define
 from .writer import Builder
 
-__all__ = ["NAMES", "MathFunction", "function", "largest_error"]
+__all__ = ["NAMES", "SHORT", "MathFunction", "function", "largest_error"]
 
 NAMES: frozenset[str] = frozenset(WRITERS)
 """Names `function` accepts."""
+SHORT = frozenset(("rsqrt",))
+"""Those of so few instructions that a call would cost more."""
 
 
 def largest_error(name: str, dtype: str) -> float:

@@ -60,6 +60,12 @@ def scale(b: Builder, x: Value, n: Value) -> Value:
     return _by_register(b, lambda v, w: r.call(b, "mask.scalef", v, w, *r.always), x, n)
 
 
+def reciprocal_root(b: Builder, x: Value) -> Value:
+    """``1 / sqrt(x)`` up to a factor of ``1 + 2**-14``, exact for 0, infinity and NaN."""
+    r = _Register(b)
+    return _by_register(b, lambda v: r.call(b, "rsqrt14", v, *r.always[:2]), x)
+
+
 def look_up(b: Builder, table: Sequence[float], index: Value) -> Value:
     """``table[index]`` for two registers, 16 doubles or 32 floats; higher bits of the index do not count."""
     r = _Register(b)

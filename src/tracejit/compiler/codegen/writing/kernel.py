@@ -223,7 +223,6 @@ class KernelWriter:
     def function(self, name: str, dtype: np.dtype, lanes: int) -> math.MathFunction:
         if name in math.NAMES and dtype.kind == "f":
             target = self.target
-            return math.function(
-                name, dtype, lanes, target.has_fma, inline=self.inline_math, avx512=target.has_permute
-            )
+            inline = self.inline_math or name in math.SHORT
+            return math.function(name, dtype, lanes, target.has_fma, inline=inline, avx512=target.has_permute)
         return arithmetic.function(name, dtype, lanes)
