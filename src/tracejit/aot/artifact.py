@@ -94,6 +94,16 @@ class Artifact:
         For architectures, the machine code that makes calls quick.
     graph : KeptGraph, optional
         What :meth:`retarget` compiles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracejit as tf
+    >>> art = tf.export(lambda x, y: tf.reduce_sum(x * y), ["f64[n]", "f64[n]"], name="dot", outputs=["value"])
+    >>> print(art.signature)
+    dot(x: float64[n], y: float64[n]) -> (value: float64[])
+    >>> float(art(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    11.0
     """
 
     # A call finds what is stored here, without a method of Python in between: first `_called`, then the lane's builtin.

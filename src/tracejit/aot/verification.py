@@ -14,7 +14,20 @@ Function = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
 class NotVerified(TracejitError, AssertionError):
-    """An artifact that does not compute what it was made for."""
+    """An artifact that does not compute what it was made for.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> art = tf.export(lambda x: tf.sin(x), ["f64"], name="sine")
+    >>> try:
+    ...     report = art.verify()
+    ... except tf.aot.NotVerified as error:
+    ...     print("not to be used:", error)
+    ... else:
+    ...     print("computes what it was made for")
+    computes what it was made for
+    """
 
 
 class Verification(NamedTuple):

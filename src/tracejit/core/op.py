@@ -211,6 +211,12 @@ class Op:
         process has: its code is in no file).
     samples : tuple of Sample
         Arguments the generated tests use.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.exp.name, tf.exp.tensors, tf.exp.differentiable
+    ('exp', ('x',), True)
     """
 
     name: str

@@ -7,7 +7,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from ..math.elementary import divide_no_nan
+from ..math.no_nan import divide_no_nan
 from ..models.configuration import Configurable
 from .distances import mean, pair
 

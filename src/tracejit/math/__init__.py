@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         tanh,
     )
     from .elementary import *
+    from .no_nan import *
     from .segments import *
     from .sorting import in_top_k, invert_permutation, top_k
     from .special import *

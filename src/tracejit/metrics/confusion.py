@@ -14,7 +14,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..losses.distances import pair
-from ..math.elementary import divide_no_nan
+from ..math.no_nan import divide_no_nan
 from .metric import Metric, gathering
 
 _KINDS = {

@@ -8,7 +8,7 @@ from typing import Any
 import tracejit as tf
 
 from ..losses import distances, entropies
-from ..math.elementary import divide_no_nan
+from ..math.no_nan import divide_no_nan
 from .metric import Metric, gathering, per_example
 
 

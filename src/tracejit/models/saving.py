@@ -31,7 +31,21 @@ _SHOWN = 10  # names that an error lists
 
 
 class NotLoaded(tf.TracejitError, ValueError):
-    """A file that no network can be made from."""
+    """A file that no network can be made from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tf
+    >>> network = tf.keras.Sequential([tf.layers.Dense(2, input_shape=(3,))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     network.save_weights(f"{folder}/weights.safetensors")
+    ...     try:
+    ...         tf.models.load_model(f"{folder}/weights.safetensors")
+    ...     except tf.models.NotLoaded as error:
+    ...         print("use Model.load_weights" if "load_weights" in str(error) else error)
+    use Model.load_weights
+    """
 
 
 def save_model(

@@ -196,7 +196,16 @@ _scope: ContextVar[str] = ContextVar("tracejit_variable_scope", default="")
 
 @contextmanager
 def variable_scope(name: str, *args: Any, **options: Any) -> Iterator[str]:
-    """Let :func:`get_variable` put ``name/`` before the names of what it makes."""
+    """Let :func:`get_variable` put ``name/`` before the names of what it makes; gives all of what is put before.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> with tf.compat.v1.variable_scope("hidden"):
+    ...     weights = tf.compat.v1.get_variable("weights", [2])
+    >>> weights.name
+    'hidden/weights:0'
+    """
     token = _scope.set(f"{_scope.get()}{name}/")
     try:
         yield _scope.get()

@@ -250,6 +250,16 @@ def warn(message: str | Warning, category: type[Warning] | None = None, stacklev
     """Warn of `message`, of `category`, at the user's line, or `stacklevel` - 1 calls further out, once.
 
     An attempt that is taken back does not.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tracejit as tf
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     tf.errors.warn("the step is large", RuntimeWarning)
+    >>> print(said[0].category.__name__, said[0].message)
+    RuntimeWarning the step is large
     """
     category = type(message) if isinstance(message, Warning) else category or UserWarning
     frame: FrameType | None = sys._getframe(1)

@@ -62,7 +62,18 @@ _BUT_ITS_ARGUMENTS = Conversion(None, None)
 
 
 def callee(f: Any, eager: bool = False) -> Any:
-    """What to call in place of `f`; with `eager` its control flow stays Python's."""
+    """What to call in place of `f`; with `eager` its control flow stays Python's.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> def clipped(x):
+    ...     if x > 1.0:
+    ...         x = tf.ones_like(x)
+    ...     return x
+    >>> print(tf.vectorized_map(tf.autograph.convert(clipped), tf.constant([0.5, 2.0])))
+    tf.Tensor([0.5 1. ], shape=(2,), dtype=float32)
+    """
     kind = f.__class__
     if kind is FunctionType:
         return _of_function(f, eager)

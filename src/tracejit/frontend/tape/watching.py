@@ -22,7 +22,18 @@ from .history import History
 
 
 class GradientWarning(UserWarning):
-    """Something about a gradient that is allowed and probably not meant."""
+    """Something about a gradient that is allowed and probably not meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tracejit as tf
+    >>> with warnings.catch_warnings(record=True) as said, tf.GradientTape() as tape:
+    ...     warnings.simplefilter("always", tf.autodiff.GradientWarning)
+    ...     tape.watch(tf.constant(1))
+    >>> print(said[0].message)
+    The dtype of the watched tensor must be floating (e.g. tf.float32), got tf.int32
+    """
 
 
 _ACTIVE = "Tape is still recording, this can happen if you try to re-enter an already-active tape."

@@ -73,6 +73,21 @@ def no_gradient(op_type: str) -> None:
     ------
     KeyError
         The name has a gradient already.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.defop(kernel=lambda x: x // 2, lower=None)
+    ... def docs_half(x):
+    ...     "Half of it, rounded down."
+    ...     return x
+    >>> tf.no_gradient("DocsHalf")
+    >>> x = tf.constant(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = docs_half(x)
+    >>> print(tape.gradient(y, x))
+    None
     """
     _register(op_type, None)
 

@@ -131,7 +131,7 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
         x = x.real
     if (
         x.dtype.kind == "f" and dtype.kind == "u" and dtype.itemsize == 4
-    ):  # here NumPy's vectors and scalars differ
+    ):  # NumPy's vectors and scalars differ
         x = x.astype(np.int64)
     return x.astype(dtype)
 
@@ -145,17 +145,20 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     size_rule=same_sizes,
     traits=(*ELEMENTWISE, "cheap"),
     samples=(
-        sample((2, 3), dtype=np.dtype("float64"), complex=True),
-        sample((3,), dtype=np.dtype("int32")),
-        sample((2,), dtype=np.dtype("complex128"), complex=True),
-        sample((2,), dtype=np.dtype("float32")),
-        sample((3,), dtype=np.dtype("bool"), complex=True),
+        *(sample((2, 3), dtype=np.dtype(d), complex=True) for d in ("float64", "complex128", "bool")),
+        *(sample((3,), dtype=np.dtype(d)) for d in ("int32", "float32")),
     ),
 )
 def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
     """`x` converted to `dtype`; floats become integers by truncation, complex numbers real by their real part.
 
     The shape stays. TypeError for what names no dtype; DtypeError, which is one, for strings.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.cast([1.7, -1.7], tf.int32))
+    tf.Tensor([ 1 -1], shape=(2,), dtype=int32)
     """
     return x.with_dtype(dtype)
 

@@ -32,7 +32,23 @@ _METADATA, _DIGEST = "__metadata__", "sha256"
 
 
 class DamagedCheckpoint(tf.TracejitError, ValueError):
-    """A file is not what was once written."""
+    """A file is not what was once written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     prefix = tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).write(f"{folder}/checkpoint")
+    ...     (file,) = Path(folder).iterdir()
+    ...     size = file.write_bytes(file.read_bytes()[:-1])  # the disk was full
+    ...     try:
+    ...         tf.train.load_checkpoint(prefix)
+    ...     except tf.train.DamagedCheckpoint as error:
+    ...         print("is damaged" in str(error))
+    True
+    """
 
 
 def write(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
