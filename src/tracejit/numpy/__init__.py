@@ -3,8 +3,8 @@
 Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
 positions, which have no derivative, are NumPy's own, and so are the settings of NumPy's floating-point warnings, which
 no function here gives. The names of the Array API 2024.12 are here too. Not here:
-``random`` (``tracejit.random``), ``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see
-``Tensor.at``), an order of complex numbers (``max``, ``sort``, ``<`` …).
+``random`` (``tracejit.random``), ``out=`` arguments, an order of complex numbers (``max``, ``sort``, ``<`` …).
+Those that change an array (``put``, ``fill_diagonal`` …) return the changed one: ``x = put(x, 0, v, inplace=False)``.
 """
 
 from typing import TYPE_CHECKING
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from .elements.elementwise import *
     from .elements.further import *
     from .elements.selecting import *
+    from .elements.taking import *
+    from .elements.writing import *
     from .index_arrays import *
     from .joining import *
     from .making import *

@@ -3,8 +3,8 @@
 Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
 positions, which have no derivative, are NumPy's own, and so are the settings of NumPy's floating-point warnings, which
 no function here gives. The names of the Array API 2024.12 are here too. Not here:
-``random`` (``tracejit.random``), ``out=`` arguments, functions that change an array (``put``, ``fill_diagonal``: see
-``Tensor.at``), an order of complex numbers (``max``, ``sort``, ``<`` …).
+``random`` (``tracejit.random``), ``out=`` arguments, an order of complex numbers (``max``, ``sort``, ``<`` …).
+Those that change an array (``put``, ``fill_diagonal`` …) return the changed one: ``x = put(x, 0, v, inplace=False)``.
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
@@ -209,6 +209,14 @@ from tracejit.numpy.elements.further import unpackbits as unpackbits
 from tracejit.numpy.elements.selecting import choose as choose
 from tracejit.numpy.elements.selecting import piecewise as piecewise
 from tracejit.numpy.elements.selecting import select as select
+from tracejit.numpy.elements.taking import compress as compress
+from tracejit.numpy.elements.taking import extract as extract
+from tracejit.numpy.elements.taking import take as take
+from tracejit.numpy.elements.taking import take_along_axis as take_along_axis
+from tracejit.numpy.elements.writing import fill_diagonal as fill_diagonal
+from tracejit.numpy.elements.writing import place as place
+from tracejit.numpy.elements.writing import put as put
+from tracejit.numpy.elements.writing import put_along_axis as put_along_axis
 from tracejit.numpy import fft as fft
 from tracejit.numpy.index_arrays import diag_indices_from as diag_indices_from
 from tracejit.numpy.index_arrays import indices as indices
@@ -222,13 +230,11 @@ from tracejit.numpy.joining import append as append
 from tracejit.numpy.joining import array_split as array_split
 from tracejit.numpy.joining import block as block
 from tracejit.numpy.joining import column_stack as column_stack
-from tracejit.numpy.joining import compress as compress
 from tracejit.numpy.joining import concat as concat
 from tracejit.numpy.joining import concatenate as concatenate
 from tracejit.numpy.joining import delete as delete
 from tracejit.numpy.joining import dsplit as dsplit
 from tracejit.numpy.joining import dstack as dstack
-from tracejit.numpy.joining import extract as extract
 from tracejit.numpy.joining import hsplit as hsplit
 from tracejit.numpy.joining import hstack as hstack
 from tracejit.numpy.joining import insert as insert
@@ -236,8 +242,6 @@ from tracejit.numpy.joining import repeat as repeat
 from tracejit.numpy.joining import row_stack as row_stack
 from tracejit.numpy.joining import split as split
 from tracejit.numpy.joining import stack as stack
-from tracejit.numpy.joining import take as take
-from tracejit.numpy.joining import take_along_axis as take_along_axis
 from tracejit.numpy.joining import tile as tile
 from tracejit.numpy.joining import unstack as unstack
 from tracejit.numpy.joining import vsplit as vsplit

@@ -12,7 +12,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
-from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.writing import sharing
 
@@ -243,6 +243,17 @@ def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:
     return (
         (ops.reshape(x, shape=(x.spec.size,)), 0) if axis is None else (x, one_axis(int(axis), len(x.shape)))
     )
+
+
+def numbered(number: Any, size: Any, mode: str | None) -> Any:
+    """Numbers of elements of an axis as the `mode` reads those beyond its end; ValueError for other modes."""
+    if mode == "wrap":
+        return ops.mod(number, size_tensor(size))
+    if mode == "clip":
+        return ops.minimum(ops.maximum(number, 0), ops.subtract(size_tensor(size), 1))
+    if mode not in ("raise", None):
+        raise ValueError(f"mode is raise, wrap or clip, got {mode!r}{at(user_location())}")
+    return number
 
 
 def any_is_zero(sizes: Any) -> bool:

@@ -1,4 +1,4 @@
-"""NumPy's ways to join arrays and to cut them, to repeat, to pad and to take parts."""
+"""NumPy's ways to join arrays and to cut them, and to repeat."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from ..core.dim import known
 from ..core.errors import DtypeError, ShapeError, SymbolicValue, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
-from ..math import sorting
 from ..ops.arrays import shape as shapes
-from ..ops.arrays.reduce import one_axis, size_tensor
+from ..ops.arrays.reduce import one_axis
 from ..ops.tensor.indexing import get
 from .conversion import array, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
@@ -391,90 +390,3 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     tf.Tensor([1 1 2 2], shape=(4,), dtype=int64) [1 1 2]
     """
     return cutting.repeat(array(a), repeats, axis)
-
-
-# ---- taking ---------------------------------------------------------------------------------------------
-
-
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
-    """Elements of `a` by number along `axis`, or of all elements: `indices` replace the axis, the dtype stays.
-
-    What numbers beyond the end mean is the `mode`: "raise", "wrap", by which they begin again, or "clip" to the ends.
-    IndexError for such numbers, ValueError for another mode, DtypeError for indices that are no integers.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.take([10, 20, 30], [0, 2]), tnp.take([10, 20, 30], [5], mode="clip").numpy())
-    tf.Tensor([10 30], shape=(2,), dtype=int64) [30]
-    """
-    x, along = lined_up(a, axis)
-    number = array(indices, np.int64 if np.size(indices) == 0 else None)
-    if number.dtype.kind == "b":
-        number = array(number, np.int64)
-    size = size_tensor(x.shape[along])
-    if mode == "wrap":
-        number = ops.mod(number, size)
-    elif mode == "clip":
-        number = ops.minimum(ops.maximum(number, 0), ops.subtract(size, 1))
-    elif mode != "raise":
-        raise ValueError(f"mode is raise, wrap or clip, got {mode!r}{at(user_location())}")
-    return ops.gather(x, number, axis=along)
-
-
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
-    """Elements of `arr` along `axis` by `indices` that differ from row to row; other axes broadcast, the dtype stays.
-
-    IndexError for numbers beyond the end, DtypeError for indices that are no integers, ShapeError where axes do not
-    fit.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.take_along_axis([[3, 1], [2, 4]], [[1, 0], [0, 1]], axis=1))
-    tf.Tensor(
-    [[1 3]
-     [2 4]], shape=(2, 2), dtype=int64)
-    """
-    x, along = lined_up(arr, axis)
-    numbers = array(indices)
-    if len(numbers.shape) == len(x.shape):
-        together = cutting.common_shape(*(_without(v.shape, along) for v in (x, numbers)))
-        x, numbers = (
-            ops.broadcast_to(v, shape=(*together[:along], v.shape[along], *together[along:]))
-            for v in (x, numbers)
-        )
-    return sorting.take_along(x, numbers, along)
-
-
-def _without(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
-    return (*shape[:axis], *shape[axis + 1 :])
-
-
-def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
-    """The positions of `a` along `axis` for which `condition` holds, known when this is called; same dtype.
-
-    SymbolicValue for a condition that a traced function computes.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.compress([True, False, True], [1.0, 2.0, 3.0]))
-    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
-    """
-    x, along = lined_up(a, axis)
-    return ops.gather(x, np.flatnonzero(values_of(condition)), axis=along)
-
-
-def extract(condition: Any, arr: Any) -> Tensor:
-    """The elements of `arr` for which `condition` holds, which is known when this is called, as a vector of its dtype.
-
-    SymbolicValue for a condition that a traced function computes.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> print(tnp.extract([True, False, True], [1.0, 2.0, 3.0]))
-    tf.Tensor([1. 3.], shape=(2,), dtype=float64)
-    """
-    return compress(values_of(condition).ravel(), arr)

@@ -15,7 +15,7 @@ from ...math import sorting
 from ...ops.arrays import shape as shapes
 from ...ops.elementwise.arithmetic import matched
 from ..conversion import array, arrays, require
-from ..joining import take
+from .taking import take
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
