@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from .elements.comparing import *
     from .elements.elementwise import *
     from .elements.further import *
+    from .elements.placing import *
     from .elements.selecting import *
     from .elements.taking import *
-    from .elements.writing import *
     from .index_arrays import *
     from .joining import *
     from .making import *

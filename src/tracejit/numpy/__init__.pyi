@@ -206,6 +206,10 @@ from tracejit.numpy.elements.further import signbit as signbit
 from tracejit.numpy.elements.further import sinc as sinc
 from tracejit.numpy.elements.further import spacing as spacing
 from tracejit.numpy.elements.further import unpackbits as unpackbits
+from tracejit.numpy.elements.placing import fill_diagonal as fill_diagonal
+from tracejit.numpy.elements.placing import place as place
+from tracejit.numpy.elements.placing import put as put
+from tracejit.numpy.elements.placing import put_along_axis as put_along_axis
 from tracejit.numpy.elements.selecting import choose as choose
 from tracejit.numpy.elements.selecting import piecewise as piecewise
 from tracejit.numpy.elements.selecting import select as select
@@ -213,10 +217,6 @@ from tracejit.numpy.elements.taking import compress as compress
 from tracejit.numpy.elements.taking import extract as extract
 from tracejit.numpy.elements.taking import take as take
 from tracejit.numpy.elements.taking import take_along_axis as take_along_axis
-from tracejit.numpy.elements.writing import fill_diagonal as fill_diagonal
-from tracejit.numpy.elements.writing import place as place
-from tracejit.numpy.elements.writing import put as put
-from tracejit.numpy.elements.writing import put_along_axis as put_along_axis
 from tracejit.numpy import fft as fft
 from tracejit.numpy.index_arrays import diag_indices_from as diag_indices_from
 from tracejit.numpy.index_arrays import indices as indices

@@ -145,6 +145,14 @@ RULES: tuple[Rule, ...] = (
         lambda make, node, x: make(ops.negative, x) if x.spec == node.outputs[0].spec else None,
     ),
     Rule("minus_one_div", p.divide[-1.0, "x"], _negated_reciprocal),
+    Rule(
+        "div_neg",
+        p.divide["x", p.negative["y"]],
+        lambda make, node, x, y: (
+            make(ops.negative, make(ops.divide, x, y)) if x.spec.dtype == y.spec.dtype else None
+        ),
+        fast=True,  # exact, but what is negated once for a row would be so at each of its elements
+    ),
     Rule("add_neg", p.add["x", p.negative["y"]], _if_float(ops.subtract, "x", "y")),
     Rule("sub_neg", p.subtract["x", p.negative["y"]], _if_float(ops.add, "x", "y")),
     Rule("neg_times_neg", p.multiply[p.negative["x"], p.negative["y"]], _if_float(ops.multiply, "x", "y")),

@@ -31,13 +31,9 @@ def matched(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
         dtype = first.dtype
         for x in inputs:
             if x.__class__ is not Tensor or x.dtype is not dtype:
-                return promote(inputs, _cast), attrs
+                return promote(inputs, converted), attrs
         return inputs, attrs
-    return promote(inputs, _cast), attrs
-
-
-def _cast(x: Tensor, dtype: np.dtype) -> Tensor:
-    return cast(x, dtype=dtype)
+    return promote(inputs, converted), attrs
 
 
 def converted(x: Any, dtype: np.dtype) -> Any:
@@ -129,9 +125,7 @@ def canonical_cast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], 
 def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    if (
-        x.dtype.kind == "f" and dtype.kind == "u" and dtype.itemsize == 4
-    ):  # NumPy's vectors and scalars differ
+    if x.dtype.kind == "f" and dtype == np.uint32:  # NumPy's vectors and scalars differ
         x = x.astype(np.int64)
     return x.astype(dtype)
 
@@ -234,7 +228,7 @@ def _quotient_is_flat(record: Any, i: int) -> str:
 
 
 @defop(
-    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y * (-1.0 / b)),
+    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
     vanishes_where=_quotient_is_flat,
     kernel=np.divide,
     lower=Scalar("div"),
