@@ -7,7 +7,6 @@ executable. Knows the pieces it consists of, not how they were made or where the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,10 +64,16 @@ class CompiledObject:
             address, self.signature, constants, functions, self.workspace, self.messages, self.polls
         )
 
-    @cached_property
+    @property
     def address(self) -> int:
-        """Where its entry is in this process: the code keeps nothing between calls, so all that run it share it."""
-        return objects.load(self.image).function(self.entry)
+        """Where its entry is in this process: the code keeps nothing between calls, so all that run it share it.
+
+        Without a lock, which a fork could leave held: threads that meet here load it twice.
+        """
+        found: int | None = self.__dict__.get("loaded")
+        if found is None:
+            found = self.__dict__["loaded"] = objects.load(self.image).function(self.entry)
+        return found
 
     def to_payload(self) -> bytes:
         """This object as bytes: the same bytes for equal objects, in any process."""
