@@ -75,6 +75,9 @@ class CompiledObject:
             found = self.__dict__["loaded"] = objects.load(self.image).function(self.entry)
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledObject.from_payload, (self.to_payload(),)  # without an address of this process
+
     def to_payload(self) -> bytes:
         """This object as bytes: the same bytes for equal objects, in any process."""
         metadata = {
