@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -280,3 +281,21 @@ def test_memory_is_not_shared_where_names_hold_values():
             g(w)
     with pytest.raises(ValueError, match="no tensor has memory"):
         tf.function(f)(w)
+
+
+def test_threads_that_share_memory_lose_no_count():
+    x = tnp.ones(2)
+
+    def share():
+        for _ in range(2_000):
+            tnp.asarray(x, copy=False)
+
+    threads = [threading.Thread(target=share) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    del share, threads, thread
+    y = tnp.asarray(x, copy=False)
+    x[0] = 2.0
+    assert y.tolist() == [2.0, 1.0]

@@ -56,12 +56,10 @@ class Sharing(Rewritten):
     def __init__(self, lender: Tensor):
         self.lender = lender
         self.dtype = lender.dtype
-        _borrowers[id(lender)] = _borrowers.get(id(lender), 0) + 1
+        _lenders[id(self)] = id(lender)
 
     def __del__(self) -> None:
-        left = _borrowers.pop(id(self.lender)) - 1
-        if left:
-            _borrowers[id(self.lender)] = left
+        del _lenders[id(self)]
 
     def __tensor__(self) -> Tensor:
         lender = self.lender
@@ -73,11 +71,16 @@ class Sharing(Rewritten):
     def is_held_through_its_lender(self) -> bool:
         """Does anything but one name and those who share it hold the lender?"""
         lender = self.lender
-        return sys.getrefcount(lender) > _borrowers[id(lender)] + 3  # three: the name, and two in here
+        return sys.getrefcount(lender) > _sharing_with(lender) + ONE_LOCAL + 1
 
 
-#: How many share the memory of a tensor, by its ``id()``: each of them keeps it alive.
-_borrowers: dict[int, int] = {}
+#: The lender of each that shares the memory of one, which it keeps alive; both by their ``id()``.
+_lenders: dict[int, int] = {}
+
+
+def _sharing_with(tensor: Tensor) -> int:
+    """How many share the memory of `tensor`."""
+    return list(_lenders.values()).count(id(tensor)) if _lenders else 0
 
 
 def sharing(tensor: Tensor) -> Tensor:
@@ -92,7 +95,7 @@ def sharing(tensor: Tensor) -> Tensor:
 
 def refuse_shared(tensor: Tensor) -> None:
     """TypeError where a name cannot be given another tensor without one that shares its memory missing that."""
-    if tensor.__class__ is Sharing or id(tensor) in _borrowers:
+    if tensor.__class__ is Sharing or _sharing_with(tensor):
         raise TypeError(
             "a tensor that shares memory, by asarray with copy=False, is not written to in a function that is compiled "
             f"or differentiated: write x = x.copy() first{at(user_location())}"
@@ -110,7 +113,7 @@ def set_item(self: Any, index: Any, value: Any) -> None:
             f"in a function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
         )
     now = _released(self.lender if self.__class__ is Sharing else self)
-    holders = sys.getrefcount(self) - _borrowers.get(id(self), 0)
+    holders = sys.getrefcount(self) - _sharing_with(self)
     if self.__class__ is Sharing and self.is_held_through_its_lender:
         holders += 1
     if holders != ONE_NAME:
@@ -150,4 +153,10 @@ def _counts() -> tuple[int, int]:
     return counts[0], counts[1]
 
 
+def _count_of_a_local() -> int:
+    local = object()
+    return sys.getrefcount(local)
+
+
 ONE_NAME, NO_NAME = _counts()
+ONE_LOCAL = _count_of_a_local()
