@@ -102,6 +102,7 @@ def nested_function(x):
 
 PROGRAMS = [
     plain_index, slices, arrays_of_positions, masks, in_a_loop, containers, attributes, nested_function,
+    tuples_and_chains,
 ]  # fmt: skip
 
 
@@ -111,40 +112,6 @@ def test_as_numpy_has_it(program, eager):
     expected = flatten(program(X.copy()))[0]
     for got, want in zip(run(program, X, eager=eager), expected, strict=True):
         np.testing.assert_array_equal(got, want)
-
-
-@MODES
-def test_targets_are_assigned_from_left_to_right(eager):
-    x, a, b, last = run(tuples_and_chains, X, eager=eager)
-    start = X.copy()
-    start[0, 0], start[1, 1] = 8.0, 9.0
-    want_a, want_b, want_x = start.copy(), start.copy(), start.copy()
-    want_a[0], want_x[2], want_b[1, 1] = 1.0, 3.0, 4.0
-    want_x[2, :2] = 5.0, 6.0
-    for got, want in ((x, want_x), (a, want_a), (b, want_b), (last, 11.0)):
-        np.testing.assert_array_equal(got, want)
-
-
-@MODES
-def test_other_names_keep_the_old_value(eager):
-    def f(x):
-        y = x
-        x[0] = 1.0
-        held = [x]
-        x[1] = 2.0
-        helper(x)
-        return x, y, held[0]
-
-    def helper(z):
-        z[2] = 9.0
-
-    x, y, held = run(f, X, eager=eager)
-    want = X.copy()
-    np.testing.assert_array_equal(y, want)
-    want[0] = 1.0
-    np.testing.assert_array_equal(held, want)
-    want[1] = 2.0
-    np.testing.assert_array_equal(x, want)
 
 
 @MODES

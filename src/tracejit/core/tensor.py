@@ -129,11 +129,32 @@ def elided(tensor: Tensor) -> Tensor:
     return shell
 
 
+class Overwritten(Tensor):
+    """A tensor that was written to under another name, or as a part of another one: who reads it gets what it is now.
+
+    Its payload and serial number stay what they were, which is what tapes and traces know it by. What it is now,
+    `ops.tensor.storage` tells.
+    """
+
+    __slots__ = ()
+    exist: ClassVar[bool] = False  #: Is there any in this process?
+
+
+def as_recorded(tensor: Tensor) -> Tensor:
+    """The tensor as it was when a call took it, or gave it."""
+    return twin(tensor) if tensor.__class__ is Overwritten else tensor
+
+
 def twin(tensor: Tensor) -> Tensor:
     """Another object that is the same tensor, to tapes as well: of the same value, spec and serial number."""
     other = Tensor(tensor._payload, tensor._spec)
     other.serial = tensor.serial
     return other
+
+
+def apart_from(tensor: Tensor, given: object) -> Tensor:
+    """`tensor` as another object where it is `given` itself: two arrays, of which one may be written to."""
+    return twin(tensor) if tensor is given else tensor
 
 
 def no_value(tensor: Tensor) -> Exception:

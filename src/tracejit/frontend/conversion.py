@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arrays import to_array
 from ..core.op import ops
 from ..core.spec import as_dtype
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, apart_from
 from ..core.tracing.dispatch import as_tensor, state
 from ..ops.arrays.shape import sizes_of
 
@@ -40,7 +40,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> print(tf.constant([1.0, 2.0]))
     tf.Tensor([1. 2.], shape=(2,), dtype=float32)
     """
-    x = convert_to_tensor(value, dtype)
+    x = apart_from(convert_to_tensor(value, dtype), value)
     if shape is None:
         return x
     shape = sizes_of(shape)

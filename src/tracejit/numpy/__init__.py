@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of
     from .borders import *
-    from .conversion import array, asarray, frombuffer, fromiter, fromstring, load, save
+    from .conversion import asarray, frombuffer, fromiter, fromstring, load, save
+    from .copying import array
     from .curves.calculus import *
     from .curves.polynomials import *
     from .elements.comparing import *

@@ -9,11 +9,12 @@ import numpy as np
 from ..core.errors import DtypeError, at, user_location
 from ..core.failures import FAILURES
 from ..core.op import ops
-from ..core.tensor import Tensor
+from ..core.tensor import Overwritten, Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.storage import named
 from ..ops.tensor.writing import sharing
 
 _NUMBERS = (bool, int, float, complex)
@@ -25,18 +26,8 @@ def is_number(x: Any) -> bool:
     return x.__class__ in _NUMBERS or hasattr(x, "weak_kind")
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool = True, order: Any = None, ndmin: int = 0) -> Tensor:
-    """`object`, a number, nested sequence, array or tensor, as a tensor of its shape, with NumPy's dtype or `dtype`.
-
-    The shape gets axes of size 1 in front up to `ndmin`; `copy` and `order` are accepted.
-    ValueError for lists that are not rectangular, DtypeError for strings where `dtype` is one of numbers.
-
-    Examples
-    --------
-    >>> import tracejit.numpy as tnp
-    >>> tnp.array([1.0, 2.0]).dtype, tnp.array([1, 2]).dtype
-    (dtype('float64'), dtype('int64'))
-    """
+def array(object: Any, dtype: Any = None, *, ndmin: int = 0) -> Tensor:
+    """`object` as a tensor of NumPy's dtype or `dtype`, axes of size 1 in front up to `ndmin`; tensors as they are."""
     x = _plain(object)
     if len(x.shape) < ndmin:
         x = ops.reshape(x, shape=(*(1,) * (ndmin - len(x.shape)), *x.shape))
@@ -68,6 +59,8 @@ def asarray(
     if isinstance(object, np.ndarray) and copy is not None:
         whole = np.array(object, dtype=dtype, copy=copy)
         return Tensor(whole) if whole.dtype.kind in "biufc" and whole.dtype.isnative else array(whole)
+    if object.__class__ is Overwritten:
+        object = named(object)
     if isinstance(object, Tensor) and copy is False:
         return sharing(object)
     x = array(object, dtype)

@@ -11,7 +11,7 @@ from ..arrays import cutting
 from ..core.dim import product
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, apart_from
 from ..linalg.diagonals import offsets
 from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
@@ -335,9 +335,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     shifts = list(shift) if isinstance(shift, (tuple, list)) or np.ndim(shift) else [shift]
     count = max(len(axes), len(shifts))
     axes, shifts = (v * count if len(v) == 1 else v for v in (axes, shifts))
-    if not axes:
-        return x
-    return cutting.roll(x, shifts, axes)
+    return apart_from(cutting.roll(x, shifts, axes) if axes else x, a)
 
 
 def tril(m: Any, k: int = 0) -> Tensor:

@@ -15,7 +15,7 @@ from ..errors import BackwardLocation, GradientError, ShapeError, TracejitError,
 from ..ir.graph import Graph, silent
 from ..op import Joint, ops
 from ..spec import TensorSpec
-from ..tensor import Tensor
+from ..tensor import Overwritten, Tensor, as_recorded
 from ..tracing.depth import too_deep
 from ..tracing.dispatch import Record, recording, state
 from ..tracing.trace import replay, trace
@@ -69,6 +69,7 @@ def backprop(
     list
         Per source a Tensor, or None where nothing connects it.
     """
+    as_they_were(records)
     reached = _reached(records, sources)
     wanted = set(sources)
     inherited = state.location
@@ -100,6 +101,14 @@ def backprop(
         state.location = inherited
     gradients = [cotangents.get(s) for s in sources]
     return gradients if scattered else [dense(g) for g in gradients]
+
+
+def as_they_were(records: Iterable[Record]) -> None:
+    """Let records hold what calls took and gave, where a program has written to it since."""
+    if Overwritten.exist:
+        for record in records:
+            record.inputs = tuple([as_recorded(t) for t in record.inputs])
+            record.outputs = tuple([as_recorded(t) for t in record.outputs])
 
 
 def _reached(records: Iterable[Record], sources: Iterable[int]) -> set[int]:

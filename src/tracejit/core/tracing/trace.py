@@ -17,7 +17,7 @@ from ..errors import DtypeError, Location, Untraceable, at, enters_trace, user_l
 from ..ir.graph import Constant, Graph, Node, Value, mentions
 from ..op import Op, defop, ops
 from ..spec import TensorSpec
-from ..tensor import Tensor, no_value
+from ..tensor import Tensor, no_value, twin
 from .depth import too_deep
 from .dispatch import apply, as_tensor, explain, interpreting, state
 
@@ -93,7 +93,9 @@ class Trace:
         held = Constant.of(array)
         if held.key not in self.constants:
             self.constants[held.key] = self.run(constant, (), {"value": held}, None)[0]
-        return self.constants[held.key]
+        return twin(
+            self.constants[held.key]
+        )  # two constants of the program are two arrays, whatever they hold
 
     def value(self, tensor: Tensor) -> Value:
         """The value of a tensor in this graph; tensors from outside are captured as inputs."""

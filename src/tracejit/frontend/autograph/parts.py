@@ -16,6 +16,7 @@ from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.numpy_protocol import needing
+from ...ops.tensor.storage import written
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
 from .flow.surroundings import change_of, uncertain
@@ -80,12 +81,14 @@ def update_item_of(how: str, owner: Any, name: str, indices: Sequence[Any], valu
 
 def set_item_in(value: Any, x: Any, indices: Sequence[Any]) -> None:
     """``x[i]… = value`` where `x` is nothing that could be assigned."""
-    _reached(x, set_item(value, x, indices))
+    _require_container(x)
+    _require_container(x, set_item(value, x, indices))
 
 
 def update_item_in(how: str, x: Any, indices: Sequence[Any], value: Any) -> None:
     """``x[i]… += value`` and the like where `x` is nothing that could be assigned."""
-    _reached(x, update_item(how, x, indices, value))
+    _require_container(x)
+    _require_container(x, update_item(how, x, indices, value))
 
 
 def _would_leave(indices: Sequence[Any], value: Any) -> bool:
@@ -98,8 +101,9 @@ def _keep(owner: Any, name: str, new: Any) -> None:
         setattr(owner, name, new)
 
 
-def _reached(x: Any, new: Any) -> None:
-    if new is not x:
+def _require_container(x: Any, changed: Any = None) -> None:
+    """Raise where `x` is no container that changes in place, but would have to be another one, or has `changed` to."""
+    if isinstance(x, Tensor) or not (changed is None or changed is x):
         raise TypeError(
             "a tensor does not change, and this one has no name here that could be given the changed one: declare "
             f"its name nonlocal or global, or pass the tensor in and return it{at(user_location())}"
@@ -123,7 +127,7 @@ def _place(x: Tensor, index: Any) -> Any:
 
 def _set(x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
-        return _place(x, index).set(value)
+        return written(x, _place(x, index).set(value))
     if isinstance(x, np.ndarray) and (holds_traced(index) or traced(value)):
         raise SymbolicValue(
             "an array of NumPy's cannot hold what a compiled function computes where other names know it, too: make it "
@@ -139,10 +143,10 @@ def _set(x: Any, index: Any, value: Any) -> Any:
 def _update(x: Any, index: Any, how: str, value: Any) -> Any:
     place = _place(x, index) if isinstance(x, Tensor) else None
     if place is not None and place.mask is not None:
-        return place.apply(lambda whole: BINARY[how](whole, value))
+        return written(x, place.apply(lambda whole: BINARY[how](whole, value)))
     if place is not None and how in ("+", "-") and _same_dtype(x, value):
         if place.is_distinct:  # then adding in place is the same to the bit, and its derivative is simpler
-            return place.add(value) if how == "+" else place.subtract(value)
+            return written(x, place.add(value) if how == "+" else place.subtract(value))
     return _set(x, index, BINARY[how](x[index], value))
 
 

@@ -20,7 +20,7 @@ from ...core.dim import Assumptions
 from ...core.errors import Untraceable
 from ...core.lazy import Later
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor, next_serial
+from ...core.tensor import Tensor, next_serial, twin
 from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import resize_graph, trace
@@ -280,7 +280,7 @@ class Function(Inspected):
         if self.input_signature is not None:
             args, kwargs = self._parameters.conforming(args, kwargs)
         leaves, structure = flatten((args, kwargs))
-        tensors = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
+        tensors = [_argument(x) for x in leaves]
         args, kwargs = unflatten(structure, apart(tensors))
         since = next_serial()
         leaves, structure = flatten(self.run_python(args, kwargs))
@@ -488,3 +488,10 @@ class Function(Inspected):
                 ref = weakref.ref(instance, lambda _: table.pop(key, None))
                 known = table[key] = (ref, Function(Method(self.python_function, ref), *self.options()))
         return known
+
+
+def _argument(x: Any) -> Any:
+    """What the function gets for a leaf of its arguments: it may write to that, and its caller's is to stay."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return as_tensor(x)
+    return twin(as_tensor(x)) if isinstance(x, Tensor) else x

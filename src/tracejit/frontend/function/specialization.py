@@ -20,7 +20,7 @@ from ...core.errors import DtypeError, TracejitError, at, user_location
 from ...core.ir.graph import Graph, walk
 from ...core.op import ops
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor
+from ...core.tensor import Overwritten, Tensor
 from ...core.tracing.dispatch import as_tensor, notify, state
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import EagerOnly, Traced, replay
@@ -74,6 +74,8 @@ def apart(leaves: list[Any], since: int = 0) -> list[Any]:
     seen: set[int] = set()
     distinct = []
     for x in leaves:
+        if x.__class__ is Overwritten:
+            x = as_tensor(x)
         if x.__class__ is Tensor:
             x = ops.identity(x) if x.serial in seen or x.serial < since else x
             seen.add(x.serial)

@@ -21,7 +21,7 @@ from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.seams import give_methods, html
 from ...core.spec import TensorSpec, shape_text
-from ...core.tensor import Tensor, Unhashable
+from ...core.tensor import Tensor, Unhashable, twin
 from ...core.tensor_shape import TensorShape, shape_of
 from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpreting, notify, pausing, state
 from ...core.tracing.trace import Trace
@@ -172,7 +172,7 @@ class Variable(ByPosition, TensorMethods):
 
     def read_value(self) -> Tensor:
         """The value as a Tensor."""
-        return self.__tensor__()
+        return twin(self.__tensor__())  # what is written to that leaves the Variable alone
 
     value = read_value
 

@@ -17,9 +17,9 @@ from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.protocols import P
 from ...core.settings import current
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, twin
 from ...core.tracing.depth import too_deep
-from ...core.tracing.dispatch import as_tensor, state
+from ...core.tracing.dispatch import as_tensor, is_tracing, state
 from ...core.tracing.guards import guarding
 from ..autograph.calls import filling_callee
 from ..function.function import Function
@@ -150,9 +150,19 @@ def _recorded(
     """What `f` returns, under a recorder."""
     try:
         with guarding(recorder):
-            return filling_callee(f)(*args, **(kwargs or {}))
+            filling = filling_callee(f)
+            if (
+                filling is not f or is_tracing()
+            ):  # then it may write to what it is given, and our caller's is to stay
+                args, kwargs = [_own(x) for x in args], {k: _own(x) for k, x in (kwargs or {}).items()}
+            return filling(*args, **(kwargs or {}))
     except RecursionError as error:
         raise too_deep(error) from None
+
+
+def _own(x: Any) -> Any:
+    """The same value, and to tapes the same tensor, as another object."""
+    return twin(as_tensor(x)) if isinstance(x, Tensor) else x
 
 
 def positions(argnums: int | Sequence[int], count: int) -> list[int]:

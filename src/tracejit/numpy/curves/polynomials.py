@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays import cutting
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, apart_from
 from ...math import elementary
 from ...ops.arrays.shape import expand_dims, stack
 from ...ops.elementwise.arithmetic import matched
@@ -129,7 +129,7 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     rest, by = matched((atleast_1d(wide_floats(u)), atleast_1d(wide_floats(v))), {})[0]
     count = rest.shape[0] - by.shape[0] + 1
     if count <= 0:
-        return array(np.zeros(1, rest.dtype)), rest
+        return array(np.zeros(1, rest.dtype)), apart_from(rest, u)
     first, digits = get(by, 0), []
     for k in range(count):
         digit: Any = ops.divide(get(rest, k), first)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.op import ops
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, apart_from
 from ...math import elementary, shown
 from ...ops.arrays.shape import stack
 from ...ops.elementwise.arithmetic import as_floats, matched
@@ -69,8 +69,8 @@ def _of_whole(name: str, function: _Function) -> _Unary:
     """Rounding, which leaves integers alone."""
 
     def rounded(x: Any) -> Tensor:
-        x = array(x)
-        return function(x) if x.dtype.kind in "fc" else x
+        given, x = x, array(x)
+        return function(x) if x.dtype.kind in "fc" else apart_from(x, given)
 
     text = (
         f"``numpy.{name}`` of each element of `x`, of the same dtype; integers stay as they are. {_REFUSED}"
@@ -321,7 +321,7 @@ def clip(
     x: Any = array(a)
     low, high = a_min if min is None else min, a_max if max is None else max
     x = x if low is None else ops.maximum(*arrays(x, low))
-    return x if high is None else ops.minimum(*arrays(x, high))
+    return apart_from(x, a) if high is None else ops.minimum(*arrays(x, high))
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:
@@ -339,12 +339,14 @@ def round(a: Any, decimals: int = 0) -> Tensor:
     if x.dtype.kind == "c":
         return ops.complex(round(ops.real(x), decimals), round(ops.imag(x), decimals))
     if x.dtype.kind in "iu":
-        return x if decimals >= 0 else _round_integers(x, 10**-decimals)
+        return apart_from(x, a) if decimals >= 0 else _round_integers(x, 10**-decimals)
     if decimals == 0:
         return ops.round(x)
     digits = _DECIMALS[x.dtype.itemsize]
     if not -digits <= decimals <= digits:
-        return x if decimals > 0 else ops.multiply(x, 0)  # beyond the last digit, or above the largest number
+        return (
+            apart_from(x, a) if decimals > 0 else ops.multiply(x, 0)
+        )  # beyond the last digit, or above the largest number
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     return ops.round(x * scale) / scale if decimals > 0 else ops.round(x / scale) * scale
 

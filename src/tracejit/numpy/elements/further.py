@@ -10,7 +10,7 @@ import numpy as np
 from ...core.dim import known
 from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, apart_from
 from ...core.tracing.dispatch import as_tensor
 from ...math import elementary, special
 from ...ops.arrays.shape import expand_dims
@@ -250,12 +250,12 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     >>> print(tnp.nan_to_num([1.0, tnp.nan, tnp.inf], posinf=9.0))
     tf.Tensor([1. 0. 9.], shape=(3,), dtype=float64)
     """
-    x = array(x)
+    given, x = x, array(x)
     if x.dtype.kind == "c":
         parts = (nan_to_num(part(x), copy, nan, posinf, neginf) for part in (ops.real, ops.imag))
         return ops.complex(*parts)
     if x.dtype.kind != "f":
-        return x
+        return apart_from(x, given)
     most = float(np.finfo(x.dtype).max)
     x = ops.where(ops.is_nan(x), nan, x)
     x = ops.where(ops.equal(x, np.inf), most if posinf is None else posinf, x)
@@ -287,8 +287,8 @@ def fix(x: Any) -> Tensor:
     >>> print(tnp.fix([-1.5, 1.5]))
     tf.Tensor([-1.  1.], shape=(2,), dtype=float64)
     """
-    x = array(x)
-    return x if x.dtype.kind in "biu" else ops.trunc(real_numbers(x))
+    given, x = x, array(x)
+    return apart_from(x, given) if x.dtype.kind in "biu" else ops.trunc(real_numbers(x))
 
 
 def cbrt(x: Any) -> Tensor:

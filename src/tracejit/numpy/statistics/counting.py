@@ -132,7 +132,8 @@ def histogram_bin_edges(
     tf.Tensor([0.  0.5 1.  1.5 2. ], shape=(5,), dtype=float64)
     """
     if isinstance(bins, str):
-        return array(np.histogram_bin_edges(values_of(a), bins, range, weights))
+        ends: Any = range
+        return array(np.histogram_bin_edges(values_of(a), bins, ends, weights))
     if not isinstance(bins, (int, np.integer)):
         return array(bins)
     x = wide_floats(a)

@@ -26,7 +26,7 @@ def spared(number: Any, size: Size) -> Any:
     """Positions, negative ones counted from the end; the one behind the last stands for all that are not there."""
     place = _from_front(number, size)
     if _is_known(number, size):
-        return np.where((place >= 0) & (place < size), place, size)
+        return np.where((place >= 0) & (place < size), place, int(size))
     there = ops.logical_and(ops.less_equal(0, place), ops.less(place, size_tensor(size)))
     return ops.where(there, place, size_tensor(size))
 

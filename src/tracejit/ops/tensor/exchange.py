@@ -12,12 +12,14 @@ import numpy as np
 
 from ...core.errors import at, user_location
 from ...core.seams import numpy_function
-from ...core.tensor import Tensor
-from ...core.tracing.dispatch import notify, state
+from ...core.tensor import Overwritten, Tensor
+from ...core.tracing.dispatch import as_tensor, notify, state
 
 
 def value_of(self: Any, kind: str = "value") -> np.ndarray:
     """The array of a tensor, which leaves the sight of tapes."""
+    if self.__class__ is Overwritten:
+        self = as_tensor(self)
     mode = state.mode
     if mode.recorders or mode.guards:
         notify(kind, self)

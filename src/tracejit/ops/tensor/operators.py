@@ -17,7 +17,7 @@ from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import Op, ops
 from ...core.seams import numpy_function
-from ...core.tensor import Tensor, no_value
+from ...core.tensor import Tensor, no_value, twin
 from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, state
 from ...core.tracing.promotion import known_scalar
 from ...core.tracing.transaction import warn
@@ -370,8 +370,8 @@ PROTOCOLS: dict[str, Any] = {
     "__str__": printing.tensor_str,
     "__repr__": printing.tensor_repr,
     "_repr_html_": lambda self: seams.html(self),
-    "__copy__": lambda self: self,
-    "__deepcopy__": lambda self, memo: self,
+    "__copy__": twin,
+    "__deepcopy__": lambda self, memo: twin(self),
     "__reduce__": lambda self: (from_array, (np.array(value_of(self)),)),
     "numpy": _numpy,
     "item": _item,

@@ -20,6 +20,7 @@ from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.trace import constant
 from ....ops.arrays.reduce import size_tensor
+from ....ops.tensor.storage import inside_branch
 from ...recording.merged import merge
 from ...regions.region import Region, assigned_in, share_captures
 from ...state.either import Either, is_alias
@@ -51,6 +52,7 @@ from ..values.kinds import (
 from ..values.stacked import Stacked
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
+from .written import WrittenInBranch
 
 BOOL = TensorSpec((), np.dtype(bool))
 
@@ -107,6 +109,7 @@ def _branch(
     around = Surroundings(places, scratch, last)
     before, objects = around.before, around.contents.containers
     bound = [True] * len(before)
+    written = WrittenInBranch(around)
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
     same = identities(before)
 
@@ -117,10 +120,12 @@ def _branch(
     def side(body: Callable[[], None] | None) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             restore()
-            if body is not None:
-                body()
+            with inside_branch():
+                if body is not None:
+                    body()
             around.check("a branch")
             values = places.get()
+            written.ends_with([*values, *objects])
             bound[:] = [k and v is b for k, v, b in zip(bound, values, before, strict=True)]
             same.intersection_update(identities(objects))
             return [copied(v) for v in (*values, *objects)]
@@ -140,6 +145,7 @@ def _branch(
     for c, a in zip(objects, after[len(before) :], strict=True):
         written_into(c, a, same)
     places.set([b if k else a for b, a, k in zip(before, after, bound, strict=False)])
+    written.hand_on(after)
 
 
 def _name_of(container: Any, names: Sequence[str], values: Sequence[Any]) -> str:

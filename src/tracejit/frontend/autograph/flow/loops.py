@@ -34,6 +34,7 @@ from .loop_variable import LoopTypeChanged, LoopVariable
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
 from .tensor_array import TensorArray
+from .written import WrittenInLoop
 
 
 @dataclass
@@ -124,7 +125,9 @@ def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) ->
         raise
     finally:
         around.restore()
-    places.set(tracing.results(outputs))
+    results = tracing.results(outputs)
+    places.set(results)
+    tracing.arrays.hand_on(results)
 
 
 class _LoopVariables:
@@ -134,6 +137,7 @@ class _LoopVariables:
         self.steps = steps
         self.names = names
         self.around = around
+        self.arrays = WrittenInLoop(around, steps.rows)
         self.changed = False
         self.values: list[Any] = []
         now = tracer()
@@ -161,6 +165,7 @@ class _LoopVariables:
         return self.changed
 
     def initial(self) -> list[Tensor]:
+        self.around.arrays.restore()
         return [t for n in self.names for t in n.initial()]
 
     def attempt(self) -> Attempt:
@@ -172,7 +177,9 @@ class _LoopVariables:
     def start(self, carried: Sequence[Tensor]) -> None:
         """Give the variables their values at the start of an iteration."""
         self.around.restore()
-        self.around.places.set([n.value(own) for n, own in self._apart(carried)])
+        values = [n.value(own) for n, own in self._apart(carried)]
+        self.around.places.set(values)
+        self.arrays.begin(values)
 
     def _apart(self, carried: Sequence[Tensor]) -> Iterator[tuple[LoopVariable, Sequence[Tensor]]]:
         """Each variable with what goes round for it."""
@@ -188,7 +195,7 @@ class _LoopVariables:
         self.start(carried)
         begun = ContainerSnapshot(self.around.contents.containers)
         try:
-            self.steps.body(i, rows)
+            self.steps.body(i, [self.arrays.row(k, r, i) for k, r in enumerate(rows)])
         except MergedTensor as error:
             raise LoopTypeChanged(error) from None
         except Exception as error:
@@ -206,7 +213,8 @@ class _LoopVariables:
                 f"a list or dict is changed in the {self.steps.what} under one name and appended to, or replaced, "
                 f"under another: use one name{at(user_location())}"
             )
-        self.changed = any(changes)
+        items = [v.items for n, v in zip(self.names, values, strict=True) if n.grows]
+        self.changed = self.arrays.ends_with(values, items) or any(changes)
         if self.changed:
             return [], []
         self.values = [copied(v) for v in values]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ....core.errors import Untraceable, at, user_location
 from ....core.tracing.transaction import Attempt, Unwinding, remember
+from ....ops.tensor.storage import Log
 from ..places.mutations import MutationLog
 from ..places.place import Place, Places
 from ..places.reachable import Change, Reachable
@@ -74,15 +75,18 @@ class Surroundings:
         self.contents: ContainerSnapshot = ContainerSnapshot([*self.before, *self.scratch.get()])
         self.reachable: Reachable = Reachable(places.functions)
         self.log: MutationLog = MutationLog()
+        self.arrays: Log = Log()
         remember(self, lambda: self.rollback)
 
     def __enter__(self) -> Surroundings:
         self.log.__enter__()
+        self.arrays.__enter__()
         _open.around.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         _open.around.pop()
+        self.arrays.__exit__()
         self.log.__exit__()
 
     def attempt(self) -> Attempt:
@@ -96,6 +100,7 @@ class Surroundings:
         if self.log.mutations:
             self.log.restore()
             self.reachable.restore()  # what was announced may have been changed before, by what announces nothing
+        self.arrays.restore()
         self.contents.restore()
         for place, value in zip(self.own, self.before, strict=True):
             place.set(value)

@@ -17,6 +17,7 @@ from ....core.tracing.dispatch import as_tensor, is_tracing
 from ....ops.symbolic_values import counting
 from ....ops.tensor import operators
 from ....ops.tensor.indexing import get
+from ....ops.tensor.storage import named
 from ...creation import STEP_OF_ZERO, check_step
 from ...state.variable import Variable
 from .kinds import traced
@@ -252,7 +253,7 @@ def looped(x: Any) -> Looped | None:
     if isinstance(x, Looped):
         return x
     if x.__class__ is Tensor or isinstance(x, Variable) or (hasattr(x, "__tensor__") and traced(x)):
-        return Rows(as_tensor(x)) if is_tracing() else None
+        return Rows(named(x)) if is_tracing() else None
     return None
 
 

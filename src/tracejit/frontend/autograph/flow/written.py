@@ -1,0 +1,240 @@
+"""Arrays that branches and loops write to: what else stands for them afterwards sees it, or says why it cannot.
+
+Variables are compared leaf by leaf: what each was before, and what a side of a branch, or an iteration, makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....core.errors import Untraceable, at, user_location
+from ....core.tensor import Tensor
+from ....core.tracing.dispatch import state
+from ....ops.tensor.indexing import get
+from ....ops.tensor.storage import Storage, View, may_be, member_of, stands_for
+from ...structure import flatten_values as flatten
+from .surroundings import Surroundings
+
+Key = tuple[int, int]  # of a variable and of a leaf in it
+_NOWHERE = View(lambda whole: whole, None)
+
+
+def _arrays(values: Sequence[Any]) -> dict[Key, Tensor]:
+    """The leaves that are tensors with axes."""
+    return {
+        (k, j): leaf
+        for k, value in enumerate(values)
+        for j, leaf in enumerate([value] if isinstance(value, Tensor) else flatten(value)[0])
+        if isinstance(leaf, Tensor) and leaf.ndim
+    }
+
+
+def _is_outer(tensor: Tensor) -> bool:
+    """Was it there before what is being traced?"""
+    now = state.interpreter
+    return not tensor.is_symbolic or tensor.value.graph is not getattr(now, "graph", None)
+
+
+def _storage(tensor: Tensor) -> Storage | None:
+    """What it stands for that there was before, or that has views; None for what nobody else knows."""
+    member = stands_for(tensor) if _is_outer(tensor) else member_of(tensor)
+    return None if member is None else member.storage
+
+
+class WrittenInBranch:
+    """What the two sides of a branch have written to.
+
+    Parameters
+    ----------
+    around : Surroundings
+        What each side starts from.
+    """
+
+    def __init__(self, around: Surroundings):
+        self.around = around
+        self.before: dict[Key, Tensor] = _arrays([*around.before, *around.contents.containers])
+        self.sides: list[dict[Key, tuple[Tensor, Storage | None]]] = []
+
+    def ends_with(self, values: Sequence[Any]) -> None:
+        """A side leaves its variables, and what lists and dicts hold, so."""
+        self.sides.append({key: (x, _storage(x)) for key, x in _arrays(values).items()})
+
+    def hand_on(self, values: Sequence[Any]) -> None:
+        """They are so after the branch."""
+        after, sides = _arrays(values), self.sides[-2:]
+        changed = {id(s): s for s in self.around.arrays.storages()}
+        settled: dict[int, list[Tensor]] = {number: [] for number in changed}
+        for key, x in after.items():
+            known = [side[key] for side in sides if key in side]
+            was = self.before.get(key)
+            own = None if was is None else member_of(was)
+            if own is not None and len(known) == 2 and all(s is own.storage for _, s in known):
+                if id(own.storage) in changed and own.view is None and x is not was:
+                    settled[id(own.storage)].append(x)
+                    continue
+            for tensor, storage in known:
+                if storage is not None and tensor is not x:
+                    may_be(x, storage)
+        for number, storage in changed.items():
+            if settled[number]:
+                storage.settle(settled[number])
+            elif storage.now is not None:
+                storage.becomes(None, f"a branch has written to this array{at(user_location())}\n")
+                storage.written()
+
+
+class WrittenInLoop:
+    """What a loop writes to, found by tracing its body until nothing new is.
+
+    Parameters
+    ----------
+    around : Surroundings
+        What the first iteration starts from.
+    rows : sequence of Tensor
+        What the loop goes over.
+    """
+
+    def __init__(self, around: Surroundings, rows: Sequence[Tensor]):
+        self.around = around
+        self.rows: list[Storage] = [stands_for(r).storage if r.ndim > 1 else Storage(r) for r in rows]
+        self.before: dict[Key, Tensor] = _arrays(around.before)
+        self.given: dict[Key, Tensor] = {}
+        self.outer: dict[int, Storage] = {}  # written to, and known outside
+        self.exact: dict[int, Key] = {}  # of these, that which one variable stands for in every iteration
+        self.together: list[list[Key]] = []  # variables that may be one array
+
+    def begin(self, values: Sequence[Any]) -> None:
+        """An iteration, or the test, begins with these values."""
+        self.around.arrays.saved.clear()
+        self.given = {key: x for key, x in _arrays(values).items() if key in self.before}
+        for storage in self.outer.values():
+            storage.becomes(None, f"an iteration of this loop writes to this array{at(user_location())}\n")
+        for keys in self.together:
+            group = [self.given[k] for k in keys if k in self.given]
+            for k, x in enumerate(group):
+                for other in group[:k]:
+                    may_be(x, stands_for(other).storage)
+
+    def row(self, k: int, row: Tensor, i: Tensor) -> Tensor:
+        """The row of iteration `i`; where the loop writes to the array, of what that is then."""
+        storage = self.rows[k]
+        if not row.ndim and id(storage) not in self.outer:
+            return row
+        if id(storage) in self.exact and self.exact[id(storage)] in self.given:
+            return get(self.given[self.exact[id(storage)]], i)
+        storage.add(row, _NOWHERE)
+        if storage.now is None:
+            storage.outdate()
+        return row
+
+    def ends_with(self, values: Sequence[Any], appended: Sequence[Any]) -> bool:
+        """An iteration ends with these values; True where more is written to than was known."""
+        after = _arrays(values)
+        groups = _Groups()
+        storages = {id(m.storage): key for key, x in self.given.items() if (m := member_of(x)) is not None}
+        objects = {id(x): key for key, x in self.given.items()}
+        ends: dict[Key, Any] = {}
+        for key in self.given:
+            first = stands_for(self.before[key]).storage
+            groups.join(key, first)
+            x = after.get(key)
+            own = None if x is None else member_of(x)
+            if x is not None and id(x) in objects:
+                ends[key] = objects[id(x)]
+            elif own is not None and id(own.storage) in storages:
+                ends[key] = storages[id(own.storage)]
+            elif x is not None and _is_outer(x):
+                ends[key] = stands_for(x).storage
+            if key in ends:
+                groups.join(key, ends[key])
+        written = [key for key, x in self.given.items() if _is_written(x)]
+        outer, exact = dict(self.outer), {}
+        together = []
+        for group in groups.all():
+            keys = [m for m in group if not isinstance(m, Storage)]
+            if not any(k in written for k in keys):
+                continue
+            known = [m for m in group if isinstance(m, Storage)]
+            outer.update((id(s), s) for s in known)
+            if len(keys) == 1 and len(known) == 1 and ends.get(keys[0]) == keys[0]:
+                exact[id(known[0])] = keys[0]
+            if _share([stands_for(self.before[k]).storage for k in keys]) or _share(
+                [ends.get(k) for k in keys]
+            ):
+                together.append(sorted(keys))
+        self._refuse_kept(appended, groups, written)
+        new = [s for key, s in outer.items() if key not in self.outer]
+        again = together != self.together or (exact != self.exact and any(id(s) in outer for s in self.rows))
+        again = again or any(_is_read(s) for s in new) or any(s in self.rows for s in new)
+        self.outer, self.exact, self.together = outer, exact, together
+        return again
+
+    def _refuse_kept(self, appended: Sequence[Any], groups: _Groups, written: Sequence[Key]) -> None:
+        """Raise where a list keeps, iteration by iteration, what is one array that the next one writes to."""
+        kept = {id(m.storage) for x in _arrays(appended).values() if (m := member_of(x)) is not None}
+        kept |= {id(x) for x in _arrays(appended).values()}
+        for key in written:
+            member = member_of(self.given[key])
+            if id(self.given[key]) in kept or (member is not None and id(member.storage) in kept):
+                raise Untraceable(
+                    "a list keeps an array, or a part of one, that a later iteration of the loop writes to, and would "
+                    f"show that in NumPy: append a copy, made with .copy(){at(user_location())}"
+                )
+
+    def hand_on(self, values: Sequence[Any]) -> None:
+        """The variables are so after the loop."""
+        after = _arrays(values)
+        settled = set()
+        for number, storage in self.outer.items():
+            key = self.exact.get(number)
+            if key is not None and key in after:
+                storage.settle([after[key]])
+                settled.add(key)
+            else:
+                storage.becomes(None, f"a loop has written to this array{at(user_location())}\n")
+                storage.written()
+        for key, before in self.before.items():
+            if key in after and key not in settled and after[key] is not before:
+                storage = stands_for(before).storage
+                if storage.now is not None:
+                    may_be(after[key], storage)
+
+
+def _is_written(x: Tensor) -> bool:
+    member = member_of(x)
+    return member is not None and x.__class__ is not Tensor
+
+
+def _is_read(storage: Storage) -> bool:
+    """Does the body that is being traced read what stands for an array outside?"""
+    captures = getattr(state.interpreter, "captures", {})
+    return any(t.serial in captures for m in storage.members.values() if (t := m.ref()) is not None)
+
+
+def _share(of: Sequence[Any]) -> bool:
+    known = [id(x) if isinstance(x, Storage) else x for x in of if x is not None]
+    return len(known) > len(set(known))
+
+
+class _Groups:
+    """Keys and storages that may be one array in some iteration."""
+
+    def __init__(self) -> None:
+        self.of: dict[Any, list[Any]] = {}
+
+    def _group(self, x: Any) -> list[Any]:
+        return self.of.setdefault(id(x) if isinstance(x, Storage) else x, [x])
+
+    def join(self, a: Any, b: Any) -> None:
+        """Two that may be one."""
+        one, other = self._group(a), self._group(b)
+        if one is other:
+            return
+        one += other
+        for x in other:
+            self.of[id(x) if isinstance(x, Storage) else x] = one
+
+    def all(self) -> Iterator[list[Any]]:
+        """The groups, each once."""
+        yield from {id(g): g for g in self.of.values()}.values()

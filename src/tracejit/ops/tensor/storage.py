@@ -1,0 +1,299 @@
+"""Which tensors are one array: other names, containers and views of what ``x[i] = v`` is written to.
+
+Tensors do not change, and ``x[i] = v`` gives `x` another one. In NumPy whoever else holds the array, or a view of it,
+sees the change. So an array that has views, or has been written to, gets a `Storage`, which knows the tensor that it is
+now and the objects that stand for it. What is written through one of them makes the others `Overwritten`: who reads one
+gets what it is now, or an error where only the running program could tell.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ...core.errors import Untraceable, at, user_location
+from ...core.ir.graph import Graph
+from ...core.seams import give_methods
+from ...core.tensor import Overwritten, Tensor, twin
+from ...core.tracing.dispatch import as_tensor, state
+from ...core.tracing.trace import Trace
+from ...core.tracing.transaction import remember
+
+
+class View:
+    """How a tensor is a part of an array: ``take(whole)``, and ``put(whole, part)`` which is the changed whole.
+
+    Without `put` it cannot be written to.
+    """
+
+    __slots__ = ("take", "put")
+
+    def __init__(self, take: Callable[[Tensor], Tensor], put: Callable[[Tensor, Tensor], Tensor] | None):
+        self.take = take
+        self.put = put
+
+    def of(self, around: View | None) -> View:
+        """The same part of what is itself a part."""
+        if around is None:
+            return self
+        inner, outer = self, around
+        put = None
+        if inner.put is not None and outer.put is not None:
+            own, outers = inner.put, outer.put
+
+            def put(whole: Tensor, part: Tensor) -> Tensor:
+                return outers(whole, own(outer.take(whole), part))
+
+        return View(lambda whole: inner.take(outer.take(whole)), put)
+
+
+class Member:
+    """An object that stands for an array, or for a view of it."""
+
+    __slots__ = ("ref", "storage", "view", "__weakref__")
+
+    def __init__(self, tensor: Tensor, storage: Storage, view: View | None):
+        self.ref: weakref.ref[Tensor] = weakref.ref(tensor, partial(_forget, _members, id(tensor), self))
+        self.storage = storage
+        self.view = view
+
+
+_members: dict[int, Member] = {}
+
+
+def _forget(members: dict[int, Member], key: int, member: Member, _: object) -> None:
+    if members.get(key) is member:
+        del members[key]
+    if member.storage.members.get(key) is member:
+        del member.storage.members[key]
+
+
+class Storage:
+    """An array that several tensors stand for.
+
+    Attributes
+    ----------
+    now : Tensor or None
+        What it holds; None where only the running program knows.
+    reason : str
+        Then: what has written to it, and where.
+    members : dict
+        Who stands for it, by identity.
+    maybe : list of Storage
+        Arrays that may be this one.
+    """
+
+    __slots__ = ("now", "reason", "members", "maybe", "__weakref__")
+
+    def __init__(self, now: Tensor):
+        self.now: Tensor | None = now
+        self.reason = ""
+        self.members: dict[int, Member] = {}
+        self.maybe: list[weakref.ref[Storage]] = []
+
+    def add(self, tensor: Tensor, view: View | None) -> Member:
+        """Let a tensor stand for the array, or for a view of it."""
+        old = _members.get(id(tensor))
+        if old is not None:
+            old.storage.members.pop(id(tensor), None)
+        member = _members[id(tensor)] = self.members[id(tensor)] = Member(tensor, self, view)
+        return member
+
+    def save(self) -> Callable[[], None]:
+        """How to undo what is written from here on."""
+        now, reason, maybe = self.now, self.reason, list(self.maybe)
+        classes = [(m, t.__class__) for m in self.members.values() if (t := m.ref()) is not None]
+
+        def restore() -> None:
+            self.now, self.reason, self.maybe = now, reason, list(maybe)
+            for member, kind in classes:
+                tensor = member.ref()
+                if tensor is not None:
+                    tensor.__class__ = kind
+
+        return restore
+
+    def changes(self) -> None:
+        """Something is about to be written."""
+        remember(("written", id(self)), self.save)
+        for log in _open.logs:
+            log.saved.setdefault(id(self), (self, self.save()))
+
+    def becomes(self, now: Tensor | None, reason: str = "") -> None:
+        """It holds something else from here on; None for what only the running program knows."""
+        self.changes()
+        self.now, self.reason = now, reason
+        self.outdate()
+
+    def settle(self, tensors: Sequence[Tensor]) -> None:
+        """It holds what these tensors do, all of which stand for it from here on."""
+        self.becomes(twin(tensors[0]))
+        self.written()
+        for tensor in tensors:
+            self.add(tensor, None)
+
+    def outdate(self) -> None:
+        """Whoever reads one of its members gets what it holds now."""
+        Overwritten.exist = True
+        for member in list(self.members.values()):
+            tensor = member.ref()
+            if tensor is not None:
+                tensor.__class__ = Overwritten
+
+    def written(self) -> None:
+        """Arrays that may be this one hold nobody knows what."""
+        others, self.maybe = [r() for r in self.maybe], []
+        for other in others:
+            if other is not None and other is not self and other.now is not None:
+                other.becomes(None, _told("something that may be the same array was written to"))
+
+
+class Log:
+    """Which storages were written to while this was open; a context."""
+
+    def __init__(self) -> None:
+        self.saved: dict[int, tuple[Storage, Callable[[], None]]] = {}
+
+    def __enter__(self) -> Log:
+        _open.logs.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _open.logs.remove(self)
+
+    def restore(self) -> None:
+        """Undo what was written; it may be written again."""
+        for _, restore in self.saved.values():
+            restore()
+
+    def storages(self) -> list[Storage]:
+        """Those that were written to."""
+        return [storage for storage, _ in self.saved.values()]
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.logs: list[Log] = []
+        self.branches: list[Graph] = []
+
+
+_open = _Open()
+
+
+class inside_branch:
+    """What is written in this ``with`` block to an array from outside is handed on by the branch that it is in."""
+
+    def __enter__(self) -> None:
+        now = state.interpreter
+        assert isinstance(now, Trace)
+        _open.branches.append(now.graph)
+
+    def __exit__(self, *exc: object) -> None:
+        _open.branches.pop()
+
+
+# ---- tensors and their storages -------------------------------------------------------------------------
+
+
+def member_of(tensor: Any) -> Member | None:
+    """Which array a tensor is known to stand for; None for what has not been written to and has no views."""
+    member = _members.get(id(tensor))
+    return member if member is not None and member.ref() is tensor else None
+
+
+def stands_for(tensor: Tensor) -> Member:
+    """The same, where the tensor gets a storage if it has none."""
+    return member_of(tensor) or Storage(twin(tensor)).add(tensor, None)
+
+
+def named(x: Any) -> Tensor:
+    """What stands for the array that `x` is, and can be handed to who asks for a tensor."""
+    member = member_of(x) if x.__class__ is Overwritten else None
+    if member is None:
+        return as_tensor(x)
+    tensor = twin(now(x))
+    member.storage.add(tensor, member.view)
+    return tensor
+
+
+def seen_as(part: Tensor, whole: Tensor, view: View | None) -> None:
+    """`part` is the same array as `whole`, or a view of it."""
+    if part is whole:
+        return
+    member = stands_for(whole)
+    member.storage.add(part, member.view if view is None else view.of(member.view))
+
+
+def may_be(tensor: Tensor, storage: Storage) -> None:
+    """A tensor may stand for this array: what is written to one makes the other unknown."""
+    own = stands_for(tensor).storage
+    if own is not storage:
+        own.maybe.append(weakref.ref(storage))
+        storage.maybe.append(weakref.ref(own))
+
+
+def now(tensor: Tensor) -> Tensor:
+    """What a tensor is now that stands for an array which has been written to."""
+    member = _members[id(tensor)]
+    whole = member.storage.now
+    if whole is None:
+        raise Untraceable(f"{member.storage.reason}{_REMEDY}{at(user_location())}")
+    if whole.is_symbolic and whole.value.graph.finished:
+        raise Untraceable(
+            f"{_told('it was written to where only the running program gets')}{_REMEDY}{at(user_location())}"
+        )
+    return whole if member.view is None else member.view.take(whole)
+
+
+def written(tensor: Tensor, new: Tensor) -> Tensor:
+    """The tensor that a name gets that stood for `tensor`, when `new` is written over all of that."""
+    member = stands_for(tensor)
+    storage, view = member.storage, member.view
+    _require_reached(storage)
+    assert storage.now is not None
+    if view is None:
+        whole: Tensor = twin(new)
+    elif view.put is None:
+        raise Untraceable(f"what NumPy would write into is not known here: {_REMEDY}{at(user_location())}")
+    else:
+        whole = view.put(storage.now, new)
+    storage.becomes(whole)
+    storage.written()
+    storage.add(new, view)
+    return new
+
+
+def _require_reached(storage: Storage) -> None:
+    """Raise where an array from outside of a loop is written to that the loop does not hand on."""
+    whole = storage.now
+    if whole is None:
+        raise Untraceable(f"{storage.reason}{_REMEDY}{at(user_location())}")
+    inner = state.interpreter
+    if not isinstance(inner, Trace):
+        return
+    if not whole.is_symbolic:
+        raise Untraceable(
+            "a tensor from outside of the compiled function is written to inside, and would be another one for the "
+            f"program around it: pass it in and return it, or write to a copy, made with .copy(){at(user_location())}"
+        )
+    while inner is not None and inner.graph is not whole.value.graph:
+        if inner.graph not in _open.branches:
+            raise Untraceable(
+                "an array from outside of a compiled loop, or of a function that is traced on its own, is written to "
+                "inside under another name, as a part of it or by a function: assign to the name itself there, or "
+                f"write to a copy, made with .copy(), and return that{at(user_location())}"
+            )
+        inner = inner.parent
+
+
+def _told(what: str) -> str:
+    return f"{what}{at(user_location())}\n"
+
+
+_REMEDY = "  and NumPy would show that here, too: read the name that was assigned, or keep a copy, made with .copy()"
+
+
+give_methods(Overwritten, {"__tensor__": now, "array": property(lambda self: now(self).array)})

@@ -1,0 +1,349 @@
+"""Other names, containers, branches and loops see what ``x[i] = v`` writes, as NumPy has it, or say why they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.frontend.structure import flatten
+
+X = np.arange(12.0).reshape(3, 4) / 4 + 0.5
+MODES = pytest.mark.parametrize("eager", [False, True], ids=["compiled", "eager"])
+
+
+def run(f, *args, eager):
+    """What `f` returns under `function`, as arrays."""
+    with tf.settings(eager=eager):
+        return [np.asarray(leaf) for leaf in flatten(tf.function(f)(*args))[0]]
+
+
+def clear(z):
+    z[2] = 9.0
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+
+# ---- what is known while tracing ------------------------------------------------------------------------
+
+
+def another_name(x):
+    y = x
+    x[0] = 1.0
+    y[1] = 2.0
+    x[:, 1] += y[:, 0]
+    return x, y
+
+
+def containers(x):
+    held, pair, by_name = [x], (x, 1.0), {"x": x}
+    x[0] = 1.0
+    held[0][1] = 2.0
+    by_name["x"][2] *= 3.0
+    return x, held[0], pair[0], by_name["x"]
+
+
+def attributes(x):
+    box = Box(x)
+    box.x[0] = 1.0
+    x[1] = 2.0
+    return x, box.x
+
+
+def closures(x):
+    def total():
+        return (x * 2.0).sum()
+
+    y = x
+    y[0] = 1.0
+    return total(), x
+
+
+def a_function_of_its_own(x):
+    y = x
+    clear(x)
+    return x, y
+
+
+def exchanged(x):
+    x[0, 0], x[1, 1] = x[1, 1], x[0, 0]
+    i, x[i] = 2, 3.0
+    return x
+
+
+def of_a_comprehension(x):
+    held = [x for _ in range(2)]
+    x[0] = 1.0
+    return held
+
+
+def a_name_that_is_dead(x):
+    out = x
+    out[0] = 1.0
+    x = x.copy()
+    x[1] = 2.0
+    return out, x
+
+
+def copies_are_copies(x):
+    kept = [x.copy(), np.copy(x), np.array(x), x + 0.0, x.flatten(), x[[0, 1]], np.clip(x, None, None)]
+    x[0] = 1.0
+    return kept, x
+
+
+# ---- branches -------------------------------------------------------------------------------------------
+
+
+def in_a_branch(x):
+    y = x
+    if x[0, 0] < x[1, 1]:
+        x[0] = 1.0
+    return x, y
+
+
+def in_either_branch(x):
+    y, held = x, [x]
+    if x[0, 0] > x[1, 1]:
+        x[0] = 1.0
+    else:
+        x[1] = 2.0
+        x[2] = x[1]
+    return x, y, held
+
+
+def after_a_branch(x):
+    y = x
+    if x[0, 0] < x[1, 1]:
+        x[0] = 1.0
+    x[1] = 2.0
+    y[2] = 3.0
+    return x, y
+
+
+# ---- loops ----------------------------------------------------------------------------------------------
+
+
+def in_a_loop(x, n):
+    y, held = x, [x]
+    for i in range(n):
+        x[i] = x[i] * 2.0 + i
+    x[0, 0] = 7.0
+    return x, y, held
+
+
+def in_a_while(x, n):
+    y = x
+    i = 0
+    while i < n:
+        x[i, 0] = 1.0
+        i += 1
+    return x, y
+
+
+def two_arrays_that_take_turns(x, n):
+    old, new = x, np.zeros_like(x)
+    for _ in range(n):
+        new[1:-1] = old[2:] + old[:-2]
+        old, new = new, old
+    return old
+
+
+def a_copy_in_each_iteration(x, n):
+    total = x * 0.0
+    for i in range(n):
+        y = x.copy()
+        y[i] = 0.0
+        total = total + y
+    return total
+
+
+def rows_that_are_written(x, n):
+    for i, row in enumerate(x):
+        x[i] = row * 2.0 + x[0]
+    return x * n
+
+
+def rows_of_what_changes(x, n):
+    i = n * 0
+    for row in x:
+        x[2] = x[2] + row
+        i += 1
+    return x * i
+
+
+PROGRAMS = [
+    another_name, containers, attributes, closures, a_function_of_its_own, exchanged, of_a_comprehension,
+    a_name_that_is_dead, copies_are_copies, in_a_branch, in_either_branch, after_a_branch,
+]  # fmt: skip
+LOOPS = [
+    in_a_loop, in_a_while, two_arrays_that_take_turns, a_copy_in_each_iteration, rows_that_are_written,
+    rows_of_what_changes,
+]  # fmt: skip
+
+
+def check(program, *args, eager):
+    expected = flatten(program(X.copy(), *args))[0]
+    given = X.copy()
+    for got, want in zip(run(program, given, *args, eager=eager), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+    np.testing.assert_array_equal(given, X)
+
+
+@MODES
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_numpy_has_it(program, eager):
+    check(program, eager=eager)
+
+
+@MODES
+@pytest.mark.parametrize("program", LOOPS, ids=lambda f: f.__name__)
+def test_loops_are_as_numpy_has_them(program, eager):
+    check(program, np.int64(3), eager=eager)
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, *LOOPS], ids=lambda f: f.__name__)
+def test_gradients_are_differences(program):
+    args = (np.int64(3),) * (program in LOOPS)
+
+    def loss(x):
+        return sum(tf.reduce_sum(leaf * leaf) for leaf in flatten(program(x, *args))[0])
+
+    direction = np.random.default_rng(0).normal(size=X.shape)
+    h = 1e-6
+
+    def plain(x):
+        return sum(np.sum(leaf * leaf) for leaf in flatten(program(x, *args))[0])
+
+    slope = (plain(X + h * direction) - plain(X - h * direction)) / (2 * h)
+    given = tf.constant(X)
+    for gradient in (tf.grad(loss)(given), tf.function(tf.grad(loss))(given)):
+        np.testing.assert_allclose(np.sum(gradient * direction), slope, rtol=1e-6)
+    np.testing.assert_array_equal(given, X)
+
+
+# ---- what only the running program would know -----------------------------------------------------------
+
+
+def a_function_in_a_branch(x, n):
+    if n > 0:
+        clear(x)
+    return x
+
+
+def rebound_in_a_branch(x, n):
+    y = x
+    if n > 0:
+        x[0] = 1.0
+    else:
+        x = x * 2.0
+    return x, y
+
+
+def one_of_two(x, n):
+    z = x * 2.0
+    y = x if n > 0 else z
+    x[0] = 1.0
+    return x, y
+
+
+def a_name_of_one_branch(x, n):
+    y = x * 2.0
+    if n > 0:
+        y = x
+    x[0] = 1.0
+    return x, y
+
+
+def read_in_the_loop(x, n):
+    y = x
+    for i in range(n):
+        x[i] = y[i - 1] + 1.0
+    return x
+
+
+def the_last_iteration_s(x, n):
+    before = x
+    for i in range(n):
+        x[0] = before[1] + i
+        x[1] = before[0]
+        before = x
+    return x, before
+
+
+def another_name_in_the_loop(x, n):
+    for i in range(n):
+        y = x
+        y[i] = 1.0
+    return x
+
+
+def a_function_in_the_loop(x, n):
+    for _ in range(n):
+        clear(x)
+    return x
+
+
+def kept_by_a_list(x, n):
+    kept = []
+    for i in range(n):
+        x[i] = 1.0
+        kept.append(x)
+    return tf.stack(kept)
+
+
+def rows_that_would_change_it(x, n):
+    for row in x:
+        row[0] = n * 1.0
+    return x
+
+
+REFUSED = [
+    a_function_in_a_branch, rebound_in_a_branch, one_of_two, a_name_of_one_branch, read_in_the_loop,
+    the_last_iteration_s, another_name_in_the_loop, a_function_in_the_loop, kept_by_a_list,
+    rows_that_would_change_it,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda f: f.__name__)
+def test_what_would_differ_is_refused_at_the_line(program):
+    with pytest.raises(tf.errors.TracejitError, match=r"\.copy\(\)(.|\n)*test_aliases\.py"):
+        run(program, X, np.int64(3), eager=False)
+    if program is not rows_that_would_change_it:
+        check(program, np.int64(3), eager=True)
+
+
+# ---- derivatives of what was computed before ------------------------------------------------------------
+
+
+@MODES
+def test_derivatives_are_of_what_was_used_then(eager):
+    """Calls on tapes, open ones and closed, keep what they took."""
+
+    def program(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * 1.0
+            alias = y
+            product = tf.reduce_sum(y * y * y)
+        alias[0] = 10.0
+        return alias, tape.gradient(product, x)
+
+    def used_twice(x):
+        y = x * 1.0
+        alias = y
+        product = y * y
+        alias[0] = 10.0
+        return tf.reduce_sum(product * y)
+
+    with tf.settings(eager=eager):
+        changed, gradient = tf.function(program)(X)
+        np.testing.assert_array_equal(changed[0], 10.0)
+        np.testing.assert_allclose(gradient, 3.0 * X**2, rtol=1e-14)
+        slopes = 3.0 * X**2
+        slopes[0] = 20.0 * X[0]
+        np.testing.assert_allclose(tf.function(tf.grad(used_twice))(X), slopes, rtol=1e-14)
+        tangent = tf.function(lambda x: tf.jvp(used_twice, (x,), (tf.ones_like(x),))[1])(X)
+        np.testing.assert_allclose(tangent, slopes.sum(), rtol=1e-14)
