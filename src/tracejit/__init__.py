@@ -46,9 +46,11 @@ _HOMES = {
     "frontend.tape.python_calls": "numpy_function py_function",
     "frontend.transforms.custom_gradient": "custom_gradient grad_pass_through",
     "frontend.transforms.custom_jvp": "custom_jvp",
+    "frontend.transforms.jacobians": "hessian hvp jacfwd jacobian jacrev",
     "frontend.transforms.registering": "RegisterGradient no_gradient",
     "frontend.transforms.remat": "checkpoint recompute_grad",
     "frontend.transforms.solvers": "fixed_point root",
+    "frontend.transforms.vectorize": "vectorized_map vmap",
     "initializers": "constant_initializer ones_initializer random_normal_initializer random_uniform_initializer "
     "zeros_initializer",
     "inspect.drawing": "draw",

@@ -36,8 +36,6 @@ from ..frontend.tape.gradient_tape import GradientTape
 from ..frontend.tape.unconnected import UnconnectedGradients
 from ..frontend.tracebacks import install as _shorten_tracebacks
 from ..frontend.transforms.grad import grad, gradients_function, jvp, linearize, value_and_grad, vjp
-from ..frontend.transforms.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
-from ..frontend.transforms.vectorize import vectorized_map, vmap
 from ..ops.arrays.gather import scatter_add
 from ..ops.arrays.index import dynamic_slice, dynamic_update_slice
 from ..ops.arrays.shape import (

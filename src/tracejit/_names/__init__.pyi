@@ -57,13 +57,6 @@ from tracejit.frontend.transforms.grad import jvp as jvp
 from tracejit.frontend.transforms.grad import linearize as linearize
 from tracejit.frontend.transforms.grad import value_and_grad as value_and_grad
 from tracejit.frontend.transforms.grad import vjp as vjp
-from tracejit.frontend.transforms.jacobians import hessian as hessian
-from tracejit.frontend.transforms.jacobians import hvp as hvp
-from tracejit.frontend.transforms.jacobians import jacfwd as jacfwd
-from tracejit.frontend.transforms.jacobians import jacobian as jacobian
-from tracejit.frontend.transforms.jacobians import jacrev as jacrev
-from tracejit.frontend.transforms.vectorize import vectorized_map as vectorized_map
-from tracejit.frontend.transforms.vectorize import vmap as vmap
 from tracejit.ops.arrays.gather import scatter_add as scatter_add
 from tracejit.ops.arrays.index import dynamic_slice as dynamic_slice
 from tracejit.ops.arrays.index import dynamic_update_slice as dynamic_update_slice

@@ -103,12 +103,19 @@ from tracejit.frontend.tape.python_calls import py_function as py_function
 from tracejit.frontend.transforms.custom_gradient import custom_gradient as custom_gradient
 from tracejit.frontend.transforms.custom_gradient import grad_pass_through as grad_pass_through
 from tracejit.frontend.transforms.custom_jvp import custom_jvp as custom_jvp
+from tracejit.frontend.transforms.jacobians import hessian as hessian
+from tracejit.frontend.transforms.jacobians import hvp as hvp
+from tracejit.frontend.transforms.jacobians import jacfwd as jacfwd
+from tracejit.frontend.transforms.jacobians import jacobian as jacobian
+from tracejit.frontend.transforms.jacobians import jacrev as jacrev
 from tracejit.frontend.transforms.registering import RegisterGradient as RegisterGradient
 from tracejit.frontend.transforms.registering import no_gradient as no_gradient
 from tracejit.frontend.transforms.remat import checkpoint as checkpoint
 from tracejit.frontend.transforms.remat import recompute_grad as recompute_grad
 from tracejit.frontend.transforms.solvers import fixed_point as fixed_point
 from tracejit.frontend.transforms.solvers import root as root
+from tracejit.frontend.transforms.vectorize import vectorized_map as vectorized_map
+from tracejit.frontend.transforms.vectorize import vmap as vmap
 from tracejit.initializers import constant_initializer as constant_initializer
 from tracejit.initializers import ones_initializer as ones_initializer
 from tracejit.initializers import random_normal_initializer as random_normal_initializer
@@ -223,7 +230,9 @@ __all__ = [
     "grad_pass_through",
     "gradients",
     "group",
+    "hessian",
     "histogram_fixed_width",
+    "hvp",
     "identity_n",
     "image",
     "init_scope",
@@ -231,6 +240,9 @@ __all__ = [
     "inside_function",
     "io",
     "is_tensor",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "keras",
     "layers",
     "linalg",
@@ -299,6 +311,8 @@ __all__ = [
     "unique_with_counts",
     "unravel_index",
     "unstack",
+    "vectorized_map",
+    "vmap",
     "where",
     "while_loop",
     "zeros_initializer",

@@ -7,11 +7,12 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
+from ...core.lazy import Later
 from ...core.op import OPS, ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -20,11 +21,15 @@ from ...ops.arrays.shape import stack
 from ...ops.elementwise.compare import greater, less, logical_and, logical_or, where
 from .. import creation
 from . import outside
-from .flow.branches import truth
 from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
 from .values.kinds import traced
 from .values.stacked import Stacked
 from .values.weak import WIDE, Weak, needs_value, wide
+
+if TYPE_CHECKING:
+    from .flow import branches
+else:
+    branches = Later(".flow.branches", __package__)
 
 
 def _number(kind: type) -> Callable[..., Any]:
@@ -81,7 +86,7 @@ def _truth_of_all(join: Callable[..., Any], decides: bool) -> Callable[..., Any]
     def converted(iterable: Any) -> Any:
         items = list(iterable)
         known = [bool(x) for x in items if not traced(x)]
-        rest = [truth(x) for x in items if traced(x)]
+        rest = [branches.truth(x) for x in items if traced(x)]
         return decides if decides in known else _joined(join, rest, not decides)
 
     return converted

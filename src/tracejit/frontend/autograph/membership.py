@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...core.lazy import Later
 from ...core.tensor_shape import TensorShape
 from ...core.tracing.dispatch import as_tensor
 from ...ops.arrays.reduce import reduce_max
 from ...ops.elementwise.compare import equal, logical_or
-from .flow.branches import truth
 from .values.kinds import traced
 from .values.stacked import Stacked
+
+if TYPE_CHECKING:
+    from .flow import branches
+else:
+    branches = Later(".flow.branches", __package__)
 
 #: Sizes that are compared here are compared by the program.
 COMPARES_FOR_PROGRAMS = True
@@ -32,5 +37,5 @@ def _among(x: Any, items: Iterable[Any]) -> Any:
     answers = [True if item is x else item == x for item in items]
     if any(not traced(a) and a for a in answers):
         return True
-    open_ = [truth(a) for a in answers if traced(a)]
+    open_ = [branches.truth(a) for a in answers if traced(a)]
     return functools.reduce(logical_or, open_) if open_ else False

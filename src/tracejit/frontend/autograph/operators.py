@@ -13,20 +13,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.errors import LeakedTensor, TracejitError, Untraceable, take
+from ...core.lazy import Later
 from ...core.op import ops
 from ...core.seams import converted_calls
 from ...core.tracing.dispatch import is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
 from .builtins import subject_of
 from .calls import callee, eager_callee
-from .flow.branches import branch, truth
-from .flow.loops import run_loop
-from .flow.peeling import Carried, ForLoop, Loop, WhileLoop, compile_loop
 from .flow.surroundings import Surroundings
 from .items import item_of
 from .membership import contains
@@ -42,10 +40,18 @@ from .parts import (
     update_item_shared,
 )
 from .places.mutations import changing
-from .places.place import AttributePlace, Places
+from .places.place import AttributePlace, Carried, Places
 from .properties import attribute_of, set_attribute, update_attribute
 from .values.iteration import as_range, is_size, looped
 from .values.kinds import SetInLoop, TraceError, is_undefined, traced
+
+if TYPE_CHECKING:
+    from .flow import branches, loops, peeling
+    from .flow.peeling import Loop
+else:  # many programs have neither
+    branches, loops, peeling = (
+        Later(f".flow.{name}", __package__) for name in ("branches", "loops", "peeling")
+    )
 
 attribute = AttributePlace
 slice = builtins.slice
@@ -120,7 +126,7 @@ def if_stmt(
         both = (then, orelse)
         places = Places(both, names, attributes)
         with _refusing():
-            branch(test, then, orelse, places, Places(both, scratch, ()), unread=unread)
+            branches.branch(test, then, orelse, places, Places(both, scratch, ()), unread=unread)
     elif test:
         then()
     elif orelse is not None:
@@ -157,7 +163,7 @@ def while_stmt(
 ) -> None:
     """``while test(): body()``; a loop op where the test is a traced tensor, be it only after the first iteration."""
     carried = Carried(Places((test, body), names, attributes), lists, inner)
-    loop = WhileLoop(test, body)
+    loop = peeling.WhileLoop(test, body)
     going = test()
     if not traced(going) and going and is_tracing():
         going = _after_first(loop, loop, body, test, carried)
@@ -169,7 +175,7 @@ def while_stmt(
         body()
         going = test()
     with _refusing():
-        compile_loop(loop, carried)
+        peeling.compile_loop(loop, carried)
 
 
 _COMPILED = object()
@@ -191,12 +197,12 @@ def _after_first(
         attempt.rollback()
     with Attempt() as attempt, Surroundings(carried.places, certain=True):
         try:
-            run_loop(replace(whole.steps(), surely_runs=True), carried.places, carried.lists)
+            loops.run_loop(replace(whole.steps(), surely_runs=True), carried.places, carried.lists)
             return _COMPILED
         except (Exception, Unwinding):
             attempt.rollback()
     first()  # what is Python in the first iteration only stays so
-    compile_loop(rest, carried)
+    peeling.compile_loop(rest, carried)
     return _COMPILED
 
 
@@ -216,7 +222,7 @@ def for_stmt(
         _python_for(iterable, body, going, carried)
     elif not is_size(over.length) or over.length > 0:
         with _refusing():
-            compile_loop(ForLoop(over, body, going), carried)
+            peeling.compile_loop(peeling.ForLoop(over, body, going), carried)
 
 
 def _python_for(iterable: Iterable[Any], body: Body, going: Body | None, carried: Carried) -> None:
@@ -228,7 +234,7 @@ def _python_for(iterable: Iterable[Any], body: Body, going: Body | None, carried
     for item in iterable:
         goes = True if going is None else going()
         if traced(goes):
-            branch(goes, lambda item=item: body(item), None, carried.places, Places((), (), ()))  # type: ignore[misc]
+            branches.branch(goes, lambda item=item: body(item), None, carried.places, Places((), (), ()))  # type: ignore[misc]
         elif not goes:
             return
         else:
@@ -240,13 +246,13 @@ def _python_range(items: range, body: Body, going: Body, carried: Carried) -> No
     goes = bool(items) and going()
     for done, item in enumerate(items):
         if traced(goes):
-            compile_loop(ForLoop(as_range(items[done:]), body, going), carried)
+            peeling.compile_loop(peeling.ForLoop(as_range(items[done:]), body, going), carried)
             return
         if not goes:
             return
         more = done + 1 < len(items)
         if done == 0 and more and is_tracing():
-            whole, rest = (ForLoop(as_range(r), body, going) for r in (items, items[1:]))
+            whole, rest = (peeling.ForLoop(as_range(r), body, going) for r in (items, items[1:]))
             goes = _after_first(whole, rest, functools.partial(body, item), going, carried)
             if goes is _COMPILED:
                 return
@@ -258,7 +264,7 @@ def _python_range(items: range, body: Body, going: Body, carried: Carried) -> No
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
     """``assert test, message()``."""
     if traced(test):
-        holds = ops.cast(truth(test), dtype=np.dtype(np.float32))
+        holds = ops.cast(branches.truth(test), dtype=np.dtype(np.float32))
         ops.check(holds, message="assertion failed" if message is None else str(message()))
     elif not test:
         raise AssertionError(*([] if message is None else [message()]))
@@ -311,13 +317,13 @@ def _either(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], what:
         _ag_value = orelse()
 
     both = (first, second)
-    branch(test, first, second, Places(both, (_VALUE,), ()), Places((), (), ()), what=what)
+    branches.branch(test, first, second, Places(both, (_VALUE,), ()), Places((), (), ()), what=what)
     return _ag_value
 
 
 def not_(x: Any) -> Any:
     """``not x``."""
-    return ops.logical_not(truth(x)) if traced(x) else not x
+    return ops.logical_not(branches.truth(x)) if traced(x) else not x
 
 
 def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:

@@ -30,18 +30,19 @@ from ..state.either import Either
 from ..state.indexed_slices import rows_or_dense
 from ..state.variable import COMPUTED, Variable
 from ..structure import flatten, leaves_like, unflatten
-from ..transforms.jacobians import basis, batch_seeds, rows_of
 from .history import History, Step, step_of
 from .unconnected import NONE, UnconnectedGradients, wants_zeros, zeros, zeros_for_none
 from .watching import GradientWarning, Tape
 
 if TYPE_CHECKING:
     from .. import operator_lane
+    from ..transforms import jacobians
     from . import explain as explaining
     from . import vanishing
 else:
     explaining, vanishing = Later(".explain", __package__), Later(".vanishing", __package__)
     operator_lane = Later("..operator_lane", __package__)
+    jacobians = Later("..transforms.jacobians", __package__)
 
 __all__ = ["GradientTape", "GradientWarning", "UnconnectedGradients"]
 
@@ -244,7 +245,7 @@ class GradientTape(Tape):
         """
         y = self._one_target(target, "jacobian")
         leaves, structure = flatten(sources)
-        rows = self._rows(y, basis, leaves, experimental_use_pfor)
+        rows = self._rows(y, jacobians.basis, leaves, experimental_use_pfor)
         derivatives = [None if g is None else ops.reshape(g, shape=(*y.shape, *g.shape[1:])) for g in rows]
         return unflatten(structure, zeros_for_none(derivatives, y.shape, leaves, unconnected_gradients))
 
@@ -285,7 +286,7 @@ class GradientTape(Tape):
             raise ValueError(
                 f"batch_jacobian: the target has {y.shape[0]} rows and the source {x.shape[0]}{at(user_location())}"
             )
-        (rows,) = self._rows(y, batch_seeds, [source], experimental_use_pfor)
+        (rows,) = self._rows(y, jacobians.batch_seeds, [source], experimental_use_pfor)
         jacobian = (
             None
             if rows is None
@@ -313,7 +314,7 @@ class GradientTape(Tape):
         ]
         rows: list[Tensor | None] = [None] * len(keys)
         if any(wanted) and y.dtype.kind in "fc":
-            rows = rows_of(records, y, seeds(y), wanted, vectorized)
+            rows = jacobians.rows_of(records, y, seeds(y), wanted, vectorized)
         if not self.persistent:
             self._keep(rows, records, [step_of(r) for r in records] if self.large else None, None)
             self.records, self.tracked = [], set()

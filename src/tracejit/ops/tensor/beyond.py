@@ -17,7 +17,7 @@ _INT64 = np.dtype(np.int64)
 def clipped(number: Any, size: Size) -> Any:
     """Positions, negative ones counted from the end, as the nearest that an axis of that size has."""
     if _is_known(number, size):
-        return np.clip(_from_front(number, size), 0, max(size - 1, 0))  # type: ignore[operator]
+        return np.clip(_from_front(number, size), 0, max(int(size) - 1, 0))
     last = ops.maximum(ops.subtract(size_tensor(size), 1), 0)
     return ops.minimum(ops.maximum(_from_front(number, size), 0), last)
 

@@ -6,17 +6,16 @@ It is where variables have another type in the first iteration than in the other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ....core.dataclass import dataclass
 from ....core.errors import TracejitError
 from ....core.op import ops
 from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.transaction import Attempt, handled
 from ....ops.tensor.indexing import get
-from ..places.place import Places
+from ..places.place import Carried, Places
 from ..values.iteration import Looped, is_size, row_at
 from ..values.kinds import TraceError, traced
 from .branches import branch
@@ -107,24 +106,6 @@ def _both(a: Any, b: Any) -> Any:
     if traced(a) and traced(b):
         return ops.logical_and(a, b)
     return (b if a else a) if traced(b) else (a if b else b)
-
-
-@dataclass
-class Carried:
-    """What a loop hands on.
-
-    Attributes
-    ----------
-    places : Places
-    lists : sequence of str
-        Names of lists that may grow.
-    inner : collection of str
-        Names that only the next iteration reads, and nobody after the loop.
-    """
-
-    places: Places
-    lists: Sequence[str]
-    inner: Collection[str]
 
 
 def compile_loop(loop: Loop, carried: Carried) -> None:

@@ -14,13 +14,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....core.errors import Untraceable, at, user_location
+from ....core.spec import TensorSpec
 from ....core.tracing.transaction import Attempt, Unwinding, remember
 from ....ops.tensor.storage import Log
-from ..places.mutations import MutationLog
+from ...state.variable import tracer
+from ..places.mutations import MutationLog, changing
 from ..places.place import Place, Places
 from ..places.reachable import Change, Reachable
 from ..values.contents import ContainerSnapshot
-from .tensor_array import Begun
+from ..values.kinds import TraceError
 
 T = TypeVar("T")
 
@@ -33,6 +35,29 @@ class CapturedMutation(Unwinding):
     def __init__(self, changes: Sequence[Change]):
         super().__init__("changes of more than its variables")
         self.changes = changes
+
+
+class Begun(TraceError):
+    """A branch or loop writes to a TensorArray of which nobody knew the elements' shape: begin it, and try again."""
+
+    def __init__(self, array: Any, spec: TensorSpec):
+        super().__init__(
+            Untraceable(
+                "a TensorArray is written to in a function that was not told of it: pass it through the variables of "
+                f"a while_loop, or write to it in a Python `for`, `while` or `if`{at(user_location())}"
+            )
+        )
+        self.array = array
+        self.spec = spec
+
+    def is_for_here(self) -> bool:
+        """Was the array made in the trace in charge? Only there it can be begun."""
+        return self.array.home is tracer()
+
+    def begin(self) -> None:
+        """Let the array have its rows."""
+        changing(self.array, "state")
+        self.array.begin(self.spec)
 
 
 class _Open(threading.local):

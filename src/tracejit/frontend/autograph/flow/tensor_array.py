@@ -26,7 +26,6 @@ from ..places.mutations import changing
 from ..values.kinds import (
     DynamicListNeeded,
     Kind,
-    TraceError,
     Undefined,
     coerced,
     is_number,
@@ -34,29 +33,7 @@ from ..values.kinds import (
     traced,
 )
 from .filling import Filled, zeros
-
-
-class Begun(TraceError):
-    """A branch or loop writes to an array of which nobody knew the shape of the elements: begin it, and try again."""
-
-    def __init__(self, array: TensorArray, spec: TensorSpec):
-        super().__init__(
-            Untraceable(
-                "a TensorArray is written to in a function that was not told of it: pass it through the variables of "
-                f"a while_loop, or write to it in a Python `for`, `while` or `if`{at(user_location())}"
-            )
-        )
-        self.array = array
-        self.spec = spec
-
-    def is_for_here(self) -> bool:
-        """Was the array made in the trace in charge? Only there it can be begun."""
-        return self.array.home is tracer()
-
-    def begin(self) -> None:
-        """Let the array have its rows."""
-        changing(self.array, "state")
-        self.array.begin(self.spec)
+from .surroundings import Begun
 
 
 class TensorArray:

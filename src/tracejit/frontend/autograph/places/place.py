@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import CellType
 from typing import Any, Protocol
 
+from ....core.dataclass import dataclass
 from ....core.errors import take
 from ..values.kinds import UNSET
 
@@ -181,3 +182,21 @@ class Places:
     def set(self, values: Sequence[Any]) -> None:
         for place, value in zip(self.places, values, strict=True):
             place.set(value)
+
+
+@dataclass
+class Carried:
+    """What a loop hands on.
+
+    Attributes
+    ----------
+    places : Places
+    lists : sequence of str
+        Names of lists that may grow.
+    inner : collection of str
+        Names that only the next iteration reads, and nobody after the loop.
+    """
+
+    places: Places
+    lists: Sequence[str]
+    inner: Collection[str]
