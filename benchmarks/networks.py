@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.timing import Candidate
+if TYPE_CHECKING:
+    from benchmarks.timing import Candidate
 
 MLP = "MLP step, 784-256-10, batch 128, float32"
 CNN = "CNN step, 2 × (conv 3×3, relu, pool 2), dense, batch 32, 28×28, float32"

@@ -6,13 +6,15 @@ Light to import, for what is measured is how long a new process takes to its fir
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks import networks
 from benchmarks.networks import BLOCK, MLP
-from benchmarks.timing import Candidate
+
+if TYPE_CHECKING:
+    from benchmarks.timing import Candidate
 
 GREEKS = "Black-Scholes with five greeks, 1000 options"
 NESTED = "second order of three nested loops"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 
-from benchmarks.full import rows
+from benchmarks.full import rows, starting
 from benchmarks.full.processes import PATIENCE, ROOT, environment
 from benchmarks.full.table import FIRST_CALLS
 
-MODULE = "programs"
 PEERS = (rows.OURS, "JAX", "torch", "TF XLA")
 Times = Mapping[str, Mapping[str, float]]
 """Milliseconds, by case and peer."""
@@ -54,8 +51,8 @@ def warm_processes(pythons: Mapping[str, str], peers: Sequence[str], rounds: int
 
 def passes(case: str) -> tuple[float, str]:
     """Return the first call's time, and what each pass took as tracejit reports it."""
-    done = _run([sys.executable, "-m", "benchmarks.full.spawn", "passes", rows.OURS, case], "")
-    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+    done = _run([sys.executable, *_worker("passes", rows.OURS, case)], "")
+    return float(done.stdout.splitlines()[-1]), done.stderr
 
 
 def _spawn(python: str, peer: str, case: str, folder: str) -> float | None:
@@ -66,10 +63,14 @@ def _spawn(python: str, peer: str, case: str, folder: str) -> float | None:
 
 def _answer(python: str, what: str, peer: str, case: str, folder: str = "") -> float | None:
     try:
-        done = _run([python, "-m", "benchmarks.full.spawn", what, peer, case], folder)
+        done = _run([python, *_worker(what, peer, case)], folder)
     except subprocess.TimeoutExpired:
         return None
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 and done.stdout else None
+    return float(done.stdout.splitlines()[-1]) if done.returncode == 0 and done.stdout else None
+
+
+def _worker(what: str, peer: str, case: str) -> list[str]:
+    return ["-m", starting.__name__, what, peer, case, rows.FUNCTIONS[peer]]
 
 
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
@@ -82,50 +83,3 @@ def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str
     }
     variables = environment("1") | (caches if folder else {"TRACEJIT_CACHE": "0"})
     return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=PATIENCE, cwd=ROOT)
-
-
-def _milliseconds(what: str, peer: str, case: str) -> float:
-    """Do it here: the first call's time, for ``passes`` with a report, or the time at which there is a result."""
-    from benchmarks import programs
-
-    name = getattr(programs, case)
-    if what != "result":
-        _load_compiler(peer)
-    call = rows.candidates(MODULE, peer)[name]
-    if what == "passes":
-        import tracejit as tj
-
-        tj.configure(debug=2)
-    start = time.perf_counter()
-    call()
-    middle = time.perf_counter()
-    if what == "result":
-        return 1e3 * middle
-    call()
-    return 1e3 * (2 * middle - start - time.perf_counter())
-
-
-def _load_compiler(peer: str) -> None:
-    """Compile a small function of another kind, so that loading the compiler is not counted."""
-    x = [1.0, 2.0]
-    if peer == rows.OURS:
-        import tracejit as tj
-
-        tj.function(lambda x: x / 3.0 - 2.0)(tj.constant(x))
-    elif peer == "JAX":
-        import jax
-
-        jax.block_until_ready(jax.jit(lambda x: x / 3.0 - 2.0)(jax.numpy.asarray(x)))
-    elif peer == "TF XLA":
-        import tensorflow as tf
-
-        tf.function(lambda x: x / 3.0 - 2.0, jit_compile=True)(tf.constant(x)).numpy()
-    elif peer == "torch":
-        import torch
-
-        (torch.tensor(x) / 3.0 - 2.0).sum()
-
-
-if __name__ == "__main__":
-    print(json.dumps(_milliseconds(*sys.argv[1:])), flush=True)
-    os._exit(0)  # what a process takes to end is not counted
