@@ -8,7 +8,6 @@ the converted ones.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import inspect
 import weakref
@@ -315,14 +314,13 @@ def _class_name(f: FunctionType) -> str | None:
 
 def _compiled(node: Definition, f: FunctionType, eager: bool) -> Conversion:
     """Compile the tree in a function that binds the free names, and take the code out of it."""
-    tree = copy.deepcopy(node)
-    inner: ast.stmt = ast.Return(tree) if isinstance(tree, ast.Lambda) else tree
+    inner: ast.stmt = ast.Return(node) if isinstance(node, ast.Lambda) else node
     class_name = _class_name(f)
     if class_name is not None:
         inner = ast.ClassDef(
-            class_name, [], [], [inner] if not isinstance(tree, ast.Lambda) else [ast.Expr(tree)], []
+            class_name, [], [], [inner] if not isinstance(node, ast.Lambda) else [ast.Expr(node)], []
         )
-    own = [ast.Global(names)] if (names := _bound_only_here(tree, f, class_name)) else []
+    own = [ast.Global(names)] if (names := _bound_only_here(node, f, class_name)) else []
     free = [ast.arg(n) for n in dict.fromkeys(("_ag", *f.__code__.co_freevars)) if n != "__class__"]
     factory = ast.FunctionDef(
         _FACTORY, ast.arguments([], free, None, [], [], None, []), [*own, inner], [], None, None
