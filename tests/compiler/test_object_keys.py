@@ -16,7 +16,7 @@ import tracejit as tj
 from checks.cases import Case, all_cases, drawn_ops
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
-from tracejit.compiler import cache, pipeline
+from tracejit.compiler import cache, identity, pipeline
 from tracejit.core.dim import Assumptions, Dim
 from tracejit.core.ir.graph import Graph
 from tracejit.core.ir.graph import walk as walk_graph
@@ -32,6 +32,15 @@ SQUARE, LARGE = (TensorSpec((n, n), "float64") for n in (8, 32))
 HALF = TensorSpec((8, 8), "float16")
 ROWS = TensorSpec((Dim.of("n"), 3), "float64")
 START = TensorSpec((2,), "int64")
+
+
+def test_a_process_older_than_the_files_shares_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it compiles comes from code that is no longer what the files say: no other process must find it."""
+    usual = identity.code_digest.__wrapped__
+    as_it_is = usual()
+    assert as_it_is == usual()
+    monkeypatch.setattr(identity, "LOADED_AT", 0)
+    assert len({as_it_is, usual(), usual()}) == 3
 
 
 def loop_of(x: Tensor) -> Any:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..core.lazy import Later
+from ..core.lazy import LOADED_AT, Later
 
 if TYPE_CHECKING:
     from .codegen import llvm
@@ -21,26 +22,34 @@ else:
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """Identifies this version of the package's own code, by the size and time of its files."""
-    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    parts: list[str] = []
+    """Identifies this version of the package's own code, by the size and time of its files.
+
+    Where one was written since this process loaded the package, what runs is not what the files say: then it is this
+    process alone that it identifies.
+    """
+    root, now = os.path.dirname(os.path.dirname(os.path.realpath(__file__))), time.time_ns()
+    files: list[tuple[str, int]] = []
     for folder in ("core", "ops", "compiler", "runtime"):
-        parts += _files(os.path.join(root, folder))
+        files += _files(os.path.join(root, folder))
+    parts = [f"{name}:{written}" for name, written in files]
+    if any(LOADED_AT < written <= now for _, written in files):
+        parts.append(f"{os.getpid()}:{now}")
     return hashlib.sha256(";".join(parts).encode()).hexdigest()
 
 
-def _files(folder: str) -> list[str]:
+def _files(folder: str) -> list[tuple[str, int]]:
+    """The name and size of each file, and when it was written."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
-    parts: list[str] = []
+    files: list[tuple[str, int]] = []
     for entry in found:
         if entry.name.endswith(".py"):
             stat = entry.stat()
-            parts.append(f"{entry.name}:{stat.st_size}:{stat.st_mtime_ns}")
+            files.append((f"{entry.name}:{stat.st_size}", stat.st_mtime_ns))
     for entry in found:
         if entry.name != "__pycache__" and entry.is_dir():
-            parts += _files(entry.path)
-    return parts
+            files += _files(entry.path)
+    return files
 
 
 @lru_cache(maxsize=1)

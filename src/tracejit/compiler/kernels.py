@@ -67,9 +67,10 @@ os.register_at_fork(after_in_child=_begun.clear)  # the thread is the parent's
 
 
 def begin_kernel(name: str) -> None:
-    """Look for a library kernel, or make it, while what will call it is compiled."""
-    if name not in _begun:
-        work = workers.Work(partial(copy_context().run, library_kernel, name, cpu.host()))
+    """Look for a library kernel or the thread pool, or make it, while what will call it is compiled."""
+    if name not in _begun and not (name == THREADS and threads.running()):
+        making = _pool_code if name == THREADS else partial(library_kernel, name, cpu.host())
+        work = workers.Work(partial(copy_context().run, making))
         work.start()
         _begun[name] = work
 
@@ -78,7 +79,8 @@ def begin_kernel(name: str) -> None:
 def function_address(name: str) -> int:
     """A library kernel, or the thread pool's function, compiled once per machine."""
     if name == THREADS:
-        return threads.pool(_pool_code).parallel
+        begun = _begun.pop(name, None)
+        return threads.pool(_pool_code if begun is None else begun.result).parallel
     begun = _begun.setdefault(name)
     try:
         made = library_kernel(name, cpu.host()) if begun is None else begun.result()

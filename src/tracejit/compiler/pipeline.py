@@ -22,6 +22,7 @@ from ..core.ir.graph import Graph, verify
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature
+from ..runtime.threads.state import NAME as POOL
 from . import report
 from .codegen import Emitted, emit, llvm, parts
 from .codegen.machines import Unit
@@ -135,10 +136,12 @@ def build(graph: Graph, begin: Callable[[str], object] | None = None) -> Compile
     ----------
     graph : Graph
     begin : callable, optional
-        Told early the names of library kernels that the code will call.
+        Told early the names of library kernels that the code will call, and the thread pool's.
     """
     with without_collection():
         made, unit = source(graph, begin=begin)
+        if begin is not None and POOL in made.functions:
+            begin(POOL)
         start = time.perf_counter()
         image = parts.compiled(unit, made.entry)
         report.done(report.PASSES, "llvm", start)

@@ -14,6 +14,7 @@ import inspect
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
@@ -23,6 +24,8 @@ from typing import Any
 from . import seams
 from .errors import PACKAGE
 
+#: When the package was loaded, in nanoseconds.
+LOADED_AT = time.time_ns()
 #: A line that defines a public function or class, or assigns to one or several public names, of a stated type or not.
 _DEFINITION = re.compile(
     r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*)(?:: [^=\n]+)? = )", re.M

@@ -25,7 +25,7 @@ WORTH = 12_000
 #: So many functions that only direct others are worth a part that is compiled plainly.
 FEW = 5
 
-_DEFINITION = re.compile(r"^define .*?^}\n", re.M | re.S)
+_DEFINITION = re.compile(r"^(define .*?\n}\n)", re.M | re.S)
 _KERNEL = re.compile(
     rf"define internal ((?:fastcc )?\w+ @[\w.]+\(.*?\)) (?:{DIRECTS} )?(?:noinline nounwind )?#0 \{{"
 )
@@ -52,11 +52,11 @@ def split(unit: Unit, most: int) -> list[Unit]:
     count, plainly = min(most, len(text) // WORTH), unit.opt == 1 and text.count(DIRECTS) >= FEW
     if "!DICompileUnit" in text or (count < 2 and not plainly):
         return [unit]
-    functions = _DEFINITION.findall(text)
+    pieces = _DEFINITION.split(text)
+    functions, shared = pieces[1::2], "".join(pieces[::2])
     heads = {f: found[1] for f in functions if (found := _KERNEL.match(f))}
     helpers = {_name(f): f for f in functions if f.startswith("define internal") and f not in heads}
     entries = [f for f in functions if not f.startswith("define internal")]
-    shared = _DEFINITION.sub("", text)
     constants = {found[1]: found[0] for found in _GLOBAL.finditer(shared)}
     kernels = [*heads, *entries]
     plain = [f for f in kernels if plainly and DIRECTS in f.partition("\n")[0]]
