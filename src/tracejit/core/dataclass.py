@@ -7,6 +7,7 @@ others are the same functions for all. Type checkers, ``fields`` and ``replace``
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -27,9 +28,8 @@ else:
         made.__init__ = _initializer(made, frozen)
         methods = {"__repr__": _repr}
         if eq:
-            compared = [f.name for f in fields(made) if f.compare]
-            made._compared = staticmethod(_values(compared))
-            methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
+            values = _values([f.name for f in fields(made) if f.compare])
+            methods |= {"__eq__": _eq(values), "__hash__": _hash(values) if frozen else None}
         if frozen:
             methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
             methods |= {"__setstate__": _restore} if slots else {}
@@ -49,7 +49,7 @@ class _Factory:
 _FACTORY = _Factory()
 
 
-def _values(names: list[str]) -> Any:
+def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     """A function that gives the values of these attributes as a tuple."""
     if len(names) > 1:
         return attrgetter(*names)
@@ -94,14 +94,20 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({values})"
 
 
-def _eq(self: Any, other: Any) -> bool:
-    if other.__class__ is not self.__class__:
-        return NotImplemented
-    return self._compared(self) == self._compared(other)
+def _eq(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, Any], bool]:
+    def __eq__(self: Any, other: Any) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return values(self) == values(other)
+
+    return __eq__
 
 
-def _hash(self: Any) -> int:
-    return hash(self._compared(self))
+def _hash(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
+    def __hash__(self: Any) -> int:
+        return hash(values(self))
+
+    return __hash__
 
 
 def _restore(self: Any, state: tuple[None, dict[str, Any]]) -> None:

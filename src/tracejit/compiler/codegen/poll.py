@@ -7,8 +7,8 @@ Before it asks, a loop notes in ctx where it is. Knows ctx, not who answers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, product
 from ...runtime import abi
 from ..ir_text import FALSE, NULL, Value, integer

@@ -7,9 +7,9 @@ explicit pointers, sizes and scalars, so that LLVM's work stays linear.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...core.dataclass import dataclass
 from ...core.dim import Size
 from ...core.lazy import Later
 from ...runtime import abi

@@ -6,11 +6,11 @@ What to keep is a minimum cut, see ``rematerialize``. Correctness does not depen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from ...core import settings
 from ...core.autodiff.backprop import pull_back, seed_specs
+from ...core.dataclass import dataclass
 from ...core.dim import Dim
 from ...core.ir.graph import Graph, Node, Value, binding_rows, note_sizes, silent
 from ...core.tensor import Tensor

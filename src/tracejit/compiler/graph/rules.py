@@ -8,9 +8,9 @@ string binds a value. Replacements get the bound values by name and a `make`, wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ...core.dataclass import dataclass
 from ...core.op import OPS, Op, ops
 
 

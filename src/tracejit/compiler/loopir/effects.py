@@ -6,9 +6,9 @@ Decides nothing; the passes ask it what may change places.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from ...core.dataclass import dataclass
 from .ir import Nest, walk
 from .operands import Buffer
 from .statement import Access, Statement

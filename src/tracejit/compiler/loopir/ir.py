@@ -9,11 +9,12 @@ file and nothing else of the compiler above it; ``text`` writes and reads progra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
 from .library import KERNELS
 from .operands import Acc, Axis, Buffer, BufferAlias, Index, Name, Names, Operand, dims, renamed, scalars

@@ -6,11 +6,12 @@ A record says all that the verifier, the interpreter and the emitter must know; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Size, product
 from ...ops.linalg import kernels
 

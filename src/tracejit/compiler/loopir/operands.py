@@ -6,12 +6,12 @@ Everything here is data and knows nothing of statements.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Union
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
 
 #: Where a buffer's memory comes from.

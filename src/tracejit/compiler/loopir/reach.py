@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from ...core.dataclass import dataclass
 from ...core.dim import Size, nonnegative
 from .operands import Index, Name
 

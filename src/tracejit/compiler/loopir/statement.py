@@ -6,9 +6,10 @@ Knows no statement by name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
 from .operands import Buffer, Index, Name, Names, View, dims
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
 from . import ir
 from .library import KERNELS

@@ -6,12 +6,13 @@ Knows buffers and sizes; nothing of ops, nests or the machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, product
 from ..loopir.operands import Buffer, Index
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Dim, Size, substitute
 from tracejit.runtime.exported.interface import Interface
 from tracejit.runtime.signature import Signature

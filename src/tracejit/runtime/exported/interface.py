@@ -6,12 +6,13 @@ One description for whoever emits the code, writes the header or calls it. Knows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from tracejit.core import dim
+from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import RELATIONS, Dim, Size
 from tracejit.runtime.signature import Signature
 

@@ -6,9 +6,9 @@ Data joins them as bytes under a name, so that it never passes a compiler. Knows
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from tracejit.core.dataclass import dataclass
 from tracejit.runtime import elf
 from tracejit.runtime.elf import ElfObject, ObjectError, Section, Symbol
 from tracejit.runtime.linking import debug_sections

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tracejit.core.dataclass import dataclass
 from tracejit.runtime import elf
 
 _MACHINES = {name: number for number, name in elf.MACHINES.items()}

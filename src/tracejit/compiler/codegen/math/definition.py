@@ -5,8 +5,8 @@ It knows how a definition is spelt, not what any function computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ....core.dataclass import dataclass
 from ...ir_text import Value, function
 from .writer import Builder
 

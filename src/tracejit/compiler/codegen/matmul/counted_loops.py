@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import SimpleNamespace
 
+from ....core.dataclass import dataclass
 from ... import ir_text
 from ...ir_text import DIRECTS, Value, function, integer, phi
 

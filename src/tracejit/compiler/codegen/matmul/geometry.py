@@ -5,8 +5,7 @@ Everything that could be tuned for a machine is a number here; the kernels only 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ....core.dataclass import dataclass
 from ...ir_text import Value, suffix, vector_type
 
 _SCALARS = {"float32": ("float", 4), "float64": ("double", 8)}

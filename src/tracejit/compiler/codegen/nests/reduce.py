@@ -6,10 +6,9 @@ not grow with the length. Infinities and NaN come out as in a plain sum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ....core.dataclass import dataclass
 from ...ir_text import Value, constant, kind_of
 from ...loopir.ir import Combine, Nest, walk
 from ...loopir.operands import Acc, Name

@@ -6,8 +6,8 @@ What runs inside, and what is carried from step to step, is the caller's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ....core.dataclass import dataclass
 from ...ir_text import Value, integer, iota
 from ...loopir.passes.schedule import Line, Schedule
 from ..writing.kernel import SCALAR, KernelWriter, Vector

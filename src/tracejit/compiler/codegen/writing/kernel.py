@@ -8,11 +8,12 @@ written is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ....core.dataclass import dataclass
 from ....core.dim import Atom, Size
 from ...ir_text import Value, constant, integer, iota
 from ...loopir.operands import Buffer, Const, Name, Operand

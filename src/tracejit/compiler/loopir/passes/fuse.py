@@ -11,10 +11,11 @@ nothing in vain, is left to the passes behind.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import Any
 
+from ....core.dataclass import dataclass
 from ....core.dim import Dim
 from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ....core.dataclass import dataclass
 from ....core.dim import Size, nonnegative, product
 from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
 from ..library import KERNELS

@@ -8,11 +8,11 @@ program in, valid program out, same results bit by bit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, count, pairwise, product
 from math import prod
 from typing import Any
 
+from ....core.dataclass import dataclass
 from ...report import REWRITES, fired, wants
 from ..effects import effects, is_plain, sequences
 from ..ir import Load, Nest, Program, Store, walk

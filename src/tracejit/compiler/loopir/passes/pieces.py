@@ -9,10 +9,10 @@ and copies that nobody reads any more go. Valid program in, valid program out, s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ....core.dataclass import dataclass
 from ....core.dim import Size
 from ...report import REWRITES, fired, wants
 from ..effects import sequences

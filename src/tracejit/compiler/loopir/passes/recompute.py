@@ -8,10 +8,10 @@ where it is read costs less than a pass over memory. Valid program in, valid pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ....core.dataclass import dataclass
 from ....core.dim import product
 from ...report import REWRITES, fired, wants
 from ..effects import effects, is_plain, sequences

@@ -10,11 +10,11 @@ out, same results bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product as product_of
 from typing import Any
 
+from ....core.dataclass import dataclass
 from ....core.dim import Size, product
 from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain

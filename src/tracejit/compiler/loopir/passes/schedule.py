@@ -7,9 +7,10 @@ access become one loop, whatever their sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
+from ....core.dataclass import dataclass
 from ....core.dim import Size
 from ..accesses import NestAnalysis, Part, live_values
 from ..ir import Load, Nest, Program, Store, walk

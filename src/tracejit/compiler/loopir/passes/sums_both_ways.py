@@ -10,12 +10,12 @@ a compensated total.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
 
+from ....core.dataclass import dataclass
 from ....core.dim import Size, product
 from ..ir import Combine, Compute, If, Load, Nest, Program, Size_, Store
 from ..operands import Acc, Axis, Buffer, Const, Index, Name, Operand

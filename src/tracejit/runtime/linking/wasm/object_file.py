@@ -8,9 +8,10 @@ object raises ObjectError and nothing else. Instructions are not looked at: whoe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from tracejit.core.dataclass import dataclass
 from tracejit.runtime.elf import ObjectError
 from tracejit.runtime.linking.wasm.encoding import Reader
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from .....core.dataclass import dataclass
 from ....report import REWRITES, fired, wants
 from ...effects import Effects, effects, sequences
 from ...ir import Call, Combine, Compute, Load, Nest, Program, Size_, Store, While, walk

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
+from .....core.dataclass import dataclass
 from .....core.dim import Size, product
 from ....report import REWRITES, fired, wants
 from ...effects import effects, sequences
