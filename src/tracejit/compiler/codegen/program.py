@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 else:
     debug_info = Later(".debug_info", __package__)
 
+STACK = 16  # the alignment of the stack that callers see to
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
     ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: parallel.loop, ir.If: control.branch,
@@ -98,5 +99,9 @@ def frames() -> str:
 def text(module: Module, functions: list[str]) -> str:
     width = 8 * module.target.register_bytes
     flags = f'nounwind "no-builtins" "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
+    if (
+        module.target.register_bytes > STACK
+    ):  # registers that LLVM has no room for would lie across cache lines
+        flags += ' "stackrealign"'
     attributes = f"attributes #0 = {{ noinline {flags} }}\nattributes #1 = {{ {flags} }}\n"
     return "\n".join([*module.declares, "", *module.globals, *module.functions, *functions, attributes])
