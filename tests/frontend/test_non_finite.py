@@ -247,3 +247,38 @@ def test_by_the_environment():
         timeout=60,
     )
     assert run.stdout.startswith("log made an infinity, of finite inputs: float32[] = 0.0"), run.stderr
+
+
+def test_machine_code_makes_calls_that_watch_too():
+    f, bad = tf.function(lambda x: tf.log(x) * 2.0), tf.constant([1.0, -1.0])
+    with tf.settings(nans=True):
+        for _ in range(100):
+            np.testing.assert_array_equal(f(tf.constant([1.0, 1.0])), [0.0, 0.0])
+        made = f.traces()[0].ready()
+        assert made is None or len(made.signature.outputs) == 1
+        with pytest.raises(FloatingPointError, match="log"):
+            f(bad)
+        assert np.isnan(f(tf.constant([1.0, np.nan]))[1])
+        np.testing.assert_array_equal(f(tf.constant([1.0, 1.0])), [0.0, 0.0])
+
+
+def test_nothing_is_assigned_by_a_call_that_made_what_is_not_finite():
+    v = tf.Variable([4.0, 1.0])
+
+    @tf.function
+    def step(x):
+        v.assign(tf.sqrt(v - x))
+        return tf.reduce_sum(v)
+
+    with tf.settings(nans=True):
+        for _ in range(30):
+            step(tf.constant([0.0, 0.0]))
+        before = v.numpy()
+        with pytest.raises(FloatingPointError, match="sqrt"):
+            step(tf.constant([3.0, 0.0]))
+        np.testing.assert_array_equal(v, before)
+
+
+def test_fastmath_hides_nothing():
+    with tf.settings(nans=True), pytest.raises(FloatingPointError, match="log"):
+        tf.function(lambda x: tf.log(x), fastmath=True)(tf.constant([-1.0]))

@@ -42,7 +42,8 @@ class Settings:
         for ten seconds when nothing tells when it ends.
     nans : bool
         Raise FloatingPointError at the first op, forwards or backwards, that makes a NaN or an infinity of finite
-        numbers, with your line, eagerly and compiled. Those among constants and arguments are let through.
+        numbers, with your line, eagerly and compiled, which is done without ``fastmath``. Those among constants and
+        arguments are let through.
     fast : bool
         Use the fast lane of the eager door, and machine code that calls compiled functions (identical results; off in
         one test run).

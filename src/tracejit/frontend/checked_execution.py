@@ -1,7 +1,7 @@
 """Checked execution: what is compiled while ``settings(nans=True)`` tells where the first NaN or infinity was made.
 
-It computes besides whether all was finite; if not, the graph is run again op by op, which raises at the first op that
-made what is not finite of what is. Results are those of the graph compiled as ever.
+It fails where not all was finite; then the graph is run again op by op, which raises at the first op that made what is
+not finite of what is. Results are those of the graph compiled as ever.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..compiler.cache import compile_graph
-from ..compiler.graph.watch_numerics import watched
+from ..compiler.graph.watch_numerics import guarded
 from ..compiler.pipeline import optimized, without_collection
+from ..core import settings
 from ..core.ir.graph import Graph, silent, walk
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import interpreting
@@ -30,9 +31,9 @@ class CheckedExecutable:
 
     def __init__(self, graph: Graph):
         self.graph = graph
-        with without_collection():
+        with without_collection(), settings.settings(fastmath=False):  # that leaves out what looks at numbers
             simplified = optimized(graph)
-            self.executable: Executable = compile_graph(watched(simplified))
+            self.executable: Executable = compile_graph(guarded(simplified))
         #: Was something that is not finite computed ahead?
         self.found_ahead: bool = bool(_non_finite_literals(simplified) - _non_finite_literals(graph))
 
@@ -45,14 +46,21 @@ class CheckedExecutable:
             With the op, its inputs and the user's line.
         """
         try:
-            *outputs, flag = self.executable(inputs)
+            outputs = self.executable(inputs)
+        except FloatingPointError:
+            self._find(inputs)  # nothing is found where they came from outside, as the -inf of masks
+            return compile_graph(self.graph)(inputs)
         except Exception:
             self._find(inputs)  # what fails on a NaN fails where it is, not where that was made
             raise
-        if flag == 0.0 and not self.found_ahead:
-            return outputs
-        self._find(inputs)  # nothing is found where they came from outside, as the -inf of masks
-        return compile_graph(self.graph)(inputs)
+        if self.found_ahead:
+            self._find(inputs)
+        return outputs
+
+    @property
+    def complete(self) -> Executable | None:
+        """Code that fails unless its outputs are those of a call, if there is such code."""
+        return None if self.found_ahead else self.executable
 
     def _find(self, inputs: Sequence[np.ndarray]) -> None:
         """Run the graph op by op, up to the first that makes what is not finite."""

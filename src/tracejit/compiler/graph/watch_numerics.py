@@ -1,4 +1,4 @@
-"""Watching numbers: a graph with one output more, 0.0 where all that it computes is finite, else NaN.
+"""Watching numbers: a graph that fails where not all that it computes is finite, by a flag that is 0.0, or then NaN.
 
 ``v * 0`` is NaN where `v` is not finite, and so are sums with it. Most ops pass on what is not finite, so that only the
 last of several is looked at; which do is found by trying. Where one does not, its result is made NaN; where none reads
@@ -33,6 +33,16 @@ def watched(graph: Graph) -> Graph:
         watch = _Watch(graph)
         graph.derived["watched"] = watch.finished([*watch.outputs(), watch.flag()])
     return graph.derived["watched"]
+
+
+def guarded(graph: Graph) -> Graph:
+    """The graph with a check behind all else: FloatingPointError where something that it computes is not finite."""
+    watch = _Watch(graph)
+    flag = watch.flag()
+    holds = watch.add(ops.equal, (flag, flag), TensorSpec((), np.dtype(bool)))
+    test = watch.add(ops.cast, (holds,), FLAG, dtype=FLAG.dtype)
+    watch.add(ops.check, (test,), FLAG, message="not finite", error="FloatingPointError")
+    return watch.finished(watch.outputs())
 
 
 class _Watch:
@@ -116,8 +126,8 @@ class _Watch:
     def _poison(self, result: Value, value: Value) -> None:
         """Make a result NaN where `value` is not finite: ``result - abs(value * 0)`` is itself, its sign too."""
         y, x = self.env[result], self.env[value]
-        nothing = self._add(ops.abs, (self._times_zero(x),), x.spec)
-        self.env[result] = self._add(ops.subtract, (y, nothing), y.spec)
+        nothing = self.add(ops.abs, (self._times_zero(x),), x.spec)
+        self.env[result] = self.add(ops.subtract, (y, nothing), y.spec)
 
     # ---- the flags ----------------------------------------------------------------------------------------
 
@@ -125,8 +135,8 @@ class _Watch:
         """0.0 or NaN, of all elements of a value."""
         x = self.env[value]
         if x.spec.dtype.kind == "c":
-            parts = [self._sum(self._add(op, (x,), _real(x.spec))) for op in (ops.real, ops.imag)]
-            return self._add(ops.add, tuple(parts), FLAG)
+            parts = [self._sum(self.add(op, (x,), _real(x.spec))) for op in (ops.real, ops.imag)]
+            return self.add(ops.add, tuple(parts), FLAG)
         return self._sum(x)
 
     def _times_zero(self, x: Value) -> Value:
@@ -134,18 +144,18 @@ class _Watch:
         zero = self._zeros.get(dtype)
         if zero is None:
             zero = self._zeros[dtype] = self._literal(dtype.type(0))
-        return self._add(ops.multiply, (x, zero), x.spec)
+        return self.add(ops.multiply, (x, zero), x.spec)
 
     def _sum(self, x: Value) -> Value:
         """The sum of all elements times zero; of long rows row by row, as what makes them may go."""
         dtype, x = x.spec.dtype, self._times_zero(x)
         rank, last = len(x.spec.shape), x.spec.shape[-1:]
         if rank > 1 and not (isinstance(last[0], int) and last[0] < SHORT_ROW):
-            x = self._add(ops.reduce_sum, (x,), TensorSpec(x.spec.shape[:-1], dtype), axis=(rank - 1,))
+            x = self.add(ops.reduce_sum, (x,), TensorSpec(x.spec.shape[:-1], dtype), axis=(rank - 1,))
             rank -= 1
         if rank:
-            x = self._add(ops.reduce_sum, (x,), TensorSpec((), dtype), axis=tuple(range(rank)))
-        return x if dtype == FLAG.dtype else self._add(ops.cast, (x,), FLAG, dtype=FLAG.dtype)
+            x = self.add(ops.reduce_sum, (x,), TensorSpec((), dtype), axis=tuple(range(rank)))
+        return x if dtype == FLAG.dtype else self.add(ops.cast, (x,), FLAG, dtype=FLAG.dtype)
 
     def flag(self) -> Value:
         """All that was found, as one."""
@@ -153,14 +163,14 @@ class _Watch:
             return self._literal(np.float32(0.0))
         total = self.flags[0]
         for flag in self.flags[1:]:
-            total = self._add(ops.add, (total, flag), FLAG)
+            total = self.add(ops.add, (total, flag), FLAG)
         return total
 
     def _literal(self, number: np.generic) -> Value:
         held = Constant.of(np.asarray(number))
-        return self._add(ops.constant, (), TensorSpec((), held.array.dtype), value=held)
+        return self.add(ops.constant, (), TensorSpec((), held.array.dtype), value=held)
 
-    def _add(self, op: Op, inputs: tuple[Value, ...], spec: TensorSpec, **attrs: object) -> Value:
+    def add(self, op: Op, inputs: tuple[Value, ...], spec: TensorSpec, **attrs: object) -> Value:
         return self.new.add(op, inputs, attrs, (spec,))[0]
 
 

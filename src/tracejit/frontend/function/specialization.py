@@ -236,9 +236,9 @@ class Specialization:
     def ready(self) -> Any:
         """The compiled code under the settings now, if what a call does is to run it and to assign Variables."""
         now = settings.current()
-        if self._once or self._in_rows is not None or self._settings is not now or now.nans:
+        if self._once or self._in_rows is not None or self._settings is not now:
             return None
-        return self._executable
+        return self._executable.complete if now.nans else self._executable
 
     @property
     def captured_arrays(self) -> list[np.ndarray]:
