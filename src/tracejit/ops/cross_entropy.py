@@ -6,6 +6,7 @@ ordinary ops. Compiled, they are their parts. Classes are the last axis; every o
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .arrays.reduce import expand
 from .lowering import Compose
 
 INT64 = np.dtype(np.int64)
+#: Classes that are few, and examples of them that are many.
+FEW_CLASSES, MANY = 16, 32
 
 
 # ---- parts, written with ops ----------------------------------------------------------------------------
@@ -76,48 +79,60 @@ def _softmax_pulled(h: Any, g: Any, p: Any) -> Any:
 # ---- kernels --------------------------------------------------------------------------------------------
 
 
+def _by_class(x: np.ndarray) -> np.ndarray:
+    """``[classes, examples]``; few classes of many examples lie one behind the other, as NumPy likes long rows."""
+    turned = x.T if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).T
+    classes, examples = turned.shape
+    return np.ascontiguousarray(turned) if classes <= FEW_CLASSES and examples >= MANY else turned
+
+
 def _scores(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The shifted logits, their exponentials, and the sum of these per example."""
-    x = np.ascontiguousarray(x)
-    shifted = x - np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
+    """The shifted logits by class, their exponentials, and the sum of these per example."""
+    logits = _by_class(x)
+    shifted = logits - np.maximum.reduce(logits, axis=0, initial=-np.inf)
     e = np.exp(shifted)
-    return shifted, e, np.add.reduce(e, axis=-1, keepdims=True, dtype=x.dtype)
+    return shifted, e, np.add.reduce(e, axis=0, dtype=x.dtype)
 
 
-def _places(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Where the label's score is of each example, in `x` made flat."""
-    flat, classes = labels.reshape(-1), x.shape[-1]
-    if flat.size and np.maximum.reduce(flat.astype(np.uint64)) >= classes:
+def _places(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The scores made flat, without a copy, and where in them the label's is of each example."""
+    flat, (classes, examples) = labels.reshape(-1), scores.shape
+    if examples and np.maximum.reduce(flat.astype(np.uint64)) >= classes:
         wrong = flat[(flat < 0) | (flat >= classes)][0]
         raise IndexError(f"index {wrong} is out of bounds for the last axis with size {classes}")
-    return flat.astype(np.int64) + np.arange(flat.size) * classes
+    if scores.flags.c_contiguous:
+        return scores.reshape(-1), flat.astype(np.int64) * examples + np.arange(examples)
+    return scores.T.reshape(-1), flat.astype(np.int64) + np.arange(examples) * classes
 
 
 def _sparse_kernel(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
     shifted, _, total = _scores(x)
-    mine = shifted.reshape(-1)[_places(x, labels)].reshape(labels.shape)
-    return np.negative(mine - np.log(total).reshape(labels.shape))
+    scores, places = _places(shifted, labels)
+    return np.negative(scores[places] - np.log(total)).reshape(labels.shape)
 
 
 def _sparse_slope_kernel(g: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
     _, e, total = _scores(x)
     e /= total
-    e.reshape(-1)[_places(x, labels)] -= 1
-    e *= g[..., None]
-    return e
+    scores, places = _places(e, labels)
+    scores[places] -= 1
+    e *= g.reshape(-1)
+    return np.ascontiguousarray(e.T).reshape(x.shape)
 
 
 def _dense_kernel(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
     shifted, _, total = _scores(x)
-    return np.negative(np.add.reduce(labels * (shifted - np.log(total)), axis=-1, dtype=x.dtype))
+    products = _by_class(labels) * (shifted - np.log(total))
+    return np.negative(np.add.reduce(products, axis=0, dtype=x.dtype)).reshape(x.shape[:-1])
 
 
 def _dense_slope_kernel(g: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
     _, e, total = _scores(x)
-    e *= np.add.reduce(labels, axis=-1, keepdims=True, dtype=x.dtype) / total
-    e -= labels
-    e *= g[..., None]
-    return e
+    wanted = _by_class(labels)
+    e *= np.add.reduce(wanted, axis=0, dtype=x.dtype) / total
+    e -= wanted
+    e *= g.reshape(-1)
+    return np.ascontiguousarray(e.T).reshape(x.shape)
 
 
 # ---- class numbers as labels ----------------------------------------------------------------------------
