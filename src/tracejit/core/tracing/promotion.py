@@ -38,7 +38,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
     """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
     if len(inputs) == 2:
         inputs = a, b = [
-            x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else _read(x) for x in inputs
+            x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else read_variable(x) for x in inputs
         ]
         if a.__class__ is Tensor:
             if b.__class__ is Tensor and b.dtype is a.dtype:
@@ -78,7 +78,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
     return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
 
 
-def _read(x: Any) -> Any:
+def read_variable(x: Any) -> Any:
     """The tensor of a Variable; anything else, and what stands for a Python number, as it is."""
     read = getattr(x, "__tensor__", None)
     return x if read is None or hasattr(x, "weak_kind") else read()

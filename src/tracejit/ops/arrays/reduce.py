@@ -12,7 +12,7 @@ from ...core.dim import Size, product
 from ...core.errors import AxisError, DtypeError, ShapeError, SymbolicValue, at, require, user_location
 from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec
-from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.dispatch import apply, as_tensor
 from ..batch import batch_size_value, inner
 from ..lowering import Nests, Reduce
 
@@ -176,9 +176,9 @@ def reduce_mean(x: Any, axis: Any = None) -> Any:
         x = ops.cast(x, dtype=np.dtype(np.float64))
     if x.dtype == np.float16:
         return ops.cast(reduce_mean(ops.cast(x, dtype=np.dtype(np.float32)), axis), dtype=x.dtype)
-    axes = axes_of(axis, len(x.shape))
-    count = product(x.shape[a] for a in axes)
-    return ops.reduce_sum(x, axis=axes) / (
+    axes, shape = axes_of(axis, len(x.shape)), x.shape
+    count = product([shape[a] for a in axes])
+    return apply(reduce_sum, (x,), {"axis": axes}) / (
         count if isinstance(count, int) else ops.cast(size_tensor(count), dtype=x.dtype)
     )
 

@@ -12,6 +12,7 @@ from ...core.errors import require
 from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec, broadcast_shapes, shape_text
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import NO_ATTRS, apply
 from ..arrays.shape import expand_dims, squeeze
 from ..batch import batch_matmul
 from ..elementwise.arithmetic import matched, one_factor_is_zero
@@ -136,6 +137,8 @@ def dot(a: Any, b: Any) -> Any:
     tf.Tensor([11.], shape=(1,), dtype=float32)
     """
     (a, b), _ = matched((a, b), {})
+    if len(a.shape) > 1 < len(b.shape):
+        return apply(matmul, (a, b), NO_ATTRS)
     require(len(a.shape) >= 1 and len(b.shape) >= 1, "@ takes tensors of rank 1 and more; use * for scalars")
     left = expand_dims(a, 0) if len(a.shape) == 1 else a
     right = expand_dims(b, 1) if len(b.shape) == 1 else b

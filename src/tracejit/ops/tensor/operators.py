@@ -19,7 +19,7 @@ from ...core.op import Op, ops
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor, no_value, twin
 from ...core.tracing.dispatch import NO_ATTRS, apply, apply_fast, as_tensor, state
-from ...core.tracing.promotion import known_scalar
+from ...core.tracing.promotion import known_scalar, read_variable
 from ...core.tracing.transaction import warn
 from ..arrays import reduce
 from ..arrays.reduce import axes_of, kept
@@ -78,7 +78,9 @@ def _of_one_dtype(
             if operand is None:
                 return otherwise(self, other)
         else:
-            return otherwise(self, other)
+            operand = read_variable(other)
+            if operand.__class__ is not Tensor or operand.dtype is not self.dtype:
+                return otherwise(self, operand)
         return apply_fast(mode, op, (operand, self) if turned else (self, operand), NO_ATTRS)
 
     return operator
