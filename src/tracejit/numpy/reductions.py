@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..frontend.control.branching import associative_scan
 from ..math import elementary
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
+from .elements import complex_order
 
 
 def sum(
@@ -194,7 +195,12 @@ def _count(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
 # ---- extremes -------------------------------------------------------------------------------------------
 
 
-def _extreme(of_two: Callable[..., Any], reduce: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
+def _extreme(
+    of_two: Callable[..., Any],
+    reduce: Callable[..., Any],
+    neutral: Callable[[Any], Any],
+    of_complex: tuple[Callable[..., Any], Callable[..., Any]],
+) -> Any:
     def extreme(
         a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
     ) -> Tensor:
@@ -204,22 +210,34 @@ def _extreme(of_two: Callable[..., Any], reduce: Callable[..., Any], neutral: Ca
             raise ShapeError(
                 f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
             )
-        extremes = reduce(_chosen(x, where, None if where is None else neutral(x.dtype)), axis, keepdims)
-        return extremes if initial is None else of_two(extremes, _initial(initial, extremes.dtype))
+        chosen = _chosen(x, where, None if where is None else neutral(x.dtype))
+        fold, join = of_complex if x.dtype.kind == "c" else (reduce, of_two)
+        extremes = fold(chosen, axis, keepdims)
+        return extremes if initial is None else join(extremes, _initial(initial, extremes.dtype))
 
     return extreme
 
 
 def _least(dtype: np.dtype) -> Any:
-    return np.iinfo(dtype).min if dtype.kind in "iu" else {"b": False}.get(dtype.kind, -np.inf)
+    return (
+        np.iinfo(dtype).min
+        if dtype.kind in "iu"
+        else {"b": False, "c": complex(-np.inf, -np.inf)}.get(dtype.kind, -np.inf)
+    )
 
 
 def _greatest(dtype: np.dtype) -> Any:
-    return np.iinfo(dtype).max if dtype.kind in "iu" else {"b": True}.get(dtype.kind, np.inf)
+    return (
+        np.iinfo(dtype).max
+        if dtype.kind in "iu"
+        else {"b": True, "c": complex(np.inf, np.inf)}.get(dtype.kind, np.inf)
+    )
 
 
-_largest = _extreme(ops.maximum, reductions.reduce_max, _least)
-_smallest = _extreme(ops.minimum, reductions.reduce_min, _greatest)
+_largest = _extreme(ops.maximum, reductions.reduce_max, _least, (complex_order.largest, complex_order.larger))
+_smallest = _extreme(
+    ops.minimum, reductions.reduce_min, _greatest, (complex_order.smallest, complex_order.smaller)
+)
 
 
 def max(
@@ -227,8 +245,8 @@ def max(
 ) -> Tensor:
     """Largest element of `a` over `axis` (None: all; `keepdims`: kept as size 1), and of `initial`; the dtype stays.
 
-    Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements, and
-    for complex numbers; DtypeError for strings.
+    Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements,
+    DtypeError for strings.
 
     Examples
     --------
@@ -244,8 +262,8 @@ def min(
 ) -> Tensor:
     """Smallest element of `a` over `axis` (None: all; `keepdims`: kept as size 1), and of `initial`; the dtype stays.
 
-    Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements, and
-    for complex numbers; DtypeError for strings.
+    Only what `where` holds for counts. NaN wins; ties share the gradient. ValueError where there are no elements,
+    DtypeError for strings.
 
     Examples
     --------
@@ -323,7 +341,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the largest element of `a` along `axis`, or among all; `keepdims` keeps the axis as size 1.
 
-    ValueError where there are no elements, and for complex numbers.
+    NaN wins. ValueError where there are no elements.
 
     Examples
     --------
@@ -331,13 +349,13 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     >>> print(tnp.argmax([1.0, 5.0, 3.0]))
     tf.Tensor(1, shape=(), dtype=int64)
     """
-    return _position(elementary.argmax, a, axis, keepdims)
+    return _position((elementary.argmax, complex_order.place_of_largest), a, axis, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the smallest element of `a` along `axis`, or among all; `keepdims` keeps the axis as size 1.
 
-    ValueError where there are no elements, and for complex numbers.
+    NaN wins. ValueError where there are no elements.
 
     Examples
     --------
@@ -345,14 +363,14 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     >>> print(tnp.argmin([4.0, 1.0, 3.0]))
     tf.Tensor(1, shape=(), dtype=int64)
     """
-    return _position(elementary.argmin, a, axis, keepdims)
+    return _position((elementary.argmin, complex_order.place_of_smallest), a, axis, keepdims)
 
 
-def _position(find: Callable[..., Any], a: Any, axis: int | None, keepdims: bool) -> Tensor:
+def _position(find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keepdims: bool) -> Tensor:
     x, along = lined_up(a, axis)
     if any_is_zero([x.shape[along]]):
         raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
-    positions = find(x, along)
+    positions = find[x.dtype.kind == "c"](x, along)
     if not keepdims:
         return positions
     whole = array(a).shape

@@ -15,6 +15,8 @@ from ...math import elementary, shown
 from ...ops.arrays.shape import stack
 from ...ops.elementwise.arithmetic import as_floats, matched
 from ..conversion import array, arrays, floats, is_number, truth, two_floats, values_of
+from . import complex_order
+from .complex_order import also_of_complex
 
 _Function = Callable[..., Any]
 
@@ -198,14 +200,16 @@ divide: _Binary = _of_two("divide", _quotient)
 floor_divide: _Binary = _of_two("floor_divide", _of_numbers(ops.floordiv))
 remainder: _Binary = _of_two("remainder", _of_numbers(ops.mod))
 power: _Binary = _of_two("power", _of_numbers(ops.pow))
-maximum: _Binary = _of_two("maximum", ops.maximum)
-minimum: _Binary = _of_two("minimum", ops.minimum)
+maximum: _Binary = _of_two("maximum", also_of_complex(ops.maximum, complex_order.larger))
+minimum: _Binary = _of_two("minimum", also_of_complex(ops.minimum, complex_order.smaller))
 equal: _Binary = _of_two("equal", ops.equal)
 not_equal: _Binary = _of_two("not_equal", ops.not_equal)
-less: _Binary = _of_two("less", ops.less)
-less_equal: _Binary = _of_two("less_equal", ops.less_equal)
-greater: _Binary = _of_two("greater", ops.greater)
-greater_equal: _Binary = _of_two("greater_equal", ops.greater_equal)
+less: _Binary = _of_two("less", also_of_complex(ops.less, complex_order.less))
+less_equal: _Binary = _of_two("less_equal", also_of_complex(ops.less_equal, complex_order.less_equal))
+greater: _Binary = _of_two("greater", also_of_complex(ops.greater, complex_order.greater))
+greater_equal: _Binary = _of_two(
+    "greater_equal", also_of_complex(ops.greater_equal, complex_order.greater_equal)
+)
 true_divide = divide
 mod = remainder
 pow = power
@@ -310,7 +314,7 @@ def clip(
 ) -> Tensor:
     """`a` limited to `min` and `max`, or `a_min` and `a_max`, which broadcast and are promoted; None is no limit.
 
-    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    DtypeError for strings, ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -320,8 +324,8 @@ def clip(
     """
     x: Any = array(a)
     low, high = a_min if min is None else min, a_max if max is None else max
-    x = x if low is None else ops.maximum(*arrays(x, low))
-    return apart_from(x, a) if high is None else ops.minimum(*arrays(x, high))
+    x = x if low is None else maximum(x, low)
+    return apart_from(x, a) if high is None else minimum(x, high)
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:

@@ -19,7 +19,7 @@ from ...ops.elementwise import division
 from ...ops.tensor.indexing import get
 from ..conversion import array, arrays, floats, lined_up, real_numbers, two_floats, values_of, wide_floats
 from ..shapes import moveaxis
-from .elementwise import logaddexp
+from .elementwise import logaddexp, maximum, minimum
 
 _LOG_2 = math.log(2.0)
 
@@ -143,7 +143,7 @@ def float_power(x1: Any, x2: Any) -> Tensor:
 def fmax(x1: Any, x2: Any) -> Tensor:
     """The larger of `x1` and `x2`, of their promoted dtype; of a number and NaN the number.
 
-    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    DtypeError for strings, ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -152,13 +152,13 @@ def fmax(x1: Any, x2: Any) -> Tensor:
     tf.Tensor([2. 3.], shape=(2,), dtype=float64)
     """
     a, b = arrays(x1, x2)
-    return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.maximum(a, b)))
+    return ops.where(_missing(b), a, ops.where(_missing(a), b, maximum(a, b)))
 
 
 def fmin(x1: Any, x2: Any) -> Tensor:
     """The smaller of `x1` and `x2`, of their promoted dtype; of a number and NaN the number.
 
-    DtypeError for complex numbers and strings, ShapeError where they do not broadcast.
+    DtypeError for strings, ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def fmin(x1: Any, x2: Any) -> Tensor:
     tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     a, b = arrays(x1, x2)
-    return ops.where(_missing(b), a, ops.where(_missing(a), b, ops.minimum(a, b)))
+    return ops.where(_missing(b), a, ops.where(_missing(a), b, minimum(a, b)))
 
 
 def _missing(x: Any) -> Any:

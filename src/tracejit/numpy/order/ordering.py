@@ -12,6 +12,7 @@ from ...core.tensor import Tensor
 from ...math import sorting
 from ...ops.arrays.reduce import one_axis
 from ..conversion import array, lined_up
+from ..elements import complex_order
 
 
 def sort(
@@ -24,7 +25,7 @@ def sort(
 ) -> Tensor:
     """Elements of `a` along `axis` (None: all) in order, of one dtype, the largest first if `descending`, NaN last.
 
-    `kind` and `stable` are accepted, the sort is stable. DtypeError for complex numbers and strings, ShapeError for an
+    `kind` and `stable` are accepted, the sort is stable. DtypeError for strings, ShapeError for an
     axis that is not there.
 
     Examples
@@ -34,7 +35,7 @@ def sort(
     tf.Tensor([1. 2. 3.], shape=(3,), dtype=float64)
     """
     x, place = lined_up(a, axis)
-    return sorting.take_along(x, sorting.order(x, place, descending), place)
+    return sorting.take_along(x, _order(x, place, descending), place)
 
 
 def argsort(
@@ -47,7 +48,7 @@ def argsort(
 ) -> Tensor:
     """Positions (int64) that sort `a` along `axis` (None: all), as :func:`sort`, `descending` or not; stable.
 
-    `kind` and `stable` are accepted. DtypeError for complex numbers and strings, ShapeError for an axis that is not
+    `kind` and `stable` are accepted. DtypeError for strings, ShapeError for an axis that is not
     there.
 
     Examples
@@ -57,14 +58,18 @@ def argsort(
     tf.Tensor([1 2 0], shape=(3,), dtype=int64)
     """
     x, place = lined_up(a, axis)
-    return sorting.order(x, place, descending)
+    return _order(x, place, descending)
+
+
+def _order(x: Tensor, axis: int, descends: bool) -> Tensor:
+    return (complex_order if x.dtype.kind == "c" else sorting).order(x, axis, descends)
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
     """`a` along `axis` (None: all elements) with the smallest elements up to the position `kth` in front of the others.
 
     They are sorted altogether, which is one such order; the dtype stays. ShapeError for an axis, ValueError for a `kth`
-    that is not there, DtypeError for complex numbers and strings.
+    that is not there, DtypeError for strings.
 
     Examples
     --------
@@ -79,7 +84,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
 def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
     """Positions (int64) that bring `a` along `axis` (None: all elements) into the order of :func:`partition`.
 
-    ShapeError for an axis, ValueError for a `kth` that is not there, DtypeError for complex numbers and strings.
+    ShapeError for an axis, ValueError for a `kth` that is not there, DtypeError for strings.
 
     Examples
     --------
