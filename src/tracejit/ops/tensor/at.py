@@ -14,7 +14,8 @@ from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from .indexing import Plan, Rows, bools_as_axes, get, plan_for, shaped, starts_of
+from .beyond import missing
+from .indexing import Plan, Rows, bools_as_axes, get, plan_for, shaped, starts_of, within
 
 
 class UnknownMask(Untraceable, IndexError):
@@ -50,17 +51,21 @@ class Place:
     and the others change that element once for each, one after another, as NumPy's ``ufunc.at`` does; repeats that
     show only when the program runs count once there, the last of them.
 
+    Positions that an axis does not have are an IndexError, unless a method is told their `mode`: "clip" takes the
+    nearest one there is, "drop" leaves them as they are, and "fill", of `get`, has the `fill_value` for them.
+    "promise_in_bounds" says that there are none, which is checked. ValueError for other modes.
+
     Attributes
     ----------
     tensor : Tensor
         What has the part, with an axis of size 1 for each bool in the index.
     whole : tuple of Size
         Its shape without them.
-    index, plan, mask
-        Which part: as given, in parts, and as the one mask whose values are known only at run time.
+    index, mask
+        Which part: as given, and as the one mask whose values are known only at run time.
     """
 
-    __slots__ = ("tensor", "index", "plan", "mask", "whole")
+    __slots__ = ("tensor", "index", "mask", "whole", "_plan")
 
     def __init__(self, tensor: Any, index: Any):
         self.whole: Any = tensor.shape
@@ -68,52 +73,82 @@ class Place:
         self.index: Any = found
         self.tensor: Any = shaped(tensor, shape)
         self.mask: Any = _traced_mask(index)
-        self.plan: Plan = Plan() if self.mask is not None else plan_for(shape, self.index)
+        self._plan: Plan | None = None
 
-    def get(self) -> Any:
-        """The part itself."""
+    @property
+    def plan(self) -> Plan:
+        """The index in parts; IndexError for positions that are known not to be there."""
+        if self._plan is None:
+            self._plan = Plan() if self.mask is not None else plan_for(self.tensor.shape, self.index)
+        return self._plan
+
+    def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
+        """The part itself; the `fill_value` is by default NaN, the least integer, or the largest unsigned one."""
+        if mode is not None or fill_value is not None:
+            x = self.tensor
+            spare = missing(x.dtype) if fill_value is None else fill_value
+            larger, index = within(x, self.index, mode or "fill", spare)
+            return get(larger, index)
         return get(self.tensor, self.index)
 
-    def set(self, value: Any) -> Any:
+    def set(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with this part replaced by `value`."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.set(value))
         if self.mask is not None:
             return self._where(lambda x, v: v, value)
         return self._written(value, add=False)
 
-    def add(self, value: Any) -> Any:
+    def add(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with `value` added to this part."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.add(value))
         if self.mask is not None:
             return self._where(ops.add, value)
         return self._written(value, add=True)
 
-    def subtract(self, value: Any) -> Any:
+    def subtract(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with `value` subtracted from this part."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.subtract(value))
         if self.mask is not None:
             return self._where(ops.subtract, value)
         return self._written(ops.negative(_like(value, self.tensor.dtype)), add=True)
 
-    def multiply(self, value: Any) -> Any:
+    def multiply(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with this part multiplied by `value`."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.multiply(value))
         return self._updated(ops.multiply, value)
 
-    def divide(self, value: Any) -> Any:
+    def divide(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with this part divided by `value`."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.divide(value))
         return self._updated(ops.divide, value)
 
-    def power(self, value: Any) -> Any:
+    def power(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with this part raised to the power `value`."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.power(value))
         return self._updated(ops.pow, value)
 
-    def min(self, value: Any) -> Any:
+    def min(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with this part made no larger than `value`."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.min(value))
         return self._updated(ops.minimum, value)
 
-    def max(self, value: Any) -> Any:
+    def max(self, value: Any, *, mode: str | None = None) -> Any:
         """The tensor with this part made no smaller than `value`."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.max(value))
         return self._updated(ops.maximum, value)
 
-    def apply(self, function: Callable[[Any], Any]) -> Any:
+    def apply(self, function: Callable[[Any], Any], *, mode: str | None = None) -> Any:
         """The tensor with this part replaced by `function` of it, element by element where positions repeat."""
+        if mode is not None:
+            return self._in_mode(mode, lambda place: place.apply(function))
         return self._updated(lambda part, _: function(part), 0)
 
     sub = subtract
@@ -127,6 +162,16 @@ class Place:
         return self.mask is None and not any(t.shape for t in self.plan.tensors.values())
 
     # ---- how --------------------------------------------------------------------------------------------
+
+    def _in_mode(self, mode: str, change: Callable[[Place], Any]) -> Any:
+        """What another place becomes, whose axes have a spare element for positions that are not there."""
+        if self.mask is not None:
+            return change(self)
+        larger, index = within(self.tensor, self.index, mode, 0)
+        changed = change(Place(larger, index))
+        inner = tuple([(0, size, 1) for size in self.tensor.shape])
+        changed = changed if larger.shape == self.tensor.shape else ops.slice(changed, slices=inner)
+        return shaped(changed, self.whole)
 
     def _updated(self, change: Callable[[Any, Any], Any], value: Any) -> Any:
         value = _like(value, self.tensor.dtype)

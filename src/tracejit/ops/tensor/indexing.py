@@ -21,7 +21,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.recipes import by_recipe
 from ..arrays.index import stacked_positions
-from . import direct
+from . import beyond, direct
 
 INT64 = np.dtype(np.int64)
 
@@ -97,6 +97,32 @@ def bools_as_axes(shape: tuple[Size, ...], index: Any) -> tuple[tuple[Size, ...]
         entries.append(np.zeros(int(bool(entry)), np.int64) if one else entry)
         axis += count
     return (*sizes, *shape[axis:]), tuple(entries)
+
+
+def within(x: Any, index: Any, mode: str, spare: Any) -> tuple[Any, Any]:
+    """A tensor and its index with no position that is not there, by what a `mode` of `Place` says they mean.
+
+    With "drop" and "fill" each axis that is indexed by positions gets an element more, `spare`, for them.
+    """
+    if mode not in ("clip", "drop", "fill", "promise_in_bounds"):
+        raise ValueError(f"mode is clip, drop, fill or promise_in_bounds, got {mode!r}{at(user_location())}")
+    entries, axis = [], 0
+    for entry in _entries(index, x.shape):
+        if entry is None or isinstance(entry, slice) or mode == "promise_in_bounds":
+            entries.append(entry)
+        elif mode == "clip":
+            entries.append(_one_or_more(entry, beyond.clipped(entry, x.shape[axis])))
+        else:
+            entries.append(_one_or_more(entry, beyond.spared(entry, x.shape[axis])))
+            x = beyond.with_spare(x, axis, spare)
+        axis += entry is not None
+    return x, tuple(entries)
+
+
+def _one_or_more(entry: Any, positions: Any) -> Any:
+    """A plain integer stays one, whose axis is dropped."""
+    one = isinstance(entry, (int, np.integer)) and isinstance(positions, np.ndarray)
+    return int(positions) if one else positions
 
 
 def _is_one_bool(entry: Any) -> bool:
