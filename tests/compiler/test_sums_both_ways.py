@@ -58,7 +58,21 @@ def one_before_the_other(x):
     return [tf.reduce_sum(p / rows[:, None], 0), rows]
 
 
-PROGRAMS = (energy, both_ways, extremes, in_batches, of_three_axes, of_whole_numbers, one_before_the_other)
+def squares_of_softmax(x):
+    p = tf.nn.softmax(x)
+    return [tf.reduce_sum(p * p)]
+
+
+PROGRAMS = (
+    squares_of_softmax,
+    energy,
+    both_ways,
+    extremes,
+    in_batches,
+    of_three_axes,
+    of_whole_numbers,
+    one_before_the_other,
+)
 
 
 def traced(f: Callable[..., Sequence[Any]], shape: tuple, order: str) -> tuple[Graph, Graph | None]:
@@ -134,3 +148,8 @@ def test_what_all_rows_read_apart_is_read_side_by_side():
     columns = next(s for s in loop.body if isinstance(s, Nest)).axes[0].name
     steps = {c for s in walk([loop]) for i in s.indices() for name, c in i.terms if name == columns}
     assert steps == {1}
+
+
+def test_sums_along_rows_and_of_everything_leave_rows_in_any_order():
+    found = loops(squares_of_softmax, (40, 64), "gradient")
+    assert ["scan"] not in found and found.count(["parallel"]) == 2  # all rows, and the last loop over one

@@ -126,7 +126,11 @@ class RowLoop:
         kind = "reduce" if accs else "parallel"
         self.written = {b for s in body for b in s.writes()}
         inside = [t for s in body for t in self.fed(s)]
-        inner: list[Statement] = [Nest(self.axes(self.columns, kind, named=True), inside, accs, tail)]
+        across = self.axes(self.columns, kind, named=True)
+        if not self.waiting:  # rows that leave nothing to the next one run in any order
+            rows = self.axes(self.rows, "parallel", named=True)
+            return [*self.before, Nest([*rows, *across], inside, accs, tail), *self.behind]
+        inner: list[Statement] = [Nest(across, inside, accs, tail)]
         if settled := [w for w in self.waiting.values() if w.total is not None]:
             inner += self.settle(settled)
         return [*self.before, Nest(self.axes(self.rows, "scan", named=True), inner), *self.behind]
