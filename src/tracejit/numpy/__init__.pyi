@@ -55,13 +55,13 @@ from tracejit.numpy.array_api import isdtype as isdtype
 from tracejit.numpy.array_api import isrealobj as isrealobj
 from tracejit.numpy.array_api import result_type as result_type
 from tracejit.numpy.borders import pad as pad
-from tracejit.numpy.conversion import array as array
 from tracejit.numpy.conversion import asarray as asarray
 from tracejit.numpy.conversion import frombuffer as frombuffer
 from tracejit.numpy.conversion import fromiter as fromiter
 from tracejit.numpy.conversion import fromstring as fromstring
 from tracejit.numpy.conversion import load as load
 from tracejit.numpy.conversion import save as save
+from tracejit.numpy.copying import array as array
 from tracejit.numpy.curves.calculus import convolve as convolve
 from tracejit.numpy.curves.calculus import correlate as correlate
 from tracejit.numpy.curves.calculus import diff as diff
