@@ -175,6 +175,40 @@ def test_positions_that_repeat_are_changed_once_for_each(method, index):
             np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-6)
 
 
+@pytest.mark.parametrize("method", CHANGES)
+def test_positions_of_run_time_that_repeat_are_changed_once_for_each(method):
+    """Values, gradients and those of gradients are what they are where the positions are known."""
+    x = A[..., 0].T + 1.0
+    positions, value = np.array([[2, 0], [-2, 2]]), np.random.default_rng(2).uniform(0.5, 1.5, size=(2, 2, 2))
+    expected = x.copy()
+    CHANGES[method].at(expected, positions, value)
+
+    def change(x, v, i):
+        return getattr(x.at[i], method)(v)
+
+    def loss(x, v, i):
+        return tf.reduce_sum(tf.sin(change(x, v, i)))
+
+    def slope(x, v, i):
+        return sum(tf.reduce_sum(tf.cos(g)) for g in tf.grad(loss, (0, 1))(x, v, i))
+
+    np.testing.assert_allclose(tf.function(change)(x, value, positions), expected, rtol=1e-15)
+    for of in (loss, slope):
+        for got, want in zip(
+            tf.function(tf.grad(of, (0, 1)))(x, value, positions),
+            tf.grad(of, (0, 1))(tf.constant(x), tf.constant(value), positions),
+            strict=True,
+        ):
+            np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_a_function_is_applied_to_distinct_positions_of_run_time_alone():
+    f = tf.function(lambda x, i: x.at[i].apply(tf.exp))
+    np.testing.assert_allclose(f(np.arange(4.0), np.array([0, -1])), [1.0, 1.0, 2.0, np.exp(3.0)])
+    with pytest.raises(ValueError, match=r"positions that repeat(.|\n)*test_indexing.py"):
+        f(np.arange(4.0), np.array([3, -1]))
+
+
 def test_a_function_is_applied_once_for_each_position_that_repeats():
     x, twice = np.array([1.0, 2.0, 3.0]), [0, 2, 0]
     expected = x.copy()

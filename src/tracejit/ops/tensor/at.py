@@ -14,6 +14,8 @@ from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.loop_form import LoopForm
+from ..arrays.index import stacked_positions
 from .beyond import missing
 from .indexing import Plan, Rows, bools_as_axes, get, plan_for, shaped, starts_of, within
 
@@ -48,8 +50,8 @@ class Place:
     """A part of a tensor. Values are converted to the tensor's dtype and broadcast to the part.
 
     Where an array of positions repeats one, `set` keeps what comes last, `add` and `subtract` add everything up,
-    and the others change that element once for each, one after another, as NumPy's ``ufunc.at`` does; repeats that
-    show only when the program runs count once there, the last of them.
+    and the others change that element once for each, one after another, as NumPy's ``ufunc.at`` does. Only `apply`
+    takes no repeats among positions that are known only when the program runs: the program fails there.
 
     Positions that an axis does not have are an IndexError, unless a method is told their `mode`: "clip" takes the
     nearest one there is, "drop" leaves them as they are, and "fill", of `get`, has the `fill_value` for them.
@@ -149,7 +151,7 @@ class Place:
         """The tensor with this part replaced by `function` of it, element by element where positions repeat."""
         if mode is not None:
             return self._in_mode(mode, lambda place: place.apply(function))
-        return self._updated(lambda part, _: function(part), 0)
+        return self._updated(lambda part, _: function(part), 0, whole=True)
 
     sub = subtract
     mul = multiply
@@ -173,13 +175,61 @@ class Place:
         changed = changed if larger.shape == self.tensor.shape else ops.slice(changed, slices=inner)
         return shaped(changed, self.whole)
 
-    def _updated(self, change: Callable[[Any, Any], Any], value: Any) -> Any:
+    def _updated(self, change: Callable[[Any, Any], Any], value: Any, whole: bool = False) -> Any:
+        """The part changed, at once where no position repeats; `whole` says that `change` must be given it at once."""
         value = _like(value, self.tensor.dtype)
         if self.mask is not None:
             return self._where(change, value)
+        if self._may_repeat():
+            if not whole:
+                return self._one_by_one(change, value)
+            self._check_distinct()
         rounds = self._rounds()
         return (
             self.set(change(self.get(), value)) if rounds is None else self._in_turns(change, value, rounds)
+        )
+
+    def _may_repeat(self) -> bool:
+        """Are there several positions, known only when the program runs?"""
+        positions = list(self.plan.tensors.values())
+        return any(isinstance(p, Tensor) and p.is_symbolic for p in positions) and any(
+            d != 1 for p in positions for d in p.shape
+        )
+
+    def _one_by_one(self, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        """Positions of run time that may repeat: a loop over them."""
+        rows = Rows(self.tensor, self.plan)
+        axis, rank, count = rows.axis, len(rows.joined.shape), rows.flat.spec.size
+        lead, rest = rows.inner[:axis], rows.inner[axis + len(rows.flat.shape) :]
+        values = shaped(self._broadcast(value, rows.shape), (*lead, count, *rest))
+        values = ops.transpose(values, perm=(axis, *(a for a in range(rank) if a != axis)))
+        positions = shaped(ops.checked_position(rows.flat, size=rows.joined.shape[axis]), (count,))
+
+        def step(i: Tensor, carry: Any, rows: Any, consts: Any) -> tuple[Any, Any]:
+            (joined,), (position, given) = carry, rows
+            part = _like(change(ops.gather(joined, position, axis=axis), given), joined.dtype)
+            corner = stacked_positions(
+                [position if a == axis else as_tensor(np.int64(0)) for a in range(rank)]
+            )
+            window = ops.reshape(part, shape=(*lead, 1, *rest))
+            return (ops.dynamic_update_slice(joined, window, corner),), ()
+
+        loop = LoopForm.written(step, (rows.joined,), (positions, values), length=count)
+        return self._put_back(rows, loop.apply().carry[0])
+
+    def _check_distinct(self) -> None:
+        """Let the program fail where a position repeats."""
+        rows = Rows(self.tensor, self.plan)
+        size = rows.joined.shape[rows.axis]
+        flat = shaped(ops.checked_position(rows.flat, size=size), (rows.flat.spec.size,))
+        ordered = ops.gather(flat, ops.argsort(flat, axis=0), axis=0)
+        repeats = ops.equal(get(ordered, slice(1, None)), get(ordered, slice(None, -1)))
+        count = ops.reduce_sum(ops.cast(repeats, dtype=np.dtype(np.float32)), axis=(0,))
+        ops.check(
+            ops.cast(ops.equal(count, 0), dtype=np.dtype(np.float32)),
+            message="at[positions].apply(function) of positions that repeat, which are known only when the program "
+            "runs: apply the function to distinct positions, or one by one in a loop",
+            error="ValueError",
         )
 
     def _rounds(self) -> list[Any] | None:
