@@ -158,3 +158,12 @@ def test_a_pattern_of_an_op_that_does_not_exist_cannot_be_written():
     with pytest.raises(KeyError):
         _ = rules.p.no_such_op
     assert {rule.pattern.op for rule in rules.RULES} <= set(OPS.values())
+
+
+@pytest.mark.parametrize("f", [lambda x: -1.0 * x, lambda x: -1.0 / x], ids=["product", "quotient"])
+def test_minus_one_times_complex_numbers_stays(f: Callable):
+    x = np.array([complex(a, b) for a in (0.0, -0.0, np.inf, 2.0) for b in (0.0, -0.0, -np.inf, 3.0)])
+    graph = trace(f, [TensorSpec(x.shape, x.dtype)], "f").graph
+    with np.errstate(all="ignore"):
+        found, exact = eager(simplify(graph), [x])[0], eager(graph, [x])[0]
+    assert np.asarray(found).tobytes() == np.asarray(exact).tobytes()

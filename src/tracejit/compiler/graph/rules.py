@@ -106,10 +106,14 @@ def _whole_slice(make: Any, node: Any, x: Any) -> Any:
     return x if whole else None
 
 
+def _is_real(node: Any, x: Any) -> bool:
+    """Is it what the result is like, and no complex number, of which -1 changes signs of zeros in its own way?"""
+    return x.spec == node.outputs[0].spec and x.spec.dtype.kind != "c"
+
+
 def _negated_reciprocal(make: Any, node: Any, x: Any) -> Any:
     """Derivatives of quotients by `x` divide 1 by it too, and then that is done once."""
-    spec = node.outputs[0].spec
-    if x.spec != spec:
+    if not _is_real(node, x):
         return None
     return make(ops.negative, make(ops.divide, make.literal(1.0, x.spec.dtype), x))
 
@@ -142,7 +146,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "minus_one_mul",
         p.multiply[-1.0, "x"],
-        lambda make, node, x: make(ops.negative, x) if x.spec == node.outputs[0].spec else None,
+        lambda make, node, x: make(ops.negative, x) if _is_real(node, x) else None,
     ),
     Rule("minus_one_div", p.divide[-1.0, "x"], _negated_reciprocal),
     Rule(
