@@ -10,11 +10,12 @@ from types import ModuleType
 import pytest
 
 import tracejit as tj
+from test_docstrings import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-MODULES = ("pages", "reference", "tables", "tutorials")
+MODULES = ("pages", "parameters", "reference", "tables", "tutorials")
 
 
 @pytest.fixture
@@ -41,6 +42,59 @@ def test_every_public_name_is_on_a_page(site, tmp_path):
             line.split("](")[1].split(")")[0] for line in pages[name].splitlines() if "](tracejit" in line
         ]
         assert linked and all((folder / link).exists() for link in linked)
+
+
+def tables_of_parameters(site):
+    """The rows that pages show, by what they are of, without ``tj.``."""
+    names = {name: name.removesuffix("()").removeprefix("tj.") for name in EVERYTHING}
+    return {short: site["parameters"].rows(short, EVERYTHING[name][0]) for name, short in names.items()}
+
+
+def test_every_parameter_is_in_a_table_with_its_type_and_meaning(site):
+    tables = tables_of_parameters(site)
+    assert sum(len(rows) for rows in tables.values()) > 4000
+    silent = [
+        f"{name}: {row}" for name, rows in tables.items() for row in rows if not (row.type and row.meaning)
+    ]
+    assert not silent, "\n".join(silent)
+
+
+def test_what_is_said_of_parameters_of_a_name_is_shown_somewhere(site):
+    parameters = site["parameters"]
+    shown = {
+        next((scope + name for scope in parameters.scopes(of) if scope + name in parameters.of_many()), "")
+        for of, rows in tables_of_parameters(site).items()
+        for name in (row.name.lstrip("*") for row in rows)
+    }
+    assert not set(parameters.of_many()) - shown
+
+
+def test_a_table_takes_the_place_of_the_section(site):
+    parameters = site["parameters"]
+    said = [
+        "Sums.",
+        "",
+        "Parameters",
+        "----------",
+        "axis : int",
+        "    Its own.",
+        "",
+        "Raises",
+        "------",
+        "None",
+    ]
+
+    def summed(x, axis: int = 0, *, keepdims: bool = False): ...
+
+    summed.__doc__ = "\n".join(said)
+    axis = parameters.rows("summed", summed)[1]
+    assert axis == parameters.Row("axis", "int", "0", "Its own.")
+    shown = parameters.with_table("summed", summed, said)
+    assert (
+        shown[0] == "Sums." and "Parameters" not in shown and shown[-4:] == ["Raises", "------", "None", ""]
+    )
+    assert shown.index("   * - ``x``") < shown.index("   * - ``axis``") < shown.index("   * - ``keepdims``")
+    assert shown[shown.index("   * - ``keepdims``") + 1 :][:2] == ["     - ``bool``", "     - ``False``"]
 
 
 def test_errors_and_ops_have_pages(site, tmp_path):

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "site"))
 
 import tracejit
 
@@ -11,7 +12,7 @@ project = "tracejit"
 release = version = tracejit.__version__
 copyright = "the authors of tracejit"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "parameters"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 # pages link to files of the repository, which are no pages; `shape` is an attribute of several classes
