@@ -13,6 +13,7 @@ from ...math import elementary, sorting
 from ...ops.arrays.reduce import axes_of, kept
 from ...ops.arrays.shape import expand_dims
 from ...ops.elementwise.arithmetic import matched
+from ..conversion import any_is_zero, array
 
 
 def also_of_complex(function: Callable[..., Any], of_complex: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,23 +88,26 @@ def place_of_smallest(x: Any, axis: int) -> Any:
 
 
 def largest(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The largest element over axes, NaN if one is; gradients flow to the first of equal ones."""
-    return _chosen(place_of_largest, x, axis, keepdims)
+    """The largest element over axes, NaN if one is, of none the least; gradients flow to the first of equal ones."""
+    return _chosen(place_of_largest, x, axis, keepdims, -np.inf)
 
 
 def smallest(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The smallest element over axes, NaN if one is; gradients flow to the first of equal ones."""
-    return _chosen(place_of_smallest, x, axis, keepdims)
+    """The smallest element over axes, as `largest` the largest."""
+    return _chosen(place_of_smallest, x, axis, keepdims, np.inf)
 
 
-def _chosen(place: Callable[[Any, int], Any], x: Any, axis: Any, keepdims: bool) -> Any:
+def _chosen(place: Callable[[Any, int], Any], x: Any, axis: Any, keepdims: bool, of_none: float) -> Any:
     axes = axes_of(axis, len(x.shape))
     rest = [k for k in range(len(x.shape)) if k not in axes]
     outer = [x.shape[k] for k in rest]
     rows = ops.transpose(x, perm=(*rest, *axes))
     rows = ops.reshape(rows, shape=(*outer, product(x.shape[k] for k in axes)))
+    shape = tuple(kept(x.shape, axes) if keepdims else outer)
+    if any_is_zero(rows.shape[-1:]):
+        return ops.broadcast_to(array(complex(of_none, of_none), x.dtype), shape=shape)
     found = sorting.take_along(rows, expand_dims(place(rows, len(rest)), len(rest)), len(rest))
-    return ops.reshape(found, shape=tuple(kept(x.shape, axes) if keepdims else outer))
+    return ops.reshape(found, shape=shape)
 
 
 def order(x: Any, axis: int, descends: bool) -> Any:
