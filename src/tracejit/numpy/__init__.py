@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from .copying import array
     from .curves.calculus import *
     from .curves.polynomials import *
+    from .elements.changing import *
     from .elements.comparing import *
     from .elements.elementwise import *
     from .elements.further import *
-    from .elements.placing import *
     from .elements.selecting import *
     from .elements.taking import *
     from .index_arrays import *

@@ -80,6 +80,10 @@ from tracejit.numpy.curves.polynomials import polymul as polymul
 from tracejit.numpy.curves.polynomials import polysub as polysub
 from tracejit.numpy.curves.polynomials import polyval as polyval
 from tracejit.numpy.curves.polynomials import roots as roots
+from tracejit.numpy.elements.changing import fill_diagonal as fill_diagonal
+from tracejit.numpy.elements.changing import place as place
+from tracejit.numpy.elements.changing import put as put
+from tracejit.numpy.elements.changing import put_along_axis as put_along_axis
 from tracejit.numpy.elements.comparing import allclose as allclose
 from tracejit.numpy.elements.comparing import array_equal as array_equal
 from tracejit.numpy.elements.comparing import array_equiv as array_equiv
@@ -206,10 +210,6 @@ from tracejit.numpy.elements.further import signbit as signbit
 from tracejit.numpy.elements.further import sinc as sinc
 from tracejit.numpy.elements.further import spacing as spacing
 from tracejit.numpy.elements.further import unpackbits as unpackbits
-from tracejit.numpy.elements.placing import fill_diagonal as fill_diagonal
-from tracejit.numpy.elements.placing import place as place
-from tracejit.numpy.elements.placing import put as put
-from tracejit.numpy.elements.placing import put_along_axis as put_along_axis
 from tracejit.numpy.elements.selecting import choose as choose
 from tracejit.numpy.elements.selecting import piecewise as piecewise
 from tracejit.numpy.elements.selecting import select as select
