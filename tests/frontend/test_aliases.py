@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -90,7 +92,10 @@ def a_name_that_is_dead(x):
 
 def copies_are_copies(x):
     kept = [x.copy(), np.copy(x), np.array(x), x + 0.0, x.flatten(), x[[0, 1]], np.clip(x, None, None)]
+    y = x
     x[0] = 1.0
+    kept.append(copy.copy(y))
+    x[1] = 2.0
     return kept, x
 
 
@@ -174,13 +179,20 @@ def rows_of_what_changes(x, n):
     return x * i
 
 
+def elements_of_what_changes(x, n):
+    y = x[0] * 1.0
+    for i, v in enumerate(y):
+        y[(i + 1) % 4] = y[(i + 1) % 4] + v * n
+    return y
+
+
 PROGRAMS = [
     another_name, containers, attributes, closures, a_function_of_its_own, exchanged, of_a_comprehension,
     a_name_that_is_dead, copies_are_copies, in_a_branch, in_either_branch, after_a_branch,
 ]  # fmt: skip
 LOOPS = [
     in_a_loop, in_a_while, two_arrays_that_take_turns, a_copy_in_each_iteration, rows_that_are_written,
-    rows_of_what_changes,
+    rows_of_what_changes, elements_of_what_changes,
 ]  # fmt: skip
 
 
@@ -294,6 +306,12 @@ def kept_by_a_list(x, n):
     return tf.stack(kept)
 
 
+def rows_backwards(x, n):
+    for row in reversed(x):
+        x[0] = x[0] + row * n
+    return x
+
+
 def rows_that_would_change_it(x, n):
     for row in x:
         row[0] = n * 1.0
@@ -303,7 +321,7 @@ def rows_that_would_change_it(x, n):
 REFUSED = [
     a_function_in_a_branch, rebound_in_a_branch, one_of_two, a_name_of_one_branch, read_in_the_loop,
     the_last_iteration_s, another_name_in_the_loop, a_function_in_the_loop, kept_by_a_list,
-    rows_that_would_change_it,
+    rows_backwards, rows_that_would_change_it,
 ]  # fmt: skip
 
 
@@ -311,7 +329,7 @@ REFUSED = [
 def test_what_would_differ_is_refused_at_the_line(program):
     with pytest.raises(tf.errors.TracejitError, match=r"\.copy\(\)(.|\n)*test_aliases\.py"):
         run(program, X, np.int64(3), eager=False)
-    if program is not rows_that_would_change_it:
+    if program not in (rows_that_would_change_it, rows_backwards):
         check(program, np.int64(3), eager=True)
 
 
@@ -347,3 +365,18 @@ def test_derivatives_are_of_what_was_used_then(eager):
         np.testing.assert_allclose(tf.function(tf.grad(used_twice))(X), slopes, rtol=1e-14)
         tangent = tf.function(lambda x: tf.jvp(used_twice, (x,), (tf.ones_like(x),))[1])(X)
         np.testing.assert_allclose(tangent, slopes.sum(), rtol=1e-14)
+
+
+@MODES
+def test_tapes_watch_what_a_name_stands_for(eager):
+    def program(x):
+        y = x
+        x[0] = 1.0
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            total = tf.reduce_sum(y * y)
+        return tape.gradient(total, y)
+
+    want = 2.0 * X
+    want[0] = 2.0
+    np.testing.assert_allclose(run(program, X, eager=eager)[0], want)

@@ -455,7 +455,7 @@ def looks_spoiled(g: Any) -> bool:
 def _key(leaf: Any) -> Tensor | None:
     """What stands for a target or source on the tape; None for what can only be a constant."""
     if isinstance(leaf, Tensor):
-        return leaf
+        return as_tensor(leaf)
     if isinstance(leaf, Either):
         raise Untraceable(
             "a gradient by one of several Variables, which one being known only when the compiled function runs: ask "

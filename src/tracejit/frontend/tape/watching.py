@@ -12,7 +12,7 @@ from typing import Any, Self
 from ...core.errors import at, user_location
 from ...core.spec import dtype_name
 from ...core.tensor import Tensor, next_serial
-from ...core.tracing.dispatch import Record, pausing, start_recording, state, stop_recording
+from ...core.tracing.dispatch import Record, as_tensor, pausing, start_recording, state, stop_recording
 from ...core.tracing.transaction import remember, warn
 from ..recording.merged import Watched, watched
 from ..recording.recorder import Recording
@@ -156,6 +156,8 @@ class Tape(Recording):
                     f"tf.{dtype_name(leaf.dtype)}",
                     GradientWarning,
                 )
+            if isinstance(leaf, Tensor):
+                leaf = as_tensor(leaf)
             for tape in tapes:
                 if isinstance(leaf, Variable):
                     tape._watch_variable(leaf, leaf.key())

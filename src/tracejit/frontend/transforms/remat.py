@@ -50,7 +50,7 @@ def checkpoint(f: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
-        inputs = [as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
+        inputs = [as_tensor(x) if isinstance(x, (Tensor, np.ndarray, np.generic)) else x for x in leaves]
         if tracer() is None and not state.recorders:
             try:
                 return _once(f, inputs, structure)

@@ -128,7 +128,10 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
 
 def needing(nest: Any) -> Any:
     """The first tensor for which values would not do: it has none, or a derivative flows through it."""
-    return next((t for t in _tensors(nest) if t.is_symbolic or (t.__class__ is Tensor and carried(t))), None)
+    return next(
+        (t for t in _tensors(nest) if t.is_symbolic or (isinstance(t, Tensor) and carried(as_tensor(t)))),
+        None,
+    )
 
 
 def _tensors(nest: Any) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,32 +22,8 @@ from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import Trace
 from ...core.tracing.transaction import remember
 
-
-class View:
-    """How a tensor is a part of an array: ``take(whole)``, and ``put(whole, part)`` which is the changed whole.
-
-    Without `put` it cannot be written to.
-    """
-
-    __slots__ = ("take", "put")
-
-    def __init__(self, take: Callable[[Tensor], Tensor], put: Callable[[Tensor, Tensor], Tensor] | None):
-        self.take = take
-        self.put = put
-
-    def of(self, around: View | None) -> View:
-        """The same part of what is itself a part."""
-        if around is None:
-            return self
-        inner, outer = self, around
-        put = None
-        if inner.put is not None and outer.put is not None:
-            own, outers = inner.put, outer.put
-
-            def put(whole: Tensor, part: Tensor) -> Tensor:
-                return outers(whole, own(outer.take(whole), part))
-
-        return View(lambda whole: inner.take(outer.take(whole)), put)
+#: How a tensor is made of the array that it is a part of: ``view(whole)``.
+View = Callable[[Tensor], Tensor]
 
 
 class Member:
@@ -67,8 +43,8 @@ _members: dict[int, Member] = {}
 def _forget(members: dict[int, Member], key: int, member: Member, _: object) -> None:
     if members.get(key) is member:
         del members[key]
-    if member.storage.members.get(key) is member:
-        del member.storage.members[key]
+    if member.storage.fresh.get(key) is member:
+        del member.storage.fresh[key]
 
 
 class Storage:
@@ -80,39 +56,39 @@ class Storage:
         What it holds; None where only the running program knows.
     reason : str
         Then: what has written to it, and where.
-    members : dict
-        Who stands for it, by identity.
+    fresh : dict
+        Who stands for it and has not been overwritten, by identity.
     maybe : list of Storage
         Arrays that may be this one.
     """
 
-    __slots__ = ("now", "reason", "members", "maybe", "__weakref__")
+    __slots__ = ("now", "reason", "fresh", "maybe", "__weakref__")
 
     def __init__(self, now: Tensor):
         self.now: Tensor | None = now
         self.reason = ""
-        self.members: dict[int, Member] = {}
+        self.fresh: dict[int, Member] = {}
         self.maybe: list[weakref.ref[Storage]] = []
 
     def add(self, tensor: Tensor, view: View | None) -> Member:
         """Let a tensor stand for the array, or for a view of it."""
         old = _members.get(id(tensor))
         if old is not None:
-            old.storage.members.pop(id(tensor), None)
-        member = _members[id(tensor)] = self.members[id(tensor)] = Member(tensor, self, view)
+            old.storage.fresh.pop(id(tensor), None)
+        member = _members[id(tensor)] = self.fresh[id(tensor)] = Member(tensor, self, view)
         return member
 
     def save(self) -> Callable[[], None]:
         """How to undo what is written from here on."""
-        now, reason, maybe = self.now, self.reason, list(self.maybe)
-        classes = [(m, t.__class__) for m in self.members.values() if (t := m.ref()) is not None]
+        now, reason, maybe, fresh = self.now, self.reason, list(self.maybe), dict(self.fresh)
 
         def restore() -> None:
-            self.now, self.reason, self.maybe = now, reason, list(maybe)
-            for member, kind in classes:
+            self.now, self.reason, self.maybe, self.fresh = now, reason, list(maybe), {}
+            for key, member in fresh.items():
                 tensor = member.ref()
                 if tensor is not None:
-                    tensor.__class__ = kind
+                    tensor.__class__ = Tensor
+                    self.fresh[key] = member
 
         return restore
 
@@ -120,7 +96,8 @@ class Storage:
         """Something is about to be written."""
         remember(("written", id(self)), self.save)
         for log in _open.logs:
-            log.saved.setdefault(id(self), (self, self.save()))
+            if id(self) not in log.saved:
+                log.saved[id(self)] = (self, self.save())
 
     def becomes(self, now: Tensor | None, reason: str = "") -> None:
         """It holds something else from here on; None for what only the running program knows."""
@@ -138,10 +115,17 @@ class Storage:
     def outdate(self) -> None:
         """Whoever reads one of its members gets what it holds now."""
         Overwritten.exist = True
-        for member in list(self.members.values()):
+        fresh, self.fresh = self.fresh, {}
+        for member in fresh.values():
             tensor = member.ref()
             if tensor is not None:
                 tensor.__class__ = Overwritten
+
+    def serials(self) -> Iterator[int]:
+        """Of the tensors that are read where it is read."""
+        if self.now is not None:
+            yield self.now.serial
+        yield from (tensor.serial for m in self.fresh.values() if (tensor := m.ref()) is not None)
 
     def written(self) -> None:
         """Arrays that may be this one hold nobody knows what."""
@@ -149,6 +133,7 @@ class Storage:
         for other in others:
             if other is not None and other is not self and other.now is not None:
                 other.becomes(None, _told("something that may be the same array was written to"))
+                other.written()
 
 
 class Log:
@@ -219,12 +204,11 @@ def named(x: Any) -> Tensor:
     return tensor
 
 
-def seen_as(part: Tensor, whole: Tensor, view: View | None) -> None:
-    """`part` is the same array as `whole`, or a view of it."""
-    if part is whole:
-        return
+def seen_as(part: Tensor, whole: Tensor, view: View) -> None:
+    """`part` is the `view` of `whole`."""
     member = stands_for(whole)
-    member.storage.add(part, member.view if view is None else view.of(member.view))
+    around = member.view
+    member.storage.add(part, view if around is None else lambda x: view(around(x)))
 
 
 def may_be(tensor: Tensor, storage: Storage) -> None:
@@ -245,7 +229,7 @@ def now(tensor: Tensor) -> Tensor:
         raise Untraceable(
             f"{_told('it was written to where only the running program gets')}{_REMEDY}{at(user_location())}"
         )
-    return whole if member.view is None else member.view.take(whole)
+    return whole if member.view is None else member.view(whole)
 
 
 def written(tensor: Tensor, new: Tensor) -> Tensor:
@@ -253,16 +237,13 @@ def written(tensor: Tensor, new: Tensor) -> Tensor:
     member = stands_for(tensor)
     storage, view = member.storage, member.view
     _require_reached(storage)
-    assert storage.now is not None
-    if view is None:
-        whole: Tensor = twin(new)
-    elif view.put is None:
-        raise Untraceable(f"what NumPy would write into is not known here: {_REMEDY}{at(user_location())}")
-    else:
-        whole = view.put(storage.now, new)
-    storage.becomes(whole)
+    if view is not None:
+        raise Untraceable(
+            f"NumPy would write into the array that this is a part of\n{_REMEDY}{at(user_location())}"
+        )
+    storage.becomes(twin(new))
     storage.written()
-    storage.add(new, view)
+    storage.add(new, None)
     return new
 
 

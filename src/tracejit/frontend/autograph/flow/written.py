@@ -12,12 +12,11 @@ from ....core.errors import Untraceable, at, user_location
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import state
 from ....ops.tensor.indexing import get
-from ....ops.tensor.storage import Storage, View, may_be, member_of, stands_for
+from ....ops.tensor.storage import Member, Storage, may_be, member_of, stands_for
 from ...structure import flatten_values as flatten
 from .surroundings import Surroundings
 
 Key = tuple[int, int]  # of a variable and of a leaf in it
-_NOWHERE = View(lambda whole: whole, None)
 
 
 def _arrays(values: Sequence[Any]) -> dict[Key, Tensor]:
@@ -97,12 +96,13 @@ class WrittenInLoop:
 
     def __init__(self, around: Surroundings, rows: Sequence[Tensor]):
         self.around = around
-        self.rows: list[Storage] = [stands_for(r).storage if r.ndim > 1 else Storage(r) for r in rows]
+        self.rows: list[Member] = [stands_for(r) for r in rows]
         self.before: dict[Key, Tensor] = _arrays(around.before)
         self.given: dict[Key, Tensor] = {}
         self.outer: dict[int, Storage] = {}  # written to, and known outside
         self.exact: dict[int, Key] = {}  # of these, that which one variable stands for in every iteration
         self.together: list[list[Key]] = []  # variables that may be one array
+        self.may_be: dict[Key, list[Storage]] = {}  # what is known outside that a variable may be
 
     def begin(self, values: Sequence[Any]) -> None:
         """An iteration, or the test, begins with these values."""
@@ -118,12 +118,12 @@ class WrittenInLoop:
 
     def row(self, k: int, row: Tensor, i: Tensor) -> Tensor:
         """The row of iteration `i`; where the loop writes to the array, of what that is then."""
-        storage = self.rows[k]
-        if not row.ndim and id(storage) not in self.outer:
-            return row
-        if id(storage) in self.exact and self.exact[id(storage)] in self.given:
-            return get(self.given[self.exact[id(storage)]], i)
-        storage.add(row, _NOWHERE)
+        storage, view = self.rows[k].storage, self.rows[k].view
+        own = self.given.get(self.exact[id(storage)]) if id(storage) in self.exact and view is None else None
+        if own is not None:
+            return get(own, i)
+        if row.ndim or storage.now is None:
+            storage.add(row, _row_of_another)
         if storage.now is None:
             storage.outdate()
         return row
@@ -148,6 +148,12 @@ class WrittenInLoop:
                 ends[key] = stands_for(x).storage
             if key in ends:
                 groups.join(key, ends[key])
+        self.may_be = {
+            key: [m for m in group if isinstance(m, Storage)]
+            for group in groups.all()
+            for key in group
+            if not isinstance(key, Storage)
+        }
         written = [key for key, x in self.given.items() if _is_written(x)]
         outer, exact = dict(self.outer), {}
         together = []
@@ -165,8 +171,10 @@ class WrittenInLoop:
                 together.append(sorted(keys))
         self._refuse_kept(appended, groups, written)
         new = [s for key, s in outer.items() if key not in self.outer]
-        again = together != self.together or (exact != self.exact and any(id(s) in outer for s in self.rows))
-        again = again or any(_is_read(s) for s in new) or any(s in self.rows for s in new)
+        again = together != self.together or (
+            exact != self.exact and any(id(m.storage) in outer for m in self.rows)
+        )
+        again = again or any(_is_read(s) for s in new) or any(s is m.storage for s in new for m in self.rows)
         self.outer, self.exact, self.together = outer, exact, together
         return again
 
@@ -194,11 +202,20 @@ class WrittenInLoop:
             else:
                 storage.becomes(None, f"a loop has written to this array{at(user_location())}\n")
                 storage.written()
-        for key, before in self.before.items():
-            if key in after and key not in settled and after[key] is not before:
-                storage = stands_for(before).storage
-                if storage.now is not None:
-                    may_be(after[key], storage)
+        for key, storages in self.may_be.items():
+            if key in after and key not in settled and after[key] is not self.before[key]:
+                for storage in storages:
+                    if storage.now is not None:
+                        may_be(after[key], storage)
+        for keys in self.together:
+            group = [after[k] for k in keys if k in after]
+            for k, x in enumerate(group):
+                for other in group[:k]:
+                    may_be(x, stands_for(other).storage)
+
+
+def _row_of_another(whole: Tensor) -> Tensor:
+    raise Untraceable(f"a row of an array that has been written to since is read{at(user_location())}")
 
 
 def _is_written(x: Tensor) -> bool:
@@ -209,7 +226,7 @@ def _is_written(x: Tensor) -> bool:
 def _is_read(storage: Storage) -> bool:
     """Does the body that is being traced read what stands for an array outside?"""
     captures = getattr(state.interpreter, "captures", {})
-    return any(t.serial in captures for m in storage.members.values() if (t := m.ref()) is not None)
+    return any(serial in captures for serial in storage.serials())
 
 
 def _share(of: Sequence[Any]) -> bool:

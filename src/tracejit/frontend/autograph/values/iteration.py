@@ -17,7 +17,7 @@ from ....core.tracing.dispatch import as_tensor, is_tracing
 from ....ops.symbolic_values import counting
 from ....ops.tensor import operators
 from ....ops.tensor.indexing import get
-from ....ops.tensor.storage import named
+from ....ops.tensor.storage import named, seen_as
 from ...creation import STEP_OF_ZERO, check_step
 from ...state.variable import Variable
 from .kinds import traced
@@ -297,7 +297,11 @@ def reversed_of(iterable: Any) -> Any:
     if isinstance(iterable, Range):
         return iterable.backwards()
     items = looped(iterable)
-    return Rows(get(items.rows[0], slice(None, None, -1))) if isinstance(items, Rows) else reversed(iterable)
+    if not isinstance(items, Rows):
+        return reversed(iterable)
+    backwards = get(items.rows[0], slice(None, None, -1))
+    seen_as(backwards, items.rows[0], lambda whole: get(whole, slice(None, None, -1)))
+    return Rows(backwards)
 
 
 def length_of(x: Any) -> Any:
