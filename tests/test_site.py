@@ -97,6 +97,12 @@ def test_a_table_takes_the_place_of_the_section(site):
     assert shown[shown.index("   * - ``keepdims``") + 1 :][:2] == ["     - ``bool``", "     - ``False``"]
 
 
+def test_a_class_whose_making_is_wrapped_shows_its_own_signature(site):
+    shown = site["parameters"]._signature(None, "class", "", tj.layers.Dense, None, "(*args, **kwargs)", "")
+    assert shown[0].startswith("(units, activation=None, use_bias=True,")
+    assert site["parameters"]._signature(None, "function", "", tj.sin, None, "(x)", "") is None
+
+
 def test_errors_and_ops_have_pages(site, tmp_path):
     made, tables = site["pages"].Site(tmp_path / "made"), site["tables"]
     tables.write_errors(ROOT / "docs" / "errors", made)

@@ -89,7 +89,17 @@ def with_table(name: str, x: Any, lines: list[str]) -> list[str]:
 def setup(app: Any) -> dict[str, Any]:
     """Make a Sphinx extension of this module: it comes before napoleon, which shows the other sections."""
     app.connect("autodoc-process-docstring", _replace, priority=400)
+    app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True}
+
+
+def _signature(app: Any, what: str, name: str, x: Any, options: Any, said: str, returned: str) -> Any:
+    """Of a class whose making is wrapped, its own signature; types are in the table. None leaves the others alone."""
+    if what != "class" or not (said or "").startswith("(*args"):
+        return None
+    signature = inspect.signature(x)
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(signature.replace(parameters=plain, return_annotation=signature.empty)), None
 
 
 def _replace(app: Any, what: str, name: str, x: Any, options: Any, lines: list[str]) -> None:
