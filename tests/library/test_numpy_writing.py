@@ -53,6 +53,11 @@ def test_masks_and_numbers_may_be_computed(mode):
     np.testing.assert_array_equal(put(wanted * 1.0, np.array([2, 0])), wanted)
 
 
+def test_along_an_axis_negative_numbers_count_from_the_end_in_any_mode():
+    found = tnp.put_along_axis(F, [[-1, 7, -9]], 8.0, 1, mode="clip", inplace=False)
+    np.testing.assert_array_equal(found, [[8.0, F[0, 1], 8.0], [8.0, F[1, 1], 8.0]])
+
+
 TAKEN = """
 np.take(F, [0, -1], axis=1, mode="clip")
 np.take_along_axis(F, I % 2, 0)

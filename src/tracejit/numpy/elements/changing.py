@@ -11,6 +11,7 @@ from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
+from ...ops.tensor.beyond import clipped
 from ..conversion import array, lined_up, numbered
 
 
@@ -81,8 +82,9 @@ def put_along_axis(
 ) -> Tensor:
     """`arr` with `values`, which broadcast, along `axis` at `indices` that differ from row to row; dtype of `arr`.
 
-    None is the axis of all elements in a row. `mode` is that of :func:`take`: "raise", "wrap" or "clip". `arr` stays as
-    it is: ValueError without ``inplace=False``, and for other modes. IndexError for numbers beyond the end.
+    None is the axis of all elements in a row. `mode` is "raise", "wrap" or "clip"; negative numbers count from the end.
+    `arr` stays as it is: ValueError without ``inplace=False``, and for other modes. IndexError for numbers beyond the
+    end.
 
     Examples
     --------
@@ -104,7 +106,8 @@ def put_along_axis(
         np.arange(known(size)).reshape([-1 if i == k else 1 for i in range(rank)])
         for k, size in enumerate(x.shape)
     ]
-    where = tuple([numbered(numbers, x.shape[k], mode) if k == along else places[k] for k in range(rank)])
+    placed = clipped(numbers, x.shape[along]) if mode == "clip" else numbered(numbers, x.shape[along], mode)
+    where = tuple([placed if k == along else places[k] for k in range(rank)])
     return ops.reshape(At(x)[where].set(ops.cast(array(values), dtype=x.dtype)), shape=array(arr).shape)
 
 

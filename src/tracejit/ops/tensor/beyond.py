@@ -16,8 +16,8 @@ _INT64 = np.dtype(np.int64)
 
 def clipped(number: Any, size: Size) -> Any:
     """Positions, negative ones counted from the end, as the nearest that an axis of that size has."""
-    if _is_known(number, size):
-        return np.clip(_from_front(number, size), 0, max(int(size) - 1, 0))
+    if isinstance(size, int) and _is_known(number, size):
+        return np.clip(_from_front(number, size), 0, max(size - 1, 0))
     last = ops.maximum(ops.subtract(size_tensor(size), 1), 0)
     return ops.minimum(ops.maximum(_from_front(number, size), 0), last)
 
@@ -25,8 +25,8 @@ def clipped(number: Any, size: Size) -> Any:
 def spared(number: Any, size: Size) -> Any:
     """Positions, negative ones counted from the end; the one behind the last stands for all that are not there."""
     place = _from_front(number, size)
-    if _is_known(number, size):
-        return np.where((place >= 0) & (place < size), place, int(size))
+    if isinstance(size, int) and _is_known(number, size):
+        return np.where((place >= 0) & (place < size), place, size)
     there = ops.logical_and(ops.less_equal(0, place), ops.less(place, size_tensor(size)))
     return ops.where(there, place, size_tensor(size))
 
@@ -46,6 +46,7 @@ def missing(dtype: np.dtype) -> Any:
 
 
 def _is_known(number: Any, size: Size) -> bool:
+    """Are they numbers, not tensors, of an axis of known size?"""
     return isinstance(number, (int, np.integer, np.ndarray)) and isinstance(size, int)
 
 
