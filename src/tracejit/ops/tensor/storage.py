@@ -87,7 +87,8 @@ class Storage:
             for key, member in fresh.items():
                 tensor = member.ref()
                 if tensor is not None:
-                    tensor.__class__ = Tensor
+                    if tensor.__class__ is Overwritten:
+                        tensor.__class__ = Tensor
                     self.fresh[key] = member
 
         return restore
@@ -118,7 +119,7 @@ class Storage:
         fresh, self.fresh = self.fresh, {}
         for member in fresh.values():
             tensor = member.ref()
-            if tensor is not None:
+            if tensor is not None and tensor.__class__ in (Tensor, Overwritten):  # IndexedSlices are no arrays
                 tensor.__class__ = Overwritten
 
     def serials(self) -> Iterator[int]:
