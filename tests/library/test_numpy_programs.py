@@ -175,11 +175,9 @@ def memory_that_is_shared(x):
         two_names,
         a_row_before,
         a_part_that_is_filled,
-        another_name_later,
         a_row_that_is_filled_later,
         a_view_that_is_scaled,
         rows_in_a_loop,
-        kept_in_a_list,
         in_a_list,
         by_another_function,
         of_the_module,
@@ -191,6 +189,15 @@ def test_an_array_that_is_known_elsewhere_holds_no_tensor(f, transform):
     with pytest.raises((SymbolicValue, GradientError, TypeError)):
         transform(f)(np.float64(1.5))
     BUFFER[:] = 0
+
+
+@pytest.mark.parametrize("f", [another_name_later, kept_in_a_list])
+def test_names_and_lists_see_what_an_array_holds_that_was_filled_before(f):
+    x = np.float64(1.5)
+    slope = f(x) / x
+    assert float(tj.function(f)(x)) == f(x)
+    assert float(tj.grad(f)(x)) == float(tj.function(tj.grad(f))(x)) == slope
+    assert float(tj.jvp(f, (x,), (np.float64(1.0),))[1]) == slope
 
 
 # Arrays that are made of tensors and filled with them

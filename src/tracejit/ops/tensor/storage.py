@@ -87,7 +87,8 @@ class Storage:
             for key, member in fresh.items():
                 tensor = member.ref()
                 if tensor is not None:
-                    if tensor.__class__ is Overwritten:
+                    outdated = tensor.__class__ is Overwritten
+                    if outdated:
                         tensor.__class__ = Tensor
                     self.fresh[key] = member
 
@@ -119,7 +120,10 @@ class Storage:
         fresh, self.fresh = self.fresh, {}
         for member in fresh.values():
             tensor = member.ref()
-            if tensor is not None and tensor.__class__ in (Tensor, Overwritten):  # IndexedSlices are no arrays
+            if tensor is not None and tensor.__class__ in (
+                Tensor,
+                Overwritten,
+            ):  # IndexedSlices are no arrays
                 tensor.__class__ = Overwritten
 
     def serials(self) -> Iterator[int]:

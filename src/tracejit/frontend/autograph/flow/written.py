@@ -64,6 +64,7 @@ class WrittenInBranch:
         after, sides = _arrays(values), self.sides[-2:]
         changed = {id(s): s for s in self.around.arrays.storages()}
         settled: dict[int, list[Tensor]] = {number: [] for number in changed}
+        joined: list[tuple[Tensor, Storage]] = []
         for key, x in after.items():
             known = [side[key] for side in sides if key in side]
             was = self.before.get(key)
@@ -72,15 +73,15 @@ class WrittenInBranch:
                 if id(own.storage) in changed and own.view is None and x is not was:
                     settled[id(own.storage)].append(x)
                     continue
-            for tensor, storage in known:
-                if storage is not None and tensor is not x:
-                    may_be(x, storage)
+            joined += [(x, storage) for tensor, storage in known if storage is not None and tensor is not x]
         for number, storage in changed.items():
             if settled[number]:
                 storage.settle(settled[number])
             elif storage.now is not None:
                 storage.becomes(None, f"a branch has written to this array{at(user_location())}\n")
                 storage.written()
+        for x, storage in joined:  # each holds what its side has left, whatever was written before
+            may_be(x, storage)
 
 
 class WrittenInLoop:

@@ -1,6 +1,7 @@
-"""Names under which a function may know one array twice: ``z = y``, ``row = y[i]``, ``for row in y``.
+"""Names under which a function may know one array twice, in ways that only an array of NumPy's serves.
 
-What is written under one of them is seen under the other as long as both are arrays of NumPy's: such ones stay arrays.
+A part, ``row = y[i]`` or ``for row in y``, sees what is written to the whole, and other names what ``y += 1`` does.
+What is written to elements is seen under every name of the whole, ``z = y``, as `ops.tensor.storage` has it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,19 @@ _OF_ITEMS = frozenset(("enumerate", "zip", "reversed", "iter"))
 
 
 def shared_names(node: ast.AST) -> frozenset[str]:
-    """The names in a function of what may be filled, or changed in place, while another name or a list knows it."""
-    filled = set(_filled(node))
-    shared = {name for name in _kept_in_lists(node) if name in filled}
-    for one, other, whole in _pairs(node):
-        if one != other and (one in filled or (whole and other in filled)):
+    """The names in a function of what may be written to by parts, or changed in place while another name knows it."""
+    added = {
+        n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    }
+    filled = added | set(_filled(node))
+    shared = {name for name in _kept_in_lists(node) if name in added}
+    pairs = [(one, other, whole) for one, other, whole in _pairs(node) if one != other]
+    for one, other, whole in pairs:
+        if (whole and not added.isdisjoint((one, other))) or (not whole and one in filled):
             shared |= {one, other}
+    same = [{one, other} for one, other, whole in pairs if whole]
+    while more := [names for names in same if names & shared and not names <= shared]:
+        shared = shared.union(*more)
     return frozenset(shared)
 
 
@@ -28,8 +36,6 @@ def _filled(node: ast.AST) -> Iterator[str]:
             root = _root(n)
             if root is not None:
                 yield root
-        elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
-            yield n.target.id
 
 
 def _kept_in_lists(node: ast.AST) -> Iterator[str]:
