@@ -380,7 +380,7 @@ def test_every_address_with_a_line_names_one_of_the_users(seed: int, tmp_path: P
 def plain(text: str) -> list[str]:
     """The lines of an output without what differs from run to run: addresses, processes, folders."""
     text = re.sub(r"^==\d+==( |$)", "", text, flags=re.M)
-    text = re.sub(r"0x[0-9a-f]+", "0x…", text)
+    text = re.sub(r"0x[0-9a-fA-F]+", "0x…", text)
     return [line.rstrip() for line in re.sub(r"/\S*/(?=\w+\.(?:so|py|c)\b)", "", text).splitlines()]
 
 

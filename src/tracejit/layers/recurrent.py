@@ -205,8 +205,21 @@ class GRUCell(_Cell):
     gates: int = 3
     states: int = 1
 
-    def __init__(self, units: int, *args: Any, reset_after: bool = True, **options: Any):
-        super().__init__(units, *args, **options)
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        dropout: float = 0.0,
+        reset_after: bool = True,
+        **options: Any,
+    ):
+        start = (kernel_initializer, recurrent_initializer, bias_initializer)
+        super().__init__(units, activation, recurrent_activation, use_bias, *start, dropout, **options)
         self.reset_after = reset_after
 
     def _bias(self, width: int) -> tf.Variable:
