@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import pickle
 import sys
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.memory import collect
 from tracejit.frontend.function.function import Function
 
 X = tf.constant(np.array([0.5, 1.5]))
@@ -101,10 +101,10 @@ def test_nothing_is_kept() -> None:
     for _ in range(3000):  # until it is machine code
         both(X, Y)
     things = [X, Y, X._payload, Y._payload, None, both]
-    gc.collect()
+    collect()
     before, blocks = [sys.getrefcount(t) for t in things], sys.getallocatedblocks()
     for _ in range(20_000):
         both(X, Y)
-    gc.collect()
+    collect()
     assert max(abs(sys.getrefcount(t) - b) for t, b in zip(things, before, strict=True)) < 10
     assert sys.getallocatedblocks() - blocks < 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import operator
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.memory import collect
 from checks.ways import outcome, random_array
 from tracejit.core.tracing.dispatch import recording, state
 from tracejit.frontend import operator_lane
@@ -270,14 +270,14 @@ def test_nothing_is_kept():
 
     work(100)
     taped(100)
-    gc.collect()
+    collect()
     before = [sys.getrefcount(w) for w in watched]
     tracemalloc.start()
     work(50)
     start = tracemalloc.get_traced_memory()[0]
     work(3000)
     taped(300)
-    gc.collect()
+    collect()
     grown = tracemalloc.get_traced_memory()[0] - start
     tracemalloc.stop()
     assert max(abs(sys.getrefcount(w) - b) for w, b in zip(watched, before, strict=True)) < 40

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.memory import collect
 from tracejit.core.tracing.dispatch import NO_ATTRS, in_place_of, located, state
 from tracejit.frontend import operator_lane
 from tracejit.frontend.tape.watching import Tape
@@ -259,14 +260,14 @@ def test_nothing_is_kept() -> None:
             tape.gradient(z, x)
 
     work(50)
-    gc.collect()
+    collect()
     before = [sys.getrefcount(t) for t in things]
     tracemalloc.start()
     work(20)
-    gc.collect()
+    collect()
     start = tracemalloc.get_traced_memory()[0]
     work(400)
-    gc.collect()
+    collect()
     grown = tracemalloc.get_traced_memory()[0] - start
     tracemalloc.stop()
     assert max(abs(sys.getrefcount(t) - b) for t, b in zip(things, before, strict=True)) < 20
