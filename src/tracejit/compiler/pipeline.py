@@ -5,10 +5,8 @@ Where objects are kept, so that what is met again is not compiled again, is said
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -19,6 +17,7 @@ from ..core import settings
 from ..core.dim import product
 from ..core.ir import text
 from ..core.ir.graph import Graph, verify
+from ..core.lazy import without_collection
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature
@@ -115,18 +114,6 @@ def _note(name: str, start: float, program: Program) -> None:
     report.show(report.PROGRAMS, partial(program_text, program))
     if settings.current().check:
         verify_program(program)
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """No garbage collection: compiling makes many objects that all live until it ends."""
-    enabled = gc.isenabled()
-    try:
-        gc.disable()
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def build(graph: Graph, begin: Callable[[str], object] | None = None) -> CompiledObject:

@@ -176,18 +176,27 @@ class _Loaded:
 
 
 @contextmanager
-def long_lived() -> Iterator[None]:
-    """No garbage collection, which would find nothing: what is made meanwhile, modules, is old from the start."""
+def without_collection() -> Iterator[None]:
+    """No garbage collection: for what makes many objects that all live until it ends, where it would find nothing."""
     enabled = gc.isenabled()
     try:
         gc.disable()
         yield
     finally:
         if enabled:
+            gc.enable()
+
+
+@contextmanager
+def long_lived() -> Iterator[None]:
+    """The same; what is made meanwhile, modules, is old from the start."""
+    with without_collection():
+        try:
+            yield
+        finally:
             if not gc.get_freeze_count():  # together these move everything to the oldest generation
                 gc.freeze()
                 gc.unfreeze()
-            gc.enable()
 
 
 def _resolved(name: str, package: str) -> str:

@@ -12,9 +12,10 @@ import numpy as np
 
 from ..compiler.cache import compile_graph
 from ..compiler.graph.watch_numerics import guarded
-from ..compiler.pipeline import optimized, without_collection
+from ..compiler.pipeline import optimized
 from ..core import settings
 from ..core.ir.graph import Graph, silent, walk
+from ..core.lazy import without_collection
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import interpreting
 from ..core.tracing.trace import replay
