@@ -215,7 +215,9 @@ for _ in range(20):
 ffi.ObjectRef.detach = detach
 assert len(stopped) == len(pressed) == 20, (stopped, pressed)
 assert signal.getsignal(NUMBER) is before
-assert not [t for t in threading.enumerate() if t.name == "tracejit-llvm" and t.wait()]
+for thread in threading.enumerate():
+    if thread.name == "tracejit-llvm":
+        thread.join()
 assert llvm.compile_text(TEXT)
 print(set(stopped))
 """
@@ -237,4 +239,7 @@ def test_what_goes_wrong_in_llvm_is_raised_where_it_was_asked_for() -> None:
         llvm.compile_text("", opt=7)
     with pytest.raises(CodegenError, match="does not parse"):
         llvm.compile_text("define nonsense")
-    assert not [t for t in threading.enumerate() if t.name == "tracejit-llvm"]
+    for thread in threading.enumerate():
+        if thread.name == "tracejit-llvm":
+            thread.join(60)
+            assert not thread.is_alive()

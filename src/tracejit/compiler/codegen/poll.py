@@ -12,8 +12,8 @@ from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, product
 from ...runtime import abi
 from ..ir_text import FALSE, NULL, Value, integer
+from ..loopir.called_kernels import KERNELS
 from ..loopir.ir import Call, Compute, If, Nest, While
-from ..loopir.library import KERNELS
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .writing.context import CTX, ctx_place, field, leave

@@ -9,8 +9,8 @@ from ...core.dim import product
 from ...runtime import abi
 from ...runtime.threads import state
 from ..ir_text import NULL, TRUE, Value, integer, kind_of, memory_kind
+from ..loopir.called_kernels import KERNELS
 from ..loopir.ir import Call, Clock, Fail, HostCall, If, While
-from ..loopir.library import KERNELS
 from ..loopir.operands import Buffer, Const
 from ..loopir.passes.schedule import Target
 from . import linalg, matmul

@@ -11,25 +11,31 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
-class Work(threading.Thread):
-    """One use of LLVM from beginning to end.
+class Work:
+    """One use of LLVM from beginning to end, in a thread of its own.
 
     Handlers of signals run in the main thread, between any two of its bytecodes, and what they raise (Ctrl-C's
     KeyboardInterrupt, a timeout) would end a finaliser of llvmlite before it has noted that the object is gone: it
-    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted.
+    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted. Nobody else keeps the
+    thread's object, which so goes in the thread itself: what is called then would lose an interrupt, too.
     """
 
     def __init__(self, work: Callable[[], Any]):
-        super().__init__(name="tracejit-llvm")
         self.work = work
+        self.began = self.given_up = False
         self.made: Any = None
         self.error: BaseException | None = None
         self.over: threading.Lock = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
         self.over.acquire()
 
-    def run(self) -> None:
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="tracejit-llvm").start()
+
+    def _run(self) -> None:
+        self.began = True
         try:
-            self.made = self.work()
+            if not self.given_up:
+                self.made = self.work()
         except BaseException as error:
             self.error = error
         finally:
@@ -38,6 +44,12 @@ class Work(threading.Thread):
     def wait(self) -> None:
         with self.over:
             pass
+
+    def give_up(self) -> None:
+        """Until work that has begun is over, wait; what has not begun never works."""
+        self.given_up = True
+        if self.began:
+            self.wait()
 
     def result(self) -> Any:
         """What the work returned, when it is over; or it raises what the work raised."""
@@ -72,8 +84,7 @@ def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
             thread.wait()
     except BaseException:
         for thread in threads:
-            if thread.ident is not None:
-                thread.wait()
+            thread.give_up()
         raise
     for thread in threads:
         thread.result()

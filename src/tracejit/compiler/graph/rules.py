@@ -111,13 +111,6 @@ def _is_real(node: Any, x: Any) -> bool:
     return x.spec == node.outputs[0].spec and x.spec.dtype.kind != "c"
 
 
-def _negated_reciprocal(make: Any, node: Any, x: Any) -> Any:
-    """Derivatives of quotients by `x` divide 1 by it too, and then that is done once."""
-    if not _is_real(node, x):
-        return None
-    return make(ops.negative, make(ops.divide, make.literal(1.0, x.spec.dtype), x))
-
-
 def _power(exponent: float) -> Rule:
     def replace(make: Any, node: Any, x: Any) -> Any:
         if not node.outputs[0].spec.differentiable or x.spec != node.outputs[0].spec:
@@ -148,7 +141,6 @@ RULES: tuple[Rule, ...] = (
         p.multiply[-1.0, "x"],
         lambda make, node, x: make(ops.negative, x) if _is_real(node, x) else None,
     ),
-    Rule("minus_one_div", p.divide[-1.0, "x"], _negated_reciprocal),
     Rule(
         "div_neg",
         p.divide["x", p.negative["y"]],

@@ -16,7 +16,7 @@ import numpy as np
 from ...core.dim import Size, evaluate
 from .. import hostcalls
 from . import ir
-from .library import KERNELS
+from .called_kernels import KERNELS
 from .operands import Acc, Axis, Buffer, Const, Index, Name, Operand, View
 from .scalar_ops import SCALAR_OPS
 from .statement import Statement

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
-from .library import KERNELS
+from .called_kernels import KERNELS
 from .operands import Acc, Axis, Buffer, BufferAlias, Index, Name, Names, Operand, dims, renamed, scalars
 from .statement import Access, OfElement, OfViews, Statement, all_renamed
 
@@ -260,7 +260,7 @@ class If(Statement):
 
 @dataclass
 class Call(OfViews):
-    """A library kernel: its record in ``library.KERNELS`` says what the views are and which of them it writes.
+    """A library kernel: its record in ``called_kernels.KERNELS`` says what the views are and which of them it writes.
 
     ``matmul``: views (a[m,k], b[k,n], c[m,n]), sizes (m, k, n); adds to c when `accumulate`.
     """

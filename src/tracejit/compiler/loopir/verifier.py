@@ -17,7 +17,7 @@ import numpy as np
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
 from . import ir
-from .library import KERNELS
+from .called_kernels import KERNELS
 from .operands import KINDS, Acc, Buffer, Const, Index, Name, Operand
 from .scalar_ops import SCALAR_OPS
 from .statement import Statement

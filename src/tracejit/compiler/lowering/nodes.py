@@ -19,8 +19,8 @@ from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
 from ...ops.linalg.kernels import LEAST_SYMMETRIC
 from ...ops.lowering import Compose, Library, Nests, Reduce, Reindex, Scalar, Structure, is_by_kernel
+from ..loopir.called_kernels import KERNELS, LANES, LARGE, MOST_ROWS
 from ..loopir.ir import Allocate, Call, Nest, Store, While
-from ..loopir.library import KERNELS, LANES, LARGE, MOST_ROWS
 from ..loopir.operands import Buffer, BufferAlias, Index
 from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder, real_dtype
@@ -162,7 +162,7 @@ class Lowering:
                 self.b.shared = None
                 return [result]
             case Library(name, sizes):
-                return self.library(name, node, views, sizes(*views, **attrs))
+                return self.call_kernel(name, node, views, sizes(*views, **attrs))
             case Compose(rule):
                 return self.inline(composed(node, rule), views, self.b.location)
         raise TracejitError(f"the op {node.op} has no lowering{at(node.location)}")
@@ -222,7 +222,7 @@ class Lowering:
             rule = {"max": "or", "min": "and"}[rule]
         return self.b.fold(out, view.shape, axis, rule, start, lambda ix: self.b.load(view, ix))
 
-    def library(self, name: str, node: Node, views: list[View], sizes: tuple[Size, ...]) -> list[View]:
+    def call_kernel(self, name: str, node: Node, views: list[View], sizes: tuple[Size, ...]) -> list[View]:
         """A call of a library kernel, on the inputs and new memory for the outputs."""
         b, arguments = self.b, KERNELS[name].arguments
         for k, (v, argument) in enumerate(zip(views, arguments, strict=False)):

@@ -15,15 +15,20 @@ def same_view(v: Any, out: TensorSpec, **attrs: Any) -> Any:
     return v
 
 
+_AS_GIVEN: dict[str, Any] = {
+    "kernel": lambda x: x,
+    "lower": Reindex(same_view),
+    "samples": (sample((2,), complex=True),),
+}
+
+
 @defop(
     vjp=(lambda g, y, x: g,),
     linear=True,
-    kernel=lambda x: x,
-    lower=Reindex(same_view),
+    **_AS_GIVEN,
     batch=lambda batch, x: ops.identity(x),
     size_rule=same_sizes,
     traits=(*VIEW, "row_local"),
-    samples=(sample((2,), complex=True),),
 )
 def identity(input: TensorSpec) -> TensorSpec:
     """`input` itself, as a new tensor.
@@ -44,11 +49,9 @@ def identity(input: TensorSpec) -> TensorSpec:
 
 @defop(
     vjp=(None,),
-    kernel=lambda x: x,
-    lower=Reindex(same_view),
+    **_AS_GIVEN,
     batch=lambda batch, x: ops.stop_gradient(x),
     traits=(*VIEW, "row_local"),
-    samples=(sample((2,), complex=True),),
 )
 def stop_gradient(input: TensorSpec) -> TensorSpec:
     """`input` itself, through which no gradient flows.
@@ -69,11 +72,9 @@ def stop_gradient(input: TensorSpec) -> TensorSpec:
 
 @defop(
     vjp=(None,),
-    kernel=lambda x: x,
-    lower=Reindex(same_view),
+    **_AS_GIVEN,
     batch=lambda batch, x: ops.number(x),
     traits=(*VIEW, "row_local", "takes_out"),
-    samples=(sample((2,), complex=True),),
 )
 def number(input: TensorSpec) -> TensorSpec:
     """`input` as the Python number that ``float()`` makes of it, through which no gradient flows.

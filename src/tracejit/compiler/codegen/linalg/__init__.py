@@ -68,7 +68,8 @@ def kernel_text(kernel: str, dtype: str, *, register_bytes: int = 64, fma: bool 
 
     It takes its sizes, as i64; for each array its address and, unless it is one of int64, the elements between rows
     and, unless those of its columns are adjacent, between columns; the address of the matrix product for `dtype`; and
-    `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time. ``loopir.library`` lists the arrays.
+    `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time. The arrays are listed in
+    ``loopir.called_kernels``.
 
     Parameters
     ----------

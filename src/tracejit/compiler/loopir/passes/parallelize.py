@@ -15,8 +15,8 @@ import numpy as np
 
 from ....core.dataclass import dataclass
 from ....core.dim import Size, nonnegative, product
+from ..called_kernels import KERNELS
 from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
-from ..library import KERNELS
 from ..operands import Buffer, Index, Name
 from ..reach import Reach, reach
 from ..scalar_ops import SCALAR_OPS

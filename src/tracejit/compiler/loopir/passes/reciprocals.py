@@ -3,8 +3,8 @@
 Dividers take many times as long as multipliers, and the derivatives of quotients and roots divide by what the function
 divides by. Valid program in, valid program out; where a product stands for a quotient it is off by up to 1.5 ULP,
 where the divisor is a root by 3, instead of half of one. NaN, infinities and zeros come out as they do by division
-unless the reciprocal is no normal number: of divisors below 2e-308 or beyond 4e307, of float32 below 3e-39 or beyond
-8e37.
+unless divisor or reciprocal is no normal number: of divisors below 2e-308 or beyond 4e307, of float32 below 1e-38 or
+beyond 8e37.
 """
 
 from __future__ import annotations

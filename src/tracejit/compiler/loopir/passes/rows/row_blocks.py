@@ -20,9 +20,9 @@ import numpy as np
 from .....core.dataclass import dataclass
 from .....core.dim import Size, product
 from ....report import REWRITES, fired, wants
+from ...called_kernels import KERNELS
 from ...effects import effects, sequences
 from ...ir import Call, Combine, Compute, Load, Nest, Program, Store, While, walk
-from ...library import KERNELS
 from ...operands import Acc, Axis, Buffer, Const, Index, Name, View
 from ...reach import reach
 from ...scalar_ops import SCALAR_OPS
