@@ -23,13 +23,12 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.operators import needs_lane
 from tracejit.aot import Artifact
 from tracejit.runtime.lane import builtin, probe, room
 from tracejit.runtime.lane.words import Api, Entry, Output
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the lane does not know"
-)
+pytestmark = needs_lane
 
 
 class Sub(np.ndarray):

@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.operators import needs_lane
 from tracejit.compiler import kernels
 from tracejit.core.settings import configure, settings
 from tracejit.frontend.function import function, lanes
@@ -33,9 +34,7 @@ from tracejit.frontend.function.function import Function
 from tracejit.frontend.state.variable import changing
 from tracejit.runtime.lane import called, entries, probe, room, words
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the lane does not know"
-)
+pytestmark = needs_lane
 
 
 class Sub(np.ndarray):

@@ -14,14 +14,12 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.operators import needs_lane
 from tracejit.compiler import kernels
 from tracejit.frontend.function import function
 from tracejit.frontend.function.function import Function
-from tracejit.runtime.lane import probe
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the lane does not know"
-)
+pytestmark = needs_lane
 
 GOOD = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
 BAD = -GOOD

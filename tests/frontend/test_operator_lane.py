@@ -13,15 +13,12 @@ import pytest
 
 import tracejit as tf
 from checks.memory import collect
+from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from checks.ways import outcome, random_array
 from tracejit.core.tracing.dispatch import recording, state
-from tracejit.frontend import operator_lane
-from tracejit.runtime.lane import probe
 from tracejit.runtime.lane.operator_words import LARGEST
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the code does not know"
-)
+pytestmark = needs_lane
 
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 NUMBERS = [
@@ -54,13 +51,6 @@ NUMBERS += [
     np.float32(0.1),
     np.float64(0.1),
 ]
-
-
-@pytest.fixture(autouse=True)
-def lane():
-    assert operator_lane.use(tf.GradientTape)
-    yield
-    operator_lane.leave()
 
 
 def comparable(result):
@@ -159,20 +149,11 @@ def heard(f):
 )
 def test_recorders_hear_the_same(f):
     x, y = tf.constant([1.0, 2.0]), tf.constant([3.0, 5.0])
-    (result, (record,)), (_, (expected,)) = heard(lambda: f(x, y)), python(lambda: heard(lambda: f(x, y)))
+    (result, (record,)), (_, (expected,)) = heard(lambda: f(x, y)), in_python(lambda: heard(lambda: f(x, y)))
     assert record.op is expected.op and record.attrs == expected.attrs == {}
     for a, b in zip(record.inputs, expected.inputs, strict=True):
         assert a is b or (a.dtype is b.dtype and float(a) == float(b))
     assert record.outputs[0] is result and str(record.location) == str(expected.location)
-
-
-def python(f):
-    """As the operators in Python have it."""
-    operator_lane.leave()
-    try:
-        return f()
-    finally:
-        operator_lane.use(tf.GradientTape)
 
 
 def test_gradients_of_any_order():
@@ -188,7 +169,7 @@ def test_gradients_of_any_order():
             tf.function(tf.grad(f))(x),
         ]
 
-    for a, b in zip(derivatives(), python(derivatives), strict=True):
+    for a, b in zip(derivatives(), in_python(derivatives), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -310,12 +291,12 @@ def test_where_the_compiler_is_loaded_and_the_code_was_made_before_it_is_taken_s
         "    operator_lane.use(tf.GradientTape)\n"
     )
 
-    def in_python(*how):
+    def taken_at_once(*how):
         ran = subprocess.run(
             [sys.executable, "-c", program, *how], check=True, timeout=60, capture_output=True, text=True
         )
         return ran.stdout.split() == ["True"]
 
-    assert in_python("compiler", "make")
-    assert in_python("none", "no")
-    assert not in_python("compiler", "no")
+    assert taken_at_once("compiler", "make")
+    assert taken_at_once("none", "no")
+    assert not taken_at_once("compiler", "no")

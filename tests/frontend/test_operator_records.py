@@ -7,7 +7,6 @@ import random
 import sys
 import threading
 import tracemalloc
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,30 +14,11 @@ import pytest
 
 import tracejit as tf
 from checks.memory import collect
+from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from tracejit.core.tracing.dispatch import NO_ATTRS, in_place_of, located, state
-from tracejit.frontend import operator_lane
 from tracejit.frontend.tape.watching import Tape
-from tracejit.runtime.lane import probe
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the code does not know"
-)
-
-
-@pytest.fixture(autouse=True)
-def lane():
-    assert operator_lane.use(tf.GradientTape)
-    yield
-    operator_lane.leave()
-
-
-def in_python(f: Callable[[], Any]) -> Any:
-    """As the operators in Python have it."""
-    operator_lane.leave()
-    try:
-        return f()
-    finally:
-        operator_lane.use(tf.GradientTape)
+pytestmark = needs_lane
 
 
 class Quiet(tf.GradientTape):

@@ -7,21 +7,17 @@ import inspect
 import math
 import random
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from tracejit.core.autodiff import backplan
-from tracejit.frontend import operator_lane
 from tracejit.frontend.tape.watching import GradientWarning
-from tracejit.runtime.lane import probe
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the code does not know"
-)
+pytestmark = needs_lane
 TIMES = backplan.PATIENCE + 3
 OPS = [
     tf.sin,
@@ -34,22 +30,6 @@ OPS = [
     lambda x: x + 0.5,
     lambda x: 2.0 / x,
 ]
-
-
-@pytest.fixture(autouse=True)
-def lane():
-    assert operator_lane.use(tf.GradientTape)
-    yield
-    operator_lane.leave()
-
-
-def in_python(f: Callable[[], Any]) -> Any:
-    """As it is without machine code."""
-    operator_lane.leave()
-    try:
-        return f()
-    finally:
-        operator_lane.use(tf.GradientTape)
 
 
 def bits(g: Any) -> Any:

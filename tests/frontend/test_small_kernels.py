@@ -11,23 +11,14 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from tracejit.core.op import OPS
 from tracejit.frontend import operator_lane, small_kernels
-from tracejit.runtime.lane import probe
 from tracejit.runtime.lane.operator_words import LARGEST
 
-pytestmark = pytest.mark.skipif(
-    probe.api() is None, reason="an interpreter or a NumPy that the code does not know"
-)
+pytestmark = needs_lane
 UFUNCS = sorted(name for name, op in OPS.items() if op.ufunc)
 SHAPES = [(), (1,), (0,), (2, 0), (1, 1), (3,), (7,), (4, 5), (16, 16), (2, 3, 4), (LARGEST,)]
-
-
-@pytest.fixture(autouse=True)
-def lane():
-    assert operator_lane.use(tf.GradientTape)
-    yield
-    operator_lane.leave()
 
 
 def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -85,15 +76,6 @@ def test_what_it_does_not_know() -> None:
 
 
 PLAIN = [name for name in UFUNCS if small_kernels._is_plain(OPS[name])]
-
-
-def in_python(f: Any) -> Any:
-    """As ops in Python have it."""
-    operator_lane.leave()
-    try:
-        return f()
-    finally:
-        operator_lane.use(tf.GradientTape)
 
 
 def tried(f: Any) -> Any:
