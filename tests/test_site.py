@@ -4,6 +4,7 @@ import ast
 import importlib
 import json
 import sys
+from base64 import b64decode
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +16,7 @@ from test_docstrings import EVERYTHING
 ROOT = Path(__file__).resolve().parents[1]
 
 
-MODULES = ("pages", "parameters", "reference", "tables", "tutorials")
+MODULES = ("pages", "parameters", "pictures", "reference", "tables", "tutorials")
 
 
 @pytest.fixture
@@ -125,13 +126,31 @@ def test_a_few_pages_can_be_asked_for(site, tmp_path):
 def test_notebooks_hold_the_program_and_what_it_prints(site, path):
     tutorials = site["tutorials"]
     program = path.read_text(encoding="utf-8")
-    cells = json.loads(json.dumps(tutorials.as_notebook(program)))["cells"]
+    pictures = [b"png %d" % k for k in range(program.count("plt.show()"))]
+    cells = json.loads(json.dumps(tutorials.as_notebook(program, pictures)))["cells"]
     code = [line for c in cells if c["cell_type"] == "code" for line in c["source"].splitlines()]
-    printed = [o["text"] for c in cells for o in c.get("outputs", [])]
+    outputs = [o for c in cells for o in c.get("outputs", [])]
+    printed = [o["text"] for o in outputs if o["output_type"] == "stream"]
+    assert [b64decode(o["data"]["image/png"]) for o in outputs if o["output_type"] != "stream"] == pictures
     assert "".join(printed).splitlines() == [
         s[3:] for s in program.splitlines() if s == "#>" or s.startswith("#> ")
     ]
     statements = ast.dump(ast.parse(program))
     assert ast.dump(ast.parse("\n".join(code))) == statements
-    page = tutorials.as_page(program, "x.ipynb")
+    page = tutorials.as_page(program, "x.ipynb", [f"{k}.png" for k in range(len(pictures))])
     assert page.startswith("# ") and page.count("```") % 2 == 0
+    for k in range(len(pictures)):  # right below the code that draws it
+        assert f"plt.show()\n```\n\n![What the code above draws]({k}.png)\n" in page
+
+
+def test_what_a_tutorial_shows_is_a_picture(site, tmp_path):
+    pytest.importorskip("matplotlib")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import matplotlib.pyplot as plt\nfor k in (1, 2):\n    plt.plot([k])\nplt.show()\nplt.show()\n"
+    )
+    pictures = site["pictures"].drawn(program)
+    assert len(pictures) == 2 and all(p.startswith(b"\x89PNG") for p in pictures)
+    program.write_text("import matplotlib.pyplot as plt\nif False:\n    plt.show()\n")
+    with pytest.raises(ValueError, match=r"shows 0 figures, but has 1 lines plt\.show\(\)"):
+        site["pictures"].drawn(program)

@@ -52,3 +52,19 @@ for name, value, error in zip(("amplitude", "rate", "frequency"), fit.x, errors)
 #> amplitude 1.98 +- 0.01
 #> rate      0.50 +- 0.01
 #> frequency 3.00 +- 0.00
+
+# %% [markdown]
+# ## A look at it
+
+# %%
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+if plt:
+    fitted = measured + noise * residuals(fit.x).numpy()
+    plt.errorbar(t, measured, noise, fmt=".", color="0.7", label="measured")
+    plt.plot(t, fitted, zorder=3, label="fitted")
+    plt.xlabel("t")
+    plt.legend()
+    plt.show()

@@ -63,3 +63,21 @@ guess = np.log([1.0, 0.5, 0.12, 0.5])
 fit = minimize(lambda q: [x.numpy() for x in compiled(q)], guess, jac=True, method="L-BFGS-B")
 print(np.round(np.exp(fit.x), 2))
 #> [1.1 0.4 0.1 0.4]
+
+# %% [markdown]
+# ## A look at it
+
+# %%
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+if plt:
+    times = 0.05 * np.arange(1, 401)
+    found = solve(np.exp(fit.x))
+    for column, (name, color) in enumerate((("prey", "C0"), ("predators", "C3"))):
+        plt.plot(times, measured[:, column], ".", color=color, alpha=0.25)
+        plt.plot(times, found[:, column], color=color, label=name)
+    plt.xlabel("time")
+    plt.legend()
+    plt.show()

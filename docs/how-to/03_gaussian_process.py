@@ -59,3 +59,20 @@ def predicted(p, new):
 mean, deviation = predicted(fit.x, np.array([1.0, 3.0, 9.0]))
 print(bool(np.all(np.abs(mean.numpy()[:2] - np.sin([1.0, 3.0])) < 0.2)), bool(deviation[2] > 3 * deviation[0]))
 #> True True
+
+# %% [markdown]
+# ## A look at it
+
+# %%
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+if plt:
+    places = np.linspace(-1.0, 9.0, 300)
+    mean, deviation = (v.numpy() for v in predicted(fit.x, places))
+    plt.fill_between(places, mean - 2 * deviation, mean + 2 * deviation, alpha=0.2, label="two deviations")
+    plt.plot(places, mean, label="mean")
+    plt.plot(x, y, "k.", label="data")
+    plt.legend()
+    plt.show()

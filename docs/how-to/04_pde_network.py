@@ -52,3 +52,20 @@ print(losses[-1] < 1e-3 * losses[0])
 error = np.max(np.abs(tf.vmap(u)(tf.constant(x)).numpy() - np.sin(x)))
 print(bool(error < 0.01))
 #> True
+
+# %% [markdown]
+# ## A look at it
+
+# %%
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+if plt:
+    left, right = plt.subplots(1, 2)[1]
+    left.semilogy(losses)
+    left.set(xlabel="step", ylabel="loss")
+    right.plot(x, np.sin(x), label="sin(x)")
+    right.plot(x, tf.vmap(u)(tf.constant(x)), "--", label="the network")
+    right.legend()
+    plt.show()

@@ -55,8 +55,21 @@ def step(sequences, labels):
     return loss
 
 
-for _ in range(200):
-    loss = step(inputs, labels)
+losses = [float(step(inputs, labels)) for _ in range(200)]
 right = tf.equal(tf.argmax(logits(w, tf.constant(inputs)), axis=1, output_type=tf.int32), labels)
 print(float(tf.reduce_mean(tf.cast(right, tf.float32))) > 0.97)
 #> True
+
+# %% [markdown]
+# ## A look at it
+
+# %%
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+if plt:
+    plt.semilogy(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss")
+    plt.show()

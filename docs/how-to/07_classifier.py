@@ -57,6 +57,23 @@ print("better than 95 %:", np.mean(guessed == label[500:]) > 0.95)
 #> better than 95 %: True
 
 # %% [markdown]
+# ## A look at it
+
+# %%
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+if plt:
+    across = np.linspace(-1.05, 1.05, 200, dtype=np.float32)
+    grid = np.stack(np.meshgrid(across, across), axis=-1)
+    second = tf.nn.softmax(model(grid.reshape(-1, 2)))[:, 1]
+    plt.contourf(across, across, tf.reshape(second, (200, 200)), 20, cmap="coolwarm", alpha=0.6)
+    plt.scatter(points[:, 0], points[:, 1], c=label, cmap="coolwarm", s=8)
+    plt.axis("equal")
+    plt.show()
+
+# %% [markdown]
 # The same with `fit`, which is this loop with callbacks, metrics and a bar of progress:
 #
 # `model.compile(optimizer, loss_of, metrics=["accuracy"])`, then `model.fit(points, label, epochs=40)`.

@@ -16,12 +16,16 @@ class Site:
         self.folder = folder
         self._only = re.compile(only)
 
-    def write(self, path: str, text: str, always: bool = False) -> None:
-        """Write the page at `path`, if it is wanted; `always` where other pages lead to it."""
-        if always or self._only.search(path):
+    def wants(self, path: str) -> bool:
+        """Whether the page at `path` is one of those that are made."""
+        return self._only.search(path) is not None
+
+    def write(self, path: str, content: str | bytes, always: bool = False) -> None:
+        """Write the page or the picture at `path`, if it is wanted; `always` where other pages lead to it."""
+        if always or self.wants(path):
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def index(self, folder: str, title: str, names: list[str], about: str = "", hidden: bool = False) -> None:
         """Write the list of a folder's pages; `hidden` where the text about them is the list already."""

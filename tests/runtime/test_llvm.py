@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit
-from tracejit.compiler.codegen import llvm
+from tracejit.compiler.codegen import llvm, workers
 from tracejit.compiler.codegen.llvm import CodegenError
 from tracejit.runtime import objects
 
@@ -175,9 +175,9 @@ def test_cost_is_linear(opt: int) -> None:
 
 
 INTERRUPTED = """
-import signal, sys, threading
+import signal, sys
 from llvmlite.binding import ffi
-from tracejit.compiler.codegen import llvm
+from tracejit.compiler.codegen import llvm, workers
 
 NUMBER = getattr(signal, sys.argv[1])
 TEXT = "define i32 @f() \\"no-builtins\\" nounwind { ret i32 7 }"
@@ -215,9 +215,7 @@ for _ in range(20):
 ffi.ObjectRef.detach = detach
 assert len(stopped) == len(pressed) == 20, (stopped, pressed)
 assert signal.getsignal(NUMBER) is before
-for thread in threading.enumerate():
-    if thread.name == "tracejit-llvm":
-        thread.join()
+workers.wait_for_all()
 assert llvm.compile_text(TEXT)
 print(set(stopped))
 """
@@ -239,7 +237,25 @@ def test_what_goes_wrong_in_llvm_is_raised_where_it_was_asked_for() -> None:
         llvm.compile_text("", opt=7)
     with pytest.raises(CodegenError, match="does not parse"):
         llvm.compile_text("define nonsense")
-    for thread in threading.enumerate():
-        if thread.name == "tracejit-llvm":
-            thread.join(60)
-            assert not thread.is_alive()
+    workers.wait_for_all()
+    assert not workers._working
+
+
+def test_a_process_ends_when_llvm_is_done() -> None:
+    program = (
+        "import os, time\n"
+        "from tracejit.compiler.codegen import workers\n"
+        "work = workers.Work(lambda: (time.sleep(0.5), print('made', flush=True)))\n"
+        "work.start()\n"
+        "while not workers._working: pass\n"
+        "child = os.fork()  # its own end does not wait for a thread that it has not\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "made\n", "")

@@ -316,3 +316,22 @@ def test_derivative_of_a_part_at_a_size_that_a_loop_tells():
 def test_a_scalar_has_no_rows():
     with pytest.raises(tf.TracejitError, match=r"a TensorArray of 2 elements is given float32\[\]"):
         tf.TensorArray(tf.float32, size=2).unstack(tf.constant(1.0))
+
+
+def test_rows_that_nobody_wrote_are_made_at_once():
+    """However many elements there are, what a loop takes round is a few ops."""
+
+    def f(x, n):
+        rows = tf.TensorArray(tf.float32, size=n)
+        rows = rows.write(n // 2, x)
+        for k in tf.range(2):
+            rows = rows.write(k, x * tf.cast(k + 1, tf.float32))
+        return rows.stack()
+
+    def ops_of(n):
+        return len(tf.function(lambda x: f(x, n)).get_concrete_function(tf.constant(3.0)).graph.nodes)
+
+    assert ops_of(900) == ops_of(9)
+    for run in (f, tf.function(f)):
+        np.testing.assert_array_equal(run(tf.constant(3.0), 5), [3, 6, 3, 0, 0])
+        np.testing.assert_array_equal(run(tf.constant(3.0), 2), [3, 6])

@@ -5,10 +5,22 @@ Knows what a piece of work is called with and returns, not what it does.
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
+
+_working: set[Work] = set()  # LLVM must not be at work where the process ends
+os.register_at_fork(after_in_child=_working.clear)  # the threads are the parent's
+
+
+@atexit.register
+def wait_for_all() -> None:
+    """Wait until no LLVM is at work."""
+    for work in tuple(_working):
+        work.wait()
 
 
 class Work:
@@ -16,8 +28,8 @@ class Work:
 
     Handlers of signals run in the main thread, between any two of its bytecodes, and what they raise (Ctrl-C's
     KeyboardInterrupt, a timeout) would end a finaliser of llvmlite before it has noted that the object is gone: it
-    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted. Nobody else keeps the
-    thread's object, which so goes in the thread itself: what is called then would lose an interrupt, too.
+    would be freed twice. Here nothing of the kind arrives, and whoever waits may be interrupted. A `threading.Thread`
+    may not: interrupted while it starts it can block for ever, and an interrupt while one is dropped is lost.
     """
 
     def __init__(self, work: Callable[[], Any]):
@@ -25,20 +37,22 @@ class Work:
         self.began = self.given_up = False
         self.made: Any = None
         self.error: BaseException | None = None
-        self.over: threading.Lock = threading.Lock()  # unlike `join`, safe to be interrupted while it waits
+        self.over = threading.Lock()
         self.over.acquire()
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name="tracejit-llvm").start()
+        _thread.start_new_thread(self._run, ())
 
     def _run(self) -> None:
         self.began = True
         try:
             if not self.given_up:
+                _working.add(self)
                 self.made = self.work()
         except BaseException as error:
             self.error = error
         finally:
+            _working.discard(self)
             self.over.release()
 
     def wait(self) -> None:

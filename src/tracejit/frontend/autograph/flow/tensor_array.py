@@ -7,6 +7,7 @@ which a loop takes round as any other. Writing announces itself, so that branche
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -210,15 +211,23 @@ class TensorArray:
         if isinstance(self.state, Tensor):
             return
         if isinstance(self.state, list):
-            self._holding(stack(self._items(spec)) if self.state else zeros(0, spec))
+            self._holding(self._rows(spec) if self.state else zeros(0, spec))
         else:
             self._holding(zeros(self.state, spec))
 
-    def _items(self, spec: TensorSpec | None = None) -> list[Tensor]:
+    def _rows(self, spec: TensorSpec | None = None) -> Tensor:
+        """What is kept one by one as the rows of one tensor, zeros where there is nothing."""
+        parts = [
+            stack(list(run)) if written else zeros(len(list(run)), self._spec() if spec is None else spec)
+            for written, run in groupby(self.state, lambda x: x is not None)
+        ]
+        return parts[0] if len(parts) == 1 else ops.concat(*parts, axis=0)
+
+    def _items(self) -> list[Tensor]:
         """The elements, zeros where there are none."""
         if all(x is not None for x in self.state):
             return list(self.state)
-        spec = self._spec() if spec is None else spec
+        spec = self._spec()
         zero = ops.fill(shape=spec.shape, value=0, dtype=spec.dtype)
         return [zero if x is None else x for x in self.state]
 
@@ -238,7 +247,7 @@ class TensorArray:
         if isinstance(self.state, Tensor):
             return self.state
         if isinstance(self.state, list) and self.state:
-            return stack(self._items())
+            return self._rows()
         return zeros(self._length(), self._spec())
 
     def concat(self, name: str | None = None) -> Tensor:
