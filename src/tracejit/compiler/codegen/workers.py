@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+_PATIENCE = 0.1  # seconds
 _working: set[Work] = set()  # LLVM must not be at work where the process ends
 os.register_at_fork(after_in_child=_working.clear)  # the threads are the parent's
 
@@ -34,7 +35,7 @@ class Work:
 
     def __init__(self, work: Callable[[], Any]):
         self.work = work
-        self.began = self.given_up = False
+        self.began = self.given_up = self.is_over = False
         self.made: Any = None
         self.error: BaseException | None = None
         self.over = threading.Lock()
@@ -53,11 +54,13 @@ class Work:
             self.error = error
         finally:
             _working.discard(self)
+            self.is_over = True
             self.over.release()
 
     def wait(self) -> None:
-        with self.over:
-            pass
+        while not self.is_over:
+            if self.over.acquire(timeout=_PATIENCE):
+                self.over.release()  # it stays held where an interrupt comes in between: hence the patience of others
 
     def give_up(self) -> None:
         """Until work that has begun is over, wait; what has not begun never works."""
