@@ -380,3 +380,223 @@ def test_tapes_watch_what_a_name_stands_for(eager):
     want = 2.0 * X
     want[0] = 2.0
     np.testing.assert_allclose(run(program, X, eager=eager)[0], want)
+
+
+# ---- arrays of NumPy's that the function makes ----------------------------------------------------------
+
+
+def put_first(z, value):
+    z[0] = value
+
+
+def filled_by_a_function(x):
+    a = np.zeros(3)
+    put_first(a, x)
+    return a * 1.0
+
+
+def filled_by_a_closure(x):
+    a = np.zeros(3)
+
+    def put():
+        a[1] = x
+
+    put()
+    return a * 1.0
+
+
+def filled_under_names(x):
+    a = np.zeros(3)
+    b, held, box = a, [a], Box(a)
+    b[0] = x
+    held[0][1] = x * x
+    box.x[2] += x
+    return a * 1.0, b * 1.0, held[0] * 1.0, box.x * 1.0
+
+
+def added_in_place(x):
+    a = np.zeros(3)
+    b = a
+    a += x
+    b *= 2.0
+    return a * 1.0, b * 1.0
+
+
+def filled_through_a_part(x):
+    a = np.zeros((2, 4))
+    row = a[1]
+    part = row[1:]
+    part[0] = x
+    row[0] = x * x
+    a[1, 2] += 1.0
+    part += x
+    return a * 1.0, row * 1.0, part * 1.0
+
+
+def filled_in_a_loop_under_two_names(x):
+    a = np.zeros(3)
+    b, i = a, x * 0.0
+    while i < 3:
+        a[1] += x
+        i += 1.0
+    return a * 1.0, b * 1.0
+
+
+def filled_in_a_branch_under_two_names(x):
+    a = np.zeros(3)
+    b = a
+    if x > 0.0:
+        a[1] = 2.0
+        b += x
+    return a * 1.0, b * 1.0
+
+
+def filled_after_an_early_return(x):
+    a = np.zeros(3)
+    b = a
+    if x > 5.0:
+        return a * 1.0, b * 3.0
+    b[0] = x
+    return a * 1.0, b * 1.0
+
+
+def steps_that_are_rows(x):
+    out = np.zeros((4, 2))
+    out[0] = np.array([1.0, 0.5])
+    for i in range(3):
+        y = out[i]
+        out[i + 1] = y + 0.1 * x * y[::-1]
+    return out * 1.0
+
+
+MADE = [
+    filled_by_a_function, filled_by_a_closure, filled_under_names, added_in_place, filled_through_a_part,
+    filled_in_a_loop_under_two_names, filled_in_a_branch_under_two_names, filled_after_an_early_return,
+    steps_that_are_rows,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", MADE, ids=lambda f: f.__name__)
+def test_arrays_that_a_function_makes_hold_tensors_under_all_their_names(program):
+    """Where an array cannot hold what is computed, the function is traced again with a tensor in its place."""
+
+    def loss(x):
+        return sum(tf.reduce_sum(leaf * leaf) for leaf in flatten(program(x))[0])
+
+    x, h = np.float64(1.25), 1e-6
+    expected = flatten(program(x))[0]
+    compiled = tf.function(program)
+    for got, want in zip(flatten(compiled(x))[0], expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+    assert compiled.experimental_get_tracing_count() == 1
+    for got, want in zip(flatten(tf.vectorized_map(program, np.array([x])))[0], expected, strict=True):
+        np.testing.assert_allclose(got[0], want, rtol=1e-14)
+    slope = (float(loss(x + h)) - float(loss(x - h))) / (2 * h)
+    np.testing.assert_allclose(tf.function(tf.grad(loss))(x), slope, rtol=1e-7)
+
+
+def one_name_of_a_branch(x):
+    a = np.zeros(3)
+    b = a
+    if x > 5.0:
+        a = b * 2.0
+    b[0] = 1.0
+    return a * 1.0, b * 1.0
+
+
+def one_name_of_a_loop(x):
+    a = np.zeros(3)
+    b, i = a, x * 0.0
+    while i < x - 10.0:
+        a = a * 2.0
+        i += 1.0
+    b[0] = 1.0
+    return a * 1.0, b * 1.0
+
+
+def one_of_two_arrays(x):
+    a, b = np.zeros(3), np.ones(3)
+    c = a if x > 0.0 else b
+    c[0] = 7.0
+    return a * 1.0, b * 1.0, c * 1.0
+
+
+def part_of_a_branch(x):
+    a = np.zeros(3)
+    v = a[1:]
+    if x > 5.0:
+        v = v * 2.0
+    a[1] = 3.0
+    return v * 1.0
+
+
+def added_to_after_a_branch(x):
+    a = np.zeros(3)
+    b = a
+    if x > 5.0:
+        a = b * 2.0
+    a += 1.0
+    return a * 1.0, b * 1.0
+
+
+def in_a_dict_of_a_branch(x):
+    d = {"a": np.zeros(3)}
+    b = d["a"]
+    if x > 5.0:
+        d["a"] = b * 2.0
+    b[0] = 1.0
+    return d["a"] * 1.0, b * 1.0
+
+
+def changed_by_numpy(x):
+    a = np.zeros(3)
+    b = a
+    if x > 5.0:
+        a = b * 2.0
+    np.copyto(b, 2.0)
+    return a * 1.0, b * 1.0
+
+
+OUTSIDE = np.zeros(3)
+
+
+def from_outside(x):
+    a = OUTSIDE
+    if x > 5.0:
+        a = a * 2.0
+    OUTSIDE[0] = 1.0
+    return a * 1.0
+
+
+def a_reshaped_one(x):
+    a = np.zeros((2, 3))
+    flat = a.reshape(6)
+    a[0, 1] = x
+    return flat * 1.0
+
+
+UNKNOWN = [
+    one_name_of_a_branch, one_name_of_a_loop, one_of_two_arrays, part_of_a_branch, added_to_after_a_branch,
+    in_a_dict_of_a_branch, changed_by_numpy, from_outside, a_reshaped_one,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", UNKNOWN, ids=lambda f: f.__name__)
+def test_arrays_that_may_be_what_a_name_stands_for_are_not_missed(program):
+    for transform in (tf.function, lambda f: lambda x: tf.vectorized_map(f, np.array([x]))):
+        with pytest.raises(tf.errors.TracejitError, match=r"\.copy\(\)(.|\n)*test_aliases\.py"):
+            transform(program)(np.float64(1.25))
+    OUTSIDE[:] = 0.0
+
+
+def test_what_is_printed_before_a_trace_fails_is_seen(capsys):
+    @tf.function
+    def f(x):
+        a = np.zeros(2)
+        print("so far")
+        put_first(a, x)
+        raise ValueError("and no further")
+
+    with pytest.raises(ValueError, match="no further"):
+        f(tf.constant(1.0))
+    assert capsys.readouterr().out == "so far\n"

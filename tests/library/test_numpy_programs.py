@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from checks.numpy_programs import PROGRAMS
-from tracejit.core.errors import GradientError, SymbolicValue, TracejitError
+from tracejit.core.errors import GradientError, SymbolicValue, TracejitError, Untraceable
 
 UNKNOWN_SIZE = dict.fromkeys(("function", "both"), (SymbolicValue, "how many elements a mask"))
 REFUSED = {"masked_mean": UNKNOWN_SIZE}
@@ -168,27 +168,33 @@ def memory_that_is_shared(x):
     return np.sum(flat)
 
 
-@pytest.mark.parametrize("transform", [tj.grad, tj.function, lambda f: tj.function(tj.grad(f))])
-@pytest.mark.parametrize(
-    "f",
-    [
-        two_names,
-        a_row_before,
-        a_part_that_is_filled,
-        a_row_that_is_filled_later,
-        a_view_that_is_scaled,
-        rows_in_a_loop,
-        in_a_list,
-        by_another_function,
-        of_the_module,
-        in_a_dictionary,
-        memory_that_is_shared,
-    ],
-)
-def test_an_array_that_is_known_elsewhere_holds_no_tensor(f, transform):
+KNOWN_ELSEWHERE = [
+    two_names, a_row_before, a_part_that_is_filled, a_row_that_is_filled_later, in_a_list, by_another_function,
+    in_a_dictionary,
+]  # fmt: skip
+NEVER = [a_view_that_is_scaled, rows_in_a_loop, of_the_module, memory_that_is_shared]
+
+
+@pytest.mark.parametrize("f", [*KNOWN_ELSEWHERE, *NEVER])
+def test_an_array_that_is_known_elsewhere_holds_no_tensor_eagerly(f):
     with pytest.raises((SymbolicValue, GradientError, TypeError)):
-        transform(f)(np.float64(1.5))
+        tj.grad(f)(np.float64(1.5))
     BUFFER[:] = 0
+
+
+@pytest.mark.parametrize("f", NEVER)
+def test_an_array_that_cannot_be_a_tensor_holds_none(f):
+    for transform in (tj.function, lambda f: tj.function(tj.grad(f))):
+        with pytest.raises((Untraceable, GradientError, TypeError)):
+            transform(f)(np.float64(1.5))
+    assert not BUFFER.any()
+
+
+@pytest.mark.parametrize("f", KNOWN_ELSEWHERE)
+def test_an_array_that_is_known_elsewhere_is_a_tensor_in_compiled_code(f):
+    x = np.float64(1.5)
+    assert float(tj.function(f)(x)) == f(x)
+    np.testing.assert_allclose(tj.function(tj.grad(f))(x), (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rtol=1e-8)
 
 
 @pytest.mark.parametrize("f", [another_name_later, kept_in_a_list])

@@ -87,6 +87,21 @@ def masked_beside(x):
     return kept
 
 
+BUFFER = np.zeros(3)
+
+
+def filled_outside(x):
+    for i in range(3):
+        BUFFER[i] = 2.0 * x[i]
+    return BUFFER
+
+
+def masked_outside(x):
+    kept = BUFFER[1:]
+    BUFFER[x > 0] = 1.0
+    return kept
+
+
 def sine(x):
     return math.sin(x[0])
 
@@ -102,8 +117,8 @@ def of_list(i):
 @pytest.mark.parametrize(
     ("f", "argument", "message"),
     [
-        (filled_beside, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.numpy"),
-        (masked_beside, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.constant"),
+        (filled_outside, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.numpy"),
+        (masked_outside, np.ones(3), r"an array of NumPy's cannot hold .*tracejit\.constant"),
         (sine, np.ones(3), r"math\.sin takes numbers, .*write tracejit\.math\.sin"),
         (logarithm, np.ones(3), r"math\.log2 takes numbers, .*write tracejit\.math\.log2"),
         (of_list, np.int64(1), r"a Python list has no element .*tracejit\.stack"),
@@ -115,6 +130,12 @@ def test_what_compiled_functions_cannot_do_says_what_to_write(f, argument, messa
     with pytest.raises(tf.SymbolicValue, match=message) as error:
         tf.function(f)(tf.constant(argument))
     assert "test_numba_programs.py" in str(error.value)
+
+
+@pytest.mark.parametrize("f", [filled_beside, masked_beside])
+def test_an_array_that_another_name_knows_is_filled_in_compiled_code(f):
+    x = np.array([1.0, -1.0, 2.0])
+    np.testing.assert_array_equal(tf.function(f)(x), f(x))
 
 
 @MODES

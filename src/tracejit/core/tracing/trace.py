@@ -7,7 +7,7 @@ another interpreter or recorder.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,7 +67,11 @@ class Trace:
         What tapes have watched here.
     merged : dict
         What tensors that branches and loops give may be, in all of the function.
+    viewing : callable, optional
+        ``viewing(op, inputs, result)`` is told of calls of ops that only move elements, once anybody asks for that.
     """
+
+    viewing: ClassVar[Callable[[Op, Sequence[Tensor], Tensor], None] | None] = None
 
     def __init__(self, name: str, parent: Trace | None = None):
         self.graph: Graph = Graph(name)
@@ -127,7 +131,10 @@ class Trace:
             specs = op.specs(tuple([v.spec for v in values]), attrs)
         except Exception as error:
             raise explain(op, inputs, attrs, error, location) from None
-        return tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
+        results = tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
+        if Trace.viewing is not None and inputs and "view" in op.traits:
+            Trace.viewing(op, inputs, results[0])
+        return results
 
     def hold(self, owner: Any, spec: TensorSpec) -> VariableState:
         """The state of a Variable in this trace; its value at entry becomes an input on first use."""

@@ -136,6 +136,11 @@ class Attempt:
         self._restore(keeping_nodes)
         self.waiting, self.unwinding, REFUSALS.pending = [], None, []
 
+    def tell(self) -> None:
+        """Do what waits, as printing does: the program has come so far before it failed."""
+        waiting, self.waiting = self.waiting, []
+        _do(waiting)
+
     def _restore(self, keeping_nodes: bool = False) -> None:
         for undo in reversed(self.undo.values()):
             undo()

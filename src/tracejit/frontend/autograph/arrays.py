@@ -11,20 +11,42 @@ import inspect
 import opcode
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...core.errors import is_internal
 from ...core.op import ops
 from ...core.seams import numpy_function
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import state
+from ...ops.tensor.made import Site, is_made, traced_with_tensors
 from ...ops.tensor.numpy_protocol import needing
+from ...ops.tensor.storage import in_place
+from .places.reachable import attempt_with
 from .source.origins import LIBRARIES
+
+T = TypeVar("T")
 
 _STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)
 _MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+_FRESH = (
+    *(
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "zeros_like",
+        "ones_like",
+        "empty_like",
+        "full_like",
+        "copy",
+        "arange",
+    ),
+    *("linspace", "eye", "identity"),
+)
 
 
 def fillable(x: np.ndarray, holders: int, value: Any) -> Any:
@@ -38,7 +60,11 @@ def fillable(x: np.ndarray, holders: int, value: Any) -> Any:
         return x  # a part of what another name holds
     if x.dtype.kind != "c" and getattr(value, "dtype", x.dtype).kind == "c":
         return x  # NumPy refuses it with its own words
-    return ops.identity(x)
+    return _tensor_of(x) if state.interpreter is not None else ops.identity(x)
+
+
+def _tensor_of(x: np.ndarray) -> Tensor:
+    return in_place(ops.identity(x))
 
 
 def _holders(x: Any) -> int:
@@ -62,15 +88,33 @@ def _making(make: Callable[..., Any]) -> Callable[..., Any]:
             or not kwargs.keys() <= {"dtype", "copy", "order"}
             or len(args) > 2
         ):
-            return make(*args, **kwargs)
+            plain = make(*args, **kwargs)
+            return plain if plain is args[0] or plain.base is not None else is_made(plain, _tensor_of)
         made = numpy_function("array")(*args, **{k: v for k, v in kwargs.items() if k == "dtype"})
         return ops.identity(made) if made is args[0] else made
 
     return converted
 
 
-#: What makes arrays of tensors, and what converted functions call in its place.
-MAKING = {getattr(np, name): _making(getattr(np, name)) for name in _MAKERS}
+def _noting(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy that makes an array of its own, which may have to be a tensor."""
+
+    @functools.wraps(make)
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        return is_made(make(*args, **kwargs), _tensor_of)
+
+    return noting
+
+
+#: What makes arrays, perhaps of tensors, and what converted functions call in its place.
+MAKING = {getattr(np, name): _making(getattr(np, name)) for name in _MAKERS} | {
+    getattr(np, name): _noting(getattr(np, name)) for name in _FRESH
+}
+
+_MADE_BY = frozenset((*_MAKERS, *_FRESH))
+
+#: What makes an array of its own, of whatever it is given.
+FRESH = frozenset(getattr(np, name) for name in ("array", *_FRESH))
 
 _facts: dict[int, tuple[weakref.ref[CodeType], bool]] = {}
 
@@ -78,6 +122,18 @@ _facts: dict[int, tuple[weakref.ref[CodeType], bool]] = {}
 def fills_arrays(f: Any) -> bool:
     """May a function of the user's, or one that it calls by name, write into arrays or make them of tensors?"""
     return any(_writes(g.__code__) for g in _reached(f, set()))
+
+
+def traced_with_arrays(once: Callable[[], T], f: Any, given: Sequence[Any], tensors: set[Site]) -> T:
+    """``once()``, which traces `f`, given these values, until arrays that have to be `tensors` are."""
+    if not any(_names_makers(g.__code__) for g in _reached(f, set())):
+        return once()
+    return traced_with_tensors(once, lambda: attempt_with(f, given), tensors)
+
+
+def _names_makers(code: CodeType) -> bool:
+    named = not _MADE_BY.isdisjoint(code.co_names)
+    return named or any(_names_makers(c) for c in code.co_consts if inspect.iscode(c))
 
 
 def _reached(f: Any, seen: set[int]) -> Iterator[FunctionType]:

@@ -15,11 +15,13 @@ from collections.abc import Callable, Collection
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
-from .arrays import MAKING, fills_arrays
+from .arrays import FRESH, MAKING, fills_arrays
 from .builtins import REPLACED
 from .outside import telling
 from .source.expressions import asks, is_literal
@@ -33,6 +35,7 @@ else:
     transform = Later(".source.transform", __package__)
 
 _FACTORY = "_ag_factory"
+_OF_NUMPY = type(np.zeros_like)
 
 
 class Conversion:
@@ -78,6 +81,8 @@ def callee(f: Any, eager: bool = False) -> Any:
         return _of_function(f, eager)
     if kind is Op:
         return f
+    if kind is _OF_NUMPY:
+        return MAKING.get(f, f)
     if kind is BuiltinFunctionType or kind is type:
         return MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or f
     if kind is MethodType:
@@ -119,7 +124,7 @@ def _of_function(f: FunctionType, eager: bool) -> Any:
     else:
         conversion = _remember(code, _converted(f, eager), eager)
     if conversion is _AS_IT_IS:
-        return f
+        return MAKING.get(f, f)
     if conversion is _BUT_ITS_ARGUMENTS:
         return _Converting(f, eager)
     return f if conversion.code is None else _function(f, conversion.code)
@@ -296,6 +301,8 @@ def _is_module_call(node: ast.Call, names: dict[str, Any], eager: bool) -> bool:
     called: Any = module
     for attribute in reversed(path):
         called = getattr(called, attribute, None)
+    if not eager and called.__hash__ is not None and called in FRESH:
+        return False
     passed = any(isinstance(a, ast.Name) and a.id in names for a in node.args)  # it may be a function
     replaced = called.__class__ is FunctionType and called in REPLACED
     return not (passed or replaced or _asks_for_functions(called))

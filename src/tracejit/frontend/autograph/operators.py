@@ -30,6 +30,7 @@ from .items import item_of
 from .membership import contains
 from .outside import refuse_taking
 from .parts import (
+    augmented,
     set_item,
     set_item_in,
     set_item_of,
@@ -61,6 +62,7 @@ __all__ = [
     "assert_stmt",
     "attribute",
     "attribute_of",
+    "augmented",
     "callee",
     "chain",
     "changing",

@@ -15,8 +15,9 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
+from ...ops.tensor.made import from_the_start, whole_of
 from ...ops.tensor.numpy_protocol import needing
-from ...ops.tensor.storage import written
+from ...ops.tensor.storage import array_written, is_in_place, written
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
 from .flow.surroundings import change_of, uncertain
@@ -103,6 +104,8 @@ def _keep(owner: Any, name: str, new: Any) -> None:
 
 def _require_container(x: Any, changed: Any = None) -> None:
     """Raise where `x` is no container that changes in place, but would have to be another one, or has `changed` to."""
+    if is_in_place(x):
+        return  # whoever reads it sees what is written
     if isinstance(x, Tensor) or not (changed is None or changed is x):
         raise TypeError(
             "a tensor does not change, and this one has no name here that could be given the changed one: declare "
@@ -127,27 +130,59 @@ def _place(x: Tensor, index: Any) -> Any:
 
 def _set(x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
+        if is_in_place(x) and not _takes(x, value):
+            raise TypeError(f"an array of {x.dtype} takes no complex numbers{at(user_location())}")
         return written(x, _place(x, index).set(value))
-    if isinstance(x, np.ndarray) and (holds_traced(index) or traced(value)):
+    if not isinstance(x, np.ndarray):
+        x[index] = value
+        return x
+    if holds_traced(index) or traced(value):
+        _as_tensor_from_the_start(x, value)
         raise SymbolicValue(
             "an array of NumPy's cannot hold what a compiled function computes where other names know it, too: make it "
             "where it is filled, or with tracejit.numpy, or write x = tracejit.constant(x) first"
             f"{at(user_location())}"
         )
-    if isinstance(x, np.ndarray) and (around := uncertain()) is not None and around.reachable.knows(x):
+    if (around := uncertain()) is not None and around.reachable.knows(whole_of(x)):
+        from_the_start(x)
         raise change_of(x, "a branch or loop")
+    array_written(x)
     x[index] = value
     return x
 
 
+def augmented(how: str, x: Any, value: Any) -> Any:
+    """What `x` is after ``x += value`` and the like."""
+    if isinstance(x, Tensor):
+        return _update(x, ..., how, value) if x.ndim and is_in_place(x) else BINARY[how](x, value)
+    if x.__class__ is np.ndarray and x.ndim:
+        around = uncertain()
+        if needing(value) is not None or (around is not None and around.reachable.knows(whole_of(x))):
+            _as_tensor_from_the_start(x, value)
+        array_written(x)
+    return BINARY[how](x, value)
+
+
 def _update(x: Any, index: Any, how: str, value: Any) -> Any:
     place = _place(x, index) if isinstance(x, Tensor) else None
+    if isinstance(x, np.ndarray) and _would_leave((index,), value):
+        _as_tensor_from_the_start(x, value)
     if place is not None and place.mask is not None:
         return written(x, place.apply(lambda whole: BINARY[how](whole, value)))
     if place is not None and how in ("+", "-") and _same_dtype(x, value):
         if place.is_distinct:  # then adding in place is the same to the bit, and its derivative is simpler
             return written(x, place.add(value) if how == "+" else place.subtract(value))
     return _set(x, index, BINARY[how](x[index], value))
+
+
+def _as_tensor_from_the_start(x: np.ndarray, value: Any) -> None:
+    """Trace again with a tensor for the array, if that can hold the value."""
+    if x.flags.writeable and _takes(x, value):
+        from_the_start(x)
+
+
+def _takes(x: Any, value: Any) -> bool:
+    return x.dtype.kind == "c" or getattr(value, "dtype", x.dtype).kind != "c"
 
 
 def _same_dtype(x: Tensor, value: Any) -> bool:

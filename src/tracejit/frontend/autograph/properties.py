@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .calls import callee
-from .parts import BINARY
+from .parts import augmented
 from .places.place import found_in_class
 from .values.weak import Weak, needs_value
 
@@ -33,4 +33,4 @@ def set_attribute(value: Any, owner: Any, name: str) -> None:
 def update_attribute(how: str, owner: Any, name: str, value: Callable[[], Any]) -> None:
     """``owner.name += value()`` and the like."""
     before = attribute_of(owner, name)
-    set_attribute(BINARY[how](before, value()), owner, name)
+    set_attribute(augmented(how, before, value()), owner, name)

@@ -25,8 +25,10 @@ from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import resize_graph, trace
 from ...core.tracing.transaction import Whole, handled
+from ...ops.tensor.storage import require_seen
 from ...runtime.threads.forks import fork_safe
 from ..autograph import operators as autograph
+from ..autograph.arrays import traced_with_arrays
 from ..autograph.calls import explained
 from ..autograph.places.arguments import changes
 from ..autograph.places.reachable import attempt_with
@@ -178,7 +180,7 @@ class Function(Inspected):
         self._remembered: dict[tuple[Any, ...], Specialization] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
         self._patterns: dict[Any, list[TensorSpec]] = {}
-        self._traces = 0
+        self._traces, self._tensor_sites = 0, set[Any]()
         self._may_create = True
         self._float_inputs = autograph and self.input_signature is None  # code as it stands may look at types
         self._retracing = Retracing()
@@ -245,9 +247,8 @@ class Function(Inspected):
             return specialization.apply(call.tensors())
         constants = PLAIN if call.floats else NUMBERS
         given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in constants]
-        in_place = [
-            id(call.leaves[i]) for i, _ in call.arrays
-        ] == given  # nothing converted, filled in or moved
+        # nothing converted, filled in or moved:
+        in_place = [id(call.leaves[i]) for i, _ in call.arrays] == given
         if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
             floats = sum(part is _AN_INPUT for part in key or ())
             self._remember(key if floats == len(call.floats) else None, specialization)
@@ -280,8 +281,7 @@ class Function(Inspected):
         if self.input_signature is not None:
             args, kwargs = self._parameters.conforming(args, kwargs)
         leaves, structure = flatten((args, kwargs))
-        tensors = [_argument(x) for x in leaves]
-        args, kwargs = unflatten(structure, apart(tensors))
+        args, kwargs = unflatten(structure, apart([_argument(x) for x in leaves]))
         since = next_serial()
         leaves, structure = flatten(self.run_python(args, kwargs))
         return unflatten(structure, apart([converted(y, self.python_function) for y in leaves], since))
@@ -335,9 +335,8 @@ class Function(Inspected):
             if specializations is None:
                 self._forget_the_dead()
                 specializations = self._specializations[key] = []
-            shapes = [s.shape for s in call.specs]
             for specialization in specializations:
-                if specialization.serves(shapes):
+                if specialization.serves([s.shape for s in call.specs]):
                     self._retracing.served()
                     return specialization
             specializations.append(self._traced(call, patterns))
@@ -377,17 +376,21 @@ class Function(Inspected):
 
     def _traced_anew(self, call: Call, patterns: Sequence[TensorSpec]) -> Specialization:
         created: list[Variable] = []
-        made = self._trace_once(call, patterns, created if self._may_create else None)
+        made = self._with_arrays(call, patterns, created if self._may_create else None)
         self._may_create = False
         if created:  # the graph of further calls; what Python does in this one has been done
             with attempt_with(self.python_function, call.leaves) as attempt:
-                made = self._trace_once(call, patterns, None)
+                made = self._with_arrays(call, patterns, None)
                 attempt.rollback()
         return made
 
-    def _trace_once(
-        self, call: Call, patterns: Sequence[TensorSpec], created: list[Variable] | None
-    ) -> Specialization:
+    def _with_arrays(self, call: Call, *more: Any) -> Specialization:
+        f, sites, self._traces = self.python_function, self._tensor_sites, self._traces + 1
+        return traced_with_arrays(lambda: self._trace_once(call, *more), f, call.leaves, sites)
+
+    def _trace_once(self, call: Call, patterns: Any, created: list[Variable] | None) -> Specialization:
+        if created:
+            created.clear()  # an attempt before has made them
         specs, atoms = entry_specs(patterns)
         structure: list[Any] = []
         generators: list[Variable] = []  # made by each call for itself
@@ -400,6 +403,7 @@ class Function(Inspected):
             try:
                 with Whole():
                     leaves, nest = flatten(self.run_python(args, kwargs))
+                    require_seen()
             except TraceError as escaping:
                 explained(self.python_function, escaping.error)
                 handled(escaping)
@@ -409,7 +413,6 @@ class Function(Inspected):
             return [converted(y, self.python_function) for y in leaves]
 
         hints = sizes_at_entry(atoms, [s.shape for s in call.specs])
-        self._traces += 1
         began = time.perf_counter()
         traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
         sizes = decided(traced.graph.guards, atoms)

@@ -21,7 +21,9 @@ from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.trace import Traced, VariableState, trace
 from ...core.tracing.transaction import Whole, handled
 from ...ops.batch import moved
+from ...ops.tensor.storage import require_seen
 from ..autograph import operators as autograph
+from ..autograph.arrays import traced_with_arrays
 from ..autograph.calls import explained
 from ..autograph.values.kinds import TraceError
 from ..function.specialization import converted
@@ -159,7 +161,8 @@ class _One:
     def batched(self, mapped: Sequence[Tensor], size: Size) -> tuple[list[Tensor], list[bool]]:
         """Its results for all examples, and which of them differ between examples."""
         specs = [TensorSpec(x.shape[1:], x.dtype) for x in mapped]
-        traced = trace(self.run, specs, getattr(self.f, "__name__", type(self.f).__name__))
+        name = getattr(self.f, "__name__", type(self.f).__name__)
+        traced = traced_with_arrays(lambda: trace(self.run, specs, name), self.f, self.leaves, set())
         state = [_entry(h, size) for h in traced.held]
         inputs = [*mapped, *traced.captured, *(x for x, _ in state)]
         flags = [*(True for _ in mapped), *(False for _ in traced.captured), *(own for _, own in state)]
@@ -176,6 +179,7 @@ class _One:
         try:
             with Whole():
                 leaves, self.structure = flatten(autograph.callee(self.f)(*args, **kwargs))
+            require_seen()
         except SymbolicValue as error:
             explained(self.f, error)
             raise

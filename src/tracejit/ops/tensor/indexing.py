@@ -20,8 +20,10 @@ from ...core.spec import dtype_name, shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.recipes import by_recipe
+from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
 from . import beyond, direct
+from .storage import is_in_place, seen_as
 
 INT64 = np.dtype(np.int64)
 
@@ -292,7 +294,23 @@ def get(x: Any, index: Any) -> Any:
             key = direct.key_of(index)
             if key is not None:
                 return by_recipe(_get_simple, (x,), key)
-    return _get(as_tensor(x), index)
+    part = _get(as_tensor(x), index)
+    if Trace.viewing is not None and part.shape and is_in_place(x) and _is_view(index):
+        seen_as(part, x, lambda whole: get(whole, index), lambda whole, new: whole.at[index].set(new))
+    return part
+
+
+def _is_view(index: Any) -> bool:
+    """Does an index give a view of an array of NumPy's?"""
+    parts = index if index.__class__ is tuple else (index,)
+    return all(_is_position(i) for i in parts)
+
+
+def _is_position(index: Any) -> bool:
+    if index is None or index is ... or index.__class__ in (int, slice):
+        return True
+    dtype = getattr(index, "dtype", None)
+    return dtype is not None and dtype.kind in "iu" and not index.shape
 
 
 def _is_one_mask(index: Any) -> bool:

@@ -8,11 +8,15 @@ gets what it is now, or an error where only the running program could tell.
 
 from __future__ import annotations
 
+import gc
 import threading
 import weakref
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ...core.errors import Untraceable, at, user_location
 from ...core.ir.graph import Graph
@@ -21,20 +25,24 @@ from ...core.tensor import Overwritten, Tensor, twin
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import Trace
 from ...core.tracing.transaction import remember
+from .made import from_the_start, whole_of
 
 #: How a tensor is made of the array that it is a part of: ``view(whole)``.
 View = Callable[[Tensor], Tensor]
+#: The whole with another part: ``put(whole, part)``.
+Put = Callable[[Tensor, Any], Tensor]
 
 
 class Member:
-    """An object that stands for an array, or for a view of it."""
+    """An object that stands for an array, or for a view of it, which may be written to where there is a `put`."""
 
-    __slots__ = ("ref", "storage", "view", "__weakref__")
+    __slots__ = ("ref", "storage", "view", "put", "__weakref__")
 
-    def __init__(self, tensor: Tensor, storage: Storage, view: View | None):
+    def __init__(self, tensor: Tensor, storage: Storage, view: View | None, put: Put | None = None):
         self.ref: weakref.ref[Tensor] = weakref.ref(tensor, partial(_forget, _members, id(tensor), self))
         self.storage = storage
         self.view = view
+        self.put = put
 
 
 _members: dict[int, Member] = {}
@@ -60,22 +68,28 @@ class Storage:
         Who stands for it and has not been overwritten, by identity.
     maybe : list of Storage
         Arrays that may be this one.
+    in_place : bool
+        It is one of NumPy's to the program: parts of it are views, and ``+=`` writes to it.
+    array : reference to numpy.ndarray, or None
+        What it still is: that has a value of its own, and who holds it sees no tensor.
     """
 
-    __slots__ = ("now", "reason", "fresh", "maybe", "__weakref__")
+    __slots__ = ("now", "reason", "fresh", "maybe", "in_place", "array", "__weakref__")
 
-    def __init__(self, now: Tensor):
+    def __init__(self, now: Tensor | None, array: np.ndarray | None = None):
         self.now: Tensor | None = now
         self.reason = ""
         self.fresh: dict[int, Member] = {}
         self.maybe: list[weakref.ref[Storage]] = []
+        self.in_place: bool = array is not None
+        self.array: weakref.ref[np.ndarray] | None = None if array is None else weakref.ref(array)
 
-    def add(self, tensor: Tensor, view: View | None) -> Member:
+    def add(self, tensor: Tensor, view: View | None = None, put: Put | None = None) -> Member:
         """Let a tensor stand for the array, or for a view of it."""
         old = _members.get(id(tensor))
         if old is not None:
             old.storage.fresh.pop(id(tensor), None)
-        member = _members[id(tensor)] = self.fresh[id(tensor)] = Member(tensor, self, view)
+        member = _members[id(tensor)] = self.fresh[id(tensor)] = Member(tensor, self, view, put)
         return member
 
     def save(self) -> Callable[[], None]:
@@ -104,8 +118,23 @@ class Storage:
     def becomes(self, now: Tensor | None, reason: str = "") -> None:
         """It holds something else from here on; None for what only the running program knows."""
         self.changes()
+        self._require_tensor()
         self.now, self.reason = now, reason
         self.outdate()
+
+    def _require_tensor(self) -> None:
+        """Raise where an array of NumPy's would have to hold what the compiled program computes."""
+        array = None if self.array is None else self.array()
+        if array is None:
+            return
+        from_the_start(array)
+        del array
+        gc.collect()
+        if self.array is not None and self.array() is not None:
+            raise Untraceable(
+                "an array of NumPy's may be written to here that the program knows elsewhere, too: write to a copy, "
+                f"made with .copy(), or make it a tensor before, as with x = tracejit.constant(x){at(user_location())}"
+            )
 
     def settle(self, tensors: Sequence[Tensor]) -> None:
         """It holds what these tensors do, all of which stand for it from here on."""
@@ -136,7 +165,7 @@ class Storage:
         """Arrays that may be this one hold nobody knows what."""
         others, self.maybe = [r() for r in self.maybe], []
         for other in others:
-            if other is not None and other is not self and other.now is not None:
+            if other is not None and other is not self and (other.now is not None or other.array is not None):
                 other.becomes(None, _told("something that may be the same array was written to"))
                 other.written()
 
@@ -205,21 +234,27 @@ def named(x: Any) -> Tensor:
     if member is None:
         return as_tensor(x)
     tensor = twin(now(x))
-    member.storage.add(tensor, member.view)
+    member.storage.add(tensor, member.view, member.put)
     return tensor
 
 
-def seen_as(part: Tensor, whole: Tensor, view: View) -> None:
-    """`part` is the `view` of `whole`."""
+def seen_as(part: Tensor, whole: Tensor, view: View, put: Put | None = None) -> None:
+    """`part` is the `view` of `whole`, and written to by `put`, if it may be."""
     member = stands_for(whole)
-    around = member.view
-    member.storage.add(part, view if around is None else lambda x: view(around(x)))
+    around, outer = member.view, member.put
+    if around is None:
+        member.storage.add(part, view, put)
+    elif put is None or outer is None:
+        member.storage.add(part, lambda x: view(around(x)))
+    else:
+        member.storage.add(part, lambda x: view(around(x)), lambda x, new: outer(x, put(around(x), new)))
 
 
 def may_be(tensor: Tensor, storage: Storage) -> None:
     """A tensor may stand for this array: what is written to one makes the other unknown."""
     own = stands_for(tensor).storage
     if own is not storage:
+        own.in_place = own.in_place or storage.in_place
         own.maybe.append(weakref.ref(storage))
         storage.maybe.append(weakref.ref(own))
 
@@ -234,32 +269,39 @@ def now(tensor: Tensor) -> Tensor:
         raise Untraceable(
             f"{_told('it was written to where only the running program gets')}{_REMEDY}{at(user_location())}"
         )
-    return whole if member.view is None else member.view(whole)
+    found = whole if member.view is None else member.view(whole)
+    if member.storage.in_place:
+        found = twin(found)  # parts of it are views, too
+        member.storage.add(found, member.view, member.put)
+    return found
 
 
 def written(tensor: Tensor, new: Tensor) -> Tensor:
     """The tensor that a name gets that stood for `tensor`, when `new` is written over all of that."""
     member = stands_for(tensor)
-    storage, view = member.storage, member.view
-    _require_reached(storage)
-    if view is not None:
+    storage, view, put = member.storage, member.view, member.put
+    whole = _reached(storage)
+    if view is None:
+        storage.becomes(twin(new))
+    elif put is not None:
+        storage.becomes(twin(put(whole, new)))
+    else:
         raise Untraceable(
             f"NumPy would write into the array that this is a part of\n{_REMEDY}{at(user_location())}"
         )
-    storage.becomes(twin(new))
     storage.written()
-    storage.add(new, None)
+    storage.add(new, view, put)
     return new
 
 
-def _require_reached(storage: Storage) -> None:
-    """Raise where an array from outside of a loop is written to that the loop does not hand on."""
+def _reached(storage: Storage) -> Tensor:
+    """What the array holds; raises where it is from outside of a loop, is written to, and not handed on."""
     whole = storage.now
     if whole is None:
         raise Untraceable(f"{storage.reason}{_REMEDY}{at(user_location())}")
     inner = state.interpreter
     if not isinstance(inner, Trace):
-        return
+        return whole
     if not whole.is_symbolic:
         raise Untraceable(
             "a tensor from outside of the compiled function is written to inside, and would be another one for the "
@@ -273,6 +315,91 @@ def _require_reached(storage: Storage) -> None:
                 f"write to a copy, made with .copy(), and return that{at(user_location())}"
             )
         inner = inner.parent
+    return whole
+
+
+# ---- arrays of NumPy's ----------------------------------------------------------------------------------
+
+_arrays: dict[int, tuple[weakref.ref[np.ndarray], Storage, int]] = {}  # with a checksum of what they held
+
+
+def is_in_place(tensor: Any) -> bool:
+    """Is it an array of NumPy's to the program, or a part of one?"""
+    member = member_of(tensor)
+    return member is not None and member.storage.in_place
+
+
+def in_place(tensor: Tensor) -> Tensor:
+    """The tensor, which the program takes for an array of NumPy's from here on."""
+    stands_for(tensor).storage.in_place = True
+    Trace.viewing = _noted_view
+    return tensor
+
+
+def array_storage(x: np.ndarray) -> Storage:
+    """What an array stands for that a tensor may be, too: it has a value, and keeps it as long as both are read."""
+    root = whole_of(x)
+    entry = _arrays.get(id(root))
+    if entry is None or entry[0]() is not root:
+        entry = weakref.ref(root, partial(_forget_array, id(root))), Storage(None, root), 0
+    else:
+        _require_unchanged(entry)
+    _arrays[id(root)] = *entry[:2], _checksum(root)
+    return entry[1]
+
+
+def _checksum(x: np.ndarray) -> int:
+    return zlib.crc32(np.ascontiguousarray(x).view(np.uint8).data)
+
+
+def require_seen() -> None:
+    """Raise where an array that a tensor may be has been written to by what announces nothing, as NumPy's functions."""
+    for entry in list(_arrays.values()):
+        _require_unchanged(entry)
+
+
+def _require_unchanged(entry: tuple[weakref.ref[np.ndarray], Storage, int]) -> None:
+    array = entry[0]()
+    tensors = [s for r in entry[1].maybe if (s := r()) is not None and s.now is not None]
+    if array is not None and tensors and _checksum(array) != entry[2]:
+        raise Untraceable(
+            "an array of NumPy's is changed in place after a branch or loop in which a name of it may have been given "
+            f"another value: write x[...] = v, or change a copy, made with .copy(){at(user_location())}"
+        )
+
+
+def _forget_array(key: int, ref: object) -> None:
+    if key in _arrays and _arrays[key][0] is ref:
+        del _arrays[key]
+
+
+def array_written(x: np.ndarray) -> None:
+    """An array of NumPy's is about to be written to: tensors that may be the same one are unknown from here on."""
+    if not _arrays:
+        return
+    entry = _arrays.get(id(whole_of(x)))
+    if entry is None or not any(r() is not None for r in entry[1].maybe):
+        return
+    _require_unchanged(entry)
+    from_the_start(x)
+    entry[1].changes()
+    entry[1].written()
+
+
+def _noted_view(op: Any, inputs: Sequence[Tensor], result: Tensor) -> None:
+    """What ops make of an array of NumPy's may be a view or a copy to the program; who knows says so later."""
+    if op.__name__ in _VIEWING and result.__class__ is Tensor and result.ndim and is_in_place(inputs[0]):
+        seen_as(result, inputs[0], _view_or_copy)
+
+
+def _view_or_copy(whole: Tensor) -> Tensor:
+    raise Untraceable(
+        "this was taken out of an array of NumPy's that has been written to since, as a view or as a copy: take it "
+        f"with x[...], which is a view, or with .copy(){at(user_location())}"
+    )
+
+
+_VIEWING = frozenset(("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "slice_"))
 
 
 def _told(what: str) -> str:

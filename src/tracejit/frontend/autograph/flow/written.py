@@ -8,25 +8,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ....core.errors import Untraceable, at, user_location
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import state
 from ....ops.tensor.indexing import get
-from ....ops.tensor.storage import Member, Storage, may_be, member_of, stands_for
+from ....ops.tensor.made import whole_of
+from ....ops.tensor.storage import (
+    Member,
+    Storage,
+    array_storage,
+    in_place,
+    is_in_place,
+    may_be,
+    member_of,
+    stands_for,
+)
 from ...structure import flatten_values as flatten
 from .surroundings import Surroundings
 
 Key = tuple[int, int]  # of a variable and of a leaf in it
 
 
-def _arrays(values: Sequence[Any]) -> dict[Key, Tensor]:
-    """The leaves that are tensors with axes."""
+def _leaves(values: Sequence[Any], kind: Any) -> dict[Key, Any]:
+    """The leaves that have axes and are of a kind."""
     return {
         (k, j): leaf
         for k, value in enumerate(values)
         for j, leaf in enumerate([value] if isinstance(value, Tensor) else flatten(value)[0])
-        if isinstance(leaf, Tensor) and leaf.ndim
+        if isinstance(leaf, kind) and leaf.ndim
     }
+
+
+def _arrays(values: Sequence[Any]) -> dict[Key, Tensor]:
+    """The leaves that are tensors with axes."""
+    return _leaves(values, Tensor)
+
+
+def _known_arrays(values: Sequence[Any], alone: set[int]) -> dict[Key, np.ndarray]:
+    """The leaves that are arrays of NumPy's which others know, too: not just one of the `alone`."""
+    found = _leaves(values, np.ndarray)
+    known = [id(whole_of(x)) for x in found.values()]
+    return {key: x for key, x in found.items() if id(x) not in alone or known.count(id(x)) > 1}
 
 
 def _is_outer(tensor: Tensor) -> bool:
@@ -54,10 +78,12 @@ class WrittenInBranch:
         self.around = around
         self.before: dict[Key, Tensor] = _arrays([*around.before, *around.contents.containers])
         self.sides: list[dict[Key, tuple[Tensor, Storage | None]]] = []
+        self.numpys: list[dict[Key, np.ndarray]] = []  # arrays of NumPy's that a side leaves
 
     def ends_with(self, values: Sequence[Any]) -> None:
         """A side leaves its variables, and what lists and dicts hold, so."""
         self.sides.append({key: (x, _storage(x)) for key, x in _arrays(values).items()})
+        self.numpys.append(_leaves(values, np.ndarray))
 
     def hand_on(self, values: Sequence[Any]) -> None:
         """They are so after the branch."""
@@ -82,6 +108,19 @@ class WrittenInBranch:
                 storage.written()
         for x, storage in joined:  # each holds what its side has left, whatever was written before
             may_be(x, storage)
+        self._hand_on_numpys(after)
+
+    def _hand_on_numpys(self, after: dict[Key, Tensor]) -> None:
+        """What was an array of NumPy's on a side is one to the program afterwards."""
+        sides = self.numpys[-2:]
+        holders: dict[int, set[Key]] = {}
+        for key, x in (pair for side in sides for pair in side.items()):
+            holders.setdefault(id(whole_of(x)), set()).add(key)
+        for key, tensor in after.items():
+            for array in (side[key] for side in sides if key in side):
+                in_place(tensor)
+                if id(array) not in self.around.places.alone or len(holders[id(whole_of(array))]) > 1:
+                    may_be(tensor, array_storage(array))
 
 
 class WrittenInLoop:
@@ -98,7 +137,12 @@ class WrittenInLoop:
     def __init__(self, around: Surroundings, rows: Sequence[Tensor]):
         self.around = around
         self.rows: list[Member] = [stands_for(r) for r in rows]
-        self.before: dict[Key, Tensor] = _arrays(around.before)
+        arrays = _known_arrays(around.before, around.places.alone)
+        self.before: dict[Key, Tensor | np.ndarray] = {**_arrays(around.before), **arrays}
+        self.numpys: set[Key] = {  # what is an array of NumPy's to the program
+            *_leaves(around.before, np.ndarray),
+            *(key for key, x in self.before.items() if is_in_place(x)),
+        }
         self.given: dict[Key, Tensor] = {}
         self.outer: dict[int, Storage] = {}  # written to, and known outside
         self.exact: dict[int, Key] = {}  # of these, that which one variable stands for in every iteration
@@ -108,7 +152,9 @@ class WrittenInLoop:
     def begin(self, values: Sequence[Any]) -> None:
         """An iteration, or the test, begins with these values."""
         self.around.arrays.saved.clear()
-        self.given = {key: x for key, x in _arrays(values).items() if key in self.before}
+        begun = _arrays(values)
+        self.given = {key: x for key, x in begun.items() if key in self.before}
+        self._in_place(begun)
         for storage in self.outer.values():
             storage.becomes(None, f"an iteration of this loop writes to this array{at(user_location())}\n")
         for keys in self.together:
@@ -116,6 +162,10 @@ class WrittenInLoop:
             for k, x in enumerate(group):
                 for other in group[:k]:
                     may_be(x, stands_for(other).storage)
+
+    def _in_place(self, values: dict[Key, Tensor]) -> None:
+        for key in self.numpys & values.keys():
+            in_place(values[key])
 
     def row(self, k: int, row: Tensor, i: Tensor) -> Tensor:
         """The row of iteration `i`; where the loop writes to the array, of what that is then."""
@@ -137,7 +187,7 @@ class WrittenInLoop:
         objects = {id(x): key for key, x in self.given.items()}
         ends: dict[Key, Any] = {}
         for key in self.given:
-            first = stands_for(self.before[key]).storage
+            first = self._storage_before(key)
             groups.join(key, first)
             x = after.get(key)
             own = None if x is None else member_of(x)
@@ -166,9 +216,7 @@ class WrittenInLoop:
             outer.update((id(s), s) for s in known)
             if len(keys) == 1 and len(known) == 1 and ends.get(keys[0]) == keys[0]:
                 exact[id(known[0])] = keys[0]
-            if _share([stands_for(self.before[k]).storage for k in keys]) or _share(
-                [ends.get(k) for k in keys]
-            ):
+            if _share([self._storage_before(k) for k in keys]) or _share([ends.get(k) for k in keys]):
                 together.append(sorted(keys))
         self._refuse_kept(appended, groups, written)
         new = [s for key, s in outer.items() if key not in self.outer]
@@ -178,6 +226,11 @@ class WrittenInLoop:
         again = again or any(_is_read(s) for s in new) or any(s is m.storage for s in new for m in self.rows)
         self.outer, self.exact, self.together = outer, exact, together
         return again
+
+    def _storage_before(self, key: Key) -> Storage:
+        """What a variable stands for before the loop."""
+        x = self.before[key]
+        return array_storage(x) if isinstance(x, np.ndarray) else stands_for(x).storage
 
     def _refuse_kept(self, appended: Sequence[Any], groups: _Groups, written: Sequence[Key]) -> None:
         """Raise where a list keeps, iteration by iteration, what is one array that the next one writes to."""
@@ -194,6 +247,7 @@ class WrittenInLoop:
     def hand_on(self, values: Sequence[Any]) -> None:
         """The variables are so after the loop."""
         after = _arrays(values)
+        self._in_place(after)
         settled = set()
         for number, storage in self.outer.items():
             key = self.exact.get(number)
@@ -206,7 +260,7 @@ class WrittenInLoop:
         for key, storages in self.may_be.items():
             if key in after and key not in settled and after[key] is not self.before[key]:
                 for storage in storages:
-                    if storage.now is not None:
+                    if storage.now is not None or storage.array is not None:
                         may_be(after[key], storage)
         for keys in self.together:
             group = [after[k] for k in keys if k in after]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from types import CellType
 from typing import Any, Protocol
+
+import numpy as np
 
 from ....core.dataclass import dataclass
 from ....core.errors import take
@@ -129,8 +133,30 @@ class AttributePlace:
             delattr(self.owner, self.attribute)
 
 
+def _held_once(places: Sequence[Place]) -> set[int]:
+    """Which arrays of NumPy's nothing knows but one of these places, by identity."""
+    held = [(x, n) for x, n in map(_holders, places) if x.__class__ is np.ndarray and x.base is None]
+    return {id(x) for x, holders in held if holders == _one()}
+
+
+def _holders(place: Place) -> tuple[Any, int]:
+    x = place.get()
+    return x, sys.getrefcount(x)
+
+
+@functools.cache
+def _one() -> int:
+    return _holders(ClosureCell("", CellType(np.zeros(()))))[1]
+
+
 class Places:
-    """Several places, read and written together."""
+    """Several places, read and written together.
+
+    Attributes
+    ----------
+    alone : set of int
+        The arrays of NumPy's that nothing else knew when this was made, by identity.
+    """
 
     def __init__(
         self,
@@ -150,12 +176,13 @@ class Places:
         ]
         self.places: list[Place] = [*named, *(a for a in attributes if a.owner is not None)]
         self.names: list[str] = [p.name for p in self.places]
+        self.alone: set[int] = _held_once(self.places)
 
     def copy(self) -> Places:
         """The same places, to be extended apart from these."""
         made = Places((), (), ())
         made.extend(self.places)
-        made.functions = self.functions
+        made.functions, made.alone = self.functions, self.alone
         return made
 
     def mentioned(self) -> list[ClosureCell]:

@@ -17,7 +17,7 @@ from .expressions import Expressions
 from .jumps import lower_jumps
 from .liveness import Liveness
 from .matching import lower_matches
-from .rewriting import guarded, operator, without_values
+from .rewriting import OPERATORS, guarded, operator, without_values
 from .sharing import shared_names
 from .syntax import (
     Definition,
@@ -290,6 +290,9 @@ class _Transformer(Expressions):
 
     def visit_AugAssign(self, s: ast.AugAssign) -> Any:
         made = super().visit_AugAssign(s)
+        if isinstance(s.target, ast.Name):
+            name, how = s.target.id, ast.Constant(OPERATORS[type(s.op)])
+            made = at_line_of(assign(name, operator("augmented", how, load(name), s.value)), s)
         if isinstance(s.target, ast.Name) and s.target.id in self.units[-1].set_in_loops:
             known = at_line_of(assign(s.target.id, operator("defined", load(s.target.id))), s)
             return [known, made]
