@@ -54,7 +54,7 @@ def flat(result) -> list[np.ndarray]:
 @pytest.fixture
 def eager_to_roll(monkeypatch):
     """Short runs are worth it, and nothing was compiled without."""
-    for name, value in (("LONG", 1), ("ROUNDS", 3), ("NODES", 6), ("SHORTER", 0)):
+    for name, value in (("LONG", 1), ("ROUNDS", 3), ("NODES", 6), ("SHORTER", 0), ("KNOWN_BY", 1)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(cache, "_objects", {})
     with tj.settings(cache=False):
@@ -274,6 +274,28 @@ def test_long_ones_are_short_then():
     graph = simplify(tj.function(gradient(f)).graph(X))
     rolled = roll(graph)
     assert len(graph.nodes) > 6 * module.LONG and len(list(walk(rolled))) < 60
+    for a, b in zip(values(graph, [X]), values(rolled, [X]), strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_the_same_op_in_many_places_of_a_round():
+    """More of them than are tried as the beginning of the next round."""
+
+    @tj.function
+    def inner(x):
+        for _ in range(2 * module.TRIED):
+            x = x - tj.tanh(tj.sin(x) * 0.3 + x) * 0.1
+        return x
+
+    def f(x):
+        for _ in range(40):
+            x = inner(x) * 0.9
+        return x
+
+    graph = simplify(tj.function(f).graph(X))
+    rolled = roll(graph)
+    verify(rolled)
+    assert len(graph.nodes) > module.LONG and len(list(walk(rolled))) * 10 < len(graph.nodes)
     for a, b in zip(values(graph, [X]), values(rolled, [X]), strict=True):
         assert a.tobytes() == b.tobytes()
 

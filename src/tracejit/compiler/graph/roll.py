@@ -25,6 +25,9 @@ LONG = 2000
 ROUNDS, NODES = 8, 100
 #: Nodes of the longest rounds that are looked for, one time after the other.
 PERIODS = (64, 512, 1 << 30)
+#: Nodes that the beginning of a round is known by. Longer rounds, in many places of which the same few ops stand, are
+#: known by as many as the longest rounds had that were looked for before.
+KNOWN_BY = 8
 #: Places at which a second round may begin that are tried for every node.
 TRIED = 8
 #: Nodes from which on the same repetition is tried.
@@ -48,8 +51,8 @@ def roll(graph: Graph) -> Graph:
 def _rolled(graph: Graph) -> Graph:
     """Short rounds first: where loops are in loops, a round of the outer one reads stacks of the inner one's then."""
     rolled, finder = graph, _Finder(_views_first(graph))
-    for longest in PERIODS:
-        found = list(finder.runs(longest))
+    for longest, known_by in zip(PERIODS, (KNOWN_BY, *PERIODS), strict=False):
+        found = list(finder.runs(longest, known_by))
         if found:
             rolled = prune(_Roller(finder.graph, found).run())
             finder = _Finder(_views_first(rolled))
@@ -107,18 +110,22 @@ class _Finder:
         self.ends: dict[int, int] = {}  # by period, where the last repetition that was looked at ends
         self.attempts: dict[tuple[int, int], int] = {}  # by period and end, so that the work is linear
 
-    def runs(self, longest: int) -> Iterator[Run]:
-        """From first to last, none of which overlap, with rounds of at most so many nodes."""
+    def runs(self, longest: int, known_by: int) -> Iterator[Run]:
+        """From first to last, none of which overlap, with rounds of at most `longest` nodes.
+
+        Where a second round may begin, the `known_by` nodes that follow are those of the first one.
+        """
         self.ends.clear()  # known from an earlier node on only
         self.attempts.clear()
         places: dict[int, list[int]] = {}
         ranks = []
-        for i, key in enumerate(self.keys):
-            ranks.append(len(places.setdefault(key, [])))
-            places[key].append(i)
+        names = _windows(self.keys, known_by)
+        for i, name in enumerate(names):
+            ranks.append(len(places.setdefault(name, [])))
+            places[name].append(i)
         start = 0
-        while start < len(self.keys):
-            later = places[self.keys[start]][ranks[start] + 1 : ranks[start] + 1 + TRIED]
+        while start < len(names):
+            later = places[names[start]][ranks[start] + 1 : ranks[start] + 1 + TRIED]
             run = self.beginning(start, [at for at in later if at - start <= longest])
             if run is not None:
                 yield run
@@ -186,6 +193,17 @@ class _Finder:
 
     def is_before(self, run: Run, v: Value) -> bool:
         return self.made.get(v, (-1, 0))[0] < run.start
+
+
+def _windows(keys: Sequence[int], length: int) -> list[int]:
+    """For each place a number that says which keys follow, `length` of them: a polynomial of them, modulo a prime."""
+    prime, base = (1 << 61) - 1, 0x9E3779B97F4A7C15 % ((1 << 61) - 1)
+    leaves = pow(base, length, prime)
+    known, numbers = 0, [0] * len(keys)
+    for i in range(len(keys) - 1, -1, -1):
+        left = keys[i + length] + 1 if i + length < len(keys) else 0
+        known = numbers[i] = (known * base + keys[i] + 1 - left * leaves) % prime
+    return numbers
 
 
 def _progression(rows: Sequence[Any], middle: int) -> tuple[int, int]:
