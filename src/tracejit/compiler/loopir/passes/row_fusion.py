@@ -61,8 +61,7 @@ def _fuse_block(statements: list[Statement], places: dict[Buffer, list[Any]]) ->
         else:
             if wants(REWRITES) and isinstance(statement, Nest):
                 fired(fuse_rows, statement.location, what=f"{new} with {home}")
-            home.nests.extend(new.nests)
-            home.effects.join(new.effects)
+            home.join(new)
     return [r.finish(places) for r in rows]
 
 
@@ -79,10 +78,17 @@ def _home(rows: Sequence[Rows], new: Rows) -> Rows | None:
 
 @dataclass
 class Rows:
-    """Statements to become one: a single one of any kind, or nests over the rows of `axis`."""
+    """Statements to become one: a single one of any kind, or nests over the rows of `axis`.
+
+    Attributes
+    ----------
+    touched : dict
+        The loads and stores in nests, by buffer: many nests that come later ask for those of the same rows.
+    """
 
     nests: list[Any]
     effects: Effects
+    touched: dict[Buffer, list[Place]]
     axis: Axis | None = None
     is_column: bool = False
 
@@ -91,13 +97,20 @@ class Rows:
 
     @staticmethod
     def of(statement: Statement) -> Rows:
-        rows = Rows([statement], effects(statement))
+        rows = Rows([statement], effects(statement), _touched(statement))
         if isinstance(statement, Nest):
             if len(statement.axes) > 1 and _is_row_nest(statement):
                 rows.axis = statement.axes[0]
             elif _is_column(statement):
                 rows.axis, rows.is_column = statement.axes[0], True
         return rows
+
+    def join(self, later: Rows) -> None:
+        """Become the rows of both."""
+        self.nests.extend(later.nests)
+        self.effects.join(later.effects)
+        for b, places in later.touched.items():
+            self.touched.setdefault(b, []).extend(places)
 
     def takes(self, later: Rows) -> bool:
         """Same rows, something in common, and every shared element that changes stays in its row."""
@@ -108,8 +121,7 @@ class Rows:
         common = mine.writes & (theirs.writes if later.is_column else theirs.reads)
         if not common or not all(isinstance(b, Buffer) for b in shared):
             return False
-        nests = [*self.nests, *later.nests]
-        return all(_stays_in_row(b, nests) for b in shared)
+        return all(_stays_in_row([*self.touched.get(b, ()), *later.touched.get(b, ())]) for b in shared)
 
     def meets(self, later: Rows) -> bool:
         """Must the later ones stay behind these: does one write where the other is, as far as can be told?"""
@@ -122,7 +134,7 @@ class Rows:
         return any(
             (one.writes or two.writes) and not one.misses(two)
             for b in shared
-            for one, two in product_of(_places_of(b, self.nests), _places_of(b, later.nests))
+            for one, two in product_of(self.touched.get(b, ()), later.touched.get(b, ()))
         )
 
     def finish(self, places: dict[Buffer, list[Any]]) -> Statement:
@@ -198,18 +210,17 @@ class Place:
         return reach(index, {a.name: a.size for a in axes}) if own.isdisjoint(index.symbols) else None
 
 
-def _places_of(b: Buffer, nests: Sequence[Nest]) -> list[Place]:
-    return [
-        Place(s, nest)
-        for nest in nests
-        for s in (*nest.body, *nest.tail)
-        if isinstance(s, (Load, Store)) and s.buffer is b
-    ]
+def _touched(nest: Statement) -> dict[Buffer, list[Place]]:
+    """The loads and stores that a nest consists of, by buffer; none of other statements."""
+    touched: dict[Buffer, list[Place]] = {}
+    for s in (*nest.body, *nest.tail) if isinstance(nest, Nest) else ():
+        if isinstance(s, (Load, Store)):
+            touched.setdefault(s.buffer, []).append(Place(s, nest))
+    return touched
 
 
-def _stays_in_row(b: Buffer, nests: Sequence[Nest]) -> bool:
-    """Is the row of every access to `b` the row of the loop, apart from reads of what no nest writes?"""
-    places = _places_of(b, nests)
+def _stays_in_row(places: Sequence[Place]) -> bool:
+    """Is the row of every access to a buffer the row of the loop, apart from reads of what no nest writes?"""
     written = [p for p in places if p.writes]
     found = [p.in_row() for p in places if p.writes or not all(map(p.misses, written))]
     known = [f for f in found if f is not None]
