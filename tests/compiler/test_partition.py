@@ -6,7 +6,7 @@ import pytest
 import tracejit as tf
 from tracejit.compiler.graph.partition import partition
 from tracejit.core.autodiff.backprop import gradient_graph
-from tracejit.core.ir.graph import verify
+from tracejit.core.ir.graph import verify, walk
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
@@ -105,3 +105,45 @@ def test_a_backward_that_runs_a_branch_again_is_told_the_sizes_within_it():
             tape.watch(t)
             y = f(t, tf.constant(3))
         assert float(tape.gradient(y, t)) == expected
+
+
+def written_out(x, w):
+    y = x
+    for _ in range(300):
+        y = ops.tanh(ops.reduce_sum(w * y, axis=(1,))) * 0.9 + x * 0.1
+        y = y - ops.sin(y) * x * 0.05
+    return [ops.reduce_sum(y * y, axis=(0,))]
+
+
+def test_long_programs_are_loops_before_they_are_split():
+    x, w = np.linspace(0.3, 0.9, 4), np.linspace(-0.5, 0.5, 16).reshape(4, 4)
+    graph = trace(written_out, [TensorSpec(a.shape, a.dtype) for a in (x, w)]).graph
+    parts = partition(graph)
+    verify(parts.forward)
+    verify(parts.backward)
+    assert len(graph.nodes) > 2000
+    assert sum(1 for part in (parts.forward, parts.backward) for _ in walk(part)) < 250
+    seed = Tensor(np.ones(()))
+    outputs = replay(parts.forward, [Tensor(x), Tensor(w)])
+    found = replay(parts.backward, [*outputs[parts.outputs :], seed])
+    wanted, _ = gradient_graph(graph)
+    for a, b in zip(found, replay(wanted, [Tensor(x), Tensor(w), seed]), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13)
+
+
+def test_second_derivatives_of_long_programs():
+    x = tf.constant(np.linspace(0.3, 0.9, 4))
+    w = tf.constant(np.linspace(-0.5, 0.5, 16).reshape(4, 4))
+
+    def second(f):
+        with tf.GradientTape() as outer:
+            outer.watch((x, w))
+            with tf.GradientTape() as inner:
+                inner.watch((x, w))
+                (y,) = f(x, w)
+            first = inner.gradient(y, (x, w))
+            total = tf.reduce_sum(tf.square(first[0])) + tf.reduce_sum(tf.sin(first[1]) * first[1])
+        return [y, *first, *outer.gradient(total, (x, w))]
+
+    for a, b in zip(second(tf.function(written_out)), second(written_out), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)

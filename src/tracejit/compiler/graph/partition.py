@@ -18,6 +18,7 @@ from ...core.tracing.prune import prune
 from ...core.tracing.trace import trace
 from .passes import LOOP_PASSES
 from .rematerialize import held_cost, keep_cost, repeat_cost, values_to_keep
+from .roll import roll
 from .simplify import simplify
 
 #: More values than this are kept without thinking about it.
@@ -93,7 +94,10 @@ def _copy(nodes: Sequence[Node], target: Graph, env: dict[Value, Value], unavail
 
 
 def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:
-    """``(xs, cotangents) -> (ys, cotangents of the connected xs)``, simplified, and which xs are connected."""
+    """``(xs, cotangents) -> (ys, cotangents of the connected xs)``, simplified, and which xs are connected.
+
+    What repeats in a long one is a loop before it is split: what the backward reads of all rounds is one stack then.
+    """
     n = len(graph.inputs)
     able = [v.spec.differentiable for v in graph.inputs]
     connected: list[bool] = []
@@ -109,7 +113,7 @@ def joint_graph(graph: Graph) -> tuple[Graph, tuple[bool, ...]]:
 
     seeded = [v.spec.differentiable for v in graph.outputs]
     specs = [*(v.spec for v in graph.inputs), *seed_specs(graph, seeded)]
-    joint = simplify(trace(both, specs, graph.name).graph, final=False)
+    joint = roll(simplify(trace(both, specs, graph.name).graph, final=False))
     for _, run in LOOP_PASSES:
         joint = run(joint)
     return joint, tuple(connected)
