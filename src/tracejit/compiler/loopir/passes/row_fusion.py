@@ -213,9 +213,10 @@ class Place:
 def _touched(nest: Statement) -> dict[Buffer, list[Place]]:
     """The loads and stores that a nest consists of, by buffer; none of other statements."""
     touched: dict[Buffer, list[Place]] = {}
-    for s in (*nest.body, *nest.tail) if isinstance(nest, Nest) else ():
-        if isinstance(s, (Load, Store)):
-            touched.setdefault(s.buffer, []).append(Place(s, nest))
+    if isinstance(nest, Nest):
+        for s in (*nest.body, *nest.tail):
+            if isinstance(s, (Load, Store)):
+                touched.setdefault(s.buffer, []).append(Place(s, nest))
     return touched
 
 
