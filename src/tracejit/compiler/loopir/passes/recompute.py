@@ -14,7 +14,7 @@ from typing import Any
 from ....core.dataclass import dataclass
 from ....core.dim import product
 from ...report import REWRITES, fired, wants
-from ..effects import effects, is_plain, sequences
+from ..effects import Effects, effects, is_plain, sequences
 from ..ir import Compute, Load, Nest, Program, Store, walk
 from ..operands import Buffer, Const, Index
 from ..scalar_ops import CHEAP
@@ -109,12 +109,13 @@ def _forget(statements: Iterable[Statement], uses: dict[Buffer, Uses]) -> None:
 
 def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[str]) -> bool:
     changed = False
+    known: dict[int, Effects] = {}  # by id, as every temporary asks for those of what follows
     for position, nest in enumerate(block):
         if not isinstance(nest, Nest) or not is_plain(nest):
             continue
         for store in [s for s in nest.body if isinstance(s, Store) and _is_candidate(s, uses)]:
             recipe = _recipe(nest, store)
-            readers = recipe and _readers(block, position, recipe, uses[store.buffer])
+            readers = recipe and _readers(block, position, recipe, uses[store.buffer], known)
             if recipe and readers:
                 for reader, loads in readers:
                     if wants(REWRITES):
@@ -124,6 +125,7 @@ def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[
                         _forget(part, uses)
                         part[:] = made
                         _note(part, uses)
+                    del known[id(reader)]
                 changed = True
     return changed
 
@@ -239,7 +241,7 @@ def _chain(nest: Nest, store: Store) -> list[Any] | None:
 
 
 def _readers(
-    block: list[Statement], position: int, recipe: Recipe, uses: Uses
+    block: list[Statement], position: int, recipe: Recipe, uses: Uses, known: dict[int, Effects]
 ) -> list[tuple[Nest, dict[int, dict[str, Any]]]] | None:
     """The nests behind `position` that read the temporary, with the shifts of each load; None when one defies it."""
     left = set(uses.loads)
@@ -249,7 +251,9 @@ def _readers(
     for later in block[position + 1 :]:
         if not left:
             break
-        effect = effects(later)
+        effect = known.get(id(later))
+        if effect is None:
+            effect = known[id(later)] = effects(later)
         if store.buffer in effect.reads:
             loads = _loads(later, recipe, left)
             if loads is None or len(loads) * recipe.computes > work or effect.writes & recipe.reads:
