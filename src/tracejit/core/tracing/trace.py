@@ -69,6 +69,10 @@ class Trace:
         What tensors that branches and loops give may be, in all of the function.
     viewing : callable, optional
         ``viewing(op, inputs, result)`` is told of calls of ops that only move elements, once anybody asks for that.
+    bodies_run : dict
+        What calls of compiled functions have come to, in all of the function.
+    heard : list or None
+        The ops that are applied, noted while somebody listens.
     """
 
     viewing: ClassVar[Callable[[Op, Sequence[Tensor], Tensor], None] | None] = None
@@ -83,6 +87,8 @@ class Trace:
         self.bodies: dict[tuple[Any, ...], object] = {}
         self.watched: list[Any] = []
         self.merged: dict[Any, set[Any]] = {} if parent is None else parent.merged
+        self.bodies_run: dict[Any, Any] = {} if parent is None else parent.bodies_run
+        self.heard: list[tuple[Any, ...]] | None = None
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:
@@ -131,10 +137,12 @@ class Trace:
             specs = op.specs(tuple([v.spec for v in values]), attrs)
         except Exception as error:
             raise explain(op, inputs, attrs, error, location) from None
-        results = tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
+        outputs = tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
         if Trace.viewing is not None and inputs and "view" in op.traits:
-            Trace.viewing(op, inputs, results[0])
-        return results
+            Trace.viewing(op, inputs, outputs[0])
+        if self.heard is not None and not op.literal:
+            self.heard.append((op, inputs, attrs, outputs, location))
+        return outputs
 
     def hold(self, owner: Any, spec: TensorSpec) -> VariableState:
         """The state of a Variable in this trace; its value at entry becomes an input on first use."""

@@ -20,9 +20,9 @@ from ...core.dim import Assumptions
 from ...core.errors import Untraceable
 from ...core.lazy import Later
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor, next_serial, twin
+from ...core.tensor import Tensor, next_serial
 from ...core.tracing.depth import too_deep
-from ...core.tracing.dispatch import as_tensor, state
+from ...core.tracing.dispatch import state
 from ...core.tracing.trace import resize_graph, trace
 from ...core.tracing.transaction import Whole, handled
 from ...ops.tensor.storage import require_seen
@@ -41,7 +41,7 @@ from ..structure import flatten, unflatten
 from ..tracebacks import shortened
 from .any_rank import AnyRank
 from .floats import ValuesNeeded, traced_with_floats
-from .inspected import Inspected
+from .inspected import Inspected, plain_body
 from .methods import BoundFunction, Method
 from .parameters import NUMBERS, PLAIN, Parameters, compilable
 from .retracing import Retracing
@@ -55,12 +55,14 @@ from .signature import (
     relaxed,
     sizes_at_entry,
 )
-from .specialization import Specialization, apart, converted
+from .specialization import Specialization, apart, as_argument, converted
 
 if TYPE_CHECKING:
     from ...runtime.lane import room
+    from ..recording import repeated_calls
     from . import lanes
 else:
+    repeated_calls = Later("..recording.repeated_calls", __package__)
     room, lanes = Later("...runtime.lane.room", __package__), Later(".lanes", __package__)
 
 _MAX_REMEMBERED = 4096
@@ -277,14 +279,19 @@ class Function(Inspected):
             self._remembered[key] = specialization
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the body as plain Python, with tensors where the compiled form has them."""
+        """Run the body as plain Python, with tensors where the compiled form has them; see `repeated_calls`."""
         if self.input_signature is not None:
             args, kwargs = self._parameters.conforming(args, kwargs)
         leaves, structure = flatten((args, kwargs))
-        args, kwargs = unflatten(structure, apart([_argument(x) for x in leaves]))
+        given = apart([as_argument(x) for x in leaves])
         since = next_serial()
-        leaves, structure = flatten(self.run_python(args, kwargs))
-        return unflatten(structure, apart([converted(y, self.python_function) for y in leaves], since))
+
+        def run() -> repeated_calls.Result:
+            leaves, nest = flatten(self.run_python(*unflatten(structure, given)))
+            return [converted(y, self.python_function) for y in leaves], nest
+
+        results, nest = repeated_calls.repeated(self, plain_body, given, structure, run)
+        return unflatten(nest, apart(results, since))
 
     def run_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the Python function; in a trace with its control flow converted, and so that ``x[i] = v`` works."""
@@ -491,10 +498,3 @@ class Function(Inspected):
                 ref = weakref.ref(instance, lambda _: table.pop(key, None))
                 known = table[key] = (ref, Function(Method(self.python_function, ref), *self.options()))
         return known
-
-
-def _argument(x: Any) -> Any:
-    """What the function gets for a leaf of its arguments: it may write to that, and its caller's is to stay."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return as_tensor(x)
-    return twin(as_tensor(x)) if isinstance(x, Tensor) else x

@@ -21,6 +21,9 @@ class Inspected:
 
     __qualname__: str
     python_function: Callable[..., Any]
+    input_signature: tuple[Any, ...] | None
+    autograph: bool
+    memory: Any
     signature: Any
     traces: Callable[[], Sequence[Specialization]]
     _specialized: Callable[..., tuple[Call, Specialization]]
@@ -77,3 +80,9 @@ class Inspected:
 
     def _repr_html_(self) -> str:
         return html(self)
+
+
+def plain_body(x: Any) -> Callable[..., Any] | None:
+    """The Python function that a compiled function runs as it stands, on its arguments as they are; None of others."""
+    plain = isinstance(x, Inspected) and x.autograph and x.input_signature is None and x.memory is None
+    return x.python_function if plain else None

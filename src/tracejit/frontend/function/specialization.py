@@ -20,7 +20,7 @@ from ...core.errors import DtypeError, TracejitError, at, user_location
 from ...core.ir.graph import Graph, walk
 from ...core.op import ops
 from ...core.spec import TensorSpec
-from ...core.tensor import Overwritten, Tensor
+from ...core.tensor import Overwritten, Tensor, twin
 from ...core.tracing.dispatch import as_tensor, notify, state
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import EagerOnly, Traced, replay
@@ -62,6 +62,13 @@ def _instead(y: Any) -> str:
     if isinstance(y, (set, frozenset, Iterator)):
         return ": return a list or a tuple"
     return ": call the function, and return its result" if callable(y) else ": return its tensors"
+
+
+def as_argument(x: Any) -> Any:
+    """What the function gets for a leaf of its arguments: it may write to that, and its caller's is to stay."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return as_tensor(x)
+    return twin(as_tensor(x)) if isinstance(x, Tensor) else x
 
 
 def apart(leaves: list[Any], since: int = 0) -> list[Any]:
